@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSL-1.0
+
+option(MORTISE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(MORTISE_BUILD_TOOLS "Build the command-line tool" ${PROJECT_IS_TOP_LEVEL})
+option(MORTISE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(MORTISE_INSTALL "Make the install rules" ${PROJECT_IS_TOP_LEVEL})
+option(MORTISE_WERROR "Treat warnings as errors" OFF)
+option(MORTISE_UNITY_TESTS "Compile the test sources in batches (fast from scratch)" ON)
+set(MORTISE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+
+option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
+
+# Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked
+# with it must then agree, so a program that compiles Asio by itself switches it off.
+option(MORTISE_ASIO_SEPARATE_COMPILATION "Compile Boost.Asio once, into mortise_coro"
+    ${PROJECT_IS_TOP_LEVEL})
+
+include(GNUInstallDirs)
+
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+    if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+        set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+    endif()
+    find_program(MORTISE_CCACHE ccache)
+    if(MORTISE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${MORTISE_CCACHE}")
+    endif()
+endif()

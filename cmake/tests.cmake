@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSL-1.0
+
+find_package(GTest CONFIG QUIET)
+if(NOT GTest_FOUND)
+    message(FATAL_ERROR "The tests need GoogleTest: install libgtest-dev and libgmock-dev, or leave "
+        "the tests out with -DMORTISE_BUILD_TESTS=OFF.")
+endif()
+include(GoogleTest)
+
+# mortise_test_support(SOURCES...): the library of what tests share, in tests/support.
+function(mortise_test_support)
+    if(ARGN)
+        add_library(mortise_test_support STATIC ${ARGN})
+        mortise_defaults(mortise_test_support)
+        set(scope PUBLIC)
+    else()
+        add_library(mortise_test_support INTERFACE)
+        set(scope INTERFACE)
+    endif()
+    target_compile_features(mortise_test_support ${scope} cxx_std_20)
+    target_include_directories(mortise_test_support ${scope} "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(mortise_test_support ${scope} mortise::mortise GTest::gtest GTest::gmock)
+endfunction()
+
+# mortise_tests(LABEL SOURCES... [SERIAL] [OWN_MAIN] [TIMEOUT s])
+#
+# The binary LABEL_tests and one ctest test for each of its cases, named LABEL.Suite.Case. Tests may
+# look into the private folders of the libraries ("core/x.hpp"). SERIAL: nothing else runs beside.
+function(mortise_tests label)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES")
+    if(NOT arg_SOURCES)
+        return()
+    endif()
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 60)
+    endif()
+    set(target ${label}_tests)
+    add_executable(${target} ${arg_SOURCES})
+    mortise_defaults(${target})
+    target_link_libraries(${target} PRIVATE mortise_test_support
+        $<$<NOT:$<BOOL:${arg_OWN_MAIN}>>:GTest::gtest_main>)
+    target_include_directories(${target} PRIVATE
+        "${PROJECT_SOURCE_DIR}/coro/src" "${PROJECT_SOURCE_DIR}/lib/src")
+    if(MORTISE_WITH_SQLITE)
+        target_link_libraries(${target} PRIVATE SQLite::SQLite3)
+    endif()
+    set_target_properties(${target} PROPERTIES
+        UNITY_BUILD ${MORTISE_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 6)
+    set(properties LABELS ${label} TIMEOUT ${arg_TIMEOUT})
+    if(arg_SERIAL)
+        list(APPEND properties RUN_SERIAL ON)
+    endif()
+    gtest_discover_tests(${target} TEST_PREFIX "${label}." DISCOVERY_MODE PRE_TEST
+        DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+endfunction()
