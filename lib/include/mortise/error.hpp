@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_ERROR_HPP
+#define MORTISE_ERROR_HPP
+
+#include <boost/system/error_category.hpp>
+#include <boost/system/error_code.hpp>
+#include <boost/system/error_condition.hpp>
+#include <boost/system/result.hpp>
+#include <boost/system/system_error.hpp>
+
+#include "mortise/coro/fwd.hpp"
+
+#include <string>
+#include <type_traits>
+
+namespace mortise {
+
+using boost::system::result;
+
+/// What can go wrong with a lock. The message of each code says what to do about it.
+enum class errc : int {
+    // The lock.
+    busy = 1,           ///< Somebody else holds the lock and `wait_max` ran out (a try waits for nothing).
+    lease_lost,         ///< The store no longer names this lease as the holder.
+    lease_expired,      ///< The window of validity ended before a heartbeat was acknowledged.
+    lease_released,     ///< The lease was released before, or moved from: it guards nothing.
+    outcome_unknown,    ///< A request was sent and no answer came: it may have taken effect.
+    client_stopped,     ///< `lock_client::async_stop` was called, or the client was destroyed.
+    session_lost,       ///< The store declared this client's session dead; its leases are lost.
+    too_many_waiters,   ///< `client_config::waiters_max` acquires are waiting already.
+    forked,             ///< A forked child uses a client of its parent: make a new one there.
+
+    // Tokens.
+    stale_token,        ///< A higher fencing token was already admitted: this writer is too late.
+    foreign_domain,     ///< The token comes from another domain (another store): it has no order here.
+    no_token,           ///< The token is empty: it does not come from a grant.
+    no_transaction,     ///< The fence must be checked in the transaction that writes: open it first.
+
+    // Arguments.
+    name_empty,         ///< A lock name has at least one byte.
+    name_too_long,      ///< A lock name has at most 1,024 bytes.
+    duration_negative,  ///< A duration that cannot be below zero is.
+    duration_too_long,  ///< A duration is longer than the hundred years that are the limit.
+    ttl_too_short,      ///< The session's TTL is below the smallest that the store can keep.
+    ttl_too_long,       ///< The session's TTL is above the largest that the store accepts.
+    bad_config,         ///< Two settings contradict each other, or one is outside of its limits.
+    unknown_scheme,     ///< No store answers to the scheme of this URL.
+    bad_url,            ///< The store URL cannot be understood.
+    unsupported,        ///< The store cannot do what was asked for.
+
+    // The store.
+    store_unavailable,  ///< The store did not answer, or answered that it cannot work just now.
+    store_full,         ///< The disk is full, or a limit of the store is reached.
+    store_corrupt,      ///< The store's data contradicts itself.
+    store_replaced,     ///< The store behind this URL is another one than at the start.
+    not_a_database,     ///< The file exists and is not an SQLite database.
+    not_a_store,        ///< The database exists and belongs to something else than mortise.
+    not_writable,       ///< The file or its folder cannot be written.
+    network_file_system,///< The file lies on a network file system, where its locks cannot be trusted.
+    newer_format,       ///< The store was written by a newer mortise.
+    foreign_time_namespace, ///< The store is in use from another time namespace; its deadlines differ.
+    too_many_sessions,  ///< Every place for a session in the store is taken.
+};
+
+/// Classes of the codes above, for `==`.
+enum class condition : int {
+    not_held = 1,  ///< The lease does not, or not surely, guard anything now.
+    retryable,     ///< Nothing is wrong with the request: the same call may succeed later.
+    bad_argument,  ///< The call can never succeed as it is: a name, a duration, a URL is at fault.
+};
+
+const boost::system::error_category& error_category() noexcept;
+const boost::system::error_category& condition_category() noexcept;
+
+inline error_code make_error_code(errc e) noexcept
+{
+    return {static_cast<int>(e), error_category()};
+}
+
+inline boost::system::error_condition make_error_condition(condition c) noexcept
+{
+    return {static_cast<int>(c), condition_category()};
+}
+
+/// A code together with the value that caused it and with what to do.
+///
+/// Thrown by everything that is not an `async_` operation (those give the bare code):
+/// `open_store`, the constructor of `lock_client`, `check_name`, `check_options`, `with_lock`.
+/// `what()` reads "message: value; remedy".
+class error : public boost::system::system_error {
+public:
+    error(error_code code, std::string value, std::string remedy);
+
+    /// The offending value, as text; empty if there is none to show.
+    const std::string& value() const noexcept { return value_; }
+
+    /// What to do about it, as a sentence.
+    const std::string& remedy() const noexcept { return remedy_; }
+
+    const char* what() const noexcept override { return what_.c_str(); }
+
+private:
+    std::string value_;
+    std::string remedy_;
+    std::string what_;
+};
+
+}  // namespace mortise
+
+template <>
+struct boost::system::is_error_code_enum<mortise::errc> : std::true_type {};
+template <>
+struct boost::system::is_error_condition_enum<mortise::condition> : std::true_type {};
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_LEASE_HPP
+#define MORTISE_LEASE_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/detail/initiate.hpp"
+#include "mortise/error.hpp"
+#include "mortise/fencing_token.hpp"
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace mortise {
+
+namespace detail {
+class held_grant;
+}
+
+enum class lease_state : std::uint8_t {
+    held,      ///< The store's last proof still covers this moment.
+    unsure,    ///< It does not any more; a heartbeat may prove the lease again.
+    lost,      ///< The store gave the lock away, or will: never `held` again.
+    released,  ///< Released, moved from, or never acquired.
+};
+
+const char* to_string(lease_state state) noexcept;
+
+/// The right to one lock until `valid_until()`, renewed in the background by the heartbeat of its client.
+///
+/// To let go there are three ways, the best first: `with_lock` (the release is awaited and the work is
+/// stopped when the lease is lost), `co_await lease.async_release()`, and the destructor, which hands the
+/// release to the client and returns at once. If the client is gone, the store frees the lock by itself
+/// when the session's TTL has passed, or sooner.
+///
+/// After any pause (a stopped process, a suspended machine) the first `state()`, `check()` or `guard` tells
+/// the truth by reading the clock, even before any timer could run.
+///
+/// @par Threads   A lease is not thread-safe; distinct leases of one client are.
+/// @par Lifetimes A lease may outlive its client; it is then lost. In a forked child every lease is lost and
+///                its destructor does nothing.
+class [[nodiscard]] lease {
+public:
+    lease() noexcept = default;
+    explicit lease(std::shared_ptr<detail::held_grant> grant) noexcept;
+    lease(lease&& other) noexcept = default;
+    lease& operator=(lease&& other) noexcept;  ///< First lets go of what `*this` holds.
+    ~lease();
+
+    /// Whether this came from an acquire and was not released: says nothing about a loss.
+    explicit operator bool() const noexcept;
+
+    std::string_view name() const noexcept;
+    fencing_token token() const noexcept;
+
+    lease_state state() const noexcept;
+    bool held() const noexcept { return state() == lease_state::held; }
+
+    /// Nothing while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`; `forked` in a child.
+    error_code check() const noexcept;
+
+    /// Until when the lease is sure to be held, if no further heartbeat succeeds.
+    clock::time_point valid_until() const noexcept;
+
+    /// How long ago the last heartbeat was sent that proved the lease.
+    clock::duration verified_ago() const noexcept;
+
+    /// Runs `op` if the lease is held, and gives its result if the lease was held all the time until its end.
+    ///
+    /// Use it for each effect that must not happen without the lock; it reads the clock, so that it refuses
+    /// after a pause that no timer could report. It does not stop `op` in the middle (`with_lock` does), and an
+    /// effect that took place is not undone: only a fence at the resource makes a late write impossible.
+    ///
+    /// @par Errors       throws `system_error` with what `check()` says; else what `op` throws.
+    /// @par Cancellation that of `op`.
+    template <class T>
+    asio::awaitable<T> guard(asio::awaitable<T> op) const;
+
+    /// Releases the lock and waits until the store has acknowledged it.
+    ///
+    /// @par Completion   `void(error_code)`. Afterwards the lease is `released` whatever the code.
+    /// @par Errors       `lease_lost` if the store had given the lock away before, `lease_released` if there is
+    ///                   nothing to release, `outcome_unknown` if the store did not answer within
+    ///                   `release_budget`: the release is then still tried in the background.
+    /// @par Cancellation ignored: a release is never left half done.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from inside this call.
+    /// @par Cost         One request; the store's answer to it also names the next holder.
+    template <class Token = asio::deferred_t>
+    auto async_release(Token&& token = Token{});
+
+    /// Waits until the lease is about to be lost (`stop_margin` before `valid_until()`, if heartbeats fail) or is lost.
+    ///
+    /// @par Completion   `void(error_code)`: always a code: `lease_expired` before the end of the window,
+    ///                   `lease_lost` when the store says so, `lease_released` after a release, `client_stopped`.
+    /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from inside this call.
+    /// @par Cost         None at the store.
+    template <class Token = asio::deferred_t>
+    auto async_wait_lost(Token&& token = Token{});
+
+private:
+    void let_go() noexcept;
+    void require_held() const;
+
+    std::shared_ptr<detail::held_grant> grant_;
+};
+
+namespace detail {
+
+void start_release(
+    std::shared_ptr<held_grant> grant, asio::any_completion_handler<void(error_code)> handler);
+void start_wait_lost(
+    std::shared_ptr<held_grant> grant, asio::any_completion_handler<void(error_code)> handler);
+asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept;
+
+}  // namespace detail
+
+template <class T>
+asio::awaitable<T> lease::guard(asio::awaitable<T> op) const
+{
+    const auto kept = grant_;  // the lease object may be moved while `op` runs
+    require_held();
+    if constexpr (std::is_void_v<T>) {
+        co_await std::move(op);
+        require_held();
+    } else {
+        T value = co_await std::move(op);
+        require_held();
+        co_return value;
+    }
+}
+
+}  // namespace mortise
+
+#endif

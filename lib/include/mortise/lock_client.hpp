@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_LOCK_CLIENT_HPP
+#define MORTISE_LOCK_CLIENT_HPP
+
+#include "mortise/client_stats.hpp"
+#include "mortise/lease.hpp"
+#include "mortise/options.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise {
+
+class store;
+
+namespace detail {
+class client_core;
+}
+
+/// Acquires locks at one store, for one process.
+///
+/// Holds one session at the store, opened by the first acquire and kept alive by one heartbeat, whatever the
+/// number of locks. Runs its own tasks on a strand of its own: there is nothing to start.
+///
+/// @par Threads   All members may be called from any thread.
+/// @par Lifetimes The client may be destroyed while operations are pending: they complete with `client_stopped`, and
+///                its leases are lost. The store then frees what it held when it sees the session's end: at once on the
+///                same host, else after the TTL. To have it freed before, await `async_stop`.
+class lock_client {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// @throws error if the configuration breaks a limit of its own or of the store.
+    lock_client(executor_type executor, std::unique_ptr<store> impl,
+        client_config config = client_config());
+    ~lock_client();
+    lock_client(lock_client&&) noexcept;
+    lock_client& operator=(lock_client&&) noexcept;
+
+    /// The executor given to the constructor: where handlers run that have none of their own.
+    executor_type get_executor() const noexcept;
+
+    /// Acquires `name`, waiting for the present holder for at most `options.wait_max`.
+    ///
+    /// A waiter sleeps until the store tells it that the lock is its own; waiters are served in the order of
+    /// arrival.
+    ///
+    /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is set.
+    /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of `check_name` and
+    ///                   `check_options`, `operation_aborted`, and what the store says of itself.
+    /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted` nothing is held nor asked
+    ///                   for at the store. A signal that comes after the grant was decided has no effect: the lease is
+    ///                   delivered. If the store does not answer within `release_budget`, the operation completes and
+    ///                   the withdrawal goes on in the background; what cannot be settled ends with the session.
+    /// @par Threads      Any thread. The handler runs on its associated executor, else on `get_executor()`;
+    ///                   never from inside this call.
+    /// @par Lifetimes    `name` is copied. The client may be destroyed meanwhile (see above).
+    /// @par Cost         One request when uncontended; one request and one push when not.
+    template <class Token = asio::deferred_t>
+    auto async_acquire(std::string name, lock_options options = lock_options(), Token&& token = Token{});
+
+    /// Acquires `name` if it is free just now.
+    ///
+    /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the optional is empty then.
+    /// @par Errors       as `async_acquire`, without `busy`.
+    /// @par Cancellation as `async_acquire`.
+    /// @par Threads      as `async_acquire`.
+    /// @par Lifetimes    as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_try_acquire(std::string name, Token&& token = Token{});
+
+    /// The locks whose name comes after `after`, in byte order, at most `limit` of them, with their holders and at
+    /// most `queue_max` waiters each. Call again with the last name for the next page.
+    ///
+    /// @par Completion   `void(error_code, std::vector<lock_view>)`.
+    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Cancellation none: it is one short read.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_list(std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{});
+
+    /// Stops: refuses new acquires, completes waiting ones with `client_stopped`, releases every lease and ends the
+    /// session at the store. Leases are lost from the call on.
+    ///
+    /// @par Completion   `void(error_code)`: a code if the store did not acknowledge the end within `release_budget`.
+    /// @par Cancellation ignored.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_stop(Token&& token = Token{});
+
+    /// A snapshot of the counters.
+    client_stats stats() const noexcept;
+
+    store_traits traits() const noexcept;
+
+    /// What the store says of its newest failure, for people; may be empty.
+    std::string explain() const;
+
+private:
+    std::shared_ptr<detail::client_core> core_;
+};
+
+}  // namespace mortise
+
+#include "mortise/impl/lock_client.hpp"
+
+#endif

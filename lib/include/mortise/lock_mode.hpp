@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_LOCK_MODE_HPP
+#define MORTISE_LOCK_MODE_HPP
+
+#include <cstdint>
+
+namespace mortise {
+
+/// How a lock is held: by one, by many readers, or by as many as it has permits.
+class lock_mode {
+public:
+    enum class kind : std::uint8_t { exclusive, shared, permits };
+
+    constexpr lock_mode() noexcept = default;
+
+    static constexpr lock_mode exclusive() noexcept { return {}; }
+    static constexpr lock_mode shared() noexcept { return lock_mode(kind::shared, 0); }
+
+    /// At most `capacity` holders at a time, each on a slot of its own.
+    static constexpr lock_mode permits(std::uint32_t capacity) noexcept
+    {
+        return lock_mode(kind::permits, capacity);
+    }
+
+    constexpr kind what() const noexcept { return what_; }
+
+    /// The number of permits; zero for the other modes.
+    constexpr std::uint32_t capacity() const noexcept { return capacity_; }
+
+    friend constexpr bool operator==(const lock_mode&, const lock_mode&) noexcept = default;
+
+private:
+    constexpr lock_mode(kind what, std::uint32_t capacity) noexcept
+        : what_(what), capacity_(capacity)
+    {}
+
+    kind what_ = kind::exclusive;
+    std::uint32_t capacity_ = 0;
+};
+
+}  // namespace mortise
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OPTIONS_HPP
+#define MORTISE_OPTIONS_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/fwd.hpp"
+#include "mortise/error.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace mortise {
+
+namespace coro {
+class time_source;
+}
+
+/// Longest name of a lock, in bytes. Names are bytes, compared as bytes.
+inline constexpr std::size_t name_size_max = 1024;
+
+/// Longest duration that an option may have, but for `milliseconds::max()`, which means "for ever".
+inline constexpr std::chrono::milliseconds duration_max = std::chrono::hours(24 * 36'525);
+
+/// What one acquire may ask for.
+struct lock_options {
+    /// How long to wait for the present holder; zero is a try; `milliseconds::max()` is for ever.
+    std::chrono::milliseconds wait_max = std::chrono::milliseconds::max();
+};
+static_assert(std::is_trivially_destructible_v<lock_options>, "docs/compilers.md, G1");
+
+/// How a client behaves. The defaults suit a server with its store on the same host or network.
+class client_config {
+public:
+    client_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    /// How long the store keeps this client's grants without a heartbeat: the longest that a lock can
+    /// stay blocked after its holder's host has died. One heartbeat goes out each `ttl / 3`, whatever
+    /// the number of locks.
+    std::chrono::milliseconds ttl{5'000};
+
+    /// How much the clocks of client and store may differ in rate, in parts per million of the TTL. A
+    /// lease counts as held only for `ttl * (1 - drift)` after the sending of the last good heartbeat.
+    std::uint32_t clock_drift_ppm = 10'000;
+
+    /// How long before the end of that window the holder is told to stop; zero means `ttl / 10`.
+    std::chrono::milliseconds stop_margin{0};
+
+    /// How long a cancelled acquire or a release waits for the store's answer before it goes on in the
+    /// background.
+    std::chrono::milliseconds release_budget{2'000};
+
+    /// How many acquires may wait at the same time.
+    std::size_t waiters_max = 1'000'000;
+
+    /// For people who read `mortise ls`: what this client is. Empty: the name of the program.
+    std::string label;
+
+    /// The clock and the timers; empty: `CLOCK_BOOTTIME`. Tests pass a simulated one.
+    std::shared_ptr<coro::time_source> time;
+};
+
+/// What is wrong with this name of a lock, if anything; the `async_` operations give only the code.
+std::optional<error> check_name(std::string_view name);
+
+/// What is wrong with these options, if anything.
+std::optional<error> check_options(const lock_options& options);
+
+/// What is wrong with this configuration, if anything, apart from the limits that a store sets.
+std::optional<error> check_config(const client_config& config);
+
+}  // namespace mortise
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_HPP
+#define MORTISE_STORE_SQLITE_HPP
+
+#include "mortise/store.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace mortise {
+
+/// Where the locks of one host live, and how.
+class sqlite_store_config {
+public:
+    sqlite_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    /// The database file; made if it is not there. Its side files live in a folder beside it, named like
+    /// it with `.mortise` appended. Never shared with the database of an application.
+    std::filesystem::path path;
+
+    /// The domain of the tokens, 1 to 31 characters; empty: made from the store's random id. Written
+    /// into a new store; an existing store keeps its own, and another one is then refused.
+    std::string domain;
+
+    /// The write-ahead log is folded back into the database when it has grown by so many bytes.
+    std::size_t checkpoint_bytes = 16u << 20;
+
+    /// Accept a network file system. Locks across hosts then do not exclude each other.
+    bool allow_network_file_system = false;
+
+    /// For tests: stands in for the boot id of the host; empty: the real one.
+    std::string boot_id_override;
+};
+
+/// A store for all processes of one host, in an SQLite file of its own.
+///
+/// Opens nothing yet but checks what can be checked without I/O; the file is opened by the first acquire.
+/// @throws error if the configuration cannot work.
+std::unique_ptr<store> make_sqlite_store(sqlite_store_config config);
+
+}  // namespace mortise
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_TYPES_HPP
+#define MORTISE_STORE_TYPES_HPP
+
+// The values that travel over the port of `store.hpp`.
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/error.hpp"
+#include "mortise/fencing_token.hpp"
+#include "mortise/lock_mode.hpp"
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise {
+
+/// 128 random bits: the name of a session, a store or an incarnation of a store.
+struct random_id {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+
+    /// Drawn from the kernel's random numbers.
+    static random_id draw();
+    /// 32 lower-case hexadecimal digits.
+    std::string text() const;
+
+    constexpr explicit operator bool() const noexcept { return high != 0 || low != 0; }
+    friend auto operator<=>(const random_id&, const random_id&) noexcept = default;
+};
+
+/// One process (more exactly: one `lock_client`) at one store, alive by its heartbeat.
+using session_id = random_id;
+
+/// One wish for a lock: a number that its session never uses twice.
+using request_id = std::uint64_t;
+
+/// What a store can do and what it promises.
+struct store_traits {
+    std::string_view scheme;                  ///< "memory", "sqlite", ...
+    token_strength strength = token_strength::none;
+    bool push = false;                        ///< A grant is pushed to its waiter.
+    bool fair = false;                        ///< Requests are granted in the order of their arrival.
+    bool server_clock = false;                ///< Deadlines are judged by a clock of the store's own.
+    bool exclusive = true;                    ///< Which modes it knows.
+    bool shared = false;
+    bool permits = false;
+    std::chrono::milliseconds ttl_min{0};     ///< Smallest TTL of a session.
+    std::chrono::milliseconds ttl_max{0};     ///< Largest TTL of a session.
+};
+
+struct session_start {
+    session_start() = default;
+
+    session_id id;
+    std::uint64_t generation = 0;             ///< Grows with every `resume` of the same session.
+    std::chrono::milliseconds ttl{0};
+    std::string host;                         ///< For people only: no decision rests on it.
+    std::string label;                        ///< For people only.
+    std::int64_t pid = 0;                     ///< For people only.
+};
+
+/// A request or a grant of one's own session, as the store has it.
+struct session_entry {
+    session_entry() = default;
+
+    request_id id = 0;
+    std::string name;
+    bool granted = false;
+    fencing_token token;                      ///< Of the grant; empty while it waits.
+};
+
+struct session_view {
+    session_view() = default;
+
+    std::uint64_t changes = 0;                ///< The change number that belongs to `entries`.
+    std::vector<session_entry> entries;
+};
+
+struct resumed {
+    resumed() = default;
+
+    clock::time_point sent;                   ///< Read before the proof was sent: base of the deadline.
+    random_id incarnation;                    ///< Changes when the store may have forgotten something.
+    token_domain domain;
+    session_view view;
+};
+
+struct lock_request {
+    lock_request() = default;
+
+    request_id id = 0;
+    std::string name;
+    lock_mode mode;
+    std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
+    bool queue = true;                        ///< Join the queue if the lock is not free; else refuse.
+};
+
+struct answer {
+    enum class kind : std::uint8_t { granted, queued, refused };
+
+    kind what = kind::refused;
+    fencing_token token;                      ///< If granted.
+    std::uint64_t position = 0;               ///< If queued: how many stand before it, holders included.
+    std::uint64_t queue_length = 0;           ///< How many others wait for the lock.
+};
+
+/// The store's yes.
+struct grant {
+    grant() = default;
+
+    request_id id = 0;
+    std::string name;
+    fencing_token token;
+};
+
+struct heartbeat {
+    clock::time_point sent;                   ///< Read before the heartbeat was sent.
+    random_id incarnation;
+    std::uint64_t changes = 0;                ///< Grows when somebody else changes an entry of the session.
+    std::uint64_t grants = 0;                 ///< Of this session, at the store.
+    std::uint64_t requests = 0;               ///< Of this session, waiting at the store.
+    /// Time until the next deadline of another session: when it passes, beat again, if you wait for a
+    /// lock. Empty if there is none.
+    std::optional<clock::duration> next_deadline;
+};
+
+/// Something that the store tells of itself. All but `session_lost` are hints.
+struct store_event {
+    enum class kind : std::uint8_t {
+        granted,       ///< `id` was granted with `token`.
+        contended,     ///< Somebody began to wait for `name`, which this session holds.
+        session_lost,  ///< The session is gone, because of `why`.
+        look_again,    ///< Something of this session changed: call `look`.
+    };
+
+    kind what = kind::look_again;
+    request_id id = 0;
+    fencing_token token;
+    std::string_view name;                    ///< Valid during the call.
+    error_code why;
+};
+
+/// Who holds a lock or waits for it, for people to read.
+struct party_view {
+    party_view() = default;
+
+    session_id session;
+    std::string host;
+    std::string label;
+    std::int64_t pid = 0;
+    lock_mode mode;
+    fencing_token token;                      ///< Of a holder; empty while waiting.
+    clock::duration age{};                    ///< How long it has held, or has waited.
+};
+
+struct lock_view {
+    lock_view() = default;
+
+    std::string name;
+    std::vector<party_view> holders;
+    std::vector<party_view> waiters;          ///< The first of the queue, in order.
+    std::uint64_t waiter_count = 0;
+};
+
+}  // namespace mortise
+
+#endif

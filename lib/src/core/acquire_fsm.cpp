@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/acquire_fsm.hpp"
+
+#include "mortise/coro/assert.hpp"
+
+namespace mortise::core {
+
+using action = acquire_fsm::action;
+
+action acquire_fsm::session_ready() noexcept
+{
+    if (state_ != state::idle)
+        return action::none;
+    state_ = state::requesting;
+    return action::send_request;
+}
+
+action acquire_fsm::answered(const answer& reply, bool proved) noexcept
+{
+    if (state_ != state::requesting)
+        return action::none;  // The session was lost meanwhile, or a push came before the answer.
+    switch (reply.what) {
+    case answer::kind::granted:
+        // Out of time is no reason to refuse what came a moment later; every other reason is.
+        if (stopped() && (finished_ || reason_ != errc::busy))
+            return undo();
+        return accept(reply.token, proved);
+    case answer::kind::queued:
+        if (stopped())
+            return undo();
+        state_ = state::queued;
+        return action::none;
+    case answer::kind::refused:
+        if (!reason_)
+            reason_ = errc::busy;
+        return end();
+    }
+    return action::none;
+}
+
+action acquire_fsm::request_failed(error_code why) noexcept
+{
+    MORTISE_ASSERT(why);
+    if (state_ != state::requesting)
+        return action::none;
+    if (!reason_)
+        reason_ = why;
+    return undo();
+}
+
+action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept
+{
+    // While the request's own answer is awaited, and after a stop, the push says nothing new.
+    if (state_ == state::queued || (state_ == state::requesting && !stopped()))
+        return accept(token, proved);
+    return action::none;
+}
+
+action acquire_fsm::proved() noexcept
+{
+    return state_ == state::unproved ? accept(pending_, true) : action::none;
+}
+
+action acquire_fsm::missing() noexcept
+{
+    if (state_ != state::queued && state_ != state::unproved)
+        return action::none;
+    pending_ = {};
+    state_ = state::requesting;
+    return action::send_request;
+}
+
+action acquire_fsm::stop(error_code reason) noexcept
+{
+    MORTISE_ASSERT(reason);
+    if (finished_ || stopped())
+        return action::none;
+    reason_ = reason;
+    switch (state_) {
+    case state::idle:
+        return end();
+    case state::queued:
+    case state::unproved:
+        return undo();
+    case state::requesting:
+    case state::undoing:
+    case state::done:
+        break;
+    }
+    return action::none;
+}
+
+action acquire_fsm::withdrawn(error_code result) noexcept
+{
+    if (state_ != state::undoing)
+        return action::none;
+    if (!result)
+        return end();
+    waiting_retry_ = true;
+    return action::try_later;
+}
+
+action acquire_fsm::retry() noexcept
+{
+    if (state_ != state::undoing || !waiting_retry_)
+        return action::none;
+    waiting_retry_ = false;
+    return action::send_withdraw;
+}
+
+action acquire_fsm::budget_over() noexcept
+{
+    if (!stopped() || finished_)
+        return action::none;
+    finished_ = true;
+    return action::finish;
+}
+
+action acquire_fsm::session_lost() noexcept
+{
+    pending_ = {};
+    waiting_retry_ = false;
+    if (state_ == state::done)
+        return action::none;
+    if (stopped())
+        return end();
+    state_ = state::idle;
+    return action::none;
+}
+
+action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept
+{
+    MORTISE_ASSERT(token);
+    if (!proved) {
+        pending_ = token;
+        state_ = state::unproved;
+        return action::none;
+    }
+    token_ = token;
+    return end();
+}
+
+action acquire_fsm::undo() noexcept
+{
+    pending_ = {};
+    state_ = state::undoing;
+    return action::send_withdraw;
+}
+
+action acquire_fsm::end() noexcept
+{
+    state_ = state::done;
+    if (finished_)
+        return action::none;
+    finished_ = true;
+    return action::finish;
+}
+
+}  // namespace mortise::core

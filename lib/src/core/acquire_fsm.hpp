@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORE_ACQUIRE_FSM_HPP
+#define MORTISE_CORE_ACQUIRE_FSM_HPP
+
+#include "mortise/error.hpp"
+#include "mortise/fencing_token.hpp"
+#include "mortise/store_types.hpp"
+
+#include <cstdint>
+
+namespace mortise::core {
+
+/// The life of one acquire, from the wish to the grant or to the proof that nothing is left of it. No
+/// clock, no I/O: its owner carries the actions out and reports what came of them.
+///
+/// The rules of cancellation live here:
+/// * a request that is in flight is never abandoned: its answer is awaited, then undone;
+/// * a stop after the grant was decided has no effect;
+/// * `finish` with a reason comes only after the store acknowledged that nothing is left, or after the
+///   budget for that is used up; the undoing then goes on until `settled()`.
+///
+/// | state | granted | queued | refused | failed | stop | withdrawn | session lost |
+/// | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | idle | | | | | finish | | |
+/// | requesting | finish / unproved | queued | finish(busy) | withdraw | (noted) | | idle |
+/// | queued | finish / unproved | | | | withdraw | | idle |
+/// | unproved | | | | | withdraw | | idle |
+/// | undoing | (withdrawn anyway) | | | | | finish | finish |
+class acquire_fsm {
+public:
+    enum class action : std::uint8_t {
+        none,
+        send_request,   ///< Call `store::request`; report `answered` or `request_failed`.
+        send_withdraw,  ///< Call `store::withdraw`; report `withdrawn`.
+        try_later,      ///< Wait a little, then call `retry`.
+        finish,         ///< Complete the operation with `outcome()` and `token()`.
+    };
+
+    /// A session is open and the request may be sent.
+    action session_ready() noexcept;
+
+    /// The store answered the request. `proved`: the session is surely held just now.
+    action answered(const answer& reply, bool proved) noexcept;
+
+    /// No answer, or an error: the request may have arrived.
+    action request_failed(error_code why) noexcept;
+
+    /// The store's yes came by a push, or was found by looking.
+    action granted(const fencing_token& token, bool proved) noexcept;
+
+    /// A heartbeat proved the session that has the grant.
+    action proved() noexcept;
+
+    /// The store was looked at again and has nothing of this request: ask once more.
+    action missing() noexcept;
+
+    /// The caller cancelled, `wait_max` ran out, or the client stops.
+    action stop(error_code reason) noexcept;
+
+    /// The store answered the withdrawal.
+    action withdrawn(error_code result) noexcept;
+
+    /// The time has come to try again.
+    action retry() noexcept;
+
+    /// The budget for undoing is used up.
+    action budget_over() noexcept;
+
+    /// The session is gone, and with it whatever it had asked for.
+    action session_lost() noexcept;
+
+    /// Whether a grant is waiting for its proof.
+    bool unproved() const noexcept { return state_ == state::unproved; }
+
+    /// Whether the undoing has begun.
+    bool undoing() const noexcept { return state_ == state::undoing; }
+
+    /// Whether the caller wants it no more, although an answer is still to come.
+    bool stopped() const noexcept { return static_cast<bool>(reason_); }
+
+    /// Whether the operation has completed.
+    bool finished() const noexcept { return finished_; }
+
+    /// Whether it has completed and nothing of it is left to undo.
+    bool settled() const noexcept { return finished_ && state_ == state::done; }
+
+    /// With `finish`: nothing if the lock was granted.
+    error_code outcome() const noexcept { return token_ ? error_code() : reason_; }
+    const fencing_token& token() const noexcept { return token_; }
+
+private:
+    enum class state : std::uint8_t { idle, requesting, queued, unproved, undoing, done };
+
+    action accept(const fencing_token& token, bool proved) noexcept;
+    action undo() noexcept;
+    action end() noexcept;
+
+    state state_ = state::idle;
+    bool finished_ = false;
+    bool waiting_retry_ = false;
+    error_code reason_;
+    fencing_token pending_;  // a grant without its proof
+    fencing_token token_;
+};
+
+}  // namespace mortise::core
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORE_SESSION_FSM_HPP
+#define MORTISE_CORE_SESSION_FSM_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/options.hpp"
+
+#include <cstdint>
+
+namespace mortise::core {
+
+/// How long everything takes that keeps a session alive; all of it follows from the configuration.
+struct session_timing {
+    clock::duration ttl{};          ///< What the store promises to keep the session for.
+    clock::duration window{};       ///< What the client trusts of it: ttl x (1 - drift).
+    clock::duration stop_margin{};  ///< How long before the end of the window the alarm is raised.
+    clock::duration beat_every{};   ///< ttl / 3
+    clock::duration retry_every{};  ///< After a heartbeat that failed.
+
+    static session_timing from(const client_config& config) noexcept;
+};
+
+/// When a session is sure, when to prove it again, and when to raise the alarm. No clock, no I/O.
+///
+/// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot have
+/// started its own TTL before. Past it the session is unsure; a later proof makes it held again, for
+/// the store never revives a session that is gone. Gone is for ever: a new session needs `open`.
+class session_fsm {
+public:
+    enum class state : std::uint8_t {
+        none,    ///< Never opened, or gone.
+        held,
+        unsure,  ///< The window ended, or the store asked to be asked again.
+    };
+
+    explicit session_fsm(const session_timing& timing) noexcept : timing_(timing) {}
+
+    /// The store acknowledged a resume or a heartbeat that was sent at `sent`.
+    void proved(clock::time_point sent) noexcept;
+
+    /// A heartbeat sent at `sent` got no good answer by `now`.
+    void failed(clock::time_point now) noexcept;
+
+    /// The store said, or we decided, that the session is no more.
+    void gone() noexcept;
+
+    /// The store may have forgotten something: nothing is sure until the next proof.
+    void doubt(clock::time_point now) noexcept;
+
+    state at(clock::time_point now) const noexcept;
+
+    /// The end of the window; the clock's minimum if nothing is sure.
+    clock::time_point deadline() const noexcept { return deadline_; }
+
+    /// When the last good proof was sent.
+    clock::time_point verified() const noexcept { return verified_; }
+
+    /// When the next heartbeat is due.
+    clock::time_point beat_at() const noexcept { return beat_at_; }
+
+    /// When the holders must be told to stop; the clock's maximum if they have been told already.
+    clock::time_point alarm_at() const noexcept { return alarm_at_; }
+
+    /// Whether the holders must be told now: true once for each window that ends.
+    bool take_alarm(clock::time_point now) noexcept;
+
+private:
+    session_timing timing_;
+    bool open_ = false;
+    clock::time_point verified_ = clock::time_point::min();
+    clock::time_point deadline_ = clock::time_point::min();
+    clock::time_point beat_at_ = clock::time_point::max();
+    clock::time_point alarm_at_ = clock::time_point::max();
+};
+
+}  // namespace mortise::core
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/fencing_gate.hpp"
+
+namespace mortise {
+
+error_code fencing_gate::admit(const fencing_token& held) noexcept
+{
+    if (!held)
+        return errc::no_token;
+    const std::lock_guard guard(mutex_);
+    if (!highest_.domain.empty() && highest_.domain != held.domain)
+        return errc::foreign_domain;
+    if (held.value < highest_.value)
+        return errc::stale_token;
+    highest_ = held;
+    return {};
+}
+
+fencing_token fencing_gate::highest() const noexcept
+{
+    const std::lock_guard guard(mutex_);
+    return highest_;
+}
+
+}  // namespace mortise

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/options.hpp"
+
+#include <string>
+
+namespace mortise {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string text_of(milliseconds value)
+{
+    return std::to_string(value.count()) + " ms";
+}
+
+std::optional<error> check_duration(const char* what, milliseconds value, bool endless_allowed)
+{
+    if (value < milliseconds::zero()) {
+        return error(errc::duration_negative, std::string(what) + " = " + text_of(value),
+            "use zero or more");
+    }
+    if (value == milliseconds::max() && endless_allowed)
+        return std::nullopt;
+    if (value > duration_max) {
+        return error(errc::duration_too_long, std::string(what) + " = " + text_of(value),
+            "use at most " + text_of(duration_max)
+                + (endless_allowed ? ", or milliseconds::max() for ever" : ""));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<error> check_name(std::string_view name)
+{
+    if (name.empty())
+        return error(errc::name_empty, "0 bytes", "use 1 to 1,024 bytes");
+    if (name.size() > name_size_max) {
+        return error(errc::name_too_long,
+            std::to_string(name.size()) + " bytes, from \"" + std::string(name.substr(0, 32)) + "...\"",
+            "use 1 to 1,024 bytes; a digest of the long name will do");
+    }
+    return std::nullopt;
+}
+
+std::optional<error> check_options(const lock_options& options)
+{
+    return check_duration("wait_max", options.wait_max, true);
+}
+
+std::optional<error> check_config(const client_config& config)
+{
+    if (auto wrong = check_duration("ttl", config.ttl, false))
+        return wrong;
+    if (auto wrong = check_duration("stop_margin", config.stop_margin, false))
+        return wrong;
+    if (auto wrong = check_duration("release_budget", config.release_budget, false))
+        return wrong;
+    if (config.clock_drift_ppm > 500'000) {
+        return error(errc::bad_config,
+            "clock_drift_ppm = " + std::to_string(config.clock_drift_ppm),
+            "use at most 500,000 parts per million");
+    }
+    if (config.stop_margin * 2 > config.ttl) {
+        return error(errc::bad_config,
+            "stop_margin = " + text_of(config.stop_margin) + " with ttl = " + text_of(config.ttl),
+            "use at most half of the TTL");
+    }
+    if (config.waiters_max == 0)
+        return error(errc::bad_config, "waiters_max = 0", "use at least 1");
+    return std::nullopt;
+}
+
+}  // namespace mortise

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/store_types.hpp"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+namespace mortise {
+
+random_id random_id::draw()
+{
+    random_id id;
+    while (!id) {
+        // At most 256 bytes are never cut short; before the kernel's pool is ready the call waits.
+        if (::getrandom(&id, sizeof id, 0) != static_cast<ssize_t>(sizeof id) && errno != EINTR)
+            std::abort();  // Linux before 3.17, or a sandbox that forbids it: no id would be safe.
+    }
+    return id;
+}
+
+std::string random_id::text() const
+{
+    char digits[33];
+    std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(high),
+        static_cast<unsigned long long>(low));
+    return digits;
+}
+
+}  // namespace mortise
