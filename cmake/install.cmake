@@ -25,3 +25,26 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/mortise-config-version.c
     COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/mortise-config.cmake"
     "${PROJECT_BINARY_DIR}/mortise-config-version.cmake" DESTINATION "${package_dir}")
+
+# For programs that are not built by CMake. The order matters to a linker of static libraries.
+set(pc_libraries)
+foreach(part IN ITEMS lock coro)
+    if(TARGET mortise_${part})
+        string(APPEND pc_libraries " -lmortise_${part}")
+    endif()
+endforeach()
+string(STRIP "${pc_libraries}" pc_libraries)
+set(pc_requires)
+if(MORTISE_WITH_SQLITE AND TARGET mortise_sqlite)
+    set(pc_requires sqlite3)
+endif()
+set(pc_definitions)
+if(MORTISE_ASIO_SEPARATE_COMPILATION)
+    set(pc_definitions -DBOOST_ASIO_SEPARATE_COMPILATION)
+endif()
+file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+configure_file(cmake/mortise.pc.in "${PROJECT_BINARY_DIR}/mortise.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/mortise.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -22,20 +22,21 @@ function(mortise_test_support)
     target_link_libraries(mortise_test_support ${scope} mortise::mortise GTest::gtest GTest::gmock)
 endfunction()
 
-# mortise_tests(LABEL SOURCES... [SERIAL] [OWN_MAIN] [TIMEOUT s])
+# mortise_tests(LABEL SOURCES... [ALONE...] [SERIAL] [OWN_MAIN] [TIMEOUT s])
 #
 # The binary LABEL_tests and one ctest test for each of its cases, named LABEL.Suite.Case. Tests may
-# look into the private folders of the libraries ("core/x.hpp"). SERIAL: nothing else runs beside.
+# look into the private folders of the libraries ("core/x.hpp"). ALONE: sources that cannot share a
+# translation unit with others. SERIAL: no other test runs beside these.
 function(mortise_tests label)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES")
-    if(NOT arg_SOURCES)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES;ALONE")
+    if(NOT arg_SOURCES AND NOT arg_ALONE)
         return()
     endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 60)
     endif()
     set(target ${label}_tests)
-    add_executable(${target} ${arg_SOURCES})
+    add_executable(${target} ${arg_SOURCES} ${arg_ALONE})
     mortise_defaults(${target})
     target_link_libraries(${target} PRIVATE mortise_test_support
         $<$<NOT:$<BOOL:${arg_OWN_MAIN}>>:GTest::gtest_main>)
@@ -46,6 +47,9 @@ function(mortise_tests label)
     endif()
     set_target_properties(${target} PROPERTIES
         UNITY_BUILD ${MORTISE_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 6)
+    if(arg_ALONE)
+        set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     set(properties LABELS ${label} TIMEOUT ${arg_TIMEOUT})
     if(arg_SERIAL)
         list(APPEND properties RUN_SERIAL ON)

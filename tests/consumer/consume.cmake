@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSL-1.0
+# cmake -P: builds the consumer in one of three ways, and runs it.
+
+set(here "${work_dir}/${way}")
+
+function(must_run)
+    execute_process(COMMAND ${ARGV} RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+        string(JOIN " " line ${ARGV})
+        message(FATAL_ERROR "exit code ${result} of: ${line}")
+    endif()
+endfunction()
+
+if(way STREQUAL "pkg_config")
+    find_program(pkg_config NAMES pkg-config pkgconf REQUIRED)
+    set(ENV{PKG_CONFIG_PATH} "${work_dir}/prefix/${libdir}/pkgconfig")
+    execute_process(COMMAND "${pkg_config}" --cflags --libs mortise
+        OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(answer UNIX_COMMAND "${answer}")
+    file(MAKE_DIRECTORY "${here}")
+    must_run("${compiler}" -std=c++20 ${flags} -isystem "${boost_include}"
+        "${consumer_dir}/project/main.cpp" ${answer} -o "${here}/consumer")
+    must_run("${here}/consumer")
+    return()
+endif()
+
+set(options "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
+if(way STREQUAL "find_package")
+    list(APPEND options "-DCMAKE_CXX_FLAGS=${flags}"
+        "-DCMAKE_PREFIX_PATH=${work_dir}/prefix\\;${prefix_path}")
+else()
+    list(APPEND options "-DMORTISE_SOURCE_DIR=${source_dir}" "-DCMAKE_PREFIX_PATH=${prefix_path}")
+endif()
+must_run("${CMAKE_COMMAND}" -S "${consumer_dir}/project" -B "${here}" -G "${generator}" ${options})
+must_run("${CMAKE_COMMAND}" --build "${here}")
+must_run("${here}/consumer")
