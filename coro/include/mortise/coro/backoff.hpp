@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_BACKOFF_HPP
+#define MORTISE_CORO_BACKOFF_HPP
+
+#include "mortise/coro/clock.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+
+namespace mortise::coro {
+
+/// The limits of a back-off.
+struct backoff_options {
+    std::chrono::milliseconds first{50};  ///< Upper bound of the first pause; at least 1 ms.
+    std::chrono::milliseconds max{5'000}; ///< Upper bound of any pause; at least `first`.
+    std::uint32_t factor = 2;             ///< Growth of the bound per attempt; at least 1.
+};
+static_assert(std::is_trivially_destructible_v<backoff_options>, "docs/compilers.md, G1");
+
+/// Capped exponential back-off with full jitter: each pause is drawn evenly from zero to a bound
+/// that grows by `factor` with each attempt, from `first` to `max`. It reads no clock, and the same
+/// seed gives the same pauses.
+///
+/// @par Threads      One at a time.
+class backoff {
+public:
+    explicit backoff(backoff_options options, std::uint64_t seed) noexcept;
+
+    /// The pause before the next attempt: from zero to the present bound, both included.
+    [[nodiscard]] clock::duration next() noexcept;
+
+    /// Starts over with `first`, after a success. The random numbers go on.
+    void reset() noexcept;
+
+    /// How many pauses were drawn since the last `reset`.
+    [[nodiscard]] std::uint32_t attempts() const noexcept { return attempts_; }
+    /// The bound of the pause that `next` will draw.
+    [[nodiscard]] clock::duration bound() const noexcept { return bound_; }
+
+private:
+    std::uint64_t draw() noexcept;
+
+    backoff_options options_;
+    clock::duration bound_;
+    std::uint32_t attempts_ = 0;
+    std::uint64_t state_;
+};
+
+} // namespace mortise::coro
+
+#endif

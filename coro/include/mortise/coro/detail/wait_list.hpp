@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_DETAIL_WAIT_LIST_HPP
+#define MORTISE_CORO_DETAIL_WAIT_LIST_HPP
+
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/wait_entry.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+namespace mortise::coro::detail {
+
+/// The one place where handlers wait: first come, first served.
+///
+/// A waiting handler holds outstanding work on its executor. It leaves the list by one of three
+/// ways, decided under the list's mutex: completed by post, cancelled (all types alike, by post with
+/// `operation_aborted`; who was taken before is not touched by it), or destroyed with the
+/// context of its executor. A completion that was taken and is destroyed instead of completed
+/// destroys its arguments too: an argument that is a guard thereby gives back what it holds.
+///
+/// @par Threads      Any, for all members; signals may be emitted on any thread.
+/// @par Lifetimes    Destroying the list completes all that wait with `operation_aborted`.
+/// @par Cost         One allocation per wait; the mutex is held for a few instructions.
+template <class... Args>
+class wait_list {
+public:
+    using signature = void(error_code, Args...);
+    using completion_type = completion<signature>;
+
+    wait_list() : core_(std::make_shared<wait_fifo>()) {}
+    ~wait_list() { close(); }
+    wait_list(const wait_list&) = delete;
+    wait_list& operator=(const wait_list&) = delete;
+
+    /// Guards the list, and whatever state of the owner decides who waits.
+    std::mutex& mutex() const noexcept { return core_->mutex(); }
+
+    /// Waits until taken. With a list that is closed: completes with `operation_aborted`.
+    void add(completion_type waiter) {
+        if (!wait_unless(waiter, [] { return false; }))
+            abort(std::move(waiter));
+    }
+
+    /// Asks `ready()`, under the mutex, perhaps twice: if it says yes (and may have changed the
+    /// owner's state) or the list is closed, returns false and leaves the waiter to the caller.
+    template <class Ready>
+    [[nodiscard]] bool wait_unless(completion_type& waiter, Ready ready) {
+        {
+            std::lock_guard hold(core_->mutex());
+            if (closed_ || ready())
+                return false;
+        }
+        const auto slot = waiter.slot();
+        auto& context = waiter.context();
+        auto waiting = std::make_shared<entry>(std::move(waiter));
+        waiting->listen(slot);
+        std::unique_lock hold(core_->mutex());
+        if (closed_ || ready()) {
+            hold.unlock();
+            waiter = std::move(waiting->waiter);
+            return false;
+        }
+        const bool stands = wait_fifo::push(core_, waiting, &context);
+        hold.unlock();
+        if (!stands)
+            waiting->drop();
+        return true;
+    }
+
+    /// Takes the oldest waiter; if there is none, calls `otherwise()` under the mutex and returns
+    /// an empty completion.
+    template <class Otherwise>
+    [[nodiscard]] completion_type take_one(Otherwise otherwise) {
+        std::shared_ptr<wait_entry> taken;
+        {
+            std::lock_guard hold(core_->mutex());
+            taken = core_->pop();
+            if (!taken)
+                otherwise();
+        }
+        return waiter_of(taken);
+    }
+    [[nodiscard]] completion_type take_one() {
+        return take_one([] {});
+    }
+
+    /// Completes the oldest waiter; false if there is none.
+    bool complete_one(error_code ec, Args... args) {
+        auto waiter = take_one();
+        if (!waiter)
+            return false;
+        waiter.complete(ec, std::move(args)...);
+        return true;
+    }
+
+    /// Completes all that wait now, each with copies of the arguments. Returns how many.
+    std::size_t complete_all(error_code ec, const Args&... args) {
+        return complete_up_to(newest(), ec, args...);
+    }
+
+    /// Completes those that came before `newest()` returned this ticket.
+    std::size_t complete_up_to(std::uint64_t ticket, error_code ec, const Args&... args) {
+        return drain(ticket, [&](completion_type& waiter) { waiter.complete(ec, args...); });
+    }
+
+    /// The ticket of the last that came.
+    std::uint64_t newest() const noexcept {
+        std::lock_guard hold(core_->mutex());
+        return core_->newest();
+    }
+
+    /// Completes all that wait, and all that will, with `operation_aborted`.
+    void close() noexcept {
+        {
+            std::lock_guard hold(core_->mutex());
+            closed_ = true;
+        }
+        drain(UINT64_MAX, [](completion_type& waiter) { abort(std::move(waiter)); });
+    }
+
+    std::size_t size() const noexcept {
+        std::lock_guard hold(core_->mutex());
+        return core_->size();
+    }
+
+    /// Completes a waiter as a cancelled one.
+    static void abort(completion_type waiter) {
+        waiter.complete(error_code(asio::error::operation_aborted), Args()...);
+    }
+
+private:
+    class entry final : public wait_entry {
+    public:
+        explicit entry(completion_type&& given) : waiter(std::move(given)) {}
+        void finish(error_code ec) noexcept override { waiter.complete(ec, Args()...); }
+        void drop() noexcept override { const auto gone = std::move(waiter); }
+        completion_type waiter;
+    };
+
+    static completion_type waiter_of(const std::shared_ptr<wait_entry>& taken) {
+        return taken ? std::move(static_cast<entry&>(*taken).waiter) : completion_type();
+    }
+
+    template <class Each>
+    std::size_t drain(std::uint64_t ticket, Each each) {
+        std::size_t count = 0;
+        for (;; ++count) { // ends: nobody who comes later has a ticket up to this one
+            std::shared_ptr<wait_entry> taken;
+            {
+                std::lock_guard hold(core_->mutex());
+                taken = core_->pop(ticket);
+            }
+            if (!taken)
+                return count;
+            auto waiter = waiter_of(taken);
+            each(waiter);
+        }
+    }
+
+    std::shared_ptr<wait_fifo> core_;
+    bool closed_ = false;
+};
+
+} // namespace mortise::coro::detail
+
+#endif

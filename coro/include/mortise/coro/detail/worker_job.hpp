@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_DETAIL_WORKER_JOB_HPP
+#define MORTISE_CORO_DETAIL_WORKER_JOB_HPP
+
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/wait_entry.hpp"
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace mortise::coro::detail {
+
+class worker_state;
+
+/// The error code that an escaping exception stands for. Inside a handler only.
+error_code code_of_current_exception() noexcept;
+
+/// A closure in a worker's queue, and who is told.
+class worker_job : public wait_entry {
+public:
+    /// Runs the closure, keeps what it returned and destroys it. On the worker's thread.
+    virtual void run() noexcept = 0;
+    /// Completes with what `run` kept.
+    virtual void deliver() noexcept = 0;
+    /// The handler's context; none if nobody is told.
+    virtual asio::execution_context* context() noexcept = 0;
+    virtual asio::cancellation_slot slot() noexcept = 0;
+
+private:
+    friend class worker_state;
+    void shut_down() noexcept override;
+
+    std::weak_ptr<worker_state> worker_;
+};
+
+template <class Result>
+struct worker_signature {
+    static_assert(std::is_default_constructible_v<Result>, "an error needs some result beside it");
+    using type = void(error_code, Result);
+};
+template <>
+struct worker_signature<void> {
+    using type = void(error_code);
+};
+
+/// A closure whose end somebody awaits.
+template <class Work, class Result>
+class awaited_job final : public worker_job {
+public:
+    using completion_type = completion<typename worker_signature<Result>::type>;
+
+    awaited_job(completion_type done, Work&& work)
+        : done_(std::move(done)), work_(std::move(work)) {}
+
+    void run() noexcept override {
+        try {
+            if constexpr (std::is_void_v<Result>)
+                (*work_)();
+            else
+                result_.emplace((*work_)());
+        } catch (...) {
+            ec_ = code_of_current_exception();
+        }
+        work_.reset();
+    }
+
+    void deliver() noexcept override {
+        if constexpr (std::is_void_v<Result>)
+            done_.complete(ec_);
+        else
+            done_.complete(ec_, result_ ? std::move(*result_) : Result());
+    }
+
+    void finish(error_code ec) noexcept override {
+        work_.reset();
+        ec_ = ec;
+        deliver();
+    }
+
+    void drop() noexcept override {
+        const auto gone = std::move(done_);
+        work_.reset();
+        result_.reset();
+    }
+
+    asio::execution_context* context() noexcept override { return &done_.context(); }
+    asio::cancellation_slot slot() noexcept override { return done_.slot(); }
+
+private:
+    struct nothing {};
+    completion_type done_;
+    std::optional<Work> work_;
+    std::optional<std::conditional_t<std::is_void_v<Result>, nothing, Result>> result_;
+    error_code ec_;
+};
+
+/// A closure whose end nobody awaits.
+template <class Work>
+class posted_job final : public worker_job {
+public:
+    explicit posted_job(Work&& work) : work_(std::move(work)) {}
+    void run() noexcept override {
+        (*work_)(); // an exception has nowhere to go: std::terminate, as in a thread
+        work_.reset();
+    }
+    void deliver() noexcept override {}
+    void finish(error_code) noexcept override { work_.reset(); }
+    void drop() noexcept override { work_.reset(); }
+    asio::execution_context* context() noexcept override { return nullptr; }
+    asio::cancellation_slot slot() noexcept override { return {}; }
+
+private:
+    std::optional<Work> work_;
+};
+
+/// Queues the job. When it cannot be queued, an awaited one completes with the reason, by post.
+bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_job> job);
+
+} // namespace mortise::coro::detail
+
+#endif

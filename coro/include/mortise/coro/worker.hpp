@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_WORKER_HPP
+#define MORTISE_CORO_WORKER_HPP
+
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/worker_job.hpp"
+#include "mortise/coro/error.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace mortise::coro {
+
+/// How a worker is made.
+class worker_config {
+public:
+    worker_config() = default;
+    std::string name = "mortise";          ///< Of the thread; the kernel shows 15 bytes of it.
+    std::size_t queue_max = 4'096;         ///< Closures that may wait; the running one not counted.
+    std::chrono::milliseconds grace{2'000}; ///< How long the destructor waits for a running closure.
+};
+
+/// One thread that does the blocking work of a program that must not block: first come, first
+/// served, with a bounded queue. All signals are blocked in the thread.
+///
+/// @par Threads      `async_run`, `post`, `stop`: any.
+/// @par Lifetimes    The destructor stops the worker and waits at most `grace` for the closure that
+///                   runs. A thread that is stuck in the kernel for longer is detached: it owns all
+///                   that it needs, except what the closure itself refers to. When the context of a
+///                   waiting handler is destroyed, that too waits for the running closure, and if
+///                   it is stuck, the handler is leaked and never run or destroyed.
+class worker {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// `executor` completes handlers that have no executor of their own; its end stops the worker.
+    explicit worker(executor_type executor, worker_config config = worker_config());
+    ~worker();
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    executor_type get_executor() const noexcept { return executor_; }
+
+    /// Runs `work()` on the thread, and completes with what it returns.
+    ///
+    /// Work that can fail returns a `result<T>`. An exception that escapes becomes its error code
+    /// (`system_error`), `not_enough_memory` (`bad_alloc`) or `errc::work_threw`: it must not
+    /// end the thread, and operations here report codes.
+    ///
+    /// With g++ 12, never write a temporary lambda that owns something into the `co_await`
+    /// expression: name it first and move it in (docs/compilers.md, G2).
+    ///
+    /// @par Completion   `void(error_code, R)` where `R` is what `work` returns, default-constructed
+    ///                   if the code is set; `void(error_code)` if it returns nothing.
+    /// @par Errors       `errc::queue_full`, `errc::work_threw`, `operation_aborted` (cancelled
+    ///                   while queued, or the worker has stopped), and those of the exceptions.
+    /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed
+    ///                   and destroyed unrun. Once it runs, a signal has no effect.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Lifetimes    `work` is moved in, and destroyed before the handler is called.
+    /// @par Cost         One allocation, and two switches between threads.
+    template <class Work, class Token = asio::deferred_t>
+    auto async_run(Work work, Token&& token = Token{}) {
+        using result = std::invoke_result_t<Work&>;
+        using signature = typename detail::worker_signature<result>::type;
+        return detail::async_start<signature>(
+            executor_,
+            std::forward<Token>(token),
+            [](detail::completion<signature> done,
+               const std::shared_ptr<detail::worker_state>& state,
+               Work todo) {
+                using job = detail::awaited_job<Work, result>;
+                detail::submit(state, std::make_shared<job>(std::move(done), std::move(todo)));
+            },
+            state_,
+            std::move(work)
+        );
+    }
+
+    /// Queues `work()`, whose end nobody awaits; it must not throw. False, and `work` is destroyed,
+    /// if the queue is full or the worker has stopped.
+    template <class Work>
+    bool post(Work work) {
+        return detail::submit(
+            state_, std::make_shared<detail::posted_job<Work>>(std::move(work))
+        );
+    }
+
+    /// Lets the running closure end, drops the queued ones (their handlers complete with
+    /// `operation_aborted`) and takes no more. Does not wait.
+    void stop() noexcept;
+
+    /// Closures that wait in the queue.
+    [[nodiscard]] std::size_t queued() const noexcept;
+
+private:
+    executor_type executor_;
+    std::shared_ptr<detail::worker_state> state_;
+};
+
+} // namespace mortise::coro
+
+#endif
