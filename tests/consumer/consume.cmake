@@ -18,7 +18,7 @@ if(way STREQUAL "pkg_config")
         OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(answer UNIX_COMMAND "${answer}")
     file(MAKE_DIRECTORY "${here}")
-    must_run("${compiler}" -std=c++20 ${flags} -isystem "${boost_include}"
+    must_run("${compiler}" -std=c++20 ${flags} "-I${boost_include}"
         "${consumer_dir}/project/main.cpp" ${answer} -o "${here}/consumer")
     must_run("${here}/consumer")
     return()
