@@ -8,8 +8,12 @@ endif()
 
 find_package(Boost 1.88 CONFIG QUIET)
 if(NOT Boost_FOUND)
-    message(FATAL_ERROR "mortise needs Boost 1.88 or newer, which was not found: `./run build` "
-        "fetches it, or name its folder with -DCMAKE_PREFIX_PATH=/path/to/boost.")
+    set(seen "none was found")
+    if(Boost_CONSIDERED_VERSIONS)
+        string(REPLACE ";" ", " seen "only ${Boost_CONSIDERED_VERSIONS} was found")
+    endif()
+    message(FATAL_ERROR "mortise needs Boost 1.88 or newer, and ${seen}: `./run build` fetches it, "
+        "or name the folder of yours with -DCMAKE_PREFIX_PATH=/path/to/boost.")
 endif()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
