@@ -14,8 +14,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(compiler_floor 16)
 else()
-    message(FATAL_ERROR "mortise is built with g++ 12 or newer or clang 16 or newer (19 is tested), "
-        "and this is ${CMAKE_CXX_COMPILER_ID}: choose one with -DCMAKE_CXX_COMPILER=g++.")
+    message(FATAL_ERROR "mortise is built with g++ 12 or newer or clang 16 or newer (19 is "
+        "tested), and this is ${CMAKE_CXX_COMPILER_ID}: choose one with -DCMAKE_CXX_COMPILER=g++.")
 endif()
 if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS compiler_floor)
     message(FATAL_ERROR "mortise needs ${CMAKE_CXX_COMPILER_ID} ${compiler_floor} or newer for its "

@@ -2,8 +2,8 @@
 
 find_package(GTest CONFIG QUIET)
 if(NOT GTest_FOUND)
-    message(FATAL_ERROR "The tests need GoogleTest: install libgtest-dev and libgmock-dev, or leave "
-        "the tests out with -DMORTISE_BUILD_TESTS=OFF.")
+    message(FATAL_ERROR "The tests need GoogleTest: install libgtest-dev and libgmock-dev, or "
+        "leave the tests out with -DMORTISE_BUILD_TESTS=OFF.")
 endif()
 include(GoogleTest)
 

@@ -26,7 +26,9 @@ HIDDEN_INPUTS_WHERE = (
     "coro/*", "lib/*", "txn/*", "outbox/*", "tests/unit/*", "tests/conformance/*",
 )
 # Path pattern: reason. An entry that allows nothing any more is a finding, too.
-HIDDEN_INPUTS_ALLOWED = {}
+HIDDEN_INPUTS_ALLOWED = {
+    "lib/src/store_types.cpp": "ids must not repeat among machines, so they come from the kernel",
+}
 
 
 def hidden_inputs(tree, allowed=None):
@@ -49,6 +51,7 @@ def hidden_inputs(tree, allowed=None):
 
 
 _CLASS_KEY = re.compile(r"\b(namespace|class|struct|union|enum)\b(\s*alignas\([^)]*\))?[^()]*$")
+_CLASS_FIRST = re.compile(r"^\s*(class|struct|union|enum)\b")
 _ACCESS = ("public", "protected", "private")
 _LANGUAGE = re.compile(r'\bextern\s*""\s*$')
 _INITIALIZERS = re.compile(r"\)[^;{}]*?[^:]:[^:]")
@@ -73,7 +76,7 @@ def _kind(head):
     if _INITIALIZERS.search(head) and tail and (tail[-1].isalnum() or tail[-1] in "_>"):
         return "initializer"  # constructor(...) : member_{
     text = _without_template(head)
-    if _CLASS_KEY.search(text) or _LANGUAGE.search(text):
+    if _CLASS_FIRST.search(text) or _CLASS_KEY.search(text) or _LANGUAGE.search(text):
         return "scope"
     return "function" if "(" in text else "other"
 

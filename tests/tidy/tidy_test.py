@@ -116,6 +116,8 @@ class FunctionLength(unittest.TestCase):
     def test_long_classes_enums_and_tables_are_no_functions(self):
         long = "    int x;\n" * 100
         self.assertEqual(self.spans("template <class T = int>\nclass x {\n" + long + "};\n"), [])
+        special = "template <class... T>\nclass x<void(T...)> {\n"
+        self.assertEqual(self.spans(special + long + "};\n"), [])
         self.assertEqual(self.spans("enum class x : int {\n" + "    a,\n" * 100 + "};\n"), [])
         self.assertEqual(self.spans("const int x[] = {\n" + "    1'000,\n" * 100 + "};\n"), [])
 
