@@ -3,11 +3,10 @@
 #define MORTISE_LEASE_HPP
 
 #include "mortise/coro/clock.hpp"
-#include "mortise/detail/initiate.hpp"
+#include "mortise/coro/detail/initiate.hpp"
 #include "mortise/error.hpp"
 #include "mortise/fencing_token.hpp"
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
@@ -15,13 +14,17 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace mortise {
 
+class lease;
+
 namespace detail {
 class held_grant;
-}
+void start_release(coro::detail::completion<void(error_code)> handler, lease held);
+}  // namespace detail
 
 enum class lease_state : std::uint8_t {
     held,      ///< The store's last proof still covers this moment.
@@ -105,6 +108,8 @@ public:
     auto async_wait_lost(Token&& token = Token{});
 
 private:
+    friend void detail::start_release(coro::detail::completion<void(error_code)>, lease);
+
     void let_go() noexcept;
     void require_held() const;
 
@@ -113,13 +118,28 @@ private:
 
 namespace detail {
 
-void start_release(
-    std::shared_ptr<held_grant> grant, asio::any_completion_handler<void(error_code)> handler);
-void start_wait_lost(
-    std::shared_ptr<held_grant> grant, asio::any_completion_handler<void(error_code)> handler);
+using lease_handler = coro::detail::completion<void(error_code)>;
+
+void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant);
 asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept;
 
 }  // namespace detail
+
+template <class Token>
+auto lease::async_release(Token&& token)
+{
+    // The lease travels with the operation: one that is never started releases it by destroying it.
+    auto executor = detail::executor_of(grant_);
+    return coro::detail::async_start<void(error_code)>(
+        std::move(executor), std::forward<Token>(token), &detail::start_release, std::move(*this));
+}
+
+template <class Token>
+auto lease::async_wait_lost(Token&& token)
+{
+    return coro::detail::async_start<void(error_code)>(
+        detail::executor_of(grant_), std::forward<Token>(token), &detail::start_wait_lost, grant_);
+}
 
 template <class T>
 asio::awaitable<T> lease::guard(asio::awaitable<T> op) const

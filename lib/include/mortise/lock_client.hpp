@@ -7,7 +7,6 @@
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/deferred.hpp>
 

@@ -39,6 +39,8 @@ protected:
 /// order of the calls. No call is ever cancelled: the client waits for the answer and undoes what it no
 /// longer wants. An error means that the outcome is unknown, unless the code says otherwise.
 ///
+/// Nothing here throws, but `bad_alloc`.
+///
 /// The rules that every store keeps:
 /// * Every operation that changes a lock ends with the same *advance*: grant what the mode and the order
 ///   allow, remove requests of sessions that are gone, skip those that cannot be reached just now.
@@ -65,8 +67,8 @@ public:
     /// freed by the store's own means (its TTL, or sooner where a closed connection is proof enough).
     virtual void detach() noexcept = 0;
 
-    /// Opens what must be open, and makes the session known, or proves it again after a lost connection.
-    /// From then on the store refuses whatever carries a lower generation.
+    /// Opens what must be open, and makes the session known (generation 1), or proves it again after a
+    /// lost connection (a higher one). From then on the store refuses whatever carries a lower generation.
     /// @par Errors `session_lost` if the session existed and is gone.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
 
@@ -101,6 +103,9 @@ public:
     /// @return whether it was broken.
     virtual asio::awaitable<result<bool>> break_(std::string name, fencing_token token,
         std::string why) = 0;
+
+    /// What the store has to say of its newest failure, for people; may be empty. Any thread.
+    virtual std::string explain() const { return {}; }
 };
 
 }  // namespace mortise

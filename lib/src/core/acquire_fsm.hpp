@@ -69,11 +69,11 @@ public:
     /// The session is gone, and with it whatever it had asked for.
     action session_lost() noexcept;
 
+    /// Whether the store must have an entry of it.
+    bool at_store() const noexcept { return state_ == state::queued || state_ == state::unproved; }
+
     /// Whether a grant is waiting for its proof.
     bool unproved() const noexcept { return state_ == state::unproved; }
-
-    /// Whether the undoing has begun.
-    bool undoing() const noexcept { return state_ == state::undoing; }
 
     /// Whether the caller wants it no more, although an answer is still to come.
     bool stopped() const noexcept { return static_cast<bool>(reason_); }

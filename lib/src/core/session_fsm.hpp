@@ -49,6 +49,9 @@ public:
 
     state at(clock::time_point now) const noexcept;
 
+    /// Whether a session exists, sure or not.
+    bool open() const noexcept { return open_; }
+
     /// The end of the window; the clock's minimum if nothing is sure.
     clock::time_point deadline() const noexcept { return deadline_; }
 

@@ -25,10 +25,10 @@ struct event_link {
 
 void push_to(const std::shared_ptr<event_link>& link, const store_event& event)
 {
-    asio::post(link->strand, [link, event, name = std::string(event.name)]() mutable {
-        event.name = name;
+    asio::post(link->strand, [link, copy = event, name = std::string(event.name)]() mutable {
+        copy.name = name;
         if (link->events)
-            link->events->on_store_event(event);
+            link->events->on_store_event(copy);
     });
 }
 

@@ -46,12 +46,12 @@ public:
     bool quarantined() override;
 
     using queue = std::map<std::uint64_t, core::lock_entry>;
-    struct lock {
+    struct entries_of_lock {
         queue granted;
         queue waiting;
     };
 
-    std::map<std::string, lock, std::less<>> locks;
+    std::map<std::string, entries_of_lock, std::less<>> locks;
     std::map<std::pair<core::session_key, request_id>, std::pair<std::string, std::uint64_t>> places;
     std::map<core::session_key, memory_session> sessions;
     core::session_key last_key = 0;

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace mortise::detail {
+namespace {
+
+std::string text_of(std::chrono::milliseconds value)
+{
+    return std::to_string(value.count()) + " ms";
+}
+
+// What the store says against the configuration; the rest was checked by `check_config`.
+client_config checked(client_config config, const store_traits& traits)
+{
+    if (auto wrong = check_config(config))
+        throw *wrong;
+    if (config.ttl < traits.ttl_min) {
+        throw error(errc::ttl_too_short, "ttl = " + text_of(config.ttl),
+            "the " + std::string(traits.scheme) + " store keeps sessions for "
+                + text_of(traits.ttl_min) + " or longer");
+    }
+    if (config.ttl > traits.ttl_max) {
+        throw error(errc::ttl_too_long, "ttl = " + text_of(config.ttl),
+            "the " + std::string(traits.scheme) + " store keeps sessions for "
+                + text_of(traits.ttl_max) + " at most");
+    }
+    return config;
+}
+
+std::shared_ptr<coro::time_source> time_of(
+    const client_config& config, const asio::any_io_executor& executor)
+{
+    return config.time ? config.time : coro::make_boot_time_source(executor);
+}
+
+}  // namespace
+
+client_core::client_core(
+    asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config)
+    : executor_(std::move(executor))
+    , strand_(asio::make_strand(executor_))
+    , store_(std::move(impl))
+    , traits_(store_->traits())
+    , config_(checked(std::move(config), traits_))
+    , time_(time_of(config_, executor_))
+    , timing_(core::session_timing::from(config_))
+    , session_(timing_)
+    , watch_(std::make_shared<session_watch>(time_))
+{}
+
+client_core::~client_core() = default;
+
+void client_core::attach()
+{
+    auto& service
+        = coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    store_->attach(strand_, *this, time_);
+    if (!service.link(shared_from_this()))
+        shut_down();
+}
+
+std::string client_core::explain() const
+{
+    return store_->explain();
+}
+
+// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+void client_core::shut_down() noexcept
+{
+    if (process_.forked())
+        return;
+    closed_ = true;
+    store_->detach();
+    deadlines_.clear();
+    const auto ops = std::exchange(ops_, {});
+    const auto idle = std::exchange(idle_ops_, {});
+    const auto releases = std::exchange(releases_, {});
+    for (const auto& [id, held] : std::exchange(grants_, {}))
+        held->lose_silently(errc::client_stopped);
+}
+
+void client_core::close() noexcept
+{
+    coro::detail::wait_service::unlink(*this);
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(strand_, [self = shared_from_this()] { self->close_now(); });
+}
+
+// The user's object is gone. What is at the store is freed by the store when it sees the session end.
+void client_core::close_now()
+{
+    if (closed_)
+        return;
+    closed_ = true;
+    stopping_ = true;
+    timer_signal_.emit(asio::cancellation_type::total);
+    deadlines_.clear();
+    session_.gone();
+    publish();
+    for (const auto& [id, held] : std::exchange(grants_, {}))
+        lose(*held, errc::client_stopped);
+    store_->detach();
+    for (const auto& [id, op] : std::exchange(releases_, {}))
+        complete_release(*op, errc::outcome_unknown);
+    for (const auto& op : all_ops()) {
+        if (!op->fsm.finished())
+            deliver(*op, errc::client_stopped, lease());
+    }
+    ops_.clear();
+    idle_ops_.clear();
+}
+
+void client_core::on_store_event(const store_event& event) noexcept
+{
+    if (closed_)
+        return;
+    switch (event.what) {
+    case store_event::kind::granted:
+        if (const auto found = ops_.find(event.id); found != ops_.end()) {
+            const op_ptr op = found->second;
+            drive(op, op->fsm.granted(event.token, surely_held()));
+        }
+        break;
+    case store_event::kind::contended:
+        break;  // Nobody asks for it yet.
+    case store_event::kind::session_lost:
+        session_over(errc::lease_lost);
+        break;
+    case store_event::kind::look_again:
+        look_now();
+        break;
+    }
+    arm();
+}
+
+// One timer serves everything: it is set for the earliest moment at which something is due.
+void client_core::arm()
+{
+    if (closed_)
+        return;
+    clock::time_point next = std::min(deadlines_.next(), session_.alarm_at());
+    if (!beating_)
+        next = std::min(next, session_.beat_at());
+    if (!beating_ && has_waiters())
+        next = std::min(next, reap_at_);
+    if (next == clock::time_point::max() || (armed_ && armed_for_ <= next))
+        return;  // An earlier wake-up than needed costs less than setting the timer again.
+    if (armed_)
+        timer_signal_.emit(asio::cancellation_type::total);
+    armed_ = true;
+    armed_for_ = next;
+    const auto number = ++armed_count_;
+    time_->async_wait_until(next,
+        asio::bind_cancellation_slot(timer_signal_.slot(),
+            asio::bind_executor(strand_, [weak = weak_from_this(), number](error_code) {
+                if (const auto self = weak.lock(); self && number == self->armed_count_)
+                    self->on_alarm();
+            })));
+}
+
+void client_core::on_alarm()
+{
+    armed_ = false;
+    if (closed_)
+        return;
+    const auto at = now();
+    if (session_.take_alarm(at)) {
+        for (const auto& [id, held] : grants_)
+            held->end_waiting(errc::lease_expired);
+    }
+    // A task may set new deadlines, never one that is due at `at` again: each is in the future.
+    while (const auto due = deadlines_.take_due(at))
+        due();
+    if (session_.beat_at() <= at || (has_waiters() && reap_at_ <= at))
+        beat_now();
+    arm();
+}
+
+// A port call throws nothing but `bad_alloc`, which leaves through the context's `run`.
+void client_core::spawn(asio::awaitable<void> task)
+{
+    asio::co_spawn(strand_, std::move(task), [](const std::exception_ptr& failure) {
+        if (failure)
+            std::rethrow_exception(failure);
+    });
+}
+
+// Between two attempts to undo something: 20 ms, doubled up to a second.
+clock::duration client_core::undo_pause(unsigned attempt) noexcept
+{
+    return std::min<clock::duration>(
+        std::chrono::milliseconds(20) * (1u << std::min(attempt, 6u)), std::chrono::seconds(1));
+}
+
+void client_core::lose(held_grant& held, errc why)
+{
+    if (held.lose(why))
+        counters_.add(&client_stats::lost);
+    counters_.add(&client_stats::leases, -1);
+}
+
+void client_core::stop(lease_handler handler)
+{
+    asio::dispatch(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        self->spawn(self->run_stop(self, std::move(handler)));
+    });
+}
+
+// Ends the session in one step; the answers to what is in flight come before the answer to that.
+asio::awaitable<void> client_core::run_stop(
+    [[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler)
+{
+    stopping_ = true;
+    for (const auto& [id, held] : std::exchange(grants_, {}))
+        lose(*held, errc::client_stopped);
+    for (const auto& op : all_ops())
+        stop_op(op, errc::client_stopped);
+    error_code result;
+    const auto give_up = coro::saturating_add(now(), config_.release_budget);
+    for (unsigned attempt = 0; !closed_ && (session_.open() || opening_); ++attempt) {
+        result = co_await store_->end();
+        if (!result || result == errc::session_lost)
+            break;
+        const auto again = now() + undo_pause(attempt);
+        if (again >= give_up)
+            break;
+        co_await time_->async_wait_until(again);
+    }
+    if (result == errc::session_lost)
+        result = {};
+    if (!closed_)
+        session_over(errc::client_stopped);
+    close_now();
+    handler.complete(result ? error_code(errc::outcome_unknown) : error_code());
+}
+
+void client_core::list(
+    std::string after, std::size_t limit, std::size_t queue_max, list_handler handler)
+{
+    asio::dispatch(strand_,
+        [self = shared_from_this(), after = std::move(after), limit, queue_max,
+            handler = std::move(handler)]() mutable {
+            self->spawn(
+                self->run_list(self, std::move(after), limit, queue_max, std::move(handler)));
+        });
+}
+
+asio::awaitable<void> client_core::run_list([[maybe_unused]] std::shared_ptr<client_core> self, std::string after,
+    std::size_t limit, std::size_t queue_max, list_handler handler)
+{
+    if (stopping_) {
+        handler.complete(errc::client_stopped, {});
+        co_return;
+    }
+    auto views = co_await store_->list(std::move(after), limit, queue_max);
+    if (views)
+        handler.complete({}, std::move(*views));
+    else
+        handler.complete(views.error(), {});
+}
+
+}  // namespace mortise::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_CLIENT_COUNTERS_HPP
+#define MORTISE_CLIENT_CLIENT_COUNTERS_HPP
+
+#include "mortise/client_stats.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace mortise::detail {
+
+/// The counters of a client: written on its strand, read from any thread.
+class client_counters {
+public:
+    using member = std::uint64_t client_stats::*;
+
+    void add(member which, std::int64_t by = 1) noexcept
+    {
+        slot(which).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
+    }
+
+    client_stats read() const noexcept
+    {
+        client_stats stats;
+        for (std::size_t i = 0; i < members.size(); ++i)
+            stats.*members[i] = values_[i].load(std::memory_order_relaxed);
+        return stats;
+    }
+
+private:
+    static constexpr std::array<member, 16> members{&client_stats::granted, &client_stats::busy,
+        &client_stats::cancelled, &client_stats::failed, &client_stats::released,
+        &client_stats::released_late, &client_stats::lost, &client_stats::heartbeats,
+        &client_stats::heartbeats_failed, &client_stats::sessions, &client_stats::looks,
+        &client_stats::missed_grants, &client_stats::orphans, &client_stats::undone_late,
+        &client_stats::waiting, &client_stats::leases};
+    static_assert(sizeof(client_stats) == members.size() * sizeof(std::uint64_t));
+
+    std::atomic<std::uint64_t>& slot(member which) noexcept
+    {
+        std::size_t i = 0;
+        while (members[i] != which)
+            ++i;
+        return values_[i];
+    }
+
+    std::array<std::atomic<std::uint64_t>, members.size()> values_{};
+};
+
+}  // namespace mortise::detail
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::detail {
+
+// At most one look at a time; what happens meanwhile asks for another one.
+void client_core::look_now()
+{
+    if (!session_.open())
+        return;
+    if (looking_) {
+        look_wanted_ = true;
+        return;
+    }
+    looking_ = true;
+    look_wanted_ = false;
+    spawn(run_look(shared_from_this()));
+}
+
+asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<client_core> self)
+{
+    const auto epoch = epoch_;
+    const snapshot before = take_snapshot();
+    const auto view = co_await store_->look();
+    if (closed_ || epoch != epoch_)
+        co_return;
+    looking_ = false;
+    counters_.add(&client_stats::looks);
+    if (!view && view.error() == errc::session_lost) {
+        session_over(errc::lease_lost);
+    } else if (!view) {
+        look_wanted_ = true;  // The next heartbeat tries again.
+    } else {
+        compare(*view, before);
+        if (proof_pending_)
+            proved(*std::exchange(proof_pending_, std::nullopt));
+        if (look_wanted_)
+            look_now();
+    }
+    arm();
+}
+
+// Only what stood here before the question can be judged by the answer.
+client_core::snapshot client_core::take_snapshot() const
+{
+    snapshot taken;
+    taken.last_id = last_id_;
+    for (const auto& [id, op] : ops_) {
+        taken.known.insert(id);
+        if (op->fsm.at_store())
+            taken.waiting.push_back(id);
+    }
+    for (const auto& [id, held] : grants_) {
+        taken.known.insert(id);
+        taken.held.push_back(id);
+    }
+    for (const auto& [id, op] : releases_)
+        taken.known.insert(id);
+    return taken;
+}
+
+void client_core::compare(const session_view& view, const snapshot& before)
+{
+    changes_seen_ = view.changes;
+    std::map<request_id, const session_entry*> seen;
+    for (const auto& entry : view.entries)
+        seen.emplace(entry.id, &entry);
+    for (const auto& entry : view.entries)
+        see(entry, before);
+    for (const request_id id : before.waiting) {
+        const auto found = ops_.find(id);
+        if (found == ops_.end() || seen.contains(id))
+            continue;
+        const op_ptr op = found->second;
+        unproved_.erase(id);
+        drive(op, op->fsm.missing());
+    }
+    for (const request_id id : before.held) {
+        const auto found = grants_.find(id);
+        if (found == grants_.end())
+            continue;
+        const auto entry = seen.find(id);
+        if (entry != seen.end() && entry->second->granted
+            && entry->second->token == found->second->at_store().token)
+            continue;
+        const auto held = found->second;
+        grants_.erase(found);
+        lose(*held, errc::lease_lost);
+    }
+}
+
+void client_core::see(const session_entry& entry, const snapshot& before)
+{
+    if (const auto found = ops_.find(entry.id); found != ops_.end()) {
+        const op_ptr op = found->second;
+        if (!entry.granted || op->fsm.unproved())
+            return;
+        const bool waited = op->fsm.at_store();
+        drive(op, op->fsm.granted(entry.token, surely_held()));
+        if (waited)
+            counters_.add(&client_stats::missed_grants);
+        return;
+    }
+    if (!before.known.contains(entry.id) && entry.id <= before.last_id)
+        spawn(run_orphan(shared_from_this(), entry.name, entry.id));
+}
+
+}  // namespace mortise::detail

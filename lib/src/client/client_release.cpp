@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+
+#include <boost/asio/dispatch.hpp>
+
+#include <utility>
+
+namespace mortise::detail {
+
+void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_type handler)
+{
+    if (!held->take_for_release()) {
+        handler.complete(held->check());
+        return;
+    }
+    const auto op = std::make_shared<release_op>(std::move(held), std::move(handler), false);
+    asio::dispatch(strand_, [self = shared_from_this(), op] { self->start_release(op); });
+}
+
+// By a destructor: nobody waits for it, and it must not throw.
+void client_core::release_late(std::shared_ptr<held_grant> held) noexcept
+{
+    if (*context_ended_ || process_.forked() || !held->take_for_release())
+        return;
+    const auto op
+        = std::make_shared<release_op>(std::move(held), release_op::handler_type(), true);
+    asio::post(strand_, [self = shared_from_this(), op] { self->start_release(op); });
+}
+
+void client_core::start_release(const std::shared_ptr<release_op>& op)
+{
+    const request_id id = op->held->at_store().id;
+    op->held->end_waiting(errc::lease_released);
+    if (grants_.erase(id) == 0) {
+        // The session was lost, or the client stopped, between the user's call and here.
+        complete_release(*op, stopping_ ? errc::client_stopped : errc::lease_lost);
+        return;
+    }
+    counters_.add(&client_stats::leases, -1);
+    op->since = now();
+    releases_.emplace(id, op);
+    deadlines_.set(op->timer, coro::saturating_add(op->since, config_.release_budget), [this, op] {
+        counters_.add(&client_stats::undone_late);
+        complete_release(*op, errc::outcome_unknown);
+    });
+    spawn(run_release(shared_from_this(), op));
+    arm();
+}
+
+asio::awaitable<void> client_core::run_release(
+    [[maybe_unused]] std::shared_ptr<client_core> self, std::shared_ptr<release_op> op)
+{
+    const auto epoch = epoch_;
+    ++calls_;
+    ++calls_under_way_;
+    const auto reply = co_await store_->release(op->held->at_store());
+    --calls_under_way_;
+    if (epoch != epoch_ || closed_)
+        co_return;  // It was completed when the session ended.
+    if (reply)
+        end_release(op, *reply || op->retries != 0 ? error_code() : error_code(errc::lease_lost));
+    else if (reply.error() == errc::session_lost)
+        session_over(errc::lease_lost);
+    else
+        release_later(op);
+    arm();
+}
+
+void client_core::release_later(const std::shared_ptr<release_op>& op)
+{
+    if (now() - op->since > timing_.ttl + config_.release_budget)
+        return abandon();
+    deadlines_.set(op->retry_timer, now() + undo_pause(op->retries++),
+        [this, op] { spawn(run_release(shared_from_this(), op)); });
+}
+
+void client_core::end_release(const std::shared_ptr<release_op>& op, error_code result)
+{
+    deadlines_.clear(op->timer);
+    deadlines_.clear(op->retry_timer);
+    releases_.erase(op->held->at_store().id);
+    if (result)
+        counters_.add(&client_stats::lost);
+    else
+        counters_.add(&client_stats::released);
+    if (op->late && !result)
+        counters_.add(&client_stats::released_late);
+    complete_release(*op, result);
+}
+
+void client_core::complete_release(release_op& op, error_code result)
+{
+    if (auto handler = std::move(op.handler))
+        handler.complete(result);
+}
+
+void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler)
+{
+    // On the strand, where the alarm is raised: it cannot slip between the look and the wait.
+    asio::dispatch(strand_,
+        [self = shared_from_this(), held = std::move(held), handler = std::move(handler)]() mutable {
+            const error_code now = held->check();
+            if (now)
+                handler.complete(now);
+            else if (self->session_.alarm_at() == clock::time_point::max())
+                handler.complete(errc::lease_expired);
+            else
+                held->wait_lost(std::move(handler));
+        });
+}
+
+// An entry at the store that nobody here owns is withdrawn; what fails is found again by the next look.
+asio::awaitable<void> client_core::run_orphan(
+    [[maybe_unused]] std::shared_ptr<client_core> self, std::string name, request_id id)
+{
+    counters_.add(&client_stats::orphans);
+    ++calls_;
+    ++calls_under_way_;
+    const error_code result = co_await store_->withdraw(std::move(name), id);
+    --calls_under_way_;
+    look_wanted_ = look_wanted_ || result;
+}
+
+}  // namespace mortise::detail

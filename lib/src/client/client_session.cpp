@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+
+#include "client/who_am_i.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::detail {
+
+void client_core::need_session()
+{
+    if (opening_ || stopping_ || session_.open())
+        return;
+    opening_ = true;
+    ++epoch_;
+    spawn(run_open(shared_from_this()));
+}
+
+asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<client_core> self)
+{
+    session_start start;
+    start.id = random_id::draw();  // a session that is gone is never revived: each one is new
+    start.generation = 1;
+    start.ttl = config_.ttl;
+    start.host = this_host();
+    start.label = config_.label.empty() ? this_program() : config_.label;
+    start.pid = this_process();
+    const auto reply = co_await store_->resume(std::move(start));
+    opening_ = false;
+    if (closed_ || stopping_)
+        co_return;
+    if (reply) {
+        session_opened(*reply);
+    } else {
+        // Nothing was asked for yet, so nothing is left: those who wait are told at once.
+        const auto waiting = idle_ops_;
+        for (const auto& [order, op] : waiting)
+            stop_op(op, reply.error());
+    }
+    arm();
+}
+
+void client_core::session_opened(const resumed& reply)
+{
+    counters_.add(&client_stats::sessions);
+    incarnation_ = reply.incarnation;
+    changes_seen_ = reply.view.changes;
+    reap_at_ = now();  // Who waits asks at once who else may be dead.
+    proof_pending_.reset();
+    session_.proved(reply.sent);
+    publish();
+    const auto waiting = idle_ops_;
+    for (const auto& [order, op] : waiting)
+        drive(op, op->fsm.session_ready());
+}
+
+void client_core::beat_now()
+{
+    if (beating_ || !session_.open())
+        return;
+    beating_ = true;
+    spawn(run_beat(shared_from_this()));
+}
+
+asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<client_core> self)
+{
+    const auto epoch = epoch_;
+    const auto calls = calls_;
+    const bool quiet = calls_under_way_ == 0;
+    const auto reply = co_await store_->beat();
+    beating_ = false;
+    if (closed_ || epoch != epoch_)
+        co_return;
+    if (reply) {
+        beaten(*reply, quiet && calls == calls_);
+    } else {
+        counters_.add(&client_stats::heartbeats_failed);
+        if (reply.error() == errc::session_lost)
+            session_over(errc::lease_lost);
+        else
+            session_.failed(now());
+    }
+    arm();
+}
+
+// `quiet`: no call of ours can have changed the counts between the store's answer and now.
+void client_core::beaten(const heartbeat& reply, bool quiet)
+{
+    counters_.add(&client_stats::heartbeats);
+    reap_at_ = reply.next_deadline
+        ? now() + std::max<clock::duration>(*reply.next_deadline, std::chrono::milliseconds(1))
+        : clock::time_point::max();
+    if (reply.incarnation != incarnation_) {
+        // The store may have forgotten something: each grant must be proved by itself first.
+        incarnation_ = reply.incarnation;
+        session_.doubt(now());
+        publish();
+        proof_pending_ = reply.sent;
+        session_.failed(now());
+        look_now();
+        return;
+    }
+    if (proof_pending_) {
+        proof_pending_ = reply.sent;
+        session_.failed(now());
+    } else {
+        proved(reply.sent);
+    }
+    const bool counts_differ = quiet
+        && (reply.grants != grants_.size() + unproved_.size()
+            || reply.grants + reply.requests != grants_.size() + ops_.size());
+    if (reply.changes != changes_seen_ || counts_differ || look_wanted_)
+        look_now();
+}
+
+void client_core::proved(clock::time_point sent)
+{
+    session_.proved(sent);
+    publish();
+    if (!surely_held())
+        return;  // An answer that took longer than its own window.
+    for (const request_id id : std::exchange(unproved_, {})) {
+        if (const auto found = ops_.find(id); found != ops_.end()) {
+            const op_ptr op = found->second;
+            drive(op, op->fsm.proved());
+        }
+    }
+}
+
+void client_core::publish()
+{
+    watch_->publish(session_.verified(), session_.deadline());
+}
+
+// The session is no more. Leases are lost; those who wait begin again with a new session.
+void client_core::session_over(errc why)
+{
+    session_.gone();
+    publish();
+    ++epoch_;
+    proof_pending_.reset();
+    calls_under_way_ = 0;
+    beating_ = looking_ = look_wanted_ = false;
+    reap_at_ = clock::time_point::max();
+    unproved_.clear();
+    for (const auto& [id, held] : std::exchange(grants_, {}))
+        lose(*held, why);
+    for (const auto& [id, op] : std::exchange(releases_, {})) {
+        deadlines_.clear(op->timer);
+        deadlines_.clear(op->retry_timer);
+        complete_release(*op, why);
+    }
+    const auto at_store = std::exchange(ops_, {});
+    for (const auto& [id, op] : at_store) {
+        drive(op, op->fsm.session_lost());
+        if (!op->fsm.settled())
+            to_idle(op);
+    }
+    if (!idle_ops_.empty())
+        need_session();
+    arm();
+}
+
+// What cannot be undone must not be kept alive: without heartbeats the store ends the session itself.
+void client_core::abandon()
+{
+    session_over(errc::lease_lost);
+}
+
+bool client_core::has_waiters() const
+{
+    return ops_.size() > unproved_.size();
+}
+
+}  // namespace mortise::detail

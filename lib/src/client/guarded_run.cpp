@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/detail/guarded_run.hpp"
+
+#include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/lock_client.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+
+#include <utility>
+
+namespace mortise::detail {
+namespace {
+
+/// One `with_lock` under way. Lives on the caller's executor, kept alive by whatever it waits for.
+///
+/// acquire -> body, and beside it the wait for the loss -> both have ended -> release -> complete
+class guarded_run final : public std::enable_shared_from_this<guarded_run> {
+public:
+    guarded_run(guarded_handler handler, asio::any_io_executor executor, lock_client& client,
+        std::shared_ptr<guarded_body> body)
+        : executor_(std::move(executor))
+        , client_(client)
+        , body_(std::move(body))
+        , handler_(std::move(handler))
+    {}
+
+    void start(std::string name, lock_options options)
+    {
+        name_ = name;
+        coro::detail::install_cancel_proxy<guarded_run>(
+            handler_.slot(), executor_, weak_from_this());
+        client_.async_acquire(std::move(name), options,
+            asio::bind_cancellation_slot(stop_.slot(),
+                asio::bind_executor(executor_,
+                    [self = shared_from_this()](error_code code, lease held) {
+                        self->acquired(code, std::move(held));
+                    })));
+    }
+
+    // To whatever is under way: the acquire, then the body; the release hears nothing.
+    void on_cancel(asio::cancellation_type type)
+    {
+        if (stage_ != stage::releasing)
+            stop_.emit(type);
+    }
+
+private:
+    enum class stage : std::uint8_t { acquiring, running, releasing };
+
+    void acquired(error_code code, lease held)
+    {
+        if (code) {
+            complete(std::make_exception_ptr(error(code, "lock \"" + name_ + "\"", remedy(code))));
+            return;
+        }
+        held_ = std::move(held);
+        stage_ = stage::running;
+        body_runs_ = watch_runs_ = true;
+        held_.async_wait_lost(asio::bind_cancellation_slot(unwatch_.slot(),
+            asio::bind_executor(
+                executor_, [self = shared_from_this()](error_code why) { self->lost(why); })));
+        body_->start(held_, executor_, stop_.slot(),
+            [self = shared_from_this()](std::exception_ptr failure) { self->ended(failure); });
+    }
+
+    void lost(error_code why)
+    {
+        watch_runs_ = false;
+        if (!body_runs_)
+            return release();
+        why_ = why;
+        stop_.emit(asio::cancellation_type::terminal);
+    }
+
+    void ended(std::exception_ptr failure)
+    {
+        body_runs_ = false;
+        failure_ = std::move(failure);
+        at_end_ = held_.check();
+        if (watch_runs_)
+            unwatch_.emit(asio::cancellation_type::total);
+        else
+            release();
+    }
+
+    void release()
+    {
+        stage_ = stage::releasing;
+        held_.async_release(asio::bind_executor(
+            executor_, [self = shared_from_this()](error_code code) { self->released(code); }));
+    }
+
+    // Whether the lock was held to the body's end comes before what the body itself says.
+    void released(error_code code)
+    {
+        error_code wrong = at_end_;
+        if (!wrong && code == errc::lease_lost)
+            wrong = code;
+        if (!wrong && why_ && failure_)
+            wrong = stopped_by_us() ? why_ : error_code();
+        if (wrong) {
+            failure_ = std::make_exception_ptr(error(wrong, "lock \"" + name_ + "\"",
+                "what the body did may have met another holder: fence its writes with the token"));
+        }
+        complete(failure_);
+    }
+
+    // The body was told to stop before the window ended, and ended by that.
+    bool stopped_by_us() const
+    {
+        try {
+            std::rethrow_exception(failure_);
+        } catch (const boost::system::system_error& e) {
+            return e.code() == asio::error::operation_aborted;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    std::string remedy(error_code code) const
+    {
+        if (code == errc::busy)
+            return "try again, or wait longer (lock_options::wait_max)";
+        if (const auto wrong = check_name(name_))
+            return wrong->remedy();
+        return client_.explain();
+    }
+
+    void complete(std::exception_ptr failure)
+    {
+        body_.reset();
+        auto handler = std::move(handler_);
+        handler.complete(std::move(failure));
+    }
+
+    const asio::any_io_executor executor_;
+    lock_client& client_;
+    std::shared_ptr<guarded_body> body_;
+    guarded_handler handler_;
+    std::string name_;
+    lease held_;
+    asio::cancellation_signal stop_;     // of the acquire, then of the body
+    asio::cancellation_signal unwatch_;  // of the wait for the loss
+    stage stage_ = stage::acquiring;
+    bool body_runs_ = false;
+    bool watch_runs_ = false;
+    error_code why_;     // the loss that the body was stopped for
+    error_code at_end_;  // what the lease said when the body ended
+    std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void start_guarded_run(guarded_handler handler, asio::any_io_executor executor, lock_client* client,
+    std::string name, lock_options options, std::shared_ptr<guarded_body> body)
+{
+    const auto run = std::make_shared<guarded_run>(
+        std::move(handler), std::move(executor), *client, std::move(body));
+    run->start(std::move(name), options);
+}
+
+}  // namespace mortise::detail

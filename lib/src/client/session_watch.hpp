@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_SESSION_WATCH_HPP
+#define MORTISE_CLIENT_SESSION_WATCH_HPP
+
+#include "client/fork_guard.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace mortise::detail {
+
+/// What the leases of a session can see of it from any thread, without asking anybody.
+///
+/// Written on the client's strand, read by the leases. Each value stands for itself, so relaxed order
+/// is enough: a reader that sees an older deadline errs to the safe side, for deadlines only grow, and
+/// a doubt that shortens one is published before the store can act on it no more than any message is.
+class session_watch {
+public:
+    explicit session_watch(std::shared_ptr<coro::time_source> time) noexcept
+        : time_(std::move(time))
+    {}
+
+    void publish(clock::time_point verified, clock::time_point deadline) noexcept
+    {
+        verified_.store(verified.time_since_epoch().count(), std::memory_order_relaxed);
+        deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+
+    clock::time_point now() const noexcept { return time_->now(); }
+
+    clock::time_point verified() const noexcept { return at(verified_); }
+    clock::time_point deadline() const noexcept { return at(deadline_); }
+    bool forked() const noexcept { return process_.forked(); }
+
+private:
+    static clock::time_point at(const std::atomic<clock::rep>& value) noexcept
+    {
+        return clock::time_point(clock::duration(value.load(std::memory_order_relaxed)));
+    }
+
+    const std::shared_ptr<coro::time_source> time_;
+    const fork_guard process_;
+    std::atomic<clock::rep> verified_ = clock::time_point::min().time_since_epoch().count();
+    std::atomic<clock::rep> deadline_ = clock::time_point::min().time_since_epoch().count();
+};
+
+}  // namespace mortise::detail
+
+#endif

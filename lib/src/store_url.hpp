@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_URL_HPP
+#define MORTISE_STORE_URL_HPP
+
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace mortise {
+
+/// A store URL in its parts: `scheme:path?name=value&...`, with `%XX` decoded.
+///
+/// Every fault is an `error` that names the text at fault: `bad_url`, or what a value breaks.
+class store_url {
+public:
+    /// @throws error
+    static store_url parse(std::string_view text);
+
+    std::string text;  ///< As it was given.
+    std::string scheme;
+    std::string path;
+
+    /// The value of an option; empty if it is not there.
+    std::string option(std::string_view name) const;
+    std::size_t number(std::string_view name, std::size_t otherwise) const;
+    bool flag(std::string_view name) const;
+
+    /// Refuses options that nobody knows: a misspelt one must not be ignored.
+    void allow_options(std::initializer_list<std::string_view> known) const;
+
+private:
+    std::map<std::string, std::string, std::less<>> options_;
+};
+
+}  // namespace mortise
+
+#endif
