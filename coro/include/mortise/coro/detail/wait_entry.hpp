@@ -45,9 +45,18 @@ public:
     /// Takes the entry out of its list if it still stands there, and completes it. Any thread.
     void cancel() noexcept;
 
-    /// Called by lists, under their mutex.
-    bool enter(std::shared_ptr<wait_core> core, asio::execution_context* context);
-    void leave() noexcept;
+    // For lists, under their mutex.
+
+    /// False if the context, if any, is ending: the entry then does not wait.
+    [[nodiscard]] bool enter(
+        const std::shared_ptr<wait_core>& core, asio::execution_context* context
+    );
+    /// It waits no longer, but its context still knows it.
+    void stop_waiting() noexcept { waiting_ = false; }
+    void leave() noexcept {
+        stop_waiting();
+        wait_service::unlink(*this);
+    }
     bool waiting() const noexcept { return waiting_; }
 
     /// Completes the handler by post.
@@ -75,12 +84,15 @@ private:
 class wait_fifo final : public wait_core {
 public:
     /// False if the entry's context is ending: the caller then drops it.
-    static bool push(
-        const std::shared_ptr<wait_fifo>& fifo, std::shared_ptr<wait_entry> entry,
+    [[nodiscard]] static bool push(
+        const std::shared_ptr<wait_fifo>& fifo,
+        std::shared_ptr<wait_entry> entry,
         asio::execution_context* context
     );
     /// Takes the oldest entry, if its ticket is not above `newest`.
     std::shared_ptr<wait_entry> pop(std::uint64_t newest = UINT64_MAX) noexcept;
+    /// The same, and leaves it known to its context.
+    std::shared_ptr<wait_entry> pop_linked() noexcept;
 
     std::uint64_t newest() const noexcept { return tickets_; }
     std::size_t size() const noexcept { return size_; }

@@ -8,12 +8,19 @@
 #include <boost/asio/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 namespace mortise::coro::detail {
+
+/// What became of a handler that asked to wait.
+enum class wait_outcome {
+    waits,  ///< It is the list's now.
+    ready,  ///< No need to wait; it is still the caller's.
+    closed, ///< The list takes no more; it is still the caller's.
+};
 
 /// The one place where handlers wait: first come, first served.
 ///
@@ -42,34 +49,37 @@ public:
 
     /// Waits until taken. With a list that is closed: completes with `operation_aborted`.
     void add(completion_type waiter) {
-        if (!wait_unless(waiter, [] { return false; }))
+        if (wait_unless(waiter, [] { return false; }) == wait_outcome::closed)
             abort(std::move(waiter));
     }
 
-    /// Asks `ready()`, under the mutex, perhaps twice: if it says yes (and may have changed the
-    /// owner's state) or the list is closed, returns false and leaves the waiter to the caller.
+    /// Waits unless the list is closed or `ready()` says that there is no need to. It is asked under
+    /// the mutex, a second time if it said no at first, and may change the owner's state when it
+    /// says yes.
     template <class Ready>
-    [[nodiscard]] bool wait_unless(completion_type& waiter, Ready ready) {
-        {
-            std::lock_guard hold(core_->mutex());
-            if (closed_ || ready())
-                return false;
-        }
+    [[nodiscard]] wait_outcome wait_unless(completion_type& waiter, Ready ready) {
+        if (const auto outcome = ask(ready); outcome != wait_outcome::waits)
+            return outcome;
         const auto slot = waiter.slot();
         auto& context = waiter.context();
         auto waiting = std::make_shared<entry>(std::move(waiter));
         waiting->listen(slot);
-        std::unique_lock hold(core_->mutex());
-        if (closed_ || ready()) {
-            hold.unlock();
-            waiter = std::move(waiting->waiter);
-            return false;
+        auto outcome = wait_outcome::waits;
+        bool stands = true;
+        {
+            std::lock_guard hold(core_->mutex());
+            if (closed_)
+                outcome = wait_outcome::closed;
+            else if (ready())
+                outcome = wait_outcome::ready;
+            if (outcome == wait_outcome::waits)
+                stands = wait_fifo::push(core_, waiting, &context);
         }
-        const bool stands = wait_fifo::push(core_, waiting, &context);
-        hold.unlock();
-        if (!stands)
-            waiting->drop();
-        return true;
+        if (outcome != wait_outcome::waits)
+            waiter = std::move(waiting->waiter);
+        else if (!stands)
+            waiting->drop(); // its context is ending
+        return outcome;
     }
 
     /// Takes the oldest waiter; if there is none, calls `otherwise()` under the mutex and returns
@@ -100,18 +110,19 @@ public:
 
     /// Completes all that wait now, each with copies of the arguments. Returns how many.
     std::size_t complete_all(error_code ec, const Args&... args) {
-        return complete_up_to(newest(), ec, args...);
+        return complete_all_after([] {}, ec, args...);
     }
 
-    /// Completes those that came before `newest()` returned this ticket.
-    std::size_t complete_up_to(std::uint64_t ticket, error_code ec, const Args&... args) {
-        return drain(ticket, [&](completion_type& waiter) { waiter.complete(ec, args...); });
-    }
-
-    /// The ticket of the last that came.
-    std::uint64_t newest() const noexcept {
-        std::lock_guard hold(core_->mutex());
-        return core_->newest();
+    /// The same, for those that wait at the moment when `change()` is called, under the mutex.
+    template <class Change>
+    std::size_t complete_all_after(Change change, error_code ec, const Args&... args) {
+        std::uint64_t newest = 0;
+        {
+            std::lock_guard hold(core_->mutex());
+            change();
+            newest = core_->newest();
+        }
+        return drain(newest, [&](completion_type& waiter) { waiter.complete(ec, args...); });
     }
 
     /// Completes all that wait, and all that will, with `operation_aborted`.
@@ -146,6 +157,14 @@ private:
         return taken ? std::move(static_cast<entry&>(*taken).waiter) : completion_type();
     }
 
+    template <class Ready>
+    wait_outcome ask(Ready& ready) {
+        std::lock_guard hold(core_->mutex());
+        if (closed_)
+            return wait_outcome::closed;
+        return ready() ? wait_outcome::ready : wait_outcome::waits;
+    }
+
     template <class Each>
     std::size_t drain(std::uint64_t ticket, Each each) {
         std::size_t count = 0;
@@ -163,7 +182,7 @@ private:
     }
 
     std::shared_ptr<wait_fifo> core_;
-    bool closed_ = false;
+    bool closed_ = false; // under the mutex
 };
 
 } // namespace mortise::coro::detail

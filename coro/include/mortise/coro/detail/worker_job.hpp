@@ -33,6 +33,7 @@ private:
     void shut_down() noexcept override;
 
     std::weak_ptr<worker_state> worker_;
+    bool orphaned_ = false; // under the queue's mutex: its context ends, do not deliver
 };
 
 template <class Result>

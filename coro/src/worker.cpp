@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/coro/worker.hpp"
+
+#include "worker_state.hpp"
+
+namespace mortise::coro {
+
+namespace detail {
+
+void worker_job::shut_down() noexcept {
+    if (withdraw())
+        drop();
+    else if (const auto worker = worker_.lock())
+        worker->let_go(*this);
+}
+
+bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_job> job) {
+    return worker->submit(std::move(job));
+}
+
+} // namespace detail
+
+worker::worker(executor_type executor, worker_config config)
+    : executor_(std::move(executor)),
+      state_(std::make_shared<detail::worker_state>(std::move(config))) {
+    state_->start(asio::query(executor_, asio::execution::context));
+}
+
+worker::~worker() {
+    detail::wait_service::unlink(*state_);
+    state_->stop();
+    state_->join();
+}
+
+void worker::stop() noexcept { state_->stop(); }
+
+std::size_t worker::queued() const noexcept { return state_->queued(); }
+
+} // namespace mortise::coro

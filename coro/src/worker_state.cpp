@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "worker_state.hpp"
+
+#include "mortise/coro/assert.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+#include <vector>
+
+namespace mortise::coro::detail {
+
+namespace {
+
+// A thread inherits the mask of its creator; the signals of the program go to its other threads.
+class all_signals_blocked {
+public:
+    all_signals_blocked() noexcept {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    all_signals_blocked(const all_signals_blocked&) = delete;
+    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+// Handlers that can neither be run, since their context is gone, nor be destroyed, since a closure
+// that is stuck may refer to their frames. One for each thread that was detached at most.
+void leak(std::shared_ptr<worker_job> job) {
+    static std::mutex mutex;
+    static auto& leaked = *new std::vector<std::shared_ptr<worker_job>>();
+    std::lock_guard hold(mutex);
+    leaked.push_back(std::move(job));
+}
+
+} // namespace
+
+worker_state::worker_state(worker_config config)
+    : config_(std::move(config)), queue_(std::make_shared<wait_fifo>()), mutex_(queue_->mutex()) {
+    MORTISE_ASSERT(config_.queue_max > 0);
+}
+
+worker_state::~worker_state() { wait_service::unlink(*this); }
+
+void worker_state::start(asio::execution_context& context) {
+    if (!wait_service::of(context).link(shared_from_this())) {
+        constexpr auto why = "the execution context is ending";
+        throw boost::system::system_error(asio::error::operation_aborted, why);
+    }
+    const all_signals_blocked blocked;
+    thread_ = std::thread([self = shared_from_this()] { self->run(); });
+}
+
+bool worker_state::submit(std::shared_ptr<worker_job> job) {
+    job->worker_ = weak_from_this();
+    job->listen(job->slot());
+    error_code refused;
+    bool stands = false;
+    {
+        std::lock_guard hold(mutex_);
+        if (stopping_)
+            refused = asio::error::operation_aborted;
+        else if (queue_->size() >= config_.queue_max)
+            refused = errc::queue_full;
+        else
+            stands = wait_fifo::push(queue_, job, job->context());
+    }
+    if (stands)
+        wanted_.notify_one();
+    else if (refused)
+        job->finish(refused);
+    else
+        job->drop(); // its context is ending
+    return stands;
+}
+
+void worker_state::stop() noexcept {
+    for (;;) { // ends: nothing is queued once it is stopping
+        std::shared_ptr<wait_entry> dropped;
+        {
+            std::lock_guard hold(mutex_);
+            stopping_ = true;
+            dropped = queue_->pop();
+        }
+        if (!dropped)
+            break;
+        dropped->finish(asio::error::operation_aborted);
+    }
+    wanted_.notify_all();
+}
+
+void worker_state::join() noexcept {
+    std::unique_lock hold(mutex_);
+    std::thread taken = std::exchange(thread_, std::thread());
+    if (!taken.joinable())
+        return;
+    const bool by_itself = taken.get_id() == std::this_thread::get_id();
+    const bool ended =
+        !by_itself && changed_.wait_for(hold, config_.grace, [this] { return finished_; });
+    detached_ = !ended;
+    hold.unlock();
+    if (ended)
+        taken.join();
+    else
+        taken.detach();
+}
+
+std::size_t worker_state::queued() const noexcept {
+    std::lock_guard hold(mutex_);
+    return queue_->size();
+}
+
+void worker_state::let_go(worker_job& job) noexcept {
+    {
+        std::unique_lock hold(mutex_);
+        if (running_.get() != &job)
+            return;
+        const auto over = [&] { return running_.get() != &job; };
+        const bool own_thread = std::this_thread::get_id() == id_;
+        if (posting_) {
+            if (!own_thread)
+                changed_.wait(hold, over); // no closure runs, it is about to be over
+            return;
+        }
+        job.orphaned_ = true;
+        if (own_thread || detached_ || !changed_.wait_for(hold, config_.grace, over)) {
+            hold.unlock();
+            return leak(std::static_pointer_cast<worker_job>(job.shared_from_this()));
+        }
+    }
+    job.drop();
+}
+
+void worker_state::shut_down() noexcept {
+    stop();
+    join();
+}
+
+void worker_state::run() noexcept {
+    ::pthread_setname_np(::pthread_self(), config_.name.substr(0, 15).c_str());
+    {
+        std::lock_guard hold(mutex_);
+        id_ = std::this_thread::get_id();
+    }
+    while (auto job = next_job())
+        run_job(std::move(job));
+    std::lock_guard hold(mutex_);
+    finished_ = true;
+    changed_.notify_all();
+}
+
+std::shared_ptr<worker_job> worker_state::next_job() {
+    std::unique_lock hold(mutex_);
+    wanted_.wait(hold, [this] { return stopping_ || queue_->size() > 0; });
+    running_ = std::static_pointer_cast<worker_job>(queue_->pop_linked());
+    return running_;
+}
+
+void worker_state::run_job(std::shared_ptr<worker_job> job) {
+    job->run();
+    bool wanted = false;
+    {
+        std::lock_guard hold(mutex_);
+        wanted = !job->orphaned_;
+        posting_ = wanted;
+    }
+    if (wanted) {
+        job->deliver();
+        wait_service::unlink(*job);
+    }
+    std::lock_guard hold(mutex_);
+    posting_ = false;
+    running_.reset();
+    changed_.notify_all();
+}
+
+} // namespace mortise::coro::detail

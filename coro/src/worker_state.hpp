@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_SRC_WORKER_STATE_HPP
+#define MORTISE_CORO_SRC_WORKER_STATE_HPP
+
+#include "mortise/coro/detail/worker_job.hpp"
+#include "mortise/coro/worker.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace mortise::coro::detail {
+
+/// What a worker's thread shares with the worker, the callers, and the contexts of their handlers.
+///
+/// Three may want to end a job: the thread that runs it, its canceller, and its context. While it
+/// is queued the list decides. While it runs, it stays known to its context, whose end waits for
+/// it (`let_go`); between `run` and the end of the post no context may go away.
+class worker_state final : public shutdown_hook,
+                           public std::enable_shared_from_this<worker_state> {
+public:
+    explicit worker_state(worker_config config);
+    ~worker_state() override;
+
+    /// Starts the thread, and hears of the end of the context.
+    void start(asio::execution_context& context);
+    bool submit(std::shared_ptr<worker_job> job);
+    void stop() noexcept;
+    /// Waits for the thread, at most `grace`, then detaches it.
+    void join() noexcept;
+    std::size_t queued() const noexcept;
+
+    /// The context of a running job's handler ends: waits until that is safe.
+    void let_go(worker_job& job) noexcept;
+
+private:
+    void shut_down() noexcept override;
+    void run() noexcept;
+    std::shared_ptr<worker_job> next_job();
+    void run_job(std::shared_ptr<worker_job> job);
+
+    const worker_config config_;
+    const std::shared_ptr<wait_fifo> queue_;
+    std::mutex& mutex_; // the queue's; guards all that follows
+    std::condition_variable wanted_;
+    std::condition_variable changed_;
+    std::shared_ptr<worker_job> running_;
+    bool posting_ = false;
+    bool stopping_ = false;
+    bool finished_ = false;
+    bool detached_ = false;
+    std::thread thread_;
+    std::thread::id id_;
+};
+
+} // namespace mortise::coro::detail
+
+#endif
