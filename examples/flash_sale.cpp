@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// The flash sale: several processes with many buyers each compete for few items.
+//
+// The stock is read, thought about and written, in separate steps, as careless code does. Round 1
+// does it without a lock and sells more than there is; round 2 does the same under a lock that all
+// processes share, and sells exactly the stock. What matters is in flash_sale/buyers.cpp; the rest
+// starts processes, counts and shows.
+
+#include "flash_sale/buyers.hpp"
+#include "flash_sale/sale_folder.hpp"
+#include "flash_sale/sale_options.hpp"
+#include "flash_sale/sale_report.hpp"
+#include "flash_sale/sale_round.hpp"
+
+#include <signal.h>
+
+#include <exception>
+#include <iostream>
+
+namespace {
+
+/// Ctrl-C interrupts the waiting for the buyers, so that the temporary folder is removed.
+void interrupt_on(int signal) {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    ::sigaction(signal, &action, nullptr);
+}
+
+int run_sale(const flash_sale::sale_options& options) {
+    interrupt_on(SIGINT);
+    interrupt_on(SIGTERM);
+    const flash_sale::sale_folder folder;
+    const auto without = flash_sale::run_round(options, 1, folder.path());
+    const auto with = flash_sale::run_round(options, 2, folder.path());
+    flash_sale::report(options, without, with);
+    return with.exact(options.demand()) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    const auto options = flash_sale::parse_options(argc, argv);
+    if (!options || options->help) {
+        (options ? std::cout : std::cerr) << flash_sale::usage;
+        return options ? 0 : 64;
+    }
+    if (!options->folder.empty())
+        return flash_sale::run_buyers(*options);
+    return run_sale(*options);
+} catch (const std::exception& e) {
+    std::cerr << "flash_sale: " << e.what() << '\n';
+    return 2;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "flash_sale/buyers.hpp"
+
+#include "flash_sale/shop.hpp"
+#include "mortise/coro/task_scope.hpp"
+#include "mortise/mortise.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace flash_sale {
+namespace {
+
+/// What all buyers of one process share.
+struct market {
+    const sale_options& options;
+    asio::any_io_executor executor;
+    flash_sale::shop& shop;
+    mortise::lock_client& locks;
+};
+
+asio::awaitable<void> think(const market& m) {
+    asio::steady_timer timer(m.executor, m.options.think);
+    co_await timer.async_wait(asio::deferred);
+}
+
+// Round 1. Read, think, write: right as long as nobody else does the same. Each of the buyers that
+// read the same stock sells the same last item.
+asio::awaitable<bool> buy_without_lock(const market& m, int buyer) {
+    const int stock = co_await m.shop.read_stock();
+    if (stock == 0)
+        co_return false;
+    co_await think(m);
+    co_await m.shop.write_sale(stock - 1, buyer);
+    co_return true;
+}
+
+// Round 2. The same three steps under a lock, which all processes share. Two lines carry the fence:
+// if this process is stopped for so long that the lock passes on to the next buyer, its late write
+// is refused by the database.
+asio::awaitable<bool> buy_with_lock(const market& m, int buyer) {
+    co_return co_await mortise::with_lock(
+        m.locks,
+        "sku:42",
+        {},
+        [&](const mortise::lease& held) -> asio::awaitable<bool> {
+            const mortise::fencing_token token = held.token();
+            co_await m.shop.raise_fence(token);  // before the first read
+            const int stock = co_await m.shop.read_stock();
+            if (stock == 0)
+                co_return false;
+            co_await think(m);
+            co_await m.shop.write_sale_fenced(stock - 1, buyer, token);  // with the write
+            co_return true;
+        }
+    );
+}
+
+void tell(char event) {
+    if (::write(STDOUT_FILENO, &event, 1) != 1)
+        throw std::runtime_error("nobody listens to the buyers");
+}
+
+/// One buyer comes several times, and leaves when the shop is sold out.
+asio::awaitable<void> one_buyer(const market& m, int buyer) {
+    for (int visit = 0; visit < m.options.visits; ++visit) {
+        bool bought = false;
+        bool late = false;
+        try {
+            if (m.options.round == 1)
+                bought = co_await buy_without_lock(m, buyer);
+            else
+                bought = co_await buy_with_lock(m, buyer);
+        } catch (const boost::system::system_error& e) {
+            if (e.code() != mortise::condition::not_held)
+                throw;
+            late = true;
+        }
+        if (!bought && !late)
+            co_return;
+        tell(late ? refused : sold);
+    }
+}
+
+asio::awaitable<void> all_buyers(const market& m) {
+    mortise::coro::task_scope buyers(m.executor);
+    for (int i = 0; i < m.options.buyers; ++i)
+        buyers.spawn(one_buyer(m, m.options.process * m.options.buyers + i));
+    std::exception_ptr failed;
+    try {
+        co_await buyers.join();
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    co_await m.locks.async_stop();
+    if (failed)
+        std::rethrow_exception(failed);
+}
+
+}  // namespace
+
+int run_buyers(const sale_options& options) {
+    const std::filesystem::path folder(options.folder);
+    asio::io_context context(1);
+    shop goods(context.get_executor(), folder / ("shop-" + std::to_string(options.round) + ".db"));
+    mortise::lock_client locks(
+        context.get_executor(), mortise::open_store("sqlite:" + (folder / "locks.db").native())
+    );
+    const market m{options, context.get_executor(), goods, locks};
+    asio::co_spawn(context, all_buyers(m), [](std::exception_ptr e) {
+        if (e)
+            std::rethrow_exception(e);
+    });
+    context.run();
+    return 0;
+}
+
+}  // namespace flash_sale

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_FLASH_SALE_BUYERS_HPP
+#define MORTISE_EXAMPLES_FLASH_SALE_BUYERS_HPP
+
+#include "flash_sale/sale_options.hpp"
+
+namespace flash_sale {
+
+/// What a process tells the one that started it: a byte for each event, on its standard output.
+inline constexpr char sold = 's';
+inline constexpr char refused =
+    'r';  ///< A writer came too late, and the fence or the lease said so.
+
+/// One process full of buyers. @return its exit code.
+int run_buyers(const sale_options& options);
+
+}  // namespace flash_sale
+
+#endif

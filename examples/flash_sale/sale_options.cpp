@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "flash_sale/sale_options.hpp"
+
+#include <charconv>
+#include <string_view>
+
+namespace flash_sale {
+
+const char* const usage =
+    R"(usage: flash_sale [--processes 4] [--buyers 32] [--stock 100] [--visits 4] [--think 20]
+                  [--json]
+
+Several processes with many buyers each compete for few items. The stock is read, thought about
+for --think milliseconds, and written, as careless code does. Round 1 does so without a lock,
+round 2 under one.
+
+Exit code: 0, or 1 if the round with the lock did not sell exactly the stock.
+)";
+
+namespace {
+
+bool read_number(std::string_view text, int least, int most, int& target) {
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), target);
+    return failed == std::errc() && end == text.data() + text.size() && target >= least &&
+           target <= most;
+}
+
+bool read_option(std::string_view name, std::string_view value, sale_options& options) {
+    if (name == "--processes")
+        return read_number(value, 1, 64, options.processes);
+    if (name == "--buyers")
+        return read_number(value, 1, 1'000, options.buyers);
+    if (name == "--stock")
+        return read_number(value, 1, 1'000'000, options.stock);
+    if (name == "--visits")
+        return read_number(value, 1, 1'000, options.visits);
+    if (name == "--round")
+        return read_number(value, 1, 2, options.round);
+    if (name == "--process")
+        return read_number(value, 0, 63, options.process);
+    if (name == "--think") {
+        int ms = 0;
+        const bool good = read_number(value, 0, 10'000, ms);
+        options.think = std::chrono::milliseconds(ms);
+        return good;
+    }
+    if (name == "--folder") {
+        options.folder = value;
+        return !value.empty();
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<sale_options> parse_options(int argc, char** argv) {
+    sale_options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view name(argv[i]);
+        if (name == "--json") {
+            options.json = true;
+        } else if (name == "--help" || name == "-h") {
+            options.help = true;
+        } else {
+            if (i + 1 == argc || !read_option(name, argv[i + 1], options))
+                return std::nullopt;
+            ++i;
+        }
+    }
+    return options;
+}
+
+}  // namespace flash_sale

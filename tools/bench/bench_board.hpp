@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_BENCH_BOARD_HPP
+#define MORTISE_TOOLS_BENCH_BENCH_BOARD_HPP
+
+#include "bench/contend_record.hpp"
+#include "unique_fd.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace mortise::tool {
+
+/// Memory that all processes of one measurement share: counters, and a log of grants.
+class bench_board {
+public:
+    struct counters {
+        std::atomic<std::uint32_t> stop{0};         ///< Not zero: end at the next turn.
+        std::atomic<std::uint32_t> last_holder{0};  ///< The index of the process, plus one.
+        std::atomic<std::uint64_t> handoffs{0};  ///< Grants that followed one of another process.
+        std::atomic<std::uint64_t> claimed{0};   ///< Records that were given out, and beyond.
+        std::atomic<std::uint64_t> pings{0};     ///< One-way datagrams of the limit,
+        std::atomic<std::int64_t> ping_ns{0};    ///< and how long they took together.
+    };
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+    /// A new board. @throws failure if there is no memory for it.
+    static bench_board create(std::size_t records);
+
+    /// The board behind an inherited descriptor. @throws failure if there is none.
+    static bench_board attach(int fd);
+
+    bench_board(bench_board&& other) noexcept;
+    bench_board& operator=(bench_board&&) = delete;
+    ~bench_board();
+
+    int descriptor() const noexcept { return fd_.get(); }
+    counters& shared() const noexcept;
+    std::span<contend_record> records() const noexcept;
+
+private:
+    bench_board(unique_fd fd, void* memory, std::size_t size) noexcept;
+    static bench_board map(unique_fd fd, std::size_t size);
+
+    unique_fd fd_;
+    void* memory_;
+    std::size_t size_;
+};
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_command.hpp"
+
+#include "bench/measure.hpp"
+#include "bench/scratch_folder.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "store_url.hpp"
+
+#include <iostream>
+#include <optional>
+
+namespace mortise::tool {
+namespace {
+
+using kind = bench_settings::kind;
+
+bench_report measure(const std::string& store, const bench_settings& settings) {
+    switch (settings.what) {
+    case kind::handoff:
+        return measure_handoff(store, settings);
+    case kind::contend:
+        return measure_contend(store, settings);
+    case kind::uncontended:
+        break;
+    }
+    return measure_uncontended(store, settings);
+}
+
+}  // namespace
+
+int bench(const global_settings& global, const bench_settings& settings) {
+    if (global.store.starts_with("memory:") && settings.what != kind::uncontended) {
+        throw failure(
+            exit_code::usage,
+            "this store cannot be measured with several processes",
+            global.store,
+            "it lives inside one process; leave --store out, or name an SQLite store"
+        );
+    }
+    std::optional<scratch_folder> folder;
+    std::string store = global.store;
+    if (store.empty()) {
+        folder.emplace();
+        store = sqlite_url(folder->path() / "locks.db");
+    }
+    const bench_report report = measure(store, settings);
+    report.write(std::cout, global.json);
+    if (report.faultless())
+        return exit_code::success;
+    std::cerr << "mortise: the measurement found a fault: see the figures that must be 0\n";
+    return exit_code::check_failed;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_BENCH_COMMAND_HPP
+#define MORTISE_TOOLS_BENCH_BENCH_COMMAND_HPP
+
+#include "settings.hpp"
+
+namespace mortise::tool {
+
+/// `mortise bench`: measures, on a store of its own unless one is named. @return the exit code.
+/// @throws failure, or what the library throws.
+int bench(const global_settings& global, const bench_settings& settings);
+
+}  // namespace mortise::tool
+
+#endif

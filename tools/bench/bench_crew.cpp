@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_crew.hpp"
+
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "mortise/coro/clock.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <tuple>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::chrono::seconds start_limit{30};
+
+std::pair<unique_fd, unique_fd> pipe_ends() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        throw failure::of_errno("no pipe can be made");
+    return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+std::pair<unique_fd, unique_fd> datagram_ends() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0)
+        throw failure::of_errno("no sockets can be made");
+    return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+std::string number(std::int64_t value) {
+    return std::to_string(value);
+}
+
+}  // namespace
+
+bench_crew::bench_crew(
+    const std::string& store, const bench_settings& bench, const bench_board& board
+) {
+    std::tie(ready_, ready_peer_) = pipe_ends();
+    std::tie(go_peer_, go_) = pipe_ends();
+    std::tie(first_socket_, second_socket_) = datagram_ends();
+    for (unsigned index = 0; index < bench.processes; ++index)
+        processes_.push_back(child_process::spawn(order_for(index, store, bench, board)));
+    for (child_process& process : processes_) {
+        errno = process.execution_error();
+        if (errno != 0)
+            throw failure::of_errno("this program cannot be executed again");
+    }
+    ready_peer_.reset();  // else its end would never be seen
+    go_peer_.reset();
+    first_socket_.reset();
+    second_socket_.reset();
+    await_ready();
+}
+
+bench_crew::~bench_crew() {
+    if (ended_)
+        return;
+    for (child_process& process : processes_)
+        process.send(SIGKILL);
+    for (child_process& process : processes_)
+        process.wait();
+}
+
+child_order bench_crew::order_for(
+    unsigned index, const std::string& store, const bench_settings& bench, const bench_board& board
+) const {
+    child_order order;
+    order.command = {
+        own_program,
+        "bench-worker",
+        "--store",
+        store,
+        "--lock",
+        "mortise-bench-" + number(::getpid()),
+        "--index",
+        number(index),
+        "--board",
+        number(board.descriptor()),
+        "--ready",
+        number(ready_peer_.get()),
+        "--go",
+        number(go_peer_.get())};
+    order.kept = {board.descriptor(), ready_peer_.get(), go_peer_.get()};
+    const auto add = [&](const char* option, const std::string& value) {
+        order.command.insert(order.command.end(), {option, value});
+    };
+    if (bench.what == bench_settings::kind::contend) {
+        order.command.emplace_back("--contend");
+        add("--tasks", number(bench.tasks));
+        add("--acquisitions", std::to_string(bench.acquisitions));
+        add("--hold", number(bench.hold.count()) + "ms");
+        add("--think", number(bench.think.count()) + "ms");
+    } else if (index < 2) {
+        const int socket = index == 0 ? first_socket_.get() : second_socket_.get();
+        add("--peer", number(socket));
+        order.kept.push_back(socket);
+    }
+    return order;
+}
+
+/// Reads from the ready pipe for at most so long. @return whether its end was read.
+bool bench_crew::read_ready(std::chrono::milliseconds time) {
+    pollfd readable{ready_.get(), POLLIN, 0};
+    if (::poll(&readable, 1, static_cast<int>(time.count())) <= 0)
+        return false;
+    std::array<char, 256> bytes{};
+    const ssize_t got = ::read(ready_.get(), bytes.data(), bytes.size());
+    if (got > 0)
+        ready_count_ += static_cast<std::size_t>(got);
+    return got == 0;
+}
+
+void bench_crew::await_ready() {
+    const clock::time_point end = clock::now() + start_limit;
+    while (ready_count_ < processes_.size()) {
+        for (child_process& process : processes_) {
+            if (process.ended()) {
+                throw failure(
+                    exit_code::unavailable,
+                    "a process of the measurement failed",
+                    "its exit code was " + number(process.exit_code())
+                );
+            }
+        }
+        if (clock::now() >= end) {
+            throw failure(
+                exit_code::unavailable,
+                "the measurement could not begin",
+                "after " + number(start_limit.count()) + " s"
+            );
+        }
+        read_ready(std::chrono::milliseconds(100));
+    }
+}
+
+void bench_crew::begin() {
+    go_.reset();
+}
+
+bool bench_crew::wait_end(std::chrono::milliseconds time) {
+    return read_ready(time);
+}
+
+void bench_crew::check() {
+    for (child_process& process : processes_) {
+        process.wait();
+        if (process.exit_code() != 0) {
+            throw failure(
+                exit_code::unavailable,
+                "a process of the measurement failed",
+                "its exit code was " + number(process.exit_code())
+            );
+        }
+    }
+    ended_ = true;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_BENCH_CREW_HPP
+#define MORTISE_TOOLS_BENCH_BENCH_CREW_HPP
+
+#include "bench/bench_board.hpp"
+#include "child_process.hpp"
+#include "settings.hpp"
+#include "unique_fd.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace mortise::tool {
+
+/// The processes of one measurement: this program again, once for each.
+class bench_crew {
+public:
+    /// Starts them and waits until all have opened the store.
+    /// @throws failure if one of them fails.
+    bench_crew(const std::string& store, const bench_settings& bench, const bench_board& board);
+
+    /// Kills those that are left.
+    ~bench_crew();
+    bench_crew(const bench_crew&) = delete;
+    bench_crew& operator=(const bench_crew&) = delete;
+
+    /// Lets all of them begin at once.
+    void begin();
+
+    /// Waits for so long, or until all have ended. @return whether they have.
+    bool wait_end(std::chrono::milliseconds time);
+
+    /// @throws failure unless all have ended and succeeded.
+    void check();
+
+private:
+    child_order order_for(
+        unsigned index,
+        const std::string& store,
+        const bench_settings& bench,
+        const bench_board& board
+    ) const;
+    bool read_ready(std::chrono::milliseconds time);
+    void await_ready();
+
+    unique_fd ready_;       // read end: a byte for each that is ready, the end when all are gone
+    unique_fd ready_peer_;  // write end, for them
+    unique_fd go_;          // write end: closed to begin
+    unique_fd go_peer_;     // read end, for them
+    unique_fd first_socket_;
+    unique_fd second_socket_;
+    std::vector<child_process> processes_;
+    std::size_t ready_count_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_worker.hpp"
+
+#include "await_main.hpp"
+#include "bench/work.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/store.hpp"
+#include "unique_fd.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+
+namespace mortise::tool {
+namespace {
+
+constexpr auto with_code = asio::as_tuple(asio::deferred);
+
+/// Opens the session by a lock of its own, says "ready", and returns when the measurement begins.
+asio::awaitable<void> get_ready(bench_work work) {
+    const std::string own = work.settings.lock + ":" + std::to_string(work.settings.index);
+    lease held = co_await acquire_for_bench(work.locks, own);
+    co_await release_for_bench(work.locks, held);
+    if (::write(work.settings.ready, "r", 1) != 1)
+        throw failure::of_errno("the process that measures is gone");
+    const auto executor = co_await asio::this_coro::executor;
+    asio::posix::stream_descriptor go(executor, work.settings.go);
+    std::array<char, 1> nothing{};
+    co_await go.async_read_some(asio::buffer(nothing), with_code);  // its end, or our parent's
+}
+
+asio::awaitable<int> work_through(bench_work work) {
+    std::exception_ptr failed;
+    try {
+        co_await get_ready(work);
+        if (work.settings.bench.what == bench_settings::kind::contend)
+            co_await contend_for_lock(work);
+        else
+            co_await pass_to_and_fro(work);
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    co_await work.locks.async_stop(with_code);
+    if (failed)
+        std::rethrow_exception(failed);
+    co_return exit_code::success;
+}
+
+}  // namespace
+
+asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& name) {
+    const lock_options for_ever;
+    auto acquired = co_await locks.async_acquire(name, for_ever, with_code);
+    auto& [code, held] = acquired;
+    if (code)
+        throw failure::of_code(code, name, locks.explain());
+    co_return std::move(held);
+}
+
+asio::awaitable<void> release_for_bench(lock_client& locks, lease& held) {
+    auto released = co_await held.async_release(with_code);
+    auto& [code] = released;
+    if (code)
+        throw failure::of_code(code, "while releasing", locks.explain());
+}
+
+int bench_worker(const global_settings& global, const bench_worker_settings& settings) {
+    const unique_fd ready(settings.ready);
+    const bench_board board = bench_board::attach(settings.board);
+    asio::io_context context(1);
+    client_config config;
+    config.label = "bench";
+    lock_client locks(context.get_executor(), open_store(global.store), config);
+    const bench_work work{locks, settings, board.shared(), board.records()};
+    const int code = await_main(context, work_through(work));
+    if (settings.peer >= 0)
+        ping_to_and_fro(work);
+    return code;
+}
+
+}  // namespace mortise::tool

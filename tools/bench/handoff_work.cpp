@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/work.hpp"
+#include "failure.hpp"
+#include "mortise/coro/clock.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::chrono::seconds ping_time{1};
+constexpr char ping = 'p';
+constexpr char last_ping = 'q';
+
+void send_ping(int socket, char what) {
+    if (::send(socket, &what, 1, MSG_NOSIGNAL) != 1)
+        throw failure::of_errno("the other process of the measurement is gone");
+}
+
+char receive_ping(int socket) {
+    char what = 0;
+    ssize_t got = 0;
+    do {
+        got = ::recv(socket, &what, 1, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1)
+        throw failure::of_errno("the other process of the measurement is gone");
+    return what;
+}
+
+}  // namespace
+
+asio::awaitable<void> pass_to_and_fro(bench_work work) {
+    const std::uint32_t me = work.settings.index + 1;
+    while (work.shared.stop.load(std::memory_order_relaxed) == 0) {
+        lease held = co_await acquire_for_bench(work.locks, work.settings.lock);
+        if (work.shared.last_holder.exchange(me, std::memory_order_relaxed) != me)
+            work.shared.handoffs.fetch_add(1, std::memory_order_relaxed);
+        co_await release_for_bench(work.locks, held);
+    }
+}
+
+void ping_to_and_fro(const bench_work& work) {
+    const int socket = work.settings.peer;
+    // A peer that dies is noticed: a datagram socket has no end that could be read.
+    const timeval patience{10, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (work.settings.index != 0) {
+        for (char what = ping; what != last_ping;) {
+            what = receive_ping(socket);
+            send_ping(socket, what);
+        }
+        return;
+    }
+    send_ping(socket, ping);  // the other one may still be stopping its client
+    receive_ping(socket);
+    const clock::time_point begin = clock::now();
+    const clock::time_point end = begin + ping_time;
+    std::uint64_t pings = 0;
+    while (clock::now() < end) {
+        send_ping(socket, ping);
+        receive_ping(socket);
+        pings += 2;
+    }
+    const clock::duration took = clock::now() - begin;
+    send_ping(socket, last_ping);
+    receive_ping(socket);
+    work.shared.pings.store(pings);
+    work.shared.ping_ns.store(took.count());
+}
+
+}  // namespace mortise::tool

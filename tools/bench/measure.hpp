@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_MEASURE_HPP
+#define MORTISE_TOOLS_BENCH_MEASURE_HPP
+
+#include "bench/bench_report.hpp"
+#include "settings.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace mortise::tool {
+
+// The measurements. Each @throws failure, or what the library throws.
+
+bench_report measure_handoff(const std::string& store, const bench_settings& settings);
+bench_report measure_contend(const std::string& store, const bench_settings& settings);
+bench_report measure_uncontended(const std::string& store, const bench_settings& settings);
+
+/// Bare transactions per second, two of which are what acquire and release of one lock need, on a
+/// new SQLite file in `folder`, which is removed again.
+double bare_transactions_per_s(const std::filesystem::path& folder, unsigned seconds);
+
+}  // namespace mortise::tool
+
+#endif

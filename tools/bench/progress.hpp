@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_PROGRESS_HPP
+#define MORTISE_TOOLS_BENCH_PROGRESS_HPP
+
+#include <cstdint>
+#include <string>
+
+namespace mortise::tool {
+
+/// One line on the standard error that says how far something is; nothing if that is not a
+/// terminal.
+class progress {
+public:
+    explicit progress(std::string what);
+    ~progress();  ///< Wipes the line out.
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+
+    void show(std::uint64_t done, std::uint64_t all);
+
+private:
+    std::string what_;
+    bool visible_;
+};
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_WORK_HPP
+#define MORTISE_TOOLS_BENCH_WORK_HPP
+
+#include "bench/bench_board.hpp"
+#include "mortise/lock_client.hpp"
+#include "settings.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <span>
+#include <string>
+
+namespace mortise::tool {
+
+/// What one process of a measurement has at hand.
+struct bench_work {
+    lock_client& locks;
+    const bench_worker_settings& settings;
+    bench_board::counters& shared;
+    std::span<contend_record> records;
+};
+
+/// Acquires `name`, waiting for ever. @throws failure.
+asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& name);
+
+/// Releases. @throws failure.
+asio::awaitable<void> release_for_bench(lock_client& locks, lease& held);
+
+/// Acquires and releases one lock in a loop, and counts the grants that came from another process.
+asio::awaitable<void> pass_to_and_fro(bench_work work);
+
+/// Sends datagrams to and fro for a second, without locks, blocking: the limit of this machine.
+void ping_to_and_fro(const bench_work& work);
+
+/// All tasks of one process of `bench contend`, until all acquisitions are done.
+asio::awaitable<void> contend_for_lock(bench_work work);
+
+}  // namespace mortise::tool
+
+#endif

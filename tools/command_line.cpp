@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "command_line.hpp"
+
+#include "duration_text.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "help.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+using std::chrono::milliseconds;
+using bench_kind = bench_settings::kind;
+
+/// Adds an option that takes a duration.
+CLI::Option* add_duration(
+    CLI::App& app, const std::string& name, milliseconds& target, const std::string& what
+) {
+    const auto read = [name, &target](const std::string& text) {
+        target = parse_duration(name, text);
+    };
+    return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
+}
+
+/// CLI11 does not know of what follows `--`.
+class run_formatter final : public CLI::Formatter {
+public:
+    std::string make_usage(const CLI::App*, std::string) const override {
+        return "Usage: mortise run --lock NAME [OPTIONS] -- COMMAND [ARGUMENTS...]\n";
+    }
+};
+
+/// What may be said, and the places where it goes.
+class grammar {
+public:
+    grammar();
+    grammar(const grammar&) = delete;
+    grammar& operator=(const grammar&) = delete;
+
+    command_line parse(std::vector<std::string> before, std::vector<std::string> after);
+
+private:
+    void add_run();
+    void add_ls();
+    void add_bench();
+    void add_bench_worker();
+    void add_contend_options(CLI::App& app, bench_settings& bench);
+    command_line::order wanted();
+
+    CLI::App app_{help::summary, "mortise"};
+    CLI::App* run_command_ = nullptr;
+    CLI::App* ls_command_ = nullptr;
+    CLI::App* bench_command_ = nullptr;
+    CLI::App* worker_command_ = nullptr;
+    bool version_ = false;
+    bool greedy_ = false;
+    bool no_local_ = false;
+    global_settings global_;
+    run_settings run_;
+    ls_settings ls_;
+    bench_settings bench_;
+    bench_worker_settings worker_;
+};
+
+grammar::grammar() {
+    app_.footer(help::footer);
+    app_.set_help_flag("-h,--help", "Show this help; `mortise COMMAND --help` shows more");
+    app_.add_flag("--version", version_, "Show the version");
+    app_.add_option("--store", global_.store, help::store)
+        ->envname("MORTISE_STORE")
+        ->type_name("URL");
+    app_.add_flag("--json", global_.json, "Results and errors as JSON, for programs");
+    app_.require_subcommand(0, 1);
+    add_run();
+    add_ls();
+    add_bench();
+    add_bench_worker();
+}
+
+void grammar::add_run() {
+    CLI::App& run = *app_.add_subcommand("run", help::run)->fallthrough();
+    run.formatter(std::make_shared<run_formatter>());
+    run.footer(help::run_footer);
+    run.add_option("--lock", run_.lock, "The name of the lock")->required()->type_name("NAME");
+    add_duration(
+        run,
+        "--wait",
+        run_.wait,
+        "How long to wait for the lock (500ms, 10s, 2m, 1h); 0 is one try; default: for ever"
+    );
+    add_duration(
+        run, "--grace", run_.grace, "When the lock is lost: time between TERM and KILL; default: 5s"
+    );
+    add_duration(
+        run, "--ttl", run_.ttl, "How long the store keeps the lock without a heartbeat; default: 5s"
+    );
+    run_command_ = &run;
+}
+
+void grammar::add_ls() {
+    CLI::App& ls = *app_.add_subcommand("ls", help::ls)->fallthrough();
+    ls.footer(help::ls_footer);
+    ls.add_flag("--all", ls_.all, "Also show each waiter (at most 1,000 a lock)");
+    ls_command_ = &ls;
+}
+
+void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
+    app.add_option("--tasks", bench.tasks, "Workers in each process; default: 8")
+        ->check(CLI::Range(1, 1'000));
+    app.add_option("--acquisitions", bench.acquisitions, "How often in all; default: 2000")
+        ->check(CLI::Range(1, 10'000'000));
+    add_duration(app, "--hold", bench.hold, "How long the lock is held; default: 2ms");
+    add_duration(app, "--think", bench.think, "How long a worker rests; default: 50ms");
+}
+
+void grammar::add_bench() {
+    CLI::App& bench = *app_.add_subcommand("bench", help::bench)->fallthrough();
+    bench.footer(help::bench_footer);
+    bench.require_subcommand(1);
+    const auto add = [&](const char* name, const char* what, bench_kind kind) -> CLI::App& {
+        CLI::App& app = *bench.add_subcommand(name, what)->fallthrough();
+        app.callback([this, kind] { bench_.what = kind; });
+        return app;
+    };
+    const auto add_processes = [&](CLI::App& app, int least, unsigned usual) {
+        const std::string what = "How many processes; default: " + std::to_string(usual);
+        CLI::Option* option = app.add_option("--processes", bench_.processes, what);
+        option->check(CLI::Range(least, 256));
+        app.parse_complete_callback([this, option, usual] {
+            if (option->empty())
+                bench_.processes = usual;
+        });
+    };
+    const auto add_seconds = [&](CLI::App& app) {
+        app.add_option("--seconds", bench_.seconds, "How long to measure; default: 3")
+            ->check(CLI::Range(1, 3'600));
+    };
+    CLI::App& handoff = add("handoff", help::handoff, bench_kind::handoff);
+    add_processes(handoff, 2, 2);
+    add_seconds(handoff);
+    CLI::App& contend = add("contend", help::contend, bench_kind::contend);
+    add_processes(contend, 1, 8);
+    add_contend_options(contend, bench_);
+    contend.add_flag("--greedy", greedy_, "Workers do not rest: the same as --think 0");
+    contend.add_flag(
+        "--no-local",
+        no_local_,
+        "Accepted for scripts: locks are not yet passed on inside a process, so it changes nothing"
+    );
+    add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended));
+    bench_command_ = &bench;
+}
+
+void grammar::add_bench_worker() {
+    CLI::App& app = *app_.add_subcommand("bench-worker", "Used by bench")->fallthrough();
+    app.group("");  // not in --help: only `bench` itself calls it
+    app.add_flag_callback("--contend", [this] { worker_.bench.what = bench_kind::contend; });
+    add_contend_options(app, worker_.bench);
+    app.add_option("--lock", worker_.lock);
+    app.add_option("--index", worker_.index);
+    app.add_option("--board", worker_.board);
+    app.add_option("--ready", worker_.ready);
+    app.add_option("--go", worker_.go);
+    app.add_option("--peer", worker_.peer);
+    worker_command_ = &app;
+}
+
+command_line::order grammar::wanted() {
+    if (version_)
+        return version_wanted();
+    if (run_command_->parsed()) {
+        if (run_.command.empty())
+            throw failure(
+                exit_code::usage,
+                "there is no command to run",
+                {},
+                "write it after `--`: mortise run --lock NAME -- COMMAND"
+            );
+        return run_;
+    }
+    if (ls_command_->parsed())
+        return ls_;
+    if (worker_command_->parsed())
+        return worker_;
+    if (!bench_command_->parsed())
+        return help_wanted{app_.help()};
+    if (greedy_)
+        bench_.think = milliseconds(0);
+    return bench_;
+}
+
+command_line grammar::parse(std::vector<std::string> before, std::vector<std::string> after) {
+    run_.command = std::move(after);
+    std::reverse(before.begin(), before.end());  // CLI11 takes them from the back
+    try {
+        app_.parse(std::move(before));
+    } catch (const CLI::CallForHelp&) {
+        return {global_, help_wanted{app_.help()}};
+    } catch (const CLI::ParseError& e) {
+        throw failure(exit_code::usage, e.what(), {}, "`mortise --help` shows what can be said");
+    }
+    if (!run_.command.empty() && !run_command_->parsed())
+        throw failure(exit_code::usage, "only `mortise run` takes a command after `--`");
+    return {global_, wanted()};
+}
+
+std::vector<std::string>::const_iterator command_mark(const std::vector<std::string>& arguments) {
+    return std::find(arguments.begin(), arguments.end(), "--");
+}
+
+}  // namespace
+
+command_line parse_command_line(const std::vector<std::string>& arguments) {
+    // What follows `--` is another program's: CLI11 never sees it.
+    const auto mark = command_mark(arguments);
+    std::vector<std::string> after;
+    if (mark != arguments.end())
+        after.assign(mark + 1, arguments.end());
+    return grammar().parse({arguments.begin(), mark}, std::move(after));
+}
+
+bool wants_json(const std::vector<std::string>& arguments) {
+    const auto mark = command_mark(arguments);
+    return std::find(arguments.begin(), mark, "--json") != mark;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_COMMAND_LINE_HPP
+#define MORTISE_TOOLS_COMMAND_LINE_HPP
+
+#include "settings.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace mortise::tool {
+
+struct version_wanted {};
+
+struct help_wanted {
+    std::string text;
+};
+
+/// The command line, understood.
+struct command_line {
+    using order = std::variant<
+        version_wanted,
+        help_wanted,
+        run_settings,
+        ls_settings,
+        bench_settings,
+        bench_worker_settings>;
+
+    global_settings global;
+    order wanted;
+};
+
+/// @throws failure with `exit_code::usage` if the arguments cannot be understood.
+command_line parse_command_line(const std::vector<std::string>& arguments);
+
+/// Whether `--json` is among them, for failures that come before anything is understood.
+bool wants_json(const std::vector<std::string>& arguments);
+
+}  // namespace mortise::tool
+
+#endif

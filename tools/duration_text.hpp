@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_DURATION_TEXT_HPP
+#define MORTISE_TOOLS_DURATION_TEXT_HPP
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace mortise::tool {
+
+/// Reads `500ms`, `10s`, `2m`, `1h`, or `0`.
+/// @throws failure that names `option`, for anything else.
+std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
+
+/// A duration for people: `250 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+std::string duration_text(std::chrono::nanoseconds duration);
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_HELP_HPP
+#define MORTISE_TOOLS_HELP_HPP
+
+// The texts that `--help` shows beside the options.
+
+namespace mortise::tool::help {
+
+inline constexpr const char* summary = "Distributed locks from the command line.";
+
+inline constexpr const char* store =
+    "Where the locks live: sqlite:PATH. Default: locks.db in $XDG_STATE_HOME/mortise, else in "
+    "~/.local/state/mortise";
+
+inline constexpr const char* footer = R"(
+Examples:
+  mortise run --lock nightly -- backup.sh       one at a time, on this host
+  mortise run --lock nightly --wait 0 -- cmd    give up at once if somebody else is at it
+  mortise ls                                    who holds what, and who waits
+  mortise bench handoff                         how fast a lock travels between processes
+
+Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
+refused something; and those of `mortise run --help`. An error is one line on the standard
+error: "mortise: message: value; what to do".)";
+
+inline constexpr const char* run = "Run a command under a lock, and give its exit code";
+
+inline constexpr const char* run_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+The command finds in its environment:
+  MORTISE_TOKEN         a decimal number that grows with every grant: hand it to whatever the
+                        command writes to, so that a late writer can be refused there
+  MORTISE_TOKEN_DOMAIN  what the number belongs to: those of two domains cannot be compared
+  MORTISE_LOCK          the name of the lock
+
+Exit codes:
+  that of the command
+  128+N  signal N ended the command, or ended the waiting for the lock
+  75     the lock was not free in time
+  76     the lock was lost before the command ended (it is told by TERM, then by KILL)
+  69     the store cannot be used
+  126    the command cannot be executed
+  127    the command was not found
+  64     the command line is wrong
+
+Signals: HUP, INT, QUIT, TERM, USR1, USR2 and WINCH that are sent to mortise are passed on to
+the command. What the terminal sends (Ctrl-C) reaches the command by itself, and is not passed
+on a second time.
+
+When mortise dies, whatever the cause, the kernel kills the command (parent-death signal). That
+holds for the command only: processes that it starts do not inherit it, and a set-user-ID or
+set-group-ID program clears it. So let a script `exec` its last program, and check the token
+where it matters. If mortise alone is stopped (SIGSTOP), the command runs on, and after the TTL
+the lock passes to the next one: only the token tells the two apart.
+
+Examples:
+  mortise run --lock nightly -- backup.sh --full
+  mortise run --lock deploy --wait 10s --grace 30s -- make deploy
+  mortise run --lock report -- sh -c 'exec report --token "$MORTISE_TOKEN"'
+  mortise --store sqlite:/var/lib/app/locks.db run --lock job -- job)";
+
+inline constexpr const char* ls = "Show who holds which lock, and who waits";
+
+inline constexpr const char* ls_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+Bytes of a name that are not printable text are shown as \xNN, a backslash as two of them. With
+--json a name that is not UTF-8 comes in that form, with its bytes as hexadecimal digits in
+"name_hex" beside it. A token is a decimal string: the numbers of some JSON readers are too small.
+
+Examples:
+  mortise ls
+  mortise ls --all
+  mortise ls --json | jq -r '.locks[] | select(.waiter_count > 0) | .name')";
+
+inline constexpr const char* bench = "Measure locks on this machine";
+
+inline constexpr const char* bench_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+Without --store (or MORTISE_STORE) a new SQLite store in a temporary folder is used and removed
+again. Exit code 1: two held a lock at the same time, or a token fell; that must never happen.
+
+Examples:
+  mortise bench handoff --processes 2
+  mortise bench contend --processes 8 --tasks 8 --hold 2ms --think 50ms --acquisitions 2000
+  mortise bench uncontended --json)";
+
+inline constexpr const char* handoff =
+    "A lock that goes to and fro between processes, against bare datagrams that do the same";
+inline constexpr const char* contend =
+    "Many workers in many processes want one lock: speed, waiting, and whether it excludes";
+inline constexpr const char* uncontended =
+    "Acquire and release by one process, against the bare transactions that this needs";
+
+}  // namespace mortise::tool::help
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_SETTINGS_HPP
+#define MORTISE_TOOLS_SETTINGS_HPP
+
+#include "mortise/options.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What the command line says, one type for each command.
+
+namespace mortise::tool {
+
+struct global_settings {
+    std::string store;  ///< Empty: the default of `default_store_url`; `bench` then makes its own.
+    bool json = false;
+};
+
+struct run_settings {
+    std::string lock;
+    std::vector<std::string> command;
+    std::chrono::milliseconds wait = std::chrono::milliseconds::max();
+    std::chrono::milliseconds grace{5'000};
+    std::chrono::milliseconds ttl = client_config().ttl;
+};
+
+struct ls_settings {
+    bool all = false;
+};
+
+struct bench_settings {
+    enum class kind : std::uint8_t { handoff, contend, uncontended };
+
+    kind what = kind::handoff;
+    unsigned processes = 1;
+    unsigned tasks = 8;
+    unsigned seconds = 3;
+    std::uint64_t acquisitions = 2'000;
+    std::chrono::milliseconds hold{2};
+    std::chrono::milliseconds think{50};
+};
+
+/// A process of `bench` that works for the one that was called: `bench-worker`, which help does not
+/// show.
+struct bench_worker_settings {
+    bench_settings bench;
+    std::string lock;
+    unsigned index = 0;  ///< Which of the processes.
+    int board = -1;      ///< Descriptors that were inherited: the shared memory,
+    int ready = -1;      ///< the pipe that says "I am ready" by a byte and "I am gone" by its end,
+    int go = -1;         ///< the pipe whose end says "begin",
+    int peer = -1;       ///< and the socket to the other process, or -1.
+};
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_SIGNAL_SOURCE_HPP
+#define MORTISE_TOOLS_SIGNAL_SOURCE_HPP
+
+#include "mortise/coro/fwd.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <csignal>
+
+namespace mortise::tool {
+
+/// Reads the signals of this process from a descriptor.
+///
+/// Asio's `signal_set` does not say where a signal comes from. Here that matters: what the terminal
+/// sends goes to every process of its foreground group, so passing it on would deliver it twice.
+///
+/// Blocks the signals in the calling thread and in those that it starts later: make it before any
+/// other thread.
+class signal_source {
+public:
+    struct arrival {
+        int number = 0;
+        bool from_terminal = false;
+    };
+
+    explicit signal_source(asio::any_io_executor executor);
+    ~signal_source();
+    signal_source(const signal_source&) = delete;
+    signal_source& operator=(const signal_source&) = delete;
+
+    /// The next signal: HUP, INT, QUIT, TERM, USR1, USR2, WINCH or CHLD.
+    asio::awaitable<arrival> next();
+
+    /// The mask that was in force before: what a new process must begin with.
+    const sigset_t& mask_before() const noexcept { return before_; }
+
+private:
+    sigset_t before_;
+    asio::posix::stream_descriptor descriptor_;
+};
+
+}  // namespace mortise::tool
+
+#endif

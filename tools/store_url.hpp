@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_STORE_URL_HPP
+#define MORTISE_TOOLS_STORE_URL_HPP
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::tool {
+
+/// The URL of the SQLite store at `path`.
+std::string sqlite_url(const std::filesystem::path& path);
+
+/// The path in the URL of an SQLite store; nothing if it is the URL of another store.
+std::optional<std::filesystem::path> sqlite_path(std::string_view url);
+
+/// The store of the user: `locks.db` in `$XDG_STATE_HOME/mortise`, else in
+/// `~/.local/state/mortise`. Makes the folder, which only its owner may enter.
+/// @throws failure if there is no such place.
+std::string default_store_url();
+
+}  // namespace mortise::tool
+
+#endif
