@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/peer.hpp"
+
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::test {
+
+// The tests run on one thread, and their coroutines on one strand at a time: the context itself serves.
+peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store())
+{
+    store_->attach(harness_.context.get_executor(), *this, harness_.time());
+}
+
+peer::~peer()
+{
+    drop();
+}
+
+void peer::drop()
+{
+    if (!store_)
+        return;
+    store_->detach();
+    store_.reset();
+}
+
+asio::awaitable<result<resumed>> peer::resume(std::uint64_t generation)
+{
+    start_.generation = generation;
+    start_.ttl = harness_.ttl();
+    start_.host = "test-host";
+    start_.label = "peer";
+    start_.pid = 4711;
+    session_start copy = start_;
+    co_return co_await store_->resume(std::move(copy));
+}
+
+asio::awaitable<resumed> peer::open()
+{
+    start_.id = random_id::draw();
+    const auto reply = co_await resume(1);
+    if (!reply)
+        throw boost::system::system_error(reply.error(), "resume: " + store_->explain());
+    co_return *reply;
+}
+
+asio::awaitable<result<answer>> peer::ask(std::string name, bool queue)
+{
+    co_return co_await ask_again(++last_id_, std::move(name), queue);
+}
+
+asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name, bool queue)
+{
+    lock_request wish;
+    wish.id = id;
+    wish.name = std::move(name);
+    wish.queue = queue;
+    co_return co_await store_->request(std::move(wish));
+}
+
+asio::awaitable<grant> peer::hold(std::string name)
+{
+    std::string copy = name;
+    const auto reply = co_await ask(std::move(copy));
+    if (!reply)
+        throw boost::system::system_error(reply.error(), "request");
+    EXPECT_EQ(reply->what, answer::kind::granted);
+    EXPECT_TRUE(reply->token);
+    grant held;
+    held.id = last_id_;
+    held.name = std::move(name);
+    held.token = reply->token;
+    co_return held;
+}
+
+bool peer::has(store_event::kind what) const
+{
+    return std::any_of(
+        events_.begin(), events_.end(), [&](const event& each) { return each.what == what; });
+}
+
+asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::duration limit)
+{
+    const auto end = harness_.time()->now() + limit;
+    for (;;) {
+        const auto found = std::find_if(events_.begin(), events_.end(), [&](const event& each) {
+            return each.what == what && (each.id == id || id == 0);
+        });
+        if (found != events_.end()) {
+            told_token_ = found->token;
+            events_.erase(found);
+            co_return true;
+        }
+        const auto now = harness_.time()->now();
+        if (now >= end)
+            co_return false;
+        co_await harness_.time()->async_wait_until(now + std::chrono::milliseconds(1));
+    }
+}
+
+void peer::on_store_event(const store_event& told) noexcept
+{
+    events_.push_back({told.what, told.id, told.token, std::string(told.name)});
+}
+
+}  // namespace mortise::test

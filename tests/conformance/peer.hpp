@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_PEER_HPP
+#define MORTISE_TESTS_CONFORMANCE_PEER_HPP
+
+#include "conformance/store_harness.hpp"
+
+#include <boost/asio/strand.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+namespace mortise::test {
+
+/// One session at the store under test, without a client: the port as it is. It sends no heartbeat by
+/// itself, so that a test decides who lives.
+class peer final : private store_events {
+public:
+    struct event {
+        store_event::kind what;
+        request_id id;
+        fencing_token token;
+        std::string name;
+    };
+
+    explicit peer(store_harness& harness);
+    ~peer();
+
+    /// Resumes with a new session.
+    asio::awaitable<resumed> open();
+    asio::awaitable<result<resumed>> resume(std::uint64_t generation);
+
+    asio::awaitable<result<answer>> ask(std::string name, bool queue = true);
+    asio::awaitable<result<answer>> ask_again(request_id id, std::string name, bool queue = true);
+
+    /// Asks and expects a grant.
+    asio::awaitable<grant> hold(std::string name);
+
+    /// Whether an event of that kind and id has come, or comes within `limit`; takes it out.
+    asio::awaitable<bool> told(store_event::kind what, request_id id,
+        clock::duration limit = std::chrono::seconds(5));
+    fencing_token told_token() const { return told_token_; }
+
+    /// Whether an event of that kind is there just now.
+    bool has(store_event::kind what) const;
+
+    store& port() { return *store_; }
+    request_id last_id() const { return last_id_; }
+    const session_id& id() const { return start_.id; }
+
+    /// As if the client's object had been destroyed without a farewell.
+    void drop();
+
+private:
+    void on_store_event(const store_event& told) noexcept override;
+
+    store_harness& harness_;
+    std::unique_ptr<store> store_;
+    session_start start_;
+    request_id last_id_ = 0;
+    std::deque<event> events_;
+    fencing_token told_token_;
+};
+
+}  // namespace mortise::test
+
+#endif

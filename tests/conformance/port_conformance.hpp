@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_PORT_CONFORMANCE_HPP
+#define MORTISE_TESTS_CONFORMANCE_PORT_CONFORMANCE_HPP
+
+#include "conformance/peer.hpp"
+#include "conformance/store_harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace mortise::test {
+
+/// What every store promises at its port, in the words of `store.hpp`.
+class StorePort : public testing::TestWithParam<harness_factory> {
+protected:
+    StorePort() : harness_(GetParam()()) {}
+
+    store_harness& h() { return *harness_; }
+
+    std::unique_ptr<store_harness> harness_;
+};
+
+/// What every store promises to the users of a `lock_client`.
+class LockConformance : public testing::TestWithParam<harness_factory> {
+protected:
+    LockConformance() : harness_(GetParam()()) {}
+
+    store_harness& h() { return *harness_; }
+
+    std::unique_ptr<store_harness> harness_;
+};
+
+}  // namespace mortise::test
+
+/// The line that a store needs.
+#define MORTISE_LOCK_CONFORMANCE(Name, Harness)                                                    \
+    namespace mortise::test {                                                                      \
+    INSTANTIATE_TEST_SUITE_P(Name, StorePort, testing::Values(&make_harness<Harness>));            \
+    INSTANTIATE_TEST_SUITE_P(Name, LockConformance, testing::Values(&make_harness<Harness>));      \
+    }
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/port_conformance.hpp"
+
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using kind = answer::kind;
+using std::chrono::milliseconds;
+
+TEST_P(StorePort, GrantsWhatIsFree)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const auto reply = co_await alice.ask("door");
+        EXPECT_EQ(reply->what, kind::granted);
+        EXPECT_TRUE(reply->token);
+        EXPECT_FALSE(reply->token.domain.empty());
+        EXPECT_EQ(reply->queue_length, 0u);
+    }(h()));
+}
+
+TEST_P(StorePort, QueuesTheSecondAndRefusesATry)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        co_await alice.hold("door");
+        const auto queued = co_await bob.ask("door");
+        EXPECT_EQ(queued->what, kind::queued);
+        EXPECT_GE(queued->position, 1u);
+        const auto refused = co_await bob.ask("door", false);
+        EXPECT_EQ(refused->what, kind::refused);
+        // The refused one left nothing: only the first of Bob's requests is there.
+        const auto view = co_await bob.port().look();
+        EXPECT_EQ(view->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, ATryDoesNotOvertakeTheQueue)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        co_await alice.port().release(held);
+        const auto refused = co_await alice.ask("door", false);
+        EXPECT_EQ(refused->what, kind::refused);
+    }(h()));
+}
+
+TEST_P(StorePort, AnswersARepeatedRequestTheSame)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        const auto again = co_await alice.ask_again(held.id, "door");
+        EXPECT_EQ(again->what, kind::granted);
+        EXPECT_EQ(again->token, held.token);
+        co_await bob.ask("door");
+        const auto queued = co_await bob.ask_again(bob.last_id(), "door");
+        EXPECT_EQ(queued->what, kind::queued);
+        const auto view = co_await bob.port().look();
+        EXPECT_EQ(view->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        peer carol(harness);
+        co_await alice.open();
+        co_await bob.open();
+        co_await carol.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        co_await carol.ask("door");
+        const auto released = co_await alice.port().release(held);
+        EXPECT_TRUE(*released);
+        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, bob.last_id()));
+        EXPECT_GT(bob.told_token().value, held.token.value);
+        EXPECT_EQ(bob.told_token().domain, held.token.domain);
+        EXPECT_FALSE(carol.has(store_event::kind::granted));
+    }(h()));
+}
+
+TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        co_await bob.ask("door");
+        EXPECT_TRUE(co_await alice.told(store_event::kind::contended, held.id));
+        EXPECT_FALSE(
+            co_await alice.told(store_event::kind::contended, held.id, milliseconds(20)));
+    }(h()));
+}
+
+TEST_P(StorePort, ReleaseOfNothingSucceedsAndSaysSo)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const grant held = co_await alice.hold("door");
+        EXPECT_TRUE(*co_await alice.port().release(held));
+        EXPECT_FALSE(*co_await alice.port().release(held));
+    }(h()));
+}
+
+TEST_P(StorePort, ReleaseComparesIdAndTokenAndSession)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        grant forged = held;
+        forged.token.value += 1;
+        EXPECT_FALSE(*co_await alice.port().release(forged));
+        forged = held;
+        forged.id += 1;
+        EXPECT_FALSE(*co_await alice.port().release(forged));
+        EXPECT_FALSE(*co_await bob.port().release(held));
+        const auto refused = co_await bob.ask("door", false);
+        EXPECT_EQ(refused->what, kind::refused);
+    }(h()));
+}
+
+TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        const request_id first = bob.last_id();
+        co_await bob.ask("door");
+        const request_id second = bob.last_id();
+        // Waiting: it is gone, and the one behind it moves up.
+        EXPECT_FALSE(co_await bob.port().withdraw("door", first));
+        EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));  // granted
+        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, second));
+        EXPECT_FALSE(co_await alice.port().withdraw("door", 4'711));  // never heard of
+        EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));
+        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+        EXPECT_EQ((co_await bob.port().look())->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        std::vector<std::string> names;
+        names.push_back("door");
+        names.push_back("Door");
+        names.push_back("door ");
+        names.push_back(std::string("door\0", 5));
+        names.push_back(std::string("\0", 1));
+        names.push_back("d\xc3\xb6" "or'; DROP TABLE entry; --");
+        names.push_back("\xff\xfe");
+        names.push_back(std::string(1'024, 'x'));
+        names.push_back(std::string(1'023, 'x') + "y");
+        for (const auto& name : names) {
+            std::string copy = name;
+            const auto reply = co_await alice.ask(std::move(copy), false);
+            EXPECT_EQ(reply->what, kind::granted) << testing::PrintToString(name);
+        }
+        const auto view = co_await alice.port().look();
+        EXPECT_EQ(view->entries.size(), names.size());
+    }(h()));
+}
+
+TEST_P(StorePort, RefusesModesThatItDoesNotKnow)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        if (alice.port().traits().shared)
+            co_return;
+        lock_request wish;
+        wish.id = 1;
+        wish.name = "door";
+        wish.mode = lock_mode::shared();
+        const auto reply = co_await alice.port().request(std::move(wish));
+        EXPECT_FALSE(reply);
+        EXPECT_EQ(reply.error(), errc::unsupported);
+        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+    }(h()));
+}
+
+}  // namespace
+}  // namespace mortise::test

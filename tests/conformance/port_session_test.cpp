@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/port_conformance.hpp"
+
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using kind = answer::kind;
+
+TEST_P(StorePort, EndFreesEverythingAndLeavesNothing)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        co_await alice.hold("door");
+        co_await alice.hold("window");
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        EXPECT_FALSE(co_await alice.port().end());
+        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, waits));
+        co_await bob.hold("window");
+        EXPECT_FALSE(co_await bob.port().end());
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
+TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        const auto start = harness.time()->now();
+        bool granted = false;
+        // Only Bob beats, when the store told him to.
+        while (!granted && harness.time()->now() - start < 3 * harness.ttl()) {
+            const auto beat = co_await bob.port().beat();
+            EXPECT_TRUE(beat);
+            const auto pause = std::min<clock::duration>(
+                beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3);
+            granted = co_await bob.told(store_event::kind::granted, waits,
+                std::max<clock::duration>(pause, std::chrono::milliseconds(1)));
+        }
+        EXPECT_TRUE(granted);
+        EXPECT_GT(bob.told_token().value, held.token.value);
+        EXPECT_GE(harness.time()->now() - start, harness.ttl() * 9 / 10);
+        // The dead one is told so, and stays dead, whatever it tries.
+        EXPECT_EQ((co_await alice.port().beat()).error(), errc::session_lost);
+        EXPECT_EQ((co_await alice.port().release(held)).error(), errc::session_lost);
+        EXPECT_EQ((co_await alice.ask("door")).error(), errc::session_lost);
+        EXPECT_EQ((co_await alice.resume(2)).error(), errc::session_lost);
+    }(h()));
+}
+
+TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        co_await alice.hold("door");
+        const auto end = harness.time()->now() + 2 * harness.ttl();
+        while (harness.time()->now() < end) {
+            const auto before = harness.time()->now();
+            const auto beat = co_await alice.port().beat();
+            EXPECT_TRUE(beat);
+            if (!beat)
+                co_return;
+            EXPECT_GE(beat->sent, before);
+            EXPECT_LE(beat->sent, harness.time()->now());
+            EXPECT_EQ(beat->grants, 1u);
+            EXPECT_EQ(beat->requests, 0u);
+            EXPECT_TRUE(co_await bob.port().beat());
+            co_await harness.time()->async_wait_until(harness.time()->now() + harness.ttl() / 4);
+        }
+        const auto refused = co_await bob.ask("door", false);
+        EXPECT_EQ(refused->what, kind::refused);
+    }(h()));
+}
+
+TEST_P(StorePort, ALowerGenerationIsRefused)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const grant held = co_await alice.hold("door");
+        const auto again = co_await alice.resume(3);
+        EXPECT_TRUE(again);
+        if (!again)
+            co_return;
+        EXPECT_EQ(again->view.entries.size(), 1u);  // resuming shows what is held
+        EXPECT_EQ(again->view.entries.at(0).token, held.token);
+        EXPECT_FALSE(co_await alice.resume(2));
+    }(h()));
+}
+
+TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        const resumed opened = co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        const auto before = co_await bob.port().beat();
+        EXPECT_EQ(before->changes, opened.view.changes);  // one's own doing does not count
+        EXPECT_EQ(before->requests, 1u);
+        co_await alice.port().release(held);
+        const auto after = co_await bob.port().beat();
+        EXPECT_GT(after->changes, before->changes);
+        EXPECT_EQ(after->grants, 1u);
+        EXPECT_EQ(after->requests, 0u);
+        const auto view = co_await bob.port().look();
+        EXPECT_EQ(view->changes, after->changes);
+        EXPECT_EQ(view->entries.size(), 1u);
+        EXPECT_TRUE(view->entries.at(0).granted);
+        EXPECT_EQ(view->entries.at(0).name, "door");
+        EXPECT_TRUE(view->entries.at(0).token);
+    }(h()));
+}
+
+TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        fencing_token other = held.token;
+        other.value += 1'024;
+        EXPECT_FALSE(*co_await bob.port().break_("door", other, "a test"));
+        EXPECT_TRUE(*co_await bob.port().break_("door", held.token, "a test"));
+        EXPECT_TRUE(co_await bob.told(store_event::kind::granted, waits));
+        EXPECT_TRUE(co_await alice.told(store_event::kind::look_again, 0));
+        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+        EXPECT_FALSE(*co_await alice.port().release(held));
+    }(h()));
+}
+
+TEST_P(StorePort, ListShowsHoldersAndWaitersInPages)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("b");
+        co_await alice.hold("a");
+        co_await alice.hold("c");
+        co_await bob.ask("b");
+        co_await bob.ask("b");
+        const auto page = co_await bob.port().list("", 2, 1);
+        EXPECT_EQ(page->size(), 2u);
+        EXPECT_EQ(page->at(0).name, "a");
+        const lock_view& door = page->at(1);
+        EXPECT_EQ(door.name, "b");
+        EXPECT_EQ(door.holders.size(), 1u);
+        EXPECT_EQ(door.holders.at(0).token, held.token);
+        EXPECT_EQ(door.holders.at(0).session, alice.id());
+        EXPECT_EQ(door.holders.at(0).host, "test-host");
+        EXPECT_EQ(door.holders.at(0).label, "peer");
+        EXPECT_EQ(door.holders.at(0).pid, 4711);
+        EXPECT_EQ(door.waiters.size(), 1u);
+        EXPECT_EQ(door.waiter_count, 2u);
+        EXPECT_EQ(door.waiters.at(0).session, bob.id());
+        const auto rest = co_await bob.port().list("b", 10, 10);
+        EXPECT_EQ(rest->size(), 1u);
+        EXPECT_EQ(rest->at(0).name, "c");
+    }(h()));
+}
+
+TEST_P(StorePort, ALostPushIsFoundByLooking)
+{
+    if (!h().lose_pushes(0))
+        GTEST_SKIP() << "this harness cannot lose a push";
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        co_await bob.ask("door");
+        const auto before = co_await bob.port().beat();
+        harness.lose_pushes(1);
+        co_await alice.port().release(held);
+        EXPECT_FALSE(co_await bob.told(
+            store_event::kind::granted, bob.last_id(), std::chrono::milliseconds(20)));
+        const auto after = co_await bob.port().beat();
+        EXPECT_NE(after->changes, before->changes);
+        EXPECT_TRUE((co_await bob.port().look())->entries.at(0).granted);
+    }(h()));
+}
+
+TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth)
+{
+    if (!h().lose_replies(0))
+        GTEST_SKIP() << "this harness cannot lose a reply";
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        harness.lose_replies(1);
+        const auto lost = co_await alice.ask("door");
+        EXPECT_FALSE(lost);
+        const auto again = co_await alice.ask_again(alice.last_id(), "door");
+        EXPECT_EQ(again->what, kind::granted);
+        EXPECT_EQ((co_await alice.port().look())->entries.size(), 1u);
+    }(h()));
+}
+
+TEST_P(StorePort, TokensGrowOverReleaseExpiryAndEnd)
+{
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        std::uint64_t last = 0;
+        for (int round = 0; round < 10; ++round) {
+            peer alice(harness);
+            co_await alice.open();
+            for (int i = 0; i < 5; ++i) {
+                const grant held = co_await alice.hold("door");
+                EXPECT_GT(held.token.value, last);
+                EXPECT_LT(held.token.base(), fencing_token::base_end);
+                last = held.token.value;
+                co_await alice.port().release(held);
+            }
+            co_await alice.hold(round % 2 ? "door" : "window");
+            co_await alice.port().end();
+        }
+    }(h()));
+}
+
+}  // namespace
+}  // namespace mortise::test

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/store_harness.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <utility>
+
+namespace mortise::test {
+
+void store_harness::pass(clock::duration span)
+{
+    const auto end = time()->now() + span;
+    run_until([&] { return time()->now() >= end; }, span + std::chrono::seconds(1));
+}
+
+void store_harness::run(asio::awaitable<void> task)
+{
+    bool done = false;
+    std::exception_ptr failure;
+    asio::co_spawn(asio::make_strand(context), std::move(task), [&](std::exception_ptr thrown) {
+        done = true;
+        failure = std::move(thrown);
+    });
+    ASSERT_TRUE(run_until([&] { return done; }, std::chrono::seconds(20)))
+        << "the test's coroutine did not end";
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+}  // namespace mortise::test

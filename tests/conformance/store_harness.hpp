@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_STORE_HARNESS_HPP
+#define MORTISE_TESTS_CONFORMANCE_STORE_HARNESS_HPP
+
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace mortise::test {
+
+/// A store as the conformance suite needs it: how to make one, how its time passes, what faults it can
+/// be told to have. All clients of one harness meet at one store.
+class store_harness {
+public:
+    virtual ~store_harness() = default;
+
+    virtual std::unique_ptr<store> make_store() = 0;
+
+    /// The clock of the clients.
+    virtual std::shared_ptr<coro::time_source> time() = 0;
+
+    /// A TTL that is short for this store's kind of time, and long enough not to run out by chance.
+    virtual std::chrono::milliseconds ttl() const = 0;
+
+    /// Whether the clients' time is the real one, so that Asio's own timers mean something.
+    virtual bool real_time() const { return false; }
+
+    /// Runs the context until `done()`; false if it does not come true within `limit` of the clients' time.
+    virtual bool run_until(const std::function<bool()>& done, clock::duration limit) = 0;
+
+    /// Runs the context for so long.
+    void pass(clock::duration span);
+
+    /// Runs the task to its end and gives its exception; fails the test if it takes too long.
+    void run(asio::awaitable<void> task);
+
+    /// What lies at the store for sessions: none after all of them have ended.
+    virtual std::size_t residue() = 0;
+
+    // Faults. Each says whether this store can be told to have it.
+    virtual bool lose_replies(std::size_t) { return false; }
+    virtual bool lose_pushes(std::size_t) { return false; }
+    virtual bool restart(bool /*with_memory*/) { return false; }
+
+    asio::io_context context;
+};
+
+using harness_factory = std::unique_ptr<store_harness> (*)();
+
+template <class Harness>
+std::unique_ptr<store_harness> make_harness()
+{
+    return std::make_unique<Harness>();
+}
+
+}  // namespace mortise::test
+
+#endif
