@@ -6,7 +6,7 @@
 #include "failure.hpp"
 #include "ls_command.hpp"
 #include "run_command.hpp"
-#include "store_url.hpp"
+#include "default_store.hpp"
 #include "version_command.hpp"
 
 #include <iostream>

@@ -5,7 +5,7 @@
 #include "bench/scratch_folder.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "store_url.hpp"
+#include "default_store.hpp"
 
 #include <iostream>
 #include <optional>

@@ -7,7 +7,7 @@
 #include "mortise/coro/clock.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
-#include "store_url.hpp"
+#include "default_store.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TOOLS_STORE_URL_HPP
-#define MORTISE_TOOLS_STORE_URL_HPP
+#ifndef MORTISE_TOOLS_DEFAULT_STORE_HPP
+#define MORTISE_TOOLS_DEFAULT_STORE_HPP
 
 #include <filesystem>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store_url.hpp"
+#include "default_store.hpp"
 
 #include "exit_code.hpp"
 #include "failure.hpp"
