@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+// `mortise run` when the lock is lost or mortise dies, and on a terminal.
+
+#include "chaos/cli_fixture.hpp"
+#include "mortise/coro/clock.hpp"
+
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Waits until the script has written its process id, and gives it.
+pid_t id_from(const std::filesystem::path& file) {
+    EXPECT_TRUE(eventually([&] { return text_of(file).ends_with("\n"); }));
+    const std::string text = text_of(file);
+    return text.empty() ? -1 : static_cast<pid_t>(std::stol(text));
+}
+
+TEST_F(Cli, AStoppedRunLosesItsLockAndStopsItsCommandOnWaking) {
+    const std::string script = "echo $MORTISE_TOKEN; trap 'echo told; exit 9' TERM; "
+                               "while :; do sleep 0.02; done";
+    cli_process run = start_script({"--lock", "a", "--ttl", "400ms"}, script);
+    ASSERT_TRUE(eventually([&] { return run.out().ends_with("\n"); })) << run.err();
+    run.send(SIGSTOP);
+    cli_process next = start_script({"--lock", "a", "--wait", "10s"}, "echo $MORTISE_TOKEN");
+    EXPECT_EQ(next.wait(), 0) << next.err();  // after the TTL, though nobody let go
+    EXPECT_GT(std::stoull(next.out()), std::stoull(run.out()));
+    EXPECT_EQ(run.out().find("told"), std::string::npos);
+    run.send(SIGCONT);
+    EXPECT_EQ(run.wait(), 76);
+    EXPECT_TRUE(run.out().ends_with("told\n")) << run.out();
+    EXPECT_NE(run.err().find("the lock was lost"), std::string::npos) << run.err();
+    EXPECT_NE(run.err().find("exit code was 9"), std::string::npos) << run.err();
+}
+
+TEST_F(Cli, ACommandThatDoesNotListenIsKilledAfterTheGraceTime) {
+    const std::string script = "trap '' TERM; echo $$ > $FOLDER/pid; while :; do sleep 0.02; done";
+    cli_process run = start_script({"--lock", "a", "--ttl", "400ms", "--grace", "200ms"}, script);
+    const pid_t command = id_from(file("pid"));
+    ASSERT_GT(command, 0) << run.err();
+    run.send(SIGSTOP);
+    ::usleep(800'000);  // beyond the TTL: time that has to pass, not an event
+    run.send(SIGCONT);
+    EXPECT_EQ(run.wait(), 76) << run.err();
+    EXPECT_FALSE(runs(command));
+}
+
+TEST_F(Cli, TheCommandDiesWithMortiseAndTheLockIsFreeAtOnce) {
+    cli_process run = start_script({"--lock", "a"}, "echo $$ > $FOLDER/pid; exec sleep 60");
+    const pid_t command = id_from(file("pid"));
+    ASSERT_GT(command, 0) << run.err();
+    EXPECT_TRUE(runs(command));
+    cli_process next = start({"run", "--lock", "a", "--", "true"});
+    ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
+    run.send(SIGKILL);
+    EXPECT_EQ(run.wait(), 128 + SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !runs(command); }, 2s));
+    EXPECT_EQ(next.wait(2s), 0) << next.err();  // well before the TTL of 5 s
+}
+
+/// The output of `mortise run` on a terminal of its own, on which Ctrl-C is typed once it is ready.
+std::string typed_at(const std::vector<std::string>& arguments, int& status) {
+    std::vector<std::string> texts = arguments;
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    int terminal = -1;
+    const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0) {
+        ::execv(pointers[0], pointers.data());
+        ::_exit(125);
+    }
+    std::string seen;
+    bool typed = false;
+    std::array<char, 256> bytes{};
+    for (;;) {
+        const ssize_t got = ::read(terminal, bytes.data(), bytes.size());
+        if (got <= 0)
+            break;  // the last process on the terminal has ended
+        seen.append(bytes.data(), static_cast<std::size_t>(got));
+        if (!typed && seen.find("ready") != std::string::npos)
+            typed = ::write(terminal, "\x03", 1) == 1;
+    }
+    ::close(terminal);
+    ::waitpid(pid, &status, 0);
+    return seen;
+}
+
+TEST_F(Cli, CtrlCReachesTheCommandOnce) {
+    const std::string script = "n=0; trap 'n=$((n+1))' INT; echo ready; "
+                               "for i in 1 2 3 4 5 6 7 8; do sleep 0.05; done; echo count=$n";
+    int status = 0;
+    const std::string store = environment_.front().second;
+    const std::string seen = typed_at(
+        {MORTISE_CLI, "--store", store, "run", "--lock", "a", "--", "sh", "-c", script}, status
+    );
+    EXPECT_NE(seen.find("count=1"), std::string::npos) << seen;
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace mortise::test

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/cli_process.hpp"
+
+#include "mortise/coro/clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace mortise::test {
+namespace {
+
+std::filesystem::path fresh_file(const std::filesystem::path& folder, const char* kind) {
+    static int count = 0;
+    return folder / (std::to_string(++count) + kind);
+}
+
+}  // namespace
+
+cli_process::cli_process(
+    const std::filesystem::path& folder,
+    const std::vector<std::string>& arguments,
+    const variables& environment
+)
+    : out_(fresh_file(folder, ".out")), err_(fresh_file(folder, ".err")) {
+    std::vector<std::string> texts = arguments;
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    const int out = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    pid_ = ::fork();  // the test has one thread
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::dup2(out, STDOUT_FILENO);
+        ::dup2(err, STDERR_FILENO);
+        for (const auto& [name, value] : environment) {
+            if (value.empty())
+                ::unsetenv(name.c_str());
+            else
+                ::setenv(name.c_str(), value.c_str(), 1);
+        }
+        ::execvp(pointers[0], pointers.data());
+        ::_exit(125);
+    }
+    ::close(out);
+    ::close(err);
+    EXPECT_GT(pid_, 0);
+}
+
+cli_process::cli_process(cli_process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      out_(std::move(other.out_)),
+      err_(std::move(other.err_)) {}
+
+cli_process::~cli_process() {
+    if (pid_ <= 0)
+        return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+}
+
+void cli_process::send(int signal) const {
+    ASSERT_GT(pid_, 0);
+    ASSERT_EQ(::kill(pid_, signal), 0);
+}
+
+int cli_process::wait(std::chrono::milliseconds limit) {
+    int status = 0;
+    const bool ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, limit);
+    if (!ended) {
+        ADD_FAILURE() << "it does not end; so far: " << out() << err();
+        return -1;
+    }
+    pid_ = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string cli_process::out() const {
+    return text_of(out_);
+}
+
+std::string cli_process::err() const {
+    return text_of(err_);
+}
+
+bool eventually(const std::function<bool()>& so, std::chrono::milliseconds limit) {
+    const clock::time_point end = clock::now() + limit;
+    while (!so()) {
+        if (clock::now() >= end)
+            return false;
+        ::poll(nullptr, 0, 2);
+    }
+    return true;
+}
+
+std::string text_of(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    return text.str();
+}
+
+bool runs(pid_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(status, text);
+    const std::size_t name_end = text.rfind(')');
+    return name_end != std::string::npos && text.compare(name_end, 3, ") Z") != 0;
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// Code in the documents is cut out of the examples, which are compiled. A block follows a line
+// `<!-- examples/FILE.cpp [NAME] -->`; the part of the file lies between `//[NAME` and `//]`.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace mortise::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> lines_of(std::istream& in) {
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+/// What lies between two lines, which are not part of it; nothing if one of them is missing.
+std::optional<std::string> between(
+    const std::vector<std::string>& lines,
+    std::size_t from,
+    const std::string& first,
+    const std::string& last
+) {
+    std::string text;
+    bool inside = false;
+    for (std::size_t i = from; i < lines.size(); ++i) {
+        if (inside && lines[i] == last)
+            return text;
+        if (inside)
+            text += lines[i] + '\n';
+        inside = inside || lines[i] == first;
+    }
+    return std::nullopt;
+}
+
+struct snippet {
+    std::string file;
+    std::string name;
+    std::optional<std::string> shown;
+};
+
+std::vector<snippet> snippets_of(const std::vector<std::string>& lines) {
+    std::vector<snippet> found;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!lines[i].starts_with("<!-- examples/"))
+            continue;
+        std::istringstream words(lines[i]);
+        std::string mark;
+        snippet one;
+        words >> mark >> one.file >> one.name;
+        one.name = one.name.substr(1, one.name.size() - 2);
+        one.shown = between(lines, i, "```cpp", "```");
+        found.push_back(std::move(one));
+    }
+    return found;
+}
+
+TEST(Snippets, InTheDocumentsAreThoseOfTheExamples) {
+    const fs::path root(MORTISE_SOURCE_DIR);
+    std::vector<fs::path> pages{root / "README.md"};
+    for (const auto& entry : fs::recursive_directory_iterator(root / "docs"))
+        if (entry.path().extension() == ".md")
+            pages.push_back(entry.path());
+    std::size_t compared = 0;
+    for (const fs::path& page : pages) {
+        std::ifstream text(page);
+        for (const snippet& one : snippets_of(lines_of(text))) {
+            std::ifstream example(root / one.file);
+            const auto compiled = between(lines_of(example), 0, "//[" + one.name, "//]");
+            ASSERT_TRUE(compiled) << page << ": " << one.file << " has no part " << one.name;
+            EXPECT_EQ(one.shown, compiled) << page << ": " << one.file;
+            ++compared;
+        }
+    }
+    EXPECT_GE(compared, 1u);
+}
+
+TEST(Snippets, AreFoundInAPage) {
+    std::istringstream page("text\n<!-- examples/a.cpp [part] -->\n```cpp\nint a;\n```\n");
+    const std::vector<snippet> found = snippets_of(lines_of(page));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].file, "examples/a.cpp");
+    EXPECT_EQ(found[0].name, "part");
+    EXPECT_EQ(found[0].shown, "int a;\n");
+    std::istringstream cut("<!-- examples/a.cpp [part] -->\n```cpp\nint a;\n");
+    EXPECT_EQ(snippets_of(lines_of(cut)).at(0).shown, std::nullopt);
+}
+
+}  // namespace
+}  // namespace mortise::tool
