@@ -11,12 +11,12 @@ action acquire_fsm::session_ready() noexcept
 {
     if (state_ != state::idle)
         return action::none;
-    state_ = state::requesting;
-    return action::send_request;
+    return ask();
 }
 
 action acquire_fsm::answered(const answer& reply, bool proved) noexcept
 {
+    asked_ = false;
     if (state_ != state::requesting)
         return action::none;  // The session was lost meanwhile, or a push came before the answer.
     switch (reply.what) {
@@ -41,6 +41,7 @@ action acquire_fsm::answered(const answer& reply, bool proved) noexcept
 action acquire_fsm::request_failed(error_code why) noexcept
 {
     MORTISE_ASSERT(why);
+    asked_ = false;
     if (state_ != state::requesting)
         return action::none;
     if (!reason_)
@@ -58,22 +59,26 @@ action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept
 
 action acquire_fsm::proved() noexcept
 {
-    return state_ == state::unproved ? accept(pending_, true) : action::none;
+    if (state_ != state::unproved)
+        return action::none;
+    // Who was told that the lock is not his cannot be given it any more.
+    return finished_ ? undo() : accept(pending_, true);
 }
 
 action acquire_fsm::missing() noexcept
 {
-    if (state_ != state::queued && state_ != state::unproved)
-        return action::none;
+    if (!at_store() || asked_)
+        return action::none;  // What the store's answer will say is newer.
     pending_ = {};
-    state_ = state::requesting;
-    return action::send_request;
+    return stopped() ? end() : ask();
 }
 
 action acquire_fsm::stop(error_code reason) noexcept
 {
     MORTISE_ASSERT(reason);
-    if (finished_ || stopped())
+    // Out of time still takes a grant that comes; a later reason that does not must be heard.
+    const bool heard = state_ == state::undoing || (stopped() && reason_ != errc::busy);
+    if (finished_ || heard || reason_ == reason)
         return action::none;
     reason_ = reason;
     switch (state_) {
@@ -119,13 +124,20 @@ action acquire_fsm::budget_over() noexcept
 action acquire_fsm::session_lost() noexcept
 {
     pending_ = {};
-    waiting_retry_ = false;
+    asked_ = waiting_retry_ = false;
     if (state_ == state::done)
         return action::none;
     if (stopped())
         return end();
     state_ = state::idle;
     return action::none;
+}
+
+action acquire_fsm::ask() noexcept
+{
+    state_ = state::requesting;
+    asked_ = true;
+    return action::send_request;
 }
 
 action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept

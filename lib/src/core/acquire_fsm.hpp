@@ -16,16 +16,22 @@ namespace mortise::core {
 /// The rules of cancellation live here:
 /// * a request that is in flight is never abandoned: its answer is awaited, then undone;
 /// * a stop after the grant was decided has no effect;
+/// * a stop because time ran out (`busy`) still takes a grant that is on its way, until a stop for
+///   another reason comes or the operation has completed;
 /// * `finish` with a reason comes only after the store acknowledged that nothing is left, or after the
 ///   budget for that is used up; the undoing then goes on until `settled()`.
 ///
-/// | state | granted | queued | refused | failed | stop | withdrawn | session lost |
-/// | --- | --- | --- | --- | --- | --- | --- | --- |
-/// | idle | | | | | finish | | |
-/// | requesting | finish / unproved | queued | finish(busy) | withdraw | (noted) | | idle |
-/// | queued | finish / unproved | | | | withdraw | | idle |
-/// | unproved | | | | | withdraw | | idle |
-/// | undoing | (withdrawn anyway) | | | | | finish | finish |
+/// | state | granted | queued | refused | failed | stop | missing | withdrawn | session lost |
+/// | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | idle | | | | | finish | | | |
+/// | requesting | finish / unproved | queued | finish(busy) | withdraw | (noted) | | | idle |
+/// | requesting, stopped | withdraw (1) | withdraw | finish | withdraw | | | | finish |
+/// | queued | finish / unproved | | | | withdraw | request | | idle |
+/// | unproved | | | | | withdraw | request | | idle |
+/// | undoing | (withdrawn anyway) | | | | | | finish | finish |
+///
+/// (1) With `busy`: finish / unproved; such an unproved grant ends with finish at `missing`, and with
+/// withdraw at its proof if the budget was used up before. Tested as a table by acquire_fsm_test.cpp.
 class acquire_fsm {
 public:
     enum class action : std::uint8_t {
@@ -91,12 +97,14 @@ public:
 private:
     enum class state : std::uint8_t { idle, requesting, queued, unproved, undoing, done };
 
+    action ask() noexcept;
     action accept(const fencing_token& token, bool proved) noexcept;
     action undo() noexcept;
     action end() noexcept;
 
     state state_ = state::idle;
     bool finished_ = false;
+    bool asked_ = false;  // a request was sent and its answer is still to come
     bool waiting_retry_ = false;
     error_code reason_;
     fencing_token pending_;  // a grant without its proof

@@ -52,7 +52,8 @@ void session_fsm::doubt(clock::time_point now) noexcept
     if (!open_)
         return;
     deadline_ = std::min(deadline_, now);
-    alarm_at_ = std::min(alarm_at_, now);
+    if (alarm_at_ != clock::time_point::max())
+        alarm_at_ = std::min(alarm_at_, now);  // else it was raised already in this window
     beat_at_ = now;
 }
 
