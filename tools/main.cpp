@@ -2,11 +2,11 @@
 #include "bench/bench_command.hpp"
 #include "bench/bench_worker.hpp"
 #include "command_line.hpp"
+#include "default_store.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "ls_command.hpp"
 #include "run_command.hpp"
-#include "default_store.hpp"
 #include "version_command.hpp"
 
 #include <iostream>

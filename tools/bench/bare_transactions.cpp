@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "bench/interruption.hpp"
 #include "bench/measure.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
@@ -108,6 +109,7 @@ double bare_transactions_per_s(const fs::path& folder, unsigned seconds) {
             ::sqlite3_reset(one.get());
         }
         ++pairs;
+        interruption::check();
         if (log_pages > log_pages_max)
             ::sqlite3_wal_checkpoint_v2(
                 db.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr

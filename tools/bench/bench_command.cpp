@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_command.hpp"
 
+#include "bench/interruption.hpp"
 #include "bench/measure.hpp"
 #include "bench/scratch_folder.hpp"
+#include "default_store.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "default_store.hpp"
 
 #include <iostream>
 #include <optional>
@@ -38,6 +39,7 @@ int bench(const global_settings& global, const bench_settings& settings) {
             "it lives inside one process; leave --store out, or name an SQLite store"
         );
     }
+    const interruption orderly;
     std::optional<scratch_folder> folder;
     std::string store = global.store;
     if (store.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_crew.hpp"
 
+#include "bench/interruption.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -110,7 +111,9 @@ child_order bench_crew::order_for(
 /// Reads from the ready pipe for at most so long. @return whether its end was read.
 bool bench_crew::read_ready(std::chrono::milliseconds time) {
     pollfd readable{ready_.get(), POLLIN, 0};
-    if (::poll(&readable, 1, static_cast<int>(time.count())) <= 0)
+    const int found = ::poll(&readable, 1, static_cast<int>(time.count()));
+    interruption::check();
+    if (found <= 0)
         return false;
     std::array<char, 256> bytes{};
     const ssize_t got = ::read(ready_.get(), bytes.data(), bytes.size());

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "await_main.hpp"
+#include "bench/interruption.hpp"
 #include "bench/measure.hpp"
 #include "bench/progress.hpp"
 #include "bench/work.hpp"
+#include "default_store.hpp"
 #include "exit_code.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
-#include "default_store.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
@@ -39,6 +40,7 @@ asio::awaitable<double> cycle(lock_client& locks, unsigned seconds) {
         lease held = co_await acquire_for_bench(locks, name);
         co_await release_for_bench(locks, held);
         ++cycles;
+        interruption::check();
         passed = clock::now() - begin;
         const auto second = static_cast<std::uint64_t>(passed / std::chrono::seconds(1));
         if (second != shown_second)
