@@ -36,8 +36,8 @@ void client_core::acquire(
         deliver(*op, refused, lease());
         return;
     }
-    coro::detail::install_cancel_proxy<acquire_op>(op->slot(), strand_, op);
-    asio::dispatch(strand_, [self = shared_from_this(), op] { self->start(op); });
+    coro::detail::install_cancel_proxy<acquire_op>(op->slot(), *strand_, op);
+    asio::dispatch(*strand_, [self = shared_from_this(), op] { self->start(op); });
 }
 
 void client_core::start(const op_ptr& op)

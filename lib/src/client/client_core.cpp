@@ -68,7 +68,7 @@ void client_core::attach()
     auto& service
         = coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
     context_ended_ = service.ended();
-    store_->attach(strand_, *this, time_);
+    store_->attach(*strand_, *this, time_);
     if (!service.link(shared_from_this()))
         shut_down();
 }
@@ -91,6 +91,8 @@ void client_core::shut_down() noexcept
     const auto releases = std::exchange(releases_, {});
     for (const auto& [id, held] : std::exchange(grants_, {}))
         held->lose_silently(errc::client_stopped);
+    // A strand must not outlive its context, and the user's client may.
+    strand_.reset();
 }
 
 void client_core::close() noexcept
@@ -98,7 +100,7 @@ void client_core::close() noexcept
     coro::detail::wait_service::unlink(*this);
     if (*context_ended_ || process_.forked())
         return;
-    asio::dispatch(strand_, [self = shared_from_this()] { self->close_now(); });
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
 }
 
 // The user's object is gone. What is at the store is freed by the store when it sees the session end.
@@ -167,7 +169,7 @@ void client_core::arm()
     const auto number = ++armed_count_;
     time_->async_wait_until(next,
         asio::bind_cancellation_slot(timer_signal_.slot(),
-            asio::bind_executor(strand_, [weak = weak_from_this(), number](error_code) {
+            asio::bind_executor(*strand_, [weak = weak_from_this(), number](error_code) {
                 if (const auto self = weak.lock(); self && number == self->armed_count_)
                     self->on_alarm();
             })));
@@ -194,7 +196,7 @@ void client_core::on_alarm()
 // A port call throws nothing but `bad_alloc`, which leaves through the context's `run`.
 void client_core::spawn(asio::awaitable<void> task)
 {
-    asio::co_spawn(strand_, std::move(task), [](const std::exception_ptr& failure) {
+    asio::co_spawn(*strand_, std::move(task), [](const std::exception_ptr& failure) {
         if (failure)
             std::rethrow_exception(failure);
     });
@@ -216,7 +218,7 @@ void client_core::lose(held_grant& held, errc why)
 
 void client_core::stop(lease_handler handler)
 {
-    asio::dispatch(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
         self->spawn(self->run_stop(self, std::move(handler)));
     });
 }
@@ -252,7 +254,7 @@ asio::awaitable<void> client_core::run_stop(
 void client_core::list(
     std::string after, std::size_t limit, std::size_t queue_max, list_handler handler)
 {
-    asio::dispatch(strand_,
+    asio::dispatch(*strand_,
         [self = shared_from_this(), after = std::move(after), limit, queue_max,
             handler = std::move(handler)]() mutable {
             self->spawn(

@@ -143,7 +143,7 @@ private:
     void see(const session_entry& entry, const snapshot& before);
 
     const asio::any_io_executor executor_;
-    strand_type strand_;
+    std::optional<strand_type> strand_;   ///< Empty once the context has ended.
     const fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     const std::unique_ptr<store> store_;

@@ -14,7 +14,7 @@ void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_
         return;
     }
     const auto op = std::make_shared<release_op>(std::move(held), std::move(handler), false);
-    asio::dispatch(strand_, [self = shared_from_this(), op] { self->start_release(op); });
+    asio::dispatch(*strand_, [self = shared_from_this(), op] { self->start_release(op); });
 }
 
 // By a destructor: nobody waits for it, and it must not throw.
@@ -24,7 +24,7 @@ void client_core::release_late(std::shared_ptr<held_grant> held) noexcept
         return;
     const auto op
         = std::make_shared<release_op>(std::move(held), release_op::handler_type(), true);
-    asio::post(strand_, [self = shared_from_this(), op] { self->start_release(op); });
+    asio::post(*strand_, [self = shared_from_this(), op] { self->start_release(op); });
 }
 
 void client_core::start_release(const std::shared_ptr<release_op>& op)
@@ -97,7 +97,7 @@ void client_core::complete_release(release_op& op, error_code result)
 void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler)
 {
     // On the strand, where the alarm is raised: it cannot slip between the look and the wait.
-    asio::dispatch(strand_,
+    asio::dispatch(*strand_,
         [self = shared_from_this(), held = std::move(held), handler = std::move(handler)]() mutable {
             const error_code now = held->check();
             if (now)

@@ -76,10 +76,12 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
         beaten(*reply, quiet && calls == calls_);
     } else {
         counters_.add(&client_stats::heartbeats_failed);
-        if (reply.error() == errc::session_lost)
+        if (reply.error() == errc::session_lost) {
             session_over(errc::lease_lost);
-        else
+        } else {
             session_.failed(now());
+            reap_at_ = std::max(reap_at_, session_.beat_at());
+        }
     }
     arm();
 }

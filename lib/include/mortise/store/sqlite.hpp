@@ -4,7 +4,8 @@
 
 #include "mortise/store.hpp"
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -32,6 +33,9 @@ public:
 
     /// For tests: stands in for the boot id of the host; empty: the real one.
     std::string boot_id_override;
+
+    /// For tests: stands in for the type of file system that the kernel names; zero: the real one.
+    std::int64_t file_system_type_override = 0;
 };
 
 /// A store for all processes of one host, in an SQLite file of its own.

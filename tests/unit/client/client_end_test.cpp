@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/client/client_world.hpp"
+
+#include "mortise/open_store.hpp"
+#include "mortise/with_lock.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Under LeakSanitizer each of these shows that nothing is kept, and under ASan that nothing is touched.
+TEST(ClientEnd, AContextMayEndWhileCoroutinesHoldAndWait)
+{
+    asio::io_context context;
+    lock_client outside(context.get_executor(), open_store("memory:end-a"));
+    bool holds = false;
+    asio::co_spawn(
+        asio::make_strand(context),
+        [&]() -> asio::awaitable<void> {
+            lock_client inside(
+                co_await asio::this_coro::executor, open_store("memory:end-a"));
+            lease held = co_await inside.async_acquire("door");
+            holds = true;
+            lease never = co_await inside.async_acquire("door");
+        },
+        asio::detached);
+    asio::co_spawn(
+        asio::make_strand(context),
+        [&]() -> asio::awaitable<void> { lease never = co_await outside.async_acquire("door"); },
+        asio::detached);
+    while (!holds)
+        context.run_one();
+    context.run_for(10ms);
+    EXPECT_EQ(outside.stats().waiting, 1u);
+}
+
+TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases)
+{
+    std::optional<asio::io_context> context(std::in_place);
+    lock_client locks(context->get_executor(), open_store("memory:"));
+    acquire_outcome outcome;
+    locks.async_acquire("door", lock_options(), client_world::record(outcome));
+    while (!outcome.done)
+        context->run_one();
+    EXPECT_TRUE(outcome.held.held());
+    context.reset();
+    EXPECT_NE(outcome.held.state(), lease_state::held);
+}
+
+TEST(ClientEnd, AContextMayEndInsideWithLock)
+{
+    asio::io_context context;
+    bool inside = false;
+    asio::co_spawn(
+        asio::make_strand(context),
+        [&]() -> asio::awaitable<void> {
+            lock_client locks(co_await asio::this_coro::executor, open_store("memory:"));
+            auto body = [&](const lease& held) -> asio::awaitable<void> {
+                inside = held.held();
+                co_await coro::make_boot_time_source(co_await asio::this_coro::executor)
+                    ->async_wait_until(clock::time_point::max());
+            };
+            co_await with_lock(locks, "door", {}, body);
+        },
+        asio::detached);
+    while (!inside)
+        context.run_one();
+}
+
+TEST(ClientEnd, AClientThatIsNeverRunMayBeDestroyed)
+{
+    asio::io_context context;
+    acquire_outcome outcome;
+    {
+        lock_client locks(context.get_executor(), open_store("memory:"));
+        locks.async_acquire("door", lock_options(), client_world::record(outcome));
+    }
+    context.run();
+    EXPECT_TRUE(outcome.done);
+    EXPECT_NE(outcome.held.state(), lease_state::held);
+}
+
+TEST(ClientEnd, RunReturnsWhenTheClientIsGone)
+{
+    asio::io_context context;
+    asio::co_spawn(
+        asio::make_strand(context),
+        []() -> asio::awaitable<void> {
+            lock_client locks(co_await asio::this_coro::executor, open_store("memory:"));
+            lease held = co_await locks.async_acquire("door");
+        },
+        asio::detached);
+    const auto start = clock::now();
+    context.run();
+    EXPECT_LT(clock::now() - start, 1s);
+}
+
+TEST(ClientEnd, AForkedChildHoldsNothing)
+{
+    client_world world;
+    lock_client locks = world.client();
+    lease held = world.acquire(locks, "door");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        int wrong = 0;
+        wrong += held.state() != lease_state::lost;
+        wrong += 2 * (held.check() != errc::forked);
+        {
+            lease gone = std::move(held);  // its destructor does nothing
+        }
+        wrong += 4 * (world.server.entries() != 1);
+        ::_exit(wrong);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(held.held());
+}
+
+TEST(ClientEnd, FourThreadsShareAClientAndNeverMeet)
+{
+    asio::thread_pool pool(4);
+    lock_client locks(pool.get_executor(), open_store("memory:"));
+    std::atomic<int> inside = 0;
+    std::atomic<int> met = 0;
+    std::vector<std::future<void>> all;
+    for (int task = 0; task < 16; ++task) {
+        all.push_back(asio::co_spawn(
+            asio::make_strand(pool),
+            [&]() -> asio::awaitable<void> {
+                for (int i = 0; i < 50; ++i) {
+                    lease held = co_await locks.async_acquire("door");
+                    met += ++inside != 1;
+                    met += !held.held();
+                    --inside;
+                    if (i % 2)
+                        co_await held.async_release();
+                }
+            },
+            asio::use_future));
+    }
+    for (auto& each : all)
+        each.get();
+    EXPECT_EQ(met, 0);
+    locks.async_stop(asio::use_future).get();
+    const auto stats = locks.stats();
+    EXPECT_EQ(stats.granted, 800u);
+    EXPECT_EQ(stats.leases, 0u);
+    EXPECT_EQ(stats.lost, 0u);
+}
+
+TEST(ClientEnd, HandlersRunOnTheirOwnExecutorAndNeverInside)
+{
+    asio::io_context context;
+    asio::io_context other;
+    lock_client locks(context.get_executor(), open_store("memory:"));
+    bool done = false;
+    locks.async_acquire("door", lock_options(),
+        asio::bind_executor(other.get_executor(), [&](error_code, lease held) {
+            done = true;
+            EXPECT_TRUE(other.get_executor().running_in_this_thread());
+            EXPECT_TRUE(held.held());
+        }));
+    EXPECT_FALSE(done);
+    while (!done) {
+        context.poll();
+        EXPECT_FALSE(done);
+        other.restart();
+        other.poll();
+    }
+    bool refused = false;
+    locks.async_acquire("", lock_options(), [&](error_code code, lease) {
+        refused = true;
+        EXPECT_EQ(code, errc::name_empty);
+    });
+    EXPECT_FALSE(refused);
+    context.restart();
+    context.poll();
+    EXPECT_TRUE(refused);
+}
+
+}  // namespace
+}  // namespace mortise::test
