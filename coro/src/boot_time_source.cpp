@@ -34,15 +34,12 @@ int make_timer() {
 
 /// The waits, the timerfd that is set to the earliest, and the loop that reads it.
 ///
-/// The descriptor belongs to a strand; setting the timer is a system call that any thread may make.
+/// The descriptor is used on a strand; setting the timer is a system call that any thread may make.
 /// The loop is stopped while nobody waits, for a pending read would keep the context running.
 class boot_timer final : public detail::timer_queue, public detail::shutdown_hook {
 public:
     explicit boot_timer(const asio::any_io_executor& executor)
-        : strand_(asio::make_strand(executor)), timer_(make_timer()) {
-        asio::posix::stream_descriptor owner(strand_, timer_);
-        descriptor_.emplace(std::move(owner));
-    }
+        : timer_(make_timer()), io_(std::in_place, asio::make_strand(executor), timer_) {}
     ~boot_timer() override { detail::wait_service::unlink(*this); }
 
     std::shared_ptr<boot_timer> self() {
@@ -51,24 +48,21 @@ public:
 
     /// Hears of the end of the context. False if that is now.
     bool start() {
-        auto& context = asio::query(strand_, asio::execution::context);
+        auto& context = asio::query(io_->get_executor(), asio::execution::context);
         return detail::wait_service::of(context).link(self());
     }
 
     /// Nobody can start a wait any more.
     void stop() noexcept {
         close();
-        {
-            std::lock_guard hold(mutex());
-            if (ended_)
-                return;
-        }
-        asio::post(strand_, [self = self()] { self->release(); });
+        std::lock_guard hold(mutex());
+        if (io_)
+            asio::post(io_->get_executor(), [self = self()] { self->release(); });
     }
 
 private:
     void earliest_changed(clock::time_point when) override {
-        if (ended_ || when == never)
+        if (!io_ || when == never)
             return;
         arm(when);
         if (!std::exchange(watching_, true))
@@ -77,7 +71,7 @@ private:
 
     void removed() noexcept override {
         std::lock_guard hold(mutex());
-        if (watching_ && !ended_ && earliest().value_or(never) == never)
+        if (watching_ && earliest().value_or(never) == never)
             post_to_strand(&boot_timer::rest);
     }
 
@@ -89,12 +83,14 @@ private:
     void release() noexcept {
         std::optional<asio::posix::stream_descriptor> gone;
         std::lock_guard hold(mutex());
-        ended_ = true;
-        std::swap(gone, descriptor_); // destroyed after the mutex was let go
+        std::swap(gone, io_); // destroyed after the mutex was let go
     }
 
+    // Under the mutex.
     void post_to_strand(void (boot_timer::*then)()) {
-        asio::post(strand_, [weak = std::weak_ptr(self()), then] {
+        if (!io_)
+            return;
+        asio::post(io_->get_executor(), [weak = std::weak_ptr(self()), then] {
             if (const auto alive = weak.lock())
                 (*alive.*then)();
         });
@@ -103,9 +99,9 @@ private:
     // On the strand, from here on.
 
     void watch() {
-        if (!descriptor_)
+        if (!io_)
             return;
-        descriptor_->async_wait(
+        io_->async_wait(
             asio::posix::stream_descriptor::wait_read,
             [weak = std::weak_ptr(self())](error_code) {
                 if (const auto alive = weak.lock())
@@ -117,21 +113,23 @@ private:
     void rest() {
         {
             std::lock_guard hold(mutex());
-            if (!descriptor_ || earliest().value_or(never) != never)
+            if (!io_ || earliest().value_or(never) != never)
                 return;
         }
         error_code ignored; // it fails only for a closed descriptor
-        descriptor_->cancel(ignored);
+        io_->cancel(ignored);
     }
 
     // The timer went off, or `rest` cancelled the read: look, whichever it was.
     void expired() {
+        if (!io_)
+            return;
         drain();
         complete_due(clock::now());
         {
             std::lock_guard hold(mutex());
             const auto next = earliest().value_or(never);
-            watching_ = !ended_ && next != never;
+            watching_ = next != never;
             if (!watching_)
                 return;
             arm(next);
@@ -157,11 +155,11 @@ private:
         MORTISE_ASSERT(failed == 0);
     }
 
-    asio::strand<asio::any_io_executor> strand_;
     const int timer_;
-    std::optional<asio::posix::stream_descriptor> descriptor_; // owns timer_
-    bool watching_ = false; // under the mutex
-    bool ended_ = false;    // under the mutex
+    // Owns the timer, and the strand, which must not outlive its context. Changed on the strand, or
+    // by the end of the context, and then under the mutex.
+    std::optional<asio::posix::stream_descriptor> io_;
+    bool watching_ = false; // under the mutex: a read is pending, or about to be
 };
 
 class boot_time_source final : public time_source {
