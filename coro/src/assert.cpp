@@ -12,4 +12,4 @@ void assertion_failed(const char* expression, const char* file, int line) noexce
     std::abort();
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail

@@ -40,4 +40,4 @@ std::uint64_t backoff::draw() noexcept {
     return z ^ (z >> 31U);
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

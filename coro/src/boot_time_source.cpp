@@ -83,7 +83,7 @@ private:
     void release() noexcept {
         std::optional<asio::posix::stream_descriptor> gone;
         std::lock_guard hold(mutex());
-        std::swap(gone, io_); // destroyed after the mutex was let go
+        std::swap(gone, io_);  // destroyed after the mutex was let go
     }
 
     // Under the mutex.
@@ -116,7 +116,7 @@ private:
             if (!io_ || earliest().value_or(never) != never)
                 return;
         }
-        error_code ignored; // it fails only for a closed descriptor
+        error_code ignored;  // it fails only for a closed descriptor
         io_->cancel(ignored);
     }
 
@@ -159,7 +159,7 @@ private:
     // Owns the timer, and the strand, which must not outlive its context. Changed on the strand, or
     // by the end of the context, and then under the mutex.
     std::optional<asio::posix::stream_descriptor> io_;
-    bool watching_ = false; // under the mutex: a read is pending, or about to be
+    bool watching_ = false;  // under the mutex: a read is pending, or about to be
 };
 
 class boot_time_source final : public time_source {
@@ -184,10 +184,10 @@ private:
     std::shared_ptr<boot_timer> timer_;
 };
 
-} // namespace
+}  // namespace
 
 std::shared_ptr<time_source> make_boot_time_source(asio::any_io_executor executor) {
     return std::make_shared<boot_time_source>(std::move(executor));
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

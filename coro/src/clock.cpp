@@ -14,4 +14,4 @@ boot_clock::time_point boot_clock::now() noexcept {
     return time_point(std::chrono::seconds(at.tv_sec) + std::chrono::nanoseconds(at.tv_nsec));
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

@@ -28,14 +28,16 @@ public:
     }
 };
 
-} // namespace
+}  // namespace
 
 const boost::system::error_category& error_category() noexcept {
     static const coro_category category;
     return category;
 }
 
-error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), error_category()};
+}
 
 namespace detail {
 
@@ -53,6 +55,6 @@ error_code code_of_current_exception() noexcept {
     }
 }
 
-} // namespace detail
+}  // namespace detail
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

@@ -38,24 +38,30 @@ public:
 
 private:
     wait_list<> waiting_;
-    bool set_ = false; // under the list's mutex
+    bool set_ = false;  // under the list's mutex
 };
 
-} // namespace detail
+}  // namespace detail
 
 event::event(executor_type executor)
     : executor_(std::move(executor)), state_(std::make_shared<detail::event_state>()) {}
 
-event::~event() { close(); }
+event::~event() {
+    close();
+}
 
 void event::set() {
-    const auto state = state_; // *this may be gone as soon as a waiter on another thread runs
+    const auto state = state_;  // *this may be gone as soon as a waiter on another thread runs
     state->set();
 }
 
-void event::reset() noexcept { state_->reset(); }
+void event::reset() noexcept {
+    state_->reset();
+}
 
-bool event::is_set() const noexcept { return state_->is_set(); }
+bool event::is_set() const noexcept {
+    return state_->is_set();
+}
 
 void event::close() noexcept {
     const auto state = state_;
@@ -68,4 +74,4 @@ void event::start_wait(
     state->wait(std::move(done));
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

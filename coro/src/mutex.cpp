@@ -40,7 +40,7 @@ public:
             }
             handing_over_ = true;
         }
-        do { // ends: each turn takes a waiter out, or finds none and leaves the mutex free
+        do {  // ends: each turn takes a waiter out, or finds none and leaves the mutex free
             if (auto next = waiting_.take_one([this] { locked_ = false; }))
                 next.complete(error_code(), mutex_guard(shared_from_this()));
         } while (came_back());
@@ -64,7 +64,7 @@ private:
     bool came_back_ = false;
 };
 
-} // namespace detail
+}  // namespace detail
 
 void mutex_guard::unlock() noexcept {
     if (const auto state = std::move(state_))
@@ -74,11 +74,17 @@ void mutex_guard::unlock() noexcept {
 mutex::mutex(executor_type executor)
     : executor_(std::move(executor)), state_(std::make_shared<detail::mutex_state>()) {}
 
-mutex::~mutex() { close(); }
+mutex::~mutex() {
+    close();
+}
 
-std::optional<mutex_guard> mutex::try_lock() { return state_->try_lock(); }
+std::optional<mutex_guard> mutex::try_lock() {
+    return state_->try_lock();
+}
 
-void mutex::close() noexcept { state_->close(); }
+void mutex::close() noexcept {
+    state_->close();
+}
 
 void mutex::start_lock(
     detail::completion<void(error_code, mutex_guard)> done,
@@ -87,4 +93,4 @@ void mutex::start_lock(
     state->lock(std::move(done));
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

@@ -11,4 +11,4 @@ asio::awaitable<void> sleep_until(time_source& time, clock::time_point when) {
     co_await time.async_wait_until(when);
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

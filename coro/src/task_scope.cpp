@@ -138,7 +138,7 @@ private:
     std::exception_ptr first_failure_;
 };
 
-} // namespace detail
+}  // namespace detail
 
 namespace {
 
@@ -163,21 +163,33 @@ asio::awaitable<void> join_all(std::shared_ptr<detail::task_scope_state> state) 
         std::rethrow_exception(failure);
 }
 
-} // namespace
+}  // namespace
 
 task_scope::task_scope(asio::any_io_executor executor)
     : state_(std::make_shared<detail::task_scope_state>(std::move(executor))) {}
 
-task_scope::~task_scope() { state_->abandon(); }
+task_scope::~task_scope() {
+    state_->abandon();
+}
 
-asio::any_io_executor task_scope::get_executor() const noexcept { return state_->get_executor(); }
+asio::any_io_executor task_scope::get_executor() const noexcept {
+    return state_->get_executor();
+}
 
-void task_scope::spawn(asio::awaitable<void> task) { state_->spawn(std::move(task)); }
+void task_scope::spawn(asio::awaitable<void> task) {
+    state_->spawn(std::move(task));
+}
 
-void task_scope::cancel() noexcept { state_->cancel(); }
+void task_scope::cancel() noexcept {
+    state_->cancel();
+}
 
-asio::awaitable<void> task_scope::join() { return join_all(state_); }
+asio::awaitable<void> task_scope::join() {
+    return join_all(state_);
+}
 
-std::size_t task_scope::size() const noexcept { return state_->size(); }
+std::size_t task_scope::size() const noexcept {
+    return state_->size();
+}
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

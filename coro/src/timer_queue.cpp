@@ -7,8 +7,7 @@ namespace mortise::coro::detail {
 
 class timer_queue::entry final : public wait_entry {
 public:
-    entry(clock::time_point moment, completion_type given)
-        : when(moment), done(std::move(given)) {}
+    entry(clock::time_point moment, completion_type given) : when(moment), done(std::move(given)) {}
 
     void finish(error_code ec) noexcept override { done.complete(ec); }
     void drop() noexcept override { const auto gone = std::move(done); }
@@ -38,12 +37,12 @@ void timer_queue::add(clock::time_point when, completion_type done) {
     if (closed)
         waiting->finish(asio::error::operation_aborted);
     else if (!stands)
-        waiting->drop(); // its context is ending
+        waiting->drop();  // its context is ending
 }
 
 std::size_t timer_queue::complete_due(clock::time_point now) {
     if (now == clock::time_point::max())
-        now -= clock::duration(1); // who waits for the end of time waits for ever
+        now -= clock::duration(1);  // who waits for the end of time waits for ever
     std::size_t count = 0;
     std::uint64_t newest = 0;
     {
@@ -69,7 +68,7 @@ std::optional<clock::time_point> timer_queue::next() {
 }
 
 void timer_queue::close() noexcept {
-    for (;;) { // ends: nothing is added once it is closed
+    for (;;) {  // ends: nothing is added once it is closed
         std::shared_ptr<wait_entry> gone;
         {
             std::lock_guard hold(mutex());
@@ -101,4 +100,4 @@ std::shared_ptr<wait_entry> timer_queue::pop(clock::time_point now) noexcept {
     return first;
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail

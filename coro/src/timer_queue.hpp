@@ -34,7 +34,7 @@ public:
     void close() noexcept;
 
 protected:
-    std::optional<clock::time_point> earliest() const noexcept; // under the mutex
+    std::optional<clock::time_point> earliest() const noexcept;  // under the mutex
 
 private:
     class entry;
@@ -51,6 +51,6 @@ private:
     bool closed_ = false;
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -11,16 +11,21 @@
 namespace mortise::coro {
 
 virtual_time::virtual_time(executor_type executor, clock::time_point start)
-    : time_source(std::move(executor)), now_(start.time_since_epoch().count()),
+    : time_source(std::move(executor)),
+      now_(start.time_since_epoch().count()),
       queue_(std::make_shared<detail::timer_queue>()) {}
 
-virtual_time::~virtual_time() { queue_->close(); }
+virtual_time::~virtual_time() {
+    queue_->close();
+}
 
 clock::time_point virtual_time::now() const noexcept {
     return clock::time_point(clock::duration(now_.load()));
 }
 
-void virtual_time::advance(clock::duration step) { advance_to(saturating_add(now(), step)); }
+void virtual_time::advance(clock::duration step) {
+    advance_to(saturating_add(now(), step));
+}
 
 void virtual_time::advance_to(clock::time_point when) {
     MORTISE_ASSERT(when >= now());
@@ -76,4 +81,4 @@ void virtual_time::wait_until(clock::time_point when, detail::completion<void(er
         queue_->add(when, std::move(done));
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

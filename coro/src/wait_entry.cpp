@@ -28,7 +28,7 @@ private:
     std::weak_ptr<wait_entry> entry_;
 };
 
-} // namespace
+}  // namespace
 
 void wait_entry::listen(asio::cancellation_slot slot) {
     if (slot.is_connected())
@@ -45,9 +45,7 @@ void wait_entry::shut_down() noexcept {
         drop();
 }
 
-bool wait_entry::enter(
-    const std::shared_ptr<wait_core>& core, asio::execution_context* context
-) {
+bool wait_entry::enter(const std::shared_ptr<wait_core>& core, asio::execution_context* context) {
     MORTISE_ASSERT(!waiting_);
     core_ = core;
     if (context != nullptr && !wait_service::of(*context).link(shared_from_this()))
@@ -111,7 +109,7 @@ void wait_fifo::remove(wait_entry& entry) noexcept {
     entry.before = nullptr;
     entry.after = nullptr;
     --size_;
-    entry.held.reset(); // never the last: whoever removes an entry refers to it
+    entry.held.reset();  // never the last: whoever removes an entry refers to it
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail

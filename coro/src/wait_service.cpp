@@ -46,7 +46,7 @@ void wait_service::take_off(shutdown_hook& hook) noexcept {
 }
 
 void wait_service::shutdown() {
-    for (;;) { // ends: from the first turn on nothing is linked any more
+    for (;;) {  // ends: from the first turn on nothing is linked any more
         std::shared_ptr<shutdown_hook> hook;
         {
             std::lock_guard hold(mutex_);
@@ -61,4 +61,4 @@ void wait_service::shutdown() {
     }
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail

@@ -18,7 +18,7 @@ bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_
     return worker->submit(std::move(job));
 }
 
-} // namespace detail
+}  // namespace detail
 
 worker::worker(executor_type executor, worker_config config)
     : executor_(std::move(executor)),
@@ -32,8 +32,12 @@ worker::~worker() {
     state_->join();
 }
 
-void worker::stop() noexcept { state_->stop(); }
+void worker::stop() noexcept {
+    state_->stop();
+}
 
-std::size_t worker::queued() const noexcept { return state_->queued(); }
+std::size_t worker::queued() const noexcept {
+    return state_->queued();
+}
 
-} // namespace mortise::coro
+}  // namespace mortise::coro

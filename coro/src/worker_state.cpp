@@ -41,14 +41,16 @@ void leak(std::shared_ptr<worker_job> job) {
     leaked.push_back(std::move(job));
 }
 
-} // namespace
+}  // namespace
 
 worker_state::worker_state(worker_config config)
     : config_(std::move(config)), queue_(std::make_shared<wait_fifo>()), mutex_(queue_->mutex()) {
     MORTISE_ASSERT(config_.queue_max > 0);
 }
 
-worker_state::~worker_state() { wait_service::unlink(*this); }
+worker_state::~worker_state() {
+    wait_service::unlink(*this);
+}
 
 void worker_state::start(asio::execution_context& context) {
     if (!wait_service::of(context).link(shared_from_this())) {
@@ -78,12 +80,12 @@ bool worker_state::submit(std::shared_ptr<worker_job> job) {
     else if (refused)
         job->finish(refused);
     else
-        job->drop(); // its context is ending
+        job->drop();  // its context is ending
     return stands;
 }
 
 void worker_state::stop() noexcept {
-    for (;;) { // ends: nothing is queued once it is stopping
+    for (;;) {  // ends: nothing is queued once it is stopping
         std::shared_ptr<wait_entry> dropped;
         {
             std::lock_guard hold(mutex_);
@@ -127,7 +129,7 @@ void worker_state::let_go(worker_job& job) noexcept {
         const bool own_thread = std::this_thread::get_id() == id_;
         if (posting_) {
             if (!own_thread)
-                changed_.wait(hold, over); // no closure runs, it is about to be over
+                changed_.wait(hold, over);  // no closure runs, it is about to be over
             return;
         }
         job.orphaned_ = true;
@@ -182,4 +184,4 @@ void worker_state::run_job(std::shared_ptr<worker_job> job) {
     changed_.notify_all();
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail

@@ -17,8 +17,7 @@ namespace mortise::coro::detail {
 /// Three may want to end a job: the thread that runs it, its canceller, and its context. While it
 /// is queued the list decides. While it runs, it stays known to its context, whose end waits for
 /// it (`let_go`); between `run` and the end of the post no context may go away.
-class worker_state final : public shutdown_hook,
-                           public std::enable_shared_from_this<worker_state> {
+class worker_state final : public shutdown_hook, public std::enable_shared_from_this<worker_state> {
 public:
     explicit worker_state(worker_config config);
     ~worker_state() override;
@@ -42,7 +41,7 @@ private:
 
     const worker_config config_;
     const std::shared_ptr<wait_fifo> queue_;
-    std::mutex& mutex_; // the queue's; guards all that follows
+    std::mutex& mutex_;  // the queue's; guards all that follows
     std::condition_variable wanted_;
     std::condition_variable changed_;
     std::shared_ptr<worker_job> running_;
@@ -54,6 +53,6 @@ private:
     std::thread::id id_;
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -62,6 +62,6 @@ std::size_t cancel_sweep(asio::cancellation_type type, Make make) {
     throw std::logic_error("cancel_sweep: no run ends by itself");
 }
 
-} // namespace mortise::test
+}  // namespace mortise::test
 
 #endif

@@ -87,6 +87,6 @@ inline error_code co_world::outcome::code() const {
     }
 }
 
-} // namespace mortise::test
+}  // namespace mortise::test
 
 #endif

@@ -33,7 +33,7 @@ inline void PrintTo(cancellation_type type, std::ostream* out) {
     *out << static_cast<unsigned>(type);
 }
 
-} // namespace boost::asio
+}  // namespace boost::asio
 
 namespace mortise::test {
 
@@ -53,6 +53,6 @@ struct param_name {
     }
 };
 
-} // namespace mortise::test
+}  // namespace mortise::test
 
 #endif

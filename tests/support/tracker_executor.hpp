@@ -48,14 +48,12 @@ public:
     }
     template <class Property>
         requires asio::can_require_v<const asio::any_io_executor&, Property>
-    tracker_executor require(const Property& property) const {
-        return {asio::require(inner_, property), submitted_};
-    }
+            tracker_executor require(const Property& property)
+    const { return {asio::require(inner_, property), submitted_}; }
     template <class Property>
         requires asio::can_prefer_v<const asio::any_io_executor&, Property>
-    tracker_executor prefer(const Property& property) const {
-        return {asio::prefer(inner_, property), submitted_};
-    }
+            tracker_executor prefer(const Property& property)
+    const { return {asio::prefer(inner_, property), submitted_}; }
 
 private:
     using mark = std::shared_ptr<std::atomic<int>>;
@@ -84,6 +82,6 @@ private:
     mark submitted_;
 };
 
-} // namespace mortise::test
+}  // namespace mortise::test
 
 #endif

@@ -279,4 +279,4 @@ TEST_F(CompilerGuard, SeveralAwaitsInOneExpressionAndInConditions) {
     });
 }
 
-} // namespace mortise::compiler_guard_test
+}  // namespace mortise::compiler_guard_test

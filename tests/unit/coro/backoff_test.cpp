@@ -71,4 +71,4 @@ TEST(BackoffDeathTest, RefusesLimitsThatMakeNoSense) {
     EXPECT_DEATH(backoff({.factor = 0}, 1), "factor >= 1");
 }
 
-} // namespace mortise::backoff_test
+}  // namespace mortise::backoff_test

@@ -10,7 +10,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -38,8 +37,8 @@ TEST(BootTime, WaitsInRealTimeInTheOrderOfDeadlines) {
     };
     note('b', 8ms);
     note('c', 12ms);
-    note('a', 4ms); // earlier than the one that the timer is set to
-    context.run();  // and it returns, since nobody waits any more
+    note('a', 4ms);  // earlier than the one that the timer is set to
+    context.run();   // and it returns, since nobody waits any more
     EXPECT_EQ(order, "abc");
     EXPECT_LT(time->now(), start + 5s);
 }
@@ -104,7 +103,8 @@ TEST(BootTime, LetsItsContextStopWhenAllWaitsWereCancelled) {
     asio::cancellation_signal signal;
     int aborted = 0;
     time->async_wait_until(
-        time->now() + 1h, asio::bind_cancellation_slot(signal.slot(), [&](error_code) { ++aborted; })
+        time->now() + 1h,
+        asio::bind_cancellation_slot(signal.slot(), [&](error_code) { ++aborted; })
     );
     asio::post(context, [&] { signal.emit(asio::cancellation_type::total); });
     context.run();
@@ -181,4 +181,4 @@ INSTANTIATE_TEST_SUITE_P(
     Types, BootTimeCancellation, testing::ValuesIn(test::cancellation_types), test::param_name()
 );
 
-} // namespace mortise::boot_time_test
+}  // namespace mortise::boot_time_test

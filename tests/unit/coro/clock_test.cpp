@@ -63,4 +63,4 @@ TEST(SaturatingAdd, IsExactJustBelowTheEnd) {
     EXPECT_EQ(coro::saturating_add(time_point(1ns), almost), time_point::max());
 }
 
-} // namespace mortise::clock_test
+}  // namespace mortise::clock_test

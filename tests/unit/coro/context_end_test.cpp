@@ -15,7 +15,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -35,7 +34,9 @@ using asio::any_io_executor;
 using asio::awaitable;
 
 /// Blocks the thread for a while.
-void block(std::chrono::milliseconds span) { std::promise<void>().get_future().wait_for(span); }
+void block(std::chrono::milliseconds span) {
+    std::promise<void>().get_future().wait_for(span);
+}
 
 /// What a frame holds while it waits; lives as long as the frame.
 using witness = std::shared_ptr<int>;
@@ -80,7 +81,7 @@ awaitable<void> own_running_work(any_io_executor ex, witness held) {
     int in_the_frame = 0;
     co_await w.async_run([&] {
         block(10ms);
-        in_the_frame += *held; // the frame must not go while this runs
+        in_the_frame += *held;  // the frame must not go while this runs
     });
 }
 
@@ -96,7 +97,9 @@ struct scenario {
     awaitable<void> (*body)(any_io_executor, witness);
 };
 
-void PrintTo(const scenario& s, std::ostream* out) { *out << s.name; }
+void PrintTo(const scenario& s, std::ostream* out) {
+    *out << s.name;
+}
 
 class ContextEnd : public testing::TestWithParam<scenario> {};
 
@@ -210,7 +213,7 @@ TEST(ContextEnd, OfALongQueueDoesNotNeedADeepStack) {
             asio::co_spawn(strand, wait(held), asio::detached);
         context.poll();
         EXPECT_EQ(held.use_count(), waiters + 1);
-        guard.reset(); // the first is granted; destroying it grants the second, and so on
+        guard.reset();  // the first is granted; destroying it grants the second, and so on
     }
     EXPECT_EQ(held.use_count(), 1);
 }
@@ -262,7 +265,7 @@ TEST(WorkerDetached, IsLeftBehindWhenItsThreadIsStuckAndDeliversLater) {
         w.stop();
         EXPECT_EQ(result, -1);
         EXPECT_LT(clock::now(), start + 1s);
-    } // returns although the thread is stuck
+    }  // returns although the thread is stuck
     pipe.release();
     context.run();
     EXPECT_EQ(result, 0);
@@ -292,4 +295,4 @@ TEST(WorkerDetached, NeitherRunsNorDestroysTheHandlerWhenItsContextIsGone) {
     EXPECT_EQ(held.use_count(), 2);
 }
 
-} // namespace mortise::context_end_test
+}  // namespace mortise::context_end_test

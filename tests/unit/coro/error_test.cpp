@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/coro/error.hpp"
-
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,4 +25,4 @@ TEST(Assert, TakesExpressionsWithCommas) {
     MORTISE_ASSERT(std::is_same_v<int, int>);
 }
 
-} // namespace mortise::error_test
+}  // namespace mortise::error_test

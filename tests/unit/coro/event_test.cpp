@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/event.hpp"
-
 #include "mortise/coro/sleep.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/co_test.hpp"
@@ -155,7 +154,7 @@ TEST_P(EventCancellation, FindsNothingWhenTheOldWaitHasEndedAndANewOneWaits) {
     e.reset();
     world.settle();
     EXPECT_EQ(ended, 1);
-    e.async_wait([&](error_code) { ++ended; }); // may well lie where the old one lay
+    e.async_wait([&](error_code) { ++ended; });  // may well lie where the old one lay
     signal.emit(GetParam());
     world.settle();
     EXPECT_EQ(ended, 1);
@@ -205,4 +204,4 @@ INSTANTIATE_TEST_SUITE_P(
     Types, EventCancellation, testing::ValuesIn(test::cancellation_types), test::param_name()
 );
 
-} // namespace mortise::event_test
+}  // namespace mortise::event_test

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What all initiating functions have in common: tokens, executors, never inline.
-#include "mortise/coro/detail/initiate.hpp"
-
 #include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/detail/initiate.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/mutex.hpp"
 #include "mortise/coro/worker.hpp"
@@ -49,7 +48,7 @@ TEST(Completion, RunsOnTheHandlersExecutorAndNotInside) {
     start_all(asio::bind_executor(own, here));
     EXPECT_EQ(calls, 0);
     const auto run = [&](int until) {
-        while (calls < until) { // a worker's thread is not bound to virtual time
+        while (calls < until) {  // a worker's thread is not bound to virtual time
             world.settle();
             world.context.restart();
             if (calls < until)
@@ -181,4 +180,4 @@ INSTANTIATE_TEST_SUITE_P(
     Types, CancelProxy, testing::ValuesIn(test::cancellation_types), test::param_name()
 );
 
-} // namespace mortise::initiate_test
+}  // namespace mortise::initiate_test

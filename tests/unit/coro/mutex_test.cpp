@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/mutex.hpp"
-
 #include "mortise/coro/sleep.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/co_test.hpp"
@@ -168,7 +167,7 @@ TEST(Mutex, GoesToTheNextWhenAGrantedHandlerIsDestroyedUnrun) {
     m.async_lock(asio::bind_executor(*context, [&](error_code, mutex_guard) { other = true; }));
     bool last = false;
     m.async_lock([&](error_code ec, mutex_guard guard) { last = !ec && guard; });
-    held.reset(); // granted to the first, whose context will never run it
+    held.reset();  // granted to the first, whose context will never run it
     world.settle();
     EXPECT_FALSE(last);
     context.reset();
@@ -188,7 +187,7 @@ TEST(Mutex, CanBeWaitedForWithATimeLimit) {
         EXPECT_EQ(ec, asio::error::operation_aborted);
         EXPECT_FALSE(guard);
     });
-    world.context.run(); // Asio's own timer counts real time
+    world.context.run();  // Asio's own timer counts real time
     EXPECT_TRUE(outcome->ended);
     held.reset();
     EXPECT_TRUE(m.try_lock());
@@ -281,4 +280,4 @@ INSTANTIATE_TEST_SUITE_P(
     Types, MutexCancellation, testing::ValuesIn(test::cancellation_types), test::param_name()
 );
 
-} // namespace mortise::mutex_test
+}  // namespace mortise::mutex_test

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/coro/task_scope.hpp"
-
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/sleep.hpp"
+#include "mortise/coro/task_scope.hpp"
 #include "support/co_test.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -91,7 +90,7 @@ CO_TEST(TaskScope, JoinRethrowsTheFirstExceptionWhenAllHaveEnded) {
     }
     EXPECT_EQ(what, "first");
     EXPECT_EQ(count, 1);
-    co_await scope.join(); // it was delivered once
+    co_await scope.join();  // it was delivered once
 }
 
 CO_TEST(TaskScope, CancelEndsTasksAndIsNotAFailure) {
@@ -219,4 +218,4 @@ TEST(TaskScope, MayOutliveItsContext) {
     context.reset();
 }
 
-} // namespace mortise::task_scope_test
+}  // namespace mortise::task_scope_test

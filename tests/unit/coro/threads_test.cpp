@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each thread-safe primitive used from four threads; the thread sanitizer looks on in its own build.
+// Each thread-safe primitive used from four threads; the thread sanitizer has a build of its own.
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/mutex.hpp"
 #include "mortise/coro/sleep.hpp"
@@ -15,7 +15,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +34,7 @@ constexpr int rounds = 50;
 TEST(Threads, MutexExcludesAndIsFreeAtTheEnd) {
     asio::thread_pool pool(threads);
     coro::mutex m(pool.get_executor());
-    int guarded = 0; // deliberately not atomic
+    int guarded = 0;  // deliberately not atomic
     const auto body = [&]() -> awaitable<void> {
         for (int i = 0; i < rounds; ++i) {
             const auto guard = co_await m.async_lock();
@@ -58,7 +57,8 @@ public:
             strand_,
             std::move(body),
             asio::bind_cancellation_slot(
-                signal_->slot(), [signal = signal_, over = over_](std::exception_ptr) { *over = true; }
+                signal_->slot(),
+                [signal = signal_, over = over_](std::exception_ptr) { *over = true; }
             )
         );
     }
@@ -140,7 +140,7 @@ TEST(Threads, BootTimeServesAllThreads) {
 TEST(Threads, WorkerTakesWorkFromAllThreads) {
     asio::thread_pool pool(threads);
     coro::worker w(pool.get_executor());
-    int on_the_thread = 0; // only the worker's thread touches it
+    int on_the_thread = 0;  // only the worker's thread touches it
     std::atomic<int> sum = 0;
     const auto body = [&]() -> awaitable<void> {
         for (int i = 0; i < rounds; ++i)
@@ -159,10 +159,13 @@ TEST(Threads, WorkerStopsWhileWorkComesIn) {
         std::atomic<int> ended = 0;
         for (int j = 0; j < coroutines; ++j) {
             asio::post(pool, [&] {
-                w.async_run([] {}, [&](error_code ec) {
-                    EXPECT_TRUE(!ec || ec == asio::error::operation_aborted);
-                    ++ended;
-                });
+                w.async_run(
+                    [] {},
+                    [&](error_code ec) {
+                        EXPECT_TRUE(!ec || ec == asio::error::operation_aborted);
+                        ++ended;
+                    }
+                );
             });
         }
         asio::post(pool, [&] { w.stop(); });
@@ -191,7 +194,7 @@ TEST(Threads, ContextMayEndWhileTheWorkerDelivers) {
 TEST(Threads, ScopeIsSpawnedIntoFromAllThreads) {
     asio::thread_pool pool(threads);
     coro::task_scope scope(asio::make_strand(pool));
-    int count = 0; // all tasks run on the strand
+    int count = 0;  // all tasks run on the strand
     const auto task = [&]() -> awaitable<void> {
         ++count;
         co_return;
@@ -211,4 +214,4 @@ TEST(Threads, ScopeIsSpawnedIntoFromAllThreads) {
     EXPECT_EQ(scope.size(), 0U);
 }
 
-} // namespace mortise::threads_test
+}  // namespace mortise::threads_test

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/coro/virtual_time.hpp"
-
 #include "mortise/coro/sleep.hpp"
+#include "mortise/coro/virtual_time.hpp"
 #include "support/co_test.hpp"
 #include "support/print.hpp"
 
@@ -129,8 +128,7 @@ TEST_P(VirtualTimeCancellation, EndsTheWaitAtOnce) {
     error_code result;
     const auto forever = clock::time_point::max();
     world.time.async_wait_until(
-        forever,
-        asio::bind_cancellation_slot(signal.slot(), [&](error_code ec) { result = ec; })
+        forever, asio::bind_cancellation_slot(signal.slot(), [&](error_code ec) { result = ec; })
     );
     world.settle();
     EXPECT_FALSE(result);
@@ -191,4 +189,4 @@ CO_TEST(Sleep, UntilAPastMomentLetsOthersRunFirst) {
     EXPECT_TRUE(other);
 }
 
-} // namespace mortise::virtual_time_test
+}  // namespace mortise::virtual_time_test

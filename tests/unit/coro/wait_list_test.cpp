@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/coro/detail/wait_list.hpp"
-
 #include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/wait_list.hpp"
 #include "support/co_world.hpp"
 #include "support/print.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/strand.hpp>
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -155,4 +153,4 @@ TEST(WaitListOfCodes, CompletesAllThatWaitAtTheMomentOfTheChange) {
     EXPECT_EQ(seen, (std::vector{7, 7, 7}));
 }
 
-} // namespace mortise::wait_list_test
+}  // namespace mortise::wait_list_test

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/coro/worker.hpp"
-
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/worker.hpp"
 #include "support/print.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -12,7 +11,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/system_error.hpp>
-
 #include <gtest/gtest.h>
 
 #include <pthread.h>
@@ -76,7 +74,7 @@ TEST(Worker, RunsWorkOnItsThreadAndReturnsWhatItReturned) {
             here = std::this_thread::get_id() == caller;
         }
     );
-    context.run(); // it returns only when the work has ended: a wait counts as work
+    context.run();  // it returns only when the work has ended: a wait counts as work
     EXPECT_EQ(result, 42);
     EXPECT_TRUE(here);
     EXPECT_NE(where, std::thread::id());
@@ -286,4 +284,4 @@ INSTANTIATE_TEST_SUITE_P(
     Types, WorkerCancellation, testing::ValuesIn(test::cancellation_types), test::param_name()
 );
 
-} // namespace mortise::worker_test
+}  // namespace mortise::worker_test

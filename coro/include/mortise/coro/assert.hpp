@@ -7,7 +7,7 @@ namespace mortise::coro::detail {
 /// Prints what was broken and where, and aborts. Never returns.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line) noexcept;
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 /// States what must be true here whatever the user's input: a caller's mistake or our own.
 ///

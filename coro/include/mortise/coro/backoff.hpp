@@ -12,9 +12,9 @@ namespace mortise::coro {
 
 /// The limits of a back-off.
 struct backoff_options {
-    std::chrono::milliseconds first{50};  ///< Upper bound of the first pause; at least 1 ms.
-    std::chrono::milliseconds max{5'000}; ///< Upper bound of any pause; at least `first`.
-    std::uint32_t factor = 2;             ///< Growth of the bound per attempt; at least 1.
+    std::chrono::milliseconds first{50};   ///< Upper bound of the first pause; at least 1 ms.
+    std::chrono::milliseconds max{5'000};  ///< Upper bound of any pause; at least `first`.
+    std::uint32_t factor = 2;              ///< Growth of the bound per attempt; at least 1.
 };
 static_assert(std::is_trivially_destructible_v<backoff_options>, "docs/compilers.md, G1");
 
@@ -47,6 +47,6 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

@@ -28,9 +28,8 @@ struct boot_clock {
 /// `when + after` that stops at the ends of the clock instead of overflowing. Users pass
 /// `milliseconds::max()` and mean "for ever".
 template <class Rep, class Period>
-[[nodiscard]] constexpr boot_clock::time_point saturating_add(
-    boot_clock::time_point when, std::chrono::duration<Rep, Period> after
-) noexcept {
+[[nodiscard]] constexpr boot_clock::time_point
+saturating_add(boot_clock::time_point when, std::chrono::duration<Rep, Period> after) noexcept {
     using duration = boot_clock::duration;
     using time_point = boot_clock::time_point;
     // Compared in seconds of floating point first: the conversion itself may overflow.
@@ -48,13 +47,13 @@ template <class Rep, class Period>
     return time_point(since + step);
 }
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 namespace mortise {
 
 /// The clock of every deadline in this library.
 using clock = coro::boot_clock;
 
-} // namespace mortise
+}  // namespace mortise
 
 #endif

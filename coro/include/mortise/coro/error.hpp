@@ -12,14 +12,14 @@ namespace mortise::coro {
 
 /// What a primitive can report besides `asio::error::operation_aborted`.
 enum class errc : int {
-    queue_full = 1, ///< The worker's queue has `queue_max` closures already; nothing was queued.
-    work_threw,     ///< The closure ended with an exception that carries no error code.
+    queue_full = 1,  ///< The worker's queue has `queue_max` closures already; nothing was queued.
+    work_threw,      ///< The closure ended with an exception that carries no error code.
 };
 
 const boost::system::error_category& error_category() noexcept;
 error_code make_error_code(errc e) noexcept;
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 template <>
 struct boost::system::is_error_code_enum<mortise::coro::errc> : std::true_type {};

@@ -61,6 +61,6 @@ private:
     std::shared_ptr<detail::event_state> state_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

@@ -21,7 +21,7 @@ class time_source;
 class virtual_time;
 class worker;
 
-} // namespace coro
-} // namespace mortise
+}  // namespace coro
+}  // namespace mortise
 
 #endif

@@ -32,8 +32,8 @@ public:
 
     /// Waits for the mutex.
     ///
-    /// @par Completion   `void(error_code, mutex_guard)`; the guard is empty if and only if the code
-    ///                   is set.
+    /// @par Completion   `void(error_code, mutex_guard)`; the guard is empty if and only if the
+    ///                   code is set.
     /// @par Errors       `operation_aborted`: cancelled or closed.
     /// @par Cancellation terminal, partial, total, all alike: nothing is held. A signal after the
     ///                   grant was decided has no effect; the guard is delivered. A handler that
@@ -64,6 +64,6 @@ private:
     std::shared_ptr<detail::mutex_state> state_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

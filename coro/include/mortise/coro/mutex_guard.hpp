@@ -44,6 +44,6 @@ private:
     std::shared_ptr<detail::mutex_state> state_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

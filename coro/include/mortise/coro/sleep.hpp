@@ -18,6 +18,6 @@ asio::awaitable<void> sleep_for(time_source& time, clock::duration span);
 /// The same, until a moment; one that has passed still lets others run first.
 asio::awaitable<void> sleep_until(time_source& time, clock::time_point when);
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

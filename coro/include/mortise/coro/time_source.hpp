@@ -63,6 +63,6 @@ private:
 /// @par Errors       Throws `system_error` if the kernel gives no timerfd.
 std::shared_ptr<time_source> make_boot_time_source(asio::any_io_executor executor);
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

@@ -56,14 +56,13 @@ public:
 
 private:
     void wait_until(clock::time_point when, detail::completion<void(error_code)> done) override;
-    std::size_t run(
-        asio::io_context& context, clock::time_point end, const std::function<bool()>& wanted
-    );
+    std::size_t
+    run(asio::io_context& context, clock::time_point end, const std::function<bool()>& wanted);
 
     std::atomic<clock::rep> now_;
     std::shared_ptr<detail::timer_queue> queue_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

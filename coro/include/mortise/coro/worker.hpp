@@ -19,9 +19,12 @@ namespace mortise::coro {
 class worker_config {
 public:
     worker_config() = default;
-    std::string name = "mortise";          ///< Of the thread; the kernel shows 15 bytes of it.
-    std::size_t queue_max = 4'096;         ///< Closures that may wait; the running one not counted.
-    std::chrono::milliseconds grace{2'000}; ///< How long the destructor waits for a running closure.
+    /// Of the thread; the kernel shows 15 bytes of it.
+    std::string name = "mortise";
+    /// Closures that may wait; the running one is not counted.
+    std::size_t queue_max = 4'096;
+    /// How long the destructor waits for a running closure.
+    std::chrono::milliseconds grace{2'000};
 };
 
 /// One thread that does the blocking work of a program that must not block: first come, first
@@ -54,8 +57,8 @@ public:
     /// With g++ 12, never write a temporary lambda that owns something into the `co_await`
     /// expression: name it first and move it in (docs/compilers.md, G2).
     ///
-    /// @par Completion   `void(error_code, R)` where `R` is what `work` returns, default-constructed
-    ///                   if the code is set; `void(error_code)` if it returns nothing.
+    /// @par Completion   `void(error_code, R)` where `R` is what `work` returns,
+    ///                   default-constructed if the code is set; `void(error_code)` if it returns nothing.
     /// @par Errors       `errc::queue_full`, `errc::work_threw`, `operation_aborted` (cancelled
     ///                   while queued, or the worker has stopped), and those of the exceptions.
     /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed
@@ -85,9 +88,7 @@ public:
     /// if the queue is full or the worker has stopped.
     template <class Work>
     bool post(Work work) {
-        return detail::submit(
-            state_, std::make_shared<detail::posted_job<Work>>(std::move(work))
-        );
+        return detail::submit(state_, std::make_shared<detail::posted_job<Work>>(std::move(work)));
     }
 
     /// Lets the running closure end, drops the queued ones (their handlers complete with
@@ -102,6 +103,6 @@ private:
     std::shared_ptr<detail::worker_state> state_;
 };
 
-} // namespace mortise::coro
+}  // namespace mortise::coro
 
 #endif

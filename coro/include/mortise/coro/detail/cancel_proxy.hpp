@@ -45,6 +45,6 @@ void install_cancel_proxy(
         slot.emplace<cancel_proxy<Operation>>(std::move(strand), std::move(operation));
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -40,7 +40,9 @@ public:
     template <class Handler>
     completion(Handler&& handler, const asio::any_io_executor& fallback)
         : completion(
-              asio::get_associated_executor(handler, fallback), std::forward<Handler>(handler), fallback
+              asio::get_associated_executor(handler, fallback),
+              std::forward<Handler>(handler),
+              fallback
           ) {}
 
     completion(completion&&) noexcept = default;
@@ -135,10 +137,10 @@ private:
 
     bool second_hop_ = false;
     bool deaf_ = false;
-    asio::any_io_executor executor_; // destroyed after the handler, whose frame may run on it
+    asio::any_io_executor executor_;  // destroyed after the handler, whose frame may run on it
     handler_type handler_;
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

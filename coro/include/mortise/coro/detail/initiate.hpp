@@ -41,7 +41,7 @@ private:
 /// `start(completion<Signature>, args...)`, now or, with a deferred token, when it is awaited.
 ///
 /// `start` is a function pointer or a lambda that captures nothing; what it needs goes into `args`,
-/// which are decay-copied into a deferred operation (so never a view of something that may be gone).
+/// which are decay-copied into a deferred operation (so never a view of what may be gone).
 template <class Signature, class Token, class Start, class... Args>
 auto async_start(asio::any_io_executor executor, Token&& token, Start start, Args&&... args) {
     return asio::async_initiate<Token, Signature>(
@@ -51,6 +51,6 @@ auto async_start(asio::any_io_executor executor, Token&& token, Start start, Arg
     );
 }
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -29,8 +29,8 @@ public:
 
 private:
     friend class wait_entry;
-    virtual void remove(wait_entry& entry) noexcept = 0; // under the mutex
-    virtual void removed() noexcept {}                   // after it, for cancellations only
+    virtual void remove(wait_entry& entry) noexcept = 0;  // under the mutex
+    virtual void removed() noexcept {}                    // after it, for cancellations only
 
     std::mutex mutex_;
 };
@@ -48,9 +48,8 @@ public:
     // For lists, under their mutex.
 
     /// False if the context, if any, is ending: the entry then does not wait.
-    [[nodiscard]] bool enter(
-        const std::shared_ptr<wait_core>& core, asio::execution_context* context
-    );
+    [[nodiscard]] bool
+    enter(const std::shared_ptr<wait_core>& core, asio::execution_context* context);
     /// It waits no longer, but its context still knows it.
     void stop_waiting() noexcept { waiting_ = false; }
     void leave() noexcept {
@@ -106,6 +105,6 @@ private:
     std::uint64_t tickets_ = 0;
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -17,16 +17,16 @@ namespace mortise::coro::detail {
 
 /// What became of a handler that asked to wait.
 enum class wait_outcome {
-    waits,  ///< It is the list's now.
-    ready,  ///< No need to wait; it is still the caller's.
-    closed, ///< The list takes no more; it is still the caller's.
+    waits,   ///< It is the list's now.
+    ready,   ///< No need to wait; it is still the caller's.
+    closed,  ///< The list takes no more; it is still the caller's.
 };
 
 /// The one place where handlers wait: first come, first served.
 ///
 /// A waiting handler holds outstanding work on its executor. It leaves the list by one of three
-/// ways, decided under the list's mutex: completed by post, cancelled (all types alike, by post with
-/// `operation_aborted`; who was taken before is not touched by it), or destroyed with the
+/// ways, decided under the list's mutex: completed by post, cancelled (all types alike, by post
+/// with `operation_aborted`; who was taken before is not touched by it), or destroyed with the
 /// context of its executor. A completion that was taken and is destroyed instead of completed
 /// destroys its arguments too: an argument that is a guard thereby gives back what it holds.
 ///
@@ -53,8 +53,8 @@ public:
             abort(std::move(waiter));
     }
 
-    /// Waits unless the list is closed or `ready()` says that there is no need to. It is asked under
-    /// the mutex, a second time if it said no at first, and may change the owner's state when it
+    /// Waits unless the list is closed or `ready()` says that there is no need to. It is asked
+    /// under the mutex, a second time if it said no at first, and may change the owner's state when it
     /// says yes.
     template <class Ready>
     [[nodiscard]] wait_outcome wait_unless(completion_type& waiter, Ready ready) {
@@ -78,7 +78,7 @@ public:
         if (outcome != wait_outcome::waits)
             waiter = std::move(waiting->waiter);
         else if (!stands)
-            waiting->drop(); // its context is ending
+            waiting->drop();  // its context is ending
         return outcome;
     }
 
@@ -168,7 +168,7 @@ private:
     template <class Each>
     std::size_t drain(std::uint64_t ticket, Each each) {
         std::size_t count = 0;
-        for (;; ++count) { // ends: nobody who comes later has a ticket up to this one
+        for (;; ++count) {  // ends: nobody who comes later has a ticket up to this one
             std::shared_ptr<wait_entry> taken;
             {
                 std::lock_guard hold(core_->mutex());
@@ -182,9 +182,9 @@ private:
     }
 
     std::shared_ptr<wait_fifo> core_;
-    bool closed_ = false; // under the mutex
+    bool closed_ = false;  // under the mutex
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -28,7 +28,8 @@ private:
     /// The context is being destroyed: destroy what runs on it, post nothing to it any more.
     virtual void shut_down() noexcept = 0;
 
-    std::atomic<wait_service*> service_{nullptr}; // written, as the links, under the service's mutex
+    // Written, as the links, under the service's mutex.
+    std::atomic<wait_service*> service_{nullptr};
     shutdown_hook* before_ = nullptr;
     shutdown_hook* after_ = nullptr;
     std::weak_ptr<shutdown_hook> self_;
@@ -59,13 +60,13 @@ public:
 
 private:
     void shutdown() override;
-    void take_off(shutdown_hook& hook) noexcept; // under mutex_
+    void take_off(shutdown_hook& hook) noexcept;  // under mutex_
 
     std::mutex mutex_;
     shutdown_hook* first_ = nullptr;
     std::shared_ptr<std::atomic<bool>> ended_;
 };
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -33,7 +33,7 @@ private:
     void shut_down() noexcept override;
 
     std::weak_ptr<worker_state> worker_;
-    bool orphaned_ = false; // under the queue's mutex: its context ends, do not deliver
+    bool orphaned_ = false;  // under the queue's mutex: its context ends, do not deliver
 };
 
 template <class Result>
@@ -103,7 +103,7 @@ class posted_job final : public worker_job {
 public:
     explicit posted_job(Work&& work) : work_(std::move(work)) {}
     void run() noexcept override {
-        (*work_)(); // an exception has nowhere to go: std::terminate, as in a thread
+        (*work_)();  // an exception has nowhere to go: std::terminate, as in a thread
         work_.reset();
     }
     void deliver() noexcept override {}
@@ -119,6 +119,6 @@ private:
 /// Queues the job. When it cannot be queued, an awaited one completes with the reason, by post.
 bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_job> job);
 
-} // namespace mortise::coro::detail
+}  // namespace mortise::coro::detail
 
 #endif
