@@ -96,17 +96,16 @@ void client_core::complete_release(release_op& op, error_code result)
 
 void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler)
 {
-    // On the strand, where the alarm is raised: it cannot slip between the look and the wait.
-    asio::dispatch(*strand_,
-        [self = shared_from_this(), held = std::move(held), handler = std::move(handler)]() mutable {
-            const error_code now = held->check();
-            if (now)
-                handler.complete(now);
-            else if (self->session_.alarm_at() == clock::time_point::max())
-                handler.complete(errc::lease_expired);
-            else
-                held->wait_lost(std::move(handler));
-        });
+    // The wait begins in the initiating call, for only there is the handler's slot listened to in
+    // time: a cancellation that followed at once would be missed. The look comes after it, on the
+    // strand, where the alarm is raised: nothing slips between the two.
+    held->wait_lost(std::move(handler));
+    asio::dispatch(*strand_, [self = shared_from_this(), held = std::move(held)] {
+        if (const error_code now = held->check())
+            held->end_waiting(now);
+        else if (self->session_.alarm_at() == clock::time_point::max())
+            held->end_waiting(errc::lease_expired);
+    });
 }
 
 // An entry at the store that nobody here owns is withdrawn; what fails is found again by the next look.
