@@ -65,9 +65,8 @@ awaitable<void> own_virtual_time(any_io_executor ex, witness) {
 }
 
 awaitable<void> own_queued_work(any_io_executor ex, witness) {
-    coro::worker w(ex);
-    std::promise<void> leave;
     std::promise<void> entered;
+    coro::worker w(ex);
     w.post([&] {
         entered.set_value();
         block(10ms);
@@ -274,15 +273,15 @@ TEST(WorkerDetached, IsLeftBehindWhenItsThreadIsStuckAndDeliversLater) {
 TEST(WorkerDetached, NeitherRunsNorDestroysTheHandlerWhenItsContextIsGone) {
     blocking_pipe pipe;
     std::promise<void> entered;
-    std::promise<void> left;
+    const auto left = std::make_shared<std::promise<void>>();
     const auto held = std::make_shared<int>(1);
     std::optional<asio::io_context> context(std::in_place);
     std::optional<coro::worker> w(std::in_place, context->get_executor(), impatient());
     w->async_run(
-        [&] {
+        [&, left] {
             entered.set_value();
             pipe.read();
-            left.set_value();
+            left->set_value();
         },
         [held](error_code) { ADD_FAILURE(); }
     );
@@ -291,7 +290,7 @@ TEST(WorkerDetached, NeitherRunsNorDestroysTheHandlerWhenItsContextIsGone) {
     EXPECT_EQ(held.use_count(), 2) << "the stuck closure may still refer to its frame";
     w.reset();
     pipe.release();
-    left.get_future().wait();
+    left->get_future().wait();
     EXPECT_EQ(held.use_count(), 2);
 }
 

@@ -17,9 +17,11 @@
 #include <signal.h>
 
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mortise::worker_test {
@@ -32,21 +34,20 @@ using coro::worker_config;
 class blocker {
 public:
     explicit blocker(worker& on) {
-        on.post([this] {
-            entered_.set_value();
-            leave_.get_future().wait();
+        const auto entered = std::make_shared<std::promise<void>>();
+        on.post([entered, leave = leave_.get_future().share()] {
+            entered->set_value();
+            leave.wait();
         });
-        entered_.get_future().wait();
+        entered->get_future().wait();
     }
     ~blocker() { release(); }
     void release() {
-        if (!released_)
+        if (!std::exchange(released_, true))
             leave_.set_value();
-        released_ = true;
     }
 
 private:
-    std::promise<void> entered_;
     std::promise<void> leave_;
     bool released_ = false;
 };
@@ -152,10 +153,10 @@ TEST(Worker, RefusesMoreThanItsQueueHolds) {
     context.poll();
     EXPECT_EQ(refused, coro::errc::queue_full);
     block.release();
-    std::promise<void> last;
-    while (!w.post([&] { last.set_value(); }))
+    const auto last = std::make_shared<std::promise<void>>();
+    while (!w.post([last] { last->set_value(); }))
         std::this_thread::yield();
-    last.get_future().wait();
+    last->get_future().wait();
     context.run();
     EXPECT_EQ(ran, 2);
 }

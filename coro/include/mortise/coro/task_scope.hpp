@@ -20,8 +20,8 @@ class task_scope_state;
 ///
 /// All tasks run on the scope's executor, which must be a strand unless its context has only one
 /// thread. A scope has to be joined before it is destroyed: tasks that still run then would use
-/// what is gone, so their next turn on the executor aborts the program. Where there is no next turn,
-/// because the execution context is being destroyed, the tasks are destroyed with it.
+/// what is gone, so their next turn on the executor aborts the program. Where there is no next
+/// turn, because the execution context is being destroyed, the tasks are destroyed with it.
 ///
 /// @par Threads      `spawn`, `cancel`, `size`: any. `join`: a coroutine on any executor.
 class task_scope {

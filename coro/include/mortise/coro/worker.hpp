@@ -58,7 +58,8 @@ public:
     /// expression: name it first and move it in (docs/compilers.md, G2).
     ///
     /// @par Completion   `void(error_code, R)` where `R` is what `work` returns,
-    ///                   default-constructed if the code is set; `void(error_code)` if it returns nothing.
+    ///                   default-constructed if the code is set; `void(error_code)` if it returns
+    ///                   nothing.
     /// @par Errors       `errc::queue_full`, `errc::work_threw`, `operation_aborted` (cancelled
     ///                   while queued, or the worker has stopped), and those of the exceptions.
     /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed

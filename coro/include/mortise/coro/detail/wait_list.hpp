@@ -54,8 +54,8 @@ public:
     }
 
     /// Waits unless the list is closed or `ready()` says that there is no need to. It is asked
-    /// under the mutex, a second time if it said no at first, and may change the owner's state when it
-    /// says yes.
+    /// under the mutex, a second time if it said no at first, and may change the owner's state
+    /// when it says yes.
     template <class Ready>
     [[nodiscard]] wait_outcome wait_unless(completion_type& waiter, Ready ready) {
         if (const auto outcome = ask(ready); outcome != wait_outcome::waits)
