@@ -105,8 +105,11 @@ struct answer {
 
     kind what = kind::refused;
     fencing_token token;                      ///< If granted.
-    std::uint64_t position = 0;               ///< If queued: how many stand before it, holders included.
-    std::uint64_t queue_length = 0;           ///< How many others wait for the lock.
+    /// If queued: how many stand before it, holders included. An estimate that is never too low: who
+    /// left the middle of the queue is still counted.
+    std::uint64_t position = 0;
+    /// How many others wait for the lock; an estimate like `position`.
+    std::uint64_t queue_length = 0;
 };
 
 /// The store's yes.

@@ -16,7 +16,6 @@ answer lock_engine::request(session_key session, const lock_request& request)
     if (auto present = rows_.find(session, request.id)) {
         // A repeated request gets the answer of the first one, or a better one by now.
         advance(present->name);
-        bury_gone();
         present = rows_.find(session, request.id);
         return present ? describe(*present) : answer{};
     }
@@ -33,7 +32,6 @@ answer lock_engine::request(session_key session, const lock_request& request)
     rows_.insert(entry);
     rows_.changed(session, 0, 1, false);
     advance(request.name);
-    bury_gone();
 
     auto written = rows_.find(session, request.id);
     if (!written)
@@ -55,7 +53,6 @@ bool lock_engine::withdraw(session_key session, request_id id)
         return false;
     remove(*entry, false);
     advance(entry->name);
-    bury_gone();
     return true;
 }
 
@@ -67,7 +64,6 @@ bool lock_engine::release(session_key session, request_id id, std::uint64_t toke
         return false;
     remove(*entry, false);
     advance(entry->name);
-    bury_gone();
     return true;
 }
 
@@ -84,7 +80,6 @@ bool lock_engine::break_grant(std::string_view name, std::uint64_t token)
             told.id = entry->id;
             effects_.push_back(std::move(told));
             advance(name);
-            bury_gone();
             return true;
         }
         after = entry->ordinal;
@@ -94,11 +89,18 @@ bool lock_engine::break_grant(std::string_view name, std::uint64_t token)
 
 void lock_engine::end(session_key session)
 {
-    gone_.push_back(session);
+    found_gone(session);
     bury_gone();
 }
 
 void lock_engine::advance(std::string_view name)
+{
+    grant_next(name);
+    bury_gone();
+}
+
+// The one rule of the queue: if nobody holds the lock, the first who can be reached gets it.
+void lock_engine::grant_next(std::string_view name)
 {
     if (!free_now(name) || rows_.quarantined())
         return;
@@ -113,7 +115,7 @@ void lock_engine::advance(std::string_view name)
             break;  // It keeps its place.
         case presence::gone:
             remove(*next, true);
-            gone_.push_back(next->session);
+            found_gone(next->session);
             break;
         }
     }
@@ -139,7 +141,7 @@ bool lock_engine::free_now(std::string_view name)
             return false;
         after = holder->ordinal;
         remove(*holder, true);
-        gone_.push_back(holder->session);
+        found_gone(holder->session);
     }
     return true;
 }
@@ -181,18 +183,30 @@ void lock_engine::tell_contended(const lock_entry& waiting)
     }
 }
 
+// Once each, however many of its entries are met before it is buried.
+void lock_engine::found_gone(session_key session)
+{
+    if (std::find(gone_.begin(), gone_.end(), session) == gone_.end())
+        gone_.push_back(session);
+}
+
 // Frees everything of the sessions that were found dead on the way. Freeing can find more of them, so
-// this is a loop; it ends because a session that is forgotten has no entries.
+// this is a loop; it ends because a session that is forgotten has no entries. All of a session goes
+// before anything of it is granted to others: it may be alive, and end of its own will, and must not
+// be granted with one hand what is taken with the other.
 void lock_engine::bury_gone()
 {
     while (!gone_.empty()) {
         const session_key session = gone_.back();
         gone_.pop_back();
+        std::vector<std::string> freed;
         while (auto entry = rows_.any_of(session)) {
             remove(*entry, true);
-            advance(entry->name);
+            freed.push_back(std::move(entry->name));
         }
         rows_.forget(session);
+        for (const auto& name : freed)
+            grant_next(name);
     }
 }
 

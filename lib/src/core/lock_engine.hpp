@@ -62,8 +62,10 @@ public:
 private:
     void remove(const lock_entry& entry, bool by_other);
     bool free_now(std::string_view name);
+    void grant_next(std::string_view name);
     void grant_to(lock_entry entry);
     void tell_contended(const lock_entry& waiting);
+    void found_gone(session_key session);
     void bury_gone();
     answer describe(const lock_entry& entry);
 

@@ -40,7 +40,8 @@ const std::map<std::string, happening>& events() {
     static const std::map<std::string, happening> all = {
         {"ready", [](auto& f) { return f.session_ready(); }},
         {"answer granted", [](auto& f) { return f.answered(reply(answer::kind::granted), true); }},
-        {"answer unproved", [](auto& f) { return f.answered(reply(answer::kind::granted), false); }},
+        {"answer unproved",
+         [](auto& f) { return f.answered(reply(answer::kind::granted), false); }},
         {"answer queued", [](auto& f) { return f.answered(reply(answer::kind::queued), true); }},
         {"answer refused", [](auto& f) { return f.answered(reply(answer::kind::refused), true); }},
         {"answer lost", [](auto& f) { return f.request_failed(unavailable); }},
@@ -273,7 +274,8 @@ TEST(AcquireFsm, DoesNothingWhereTheTableSaysNothing) {
 
 TEST(AcquireFsm, GivesTheTokenOfTheGrantAndOnlyWithSuccess) {
     EXPECT_EQ(brought_to("done ok").token().value, 7u);
-    for (const char* state : {"idle", "unproved", "unproved busy over", "done busy", "done aborted"})
+    for (const char* state :
+         {"idle", "unproved", "unproved busy over", "done busy", "done aborted"})
         EXPECT_FALSE(brought_to(state).token()) << state;
 }
 
@@ -281,7 +283,8 @@ TEST(AcquireFsm, ForgetsAGrantThatWasNeverProvedWhenTheSessionIsLost) {
     acquire_fsm fsm = brought_to("unproved");
     fsm.session_lost();
     EXPECT_EQ(fsm.session_ready(), action::send_request);
-    EXPECT_EQ(fsm.proved(), action::none) << "the proof of the new session is not one of the old grant";
+    EXPECT_EQ(fsm.proved(), action::none)
+        << "the proof of the new session is not one of the old grant";
     EXPECT_EQ(text_of(fsm), "requesting");
 }
 

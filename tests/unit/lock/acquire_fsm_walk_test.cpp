@@ -193,8 +193,9 @@ private:
             EXPECT_TRUE(next.failure || fsm_.settled()) << "withdrawn, and not at its end";
         } else {
             --requests_;
-            carry_out(next.failure ? fsm_.request_failed(next.failure)
-                                   : fsm_.answered(next.said, sure()));
+            carry_out(
+                next.failure ? fsm_.request_failed(next.failure) : fsm_.answered(next.said, sure())
+            );
         }
     }
 

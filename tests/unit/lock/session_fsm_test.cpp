@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/session_fsm.hpp"
-
 #include "mortise/options.hpp"
 
 #include <gtest/gtest.h>

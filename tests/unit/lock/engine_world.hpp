@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_LOCK_ENGINE_WORLD_HPP
+#define MORTISE_TESTS_UNIT_LOCK_ENGINE_WORLD_HPP
+
+#include "core/lock_engine.hpp"
+#include "store/memory_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mortise::core::test {
+
+/// The lock engine on rows in memory. After each transaction it checks what must always hold.
+class engine_world {
+public:
+    engine_world() { rows.now = clock::time_point(std::chrono::hours(1)); }
+
+    session_key open() {
+        const session_key key = ++rows.last_key;
+        rows.sessions[key].deadline = clock::time_point::max();
+        return key;
+    }
+
+    /// Its time is over, and nobody has noticed yet.
+    void expire(session_key session) { rows.sessions.at(session).deadline = rows.now; }
+
+    void set_unreachable(session_key session, bool unreachable) {
+        rows.sessions.at(session).unreachable = unreachable;
+    }
+
+    answer ask(session_key session, request_id id, std::string_view name, bool queue = true) {
+        lock_request wish;
+        wish.id = id;
+        wish.name = name;
+        wish.queue = queue;
+        return transact([&](lock_engine& engine) { return engine.request(session, wish); });
+    }
+
+    bool withdraw(session_key session, request_id id) {
+        return transact([&](lock_engine& engine) { return engine.withdraw(session, id); });
+    }
+
+    bool release(session_key session, request_id id, std::uint64_t token) {
+        return transact([&](lock_engine& engine) { return engine.release(session, id, token); });
+    }
+
+    /// With the token that the store has.
+    bool release(session_key session, request_id id) {
+        const auto entry = rows.find(session, id);
+        return release(session, id, entry ? entry->token : 0);
+    }
+
+    bool break_grant(std::string_view name, std::uint64_t token) {
+        return transact([&](lock_engine& engine) { return engine.break_grant(name, token); });
+    }
+
+    void end(session_key session) {
+        transact([&](lock_engine& engine) { return engine.end(session), true; });
+    }
+
+    void advance(std::string_view name) {
+        transact([&](lock_engine& engine) { return engine.advance(name), true; });
+    }
+
+    std::optional<lock_entry> holder(std::string_view name) { return rows.next(name, true, 0); }
+
+    std::uint64_t token(std::string_view name) {
+        const auto entry = holder(name);
+        return entry ? entry->token : 0;
+    }
+
+    /// The requests of that lock, "session.id" each, the holder first in brackets.
+    std::string line(std::string_view name) {
+        std::string text;
+        const auto lock = rows.locks.find(name);
+        if (lock == rows.locks.end())
+            return text;
+        for (const auto& [ordinal, entry] : lock->second.granted)
+            text += "[" + text_of(entry) + "] ";
+        for (const auto& [ordinal, entry] : lock->second.waiting)
+            text += text_of(entry) + " ";
+        text.pop_back();
+        return text;
+    }
+
+    /// What the last transaction had to tell, "kind session.id name".
+    std::vector<std::string> told() const {
+        static constexpr const char* kinds[] = {"granted", "contended", "look_again"};
+        std::vector<std::string> all;
+        for (const auto& each : effects) {
+            all.push_back(
+                std::string(kinds[static_cast<int>(each.what)]) + " " + std::to_string(each.to) +
+                "." + std::to_string(each.id) + " " + each.name
+            );
+        }
+        return all;
+    }
+
+    store_detail::memory_rows rows;
+    std::vector<effect> effects;  ///< Of the last transaction.
+
+private:
+    static std::string text_of(const lock_entry& entry) {
+        return std::to_string(entry.session) + "." + std::to_string(entry.id);
+    }
+
+    template <class Work>
+    std::invoke_result_t<Work, lock_engine&> transact(Work work) {
+        lock_engine engine(rows, rows.now);
+        auto result = work(engine);
+        effects = engine.take_effects();
+        check_rows();
+        check_tokens();
+        return result;
+    }
+
+    void check_rows() {
+        std::map<session_key, std::pair<std::uint64_t, std::uint64_t>> counted;
+        std::size_t entries = 0;
+        for (const auto& [name, lock] : rows.locks) {
+            EXPECT_LE(lock.granted.size(), 1u) << "two holders of " << name;
+            EXPECT_FALSE(lock.granted.empty() && lock.waiting.empty());
+            for (const auto* queue : {&lock.granted, &lock.waiting}) {
+                for (const auto& [ordinal, entry] : *queue) {
+                    ++entries;
+                    EXPECT_EQ(entry.granted, queue == &lock.granted);
+                    EXPECT_EQ(entry.granted, entry.token != 0);
+                    EXPECT_TRUE(rows.sessions.contains(entry.session)) << "of a forgotten session";
+                    auto& counts = counted[entry.session];
+                    ++(entry.granted ? counts.first : counts.second);
+                }
+            }
+        }
+        EXPECT_EQ(entries, rows.places.size());
+        for (const auto& [key, session] : rows.sessions) {
+            EXPECT_EQ(session.grants, counted[key].first) << "grants of session " << key;
+            EXPECT_EQ(session.requests, counted[key].second) << "requests of session " << key;
+        }
+    }
+
+    void check_tokens() {
+        for (const auto& each : effects) {
+            if (each.what != effect::kind::granted)
+                continue;
+            EXPECT_GT(each.token, highest_token_) << "a token that is not above all before";
+            highest_token_ = each.token;
+            const auto entry = rows.find(each.to, each.id);
+            EXPECT_TRUE(entry && entry->granted && entry->token == each.token)
+                << "told of a grant that is not there: " << each.to << "." << each.id;
+        }
+    }
+
+    std::uint64_t highest_token_ = 0;
+};
+
+}  // namespace mortise::core::test
+
+#endif
