@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/db.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+namespace mortise::store_detail {
+
+bool sqlite_db::open(const std::string& path)
+{
+    close();
+    forgive();
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
+    const int code = ::sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+    if (code != SQLITE_OK) {
+        fail(code);
+        close();
+        return false;
+    }
+    // The hook takes the place of SQLite's own automatic checkpoint, which would run outside of our lock.
+    ::sqlite3_wal_hook(handle_, &sqlite_db::on_commit, this);
+    ::sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    return true;
+}
+
+void sqlite_db::close() noexcept
+{
+    for (const auto& each : statements_)
+        ::sqlite3_finalize(each.statement);
+    statements_.clear();
+    ::sqlite3_close(handle_);
+    handle_ = nullptr;
+    log_pages_ = 0;
+}
+
+int sqlite_db::on_commit(void* self, sqlite3*, const char*, int pages) noexcept
+{
+    static_cast<sqlite_db*>(self)->log_pages_ = static_cast<std::size_t>(std::max(pages, 0));
+    return SQLITE_OK;
+}
+
+bool sqlite_db::run(const char* sql)
+{
+    if (failed())
+        return false;
+    const int code = ::sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK)
+        fail(code);
+    return code == SQLITE_OK;
+}
+
+bool sqlite_db::step(const char* sql)
+{
+    sqlite3_stmt* const statement = prepared(sql);
+    if (!statement)
+        return false;
+    const int code = ::sqlite3_step(statement);
+    if (code != SQLITE_DONE && code != SQLITE_ROW)
+        fail(code);
+    ::sqlite3_reset(statement);
+    return !failed();
+}
+
+bool sqlite_db::read_only() const noexcept
+{
+    return ::sqlite3_db_readonly(handle_, "main") == 1;
+}
+
+bool sqlite_db::in_transaction() const noexcept
+{
+    return handle_ && ::sqlite3_get_autocommit(handle_) == 0;
+}
+
+void sqlite_db::roll_back() noexcept
+{
+    if (in_transaction())
+        ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void sqlite_db::checkpoint(bool whole) noexcept
+{
+    int left = 0;
+    int copied = 0;
+    ::sqlite3_wal_checkpoint_v2(handle_, nullptr,
+        whole ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &left, &copied);
+    // The next commit begins the log anew if all of it was copied; else the hook will tell its size.
+    if (left >= 0 && left == copied)
+        log_pages_ = 0;
+}
+
+void sqlite_db::fail(int code)
+{
+    if (failed())
+        return;
+    code_ = code;
+    text_ = handle_ ? ::sqlite3_errmsg(handle_) : ::sqlite3_errstr(code);
+    // SQLite keeps the number of an earlier call, too: it belongs to these two codes only.
+    const bool of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    errno_ = handle_ && of_system ? ::sqlite3_system_errno(handle_) : 0;
+}
+
+void sqlite_db::forgive() noexcept
+{
+    code_ = 0;
+    errno_ = 0;
+    text_.clear();
+}
+
+sqlite3_stmt* sqlite_db::prepared(const char* sql)
+{
+    if (failed())
+        return nullptr;
+    const auto found = std::find_if(statements_.begin(), statements_.end(),
+        [sql](const cached& each) { return each.sql == sql; });
+    if (found != statements_.end())
+        return found->statement;
+    sqlite3_stmt* statement = nullptr;
+    const int code
+        = ::sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) {
+        fail(code);
+        return nullptr;
+    }
+    statements_.push_back({sql, statement});
+    return statement;
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_FAILURE_HPP
+#define MORTISE_STORE_SQLITE_FAILURE_HPP
+
+#include "mortise/error.hpp"
+
+#include <string>
+
+namespace mortise::store_detail {
+
+class sqlite_db;
+
+/// What a result code of SQLite means for a store.
+errc meaning_of(int sqlite_code, int system_error) noexcept;
+
+/// Whether nothing that this connection knows can be believed any more after such a code.
+bool poisons(int sqlite_code) noexcept;
+
+/// The failure of that connection in our words. `value` is the path of the database.
+error failure_of(const sqlite_db& db, const std::string& value);
+
+/// A failed system call in our words: `doing` what, with which file.
+error failure_of_call(int system_error, const std::string& doing, const std::string& value);
+
+/// What to do about that code where only the code is known.
+std::string remedy_of(errc code);
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_MAILBOX_HPP
+#define MORTISE_STORE_SQLITE_MAILBOX_HPP
+
+#include "store/sqlite/hint.hpp"
+#include "store/sqlite/ring.hpp"
+#include "store/sqlite/sockets.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What arrives at a mailbox.
+class mailbox_events {
+public:
+    /// Hints for this session; never empty.
+    virtual void on_hints(const std::vector<hint>& hints) = 0;
+    /// The connection to a watched session has ended: its process is dead, or has let go of it.
+    virtual void on_silence(const neighbour& whom) = 0;
+
+protected:
+    ~mailbox_events() = default;
+};
+
+/// The sockets of one session: its inbox, the socket by which others see that it lives, and its
+/// connections to those that it watches.
+///
+/// Never closes a connection that somebody else opened, unless that side closed it first: its end would
+/// say that this session is dead. `close` says just that.
+///
+/// @par Threads The strand.
+class mailbox : public std::enable_shared_from_this<mailbox> {
+public:
+    mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session);
+
+    void open(session_sockets sockets);
+    /// Nothing is told afterwards.
+    void close() noexcept;
+
+    std::vector<neighbour> watched() const;
+    /// Watches the fresh ones and lets go of those that are not wanted any more.
+    void apply(ring_plan plan);
+    /// Accepts connections again, if that had to stop.
+    void resume_accepting();
+
+    /// Datagrams that were none of ours.
+    std::uint64_t malformed() const noexcept { return malformed_; }
+
+private:
+    using descriptor = asio::posix::stream_descriptor;
+    struct peer {
+        peer(const asio::any_io_executor& strand, ring_link link);
+
+        neighbour whom;
+        descriptor connection;
+    };
+
+    void await_hints();
+    void read_hints();
+    void await_guests();
+    void accept_guests();
+    void await_end_of_guest(const std::shared_ptr<descriptor>& guest);
+    void await_silence(const std::shared_ptr<peer>& watched);
+
+    asio::any_io_executor strand_;
+    mailbox_events* events_;
+    const core::session_key session_;
+    descriptor inbox_;
+    descriptor life_;
+    std::size_t inbox_max_ = 0;
+    std::uint64_t malformed_ = 0;
+    bool accepting_ = false;
+    std::list<std::shared_ptr<descriptor>> guests_;
+    std::vector<std::shared_ptr<peer>> watched_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_OUTCOME_HPP
+#define MORTISE_STORE_SQLITE_OUTCOME_HPP
+
+#include "mortise/store_types.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// An event for this store's own client, which owns its text.
+struct notice {
+    notice() = default;
+
+    store_event::kind what = store_event::kind::look_again;
+    request_id id = 0;
+    std::uint64_t token = 0;
+    std::string name;
+    error_code why;
+};
+
+struct nothing {};
+
+/// What a job on a worker thread came to: its answer, and what it found out for the client besides.
+template <class T>
+class outcome {
+public:
+    outcome() = default;
+
+    error_code code;
+    T value{};
+    std::vector<notice> notices;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

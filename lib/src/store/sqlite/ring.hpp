@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_RING_HPP
+#define MORTISE_STORE_SQLITE_RING_HPP
+
+#include "store/sqlite/own_session.hpp"
+#include "store/sqlite/unique_fd.hpp"
+
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// A connection to a session that is to be watched from now on.
+struct ring_link {
+    ring_link() = default;
+
+    neighbour whom;
+    unique_fd connection;
+};
+
+/// Whom a session is to watch, and what was found out while looking.
+struct ring_plan {
+    ring_plan() = default;
+
+    std::vector<neighbour> wanted;  ///< All that are to be watched; others need not be.
+    std::vector<ring_link> fresh;   ///< Of them, those that were not watched and are connected now.
+    std::vector<neighbour> dead;    ///< Proved dead by a socket that refused.
+};
+
+/// Looks at the slots and connects to the successors that are not watched yet. May wait for the disk.
+ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched);
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/schema.hpp"
+
+#include "mortise/token_domain.hpp"
+#include "store/sqlite/db.hpp"
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/query.hpp"
+
+namespace mortise::store_detail {
+namespace {
+
+// Names and ids are bytes. A grant and a wish stand in one table, the holders of a lock before those who
+// wait for it.
+constexpr const char* tables = R"sql(
+CREATE TABLE meta(
+    one INTEGER PRIMARY KEY CHECK(one = 1),
+    format_major INTEGER NOT NULL,
+    format_minor INTEGER NOT NULL,
+    store_id BLOB NOT NULL,
+    domain TEXT NOT NULL,
+    boot_id TEXT NOT NULL,
+    incarnation BLOB NOT NULL,
+    ttl_max_ms INTEGER NOT NULL,
+    quarantine_until INTEGER NOT NULL,
+    token_next INTEGER NOT NULL,
+    token_mark INTEGER NOT NULL);
+CREATE TABLE session(
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id BLOB NOT NULL UNIQUE,
+    generation INTEGER NOT NULL,
+    slot INTEGER NOT NULL,
+    nonce INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    label TEXT NOT NULL,
+    ttl_ms INTEGER NOT NULL,
+    started INTEGER NOT NULL);
+CREATE TABLE entry(
+    name BLOB NOT NULL CHECK(length(name) BETWEEN 1 AND 1024),
+    queued INTEGER NOT NULL CHECK(queued IN (0, 1)),
+    ordinal INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    mode INTEGER NOT NULL,
+    capacity INTEGER NOT NULL,
+    hold_max_ms INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    PRIMARY KEY(name, queued, ordinal)) WITHOUT ROWID;
+CREATE UNIQUE INDEX entry_of_session ON entry(session, request);
+CREATE TABLE break_log(
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    name BLOB NOT NULL,
+    token INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    why TEXT NOT NULL);
+)sql";
+
+[[noreturn]] void give_up(sqlite_db& db, const std::string& path)
+{
+    const error why = failure_of(db, path);
+    db.roll_back();
+    throw why;
+}
+
+void must(bool worked, sqlite_db& db, const std::string& path)
+{
+    if (!worked)
+        give_up(db, path);
+}
+
+bool has_table(sqlite_db& db, const char* name)
+{
+    sqlite_query query(db, "SELECT count(*) FROM sqlite_schema WHERE ?1 = '' OR name = ?1");
+    return query.bind_text(name).step() && query.number(0) != 0;
+}
+
+void make_tables(sqlite_db& db, const std::string& path, const std::string& domain,
+    const std::string& boot)
+{
+    const random_id store = random_id::draw();
+    const random_id incarnation = random_id::draw();
+    const std::string name = domain.empty() ? "sqlite:" + store.text().substr(0, 16) : domain;
+    bool worked = db.run(tables);
+    {
+        sqlite_query query(db,
+            "INSERT INTO meta VALUES(1, ?, ?, ?, ?, ?, ?, 0, 0, 1, 1)");
+        query.bind(format_major).bind(format_minor).bind(store).bind_text(name).bind_text(boot)
+            .bind(incarnation).step();
+    }
+    static_assert(application_id == 1836217459);
+    worked = worked && db.run("PRAGMA application_id = 1836217459") && db.step("COMMIT");
+    must(worked, db, path);
+}
+
+[[noreturn]] void no_meta(sqlite_db& db, const std::string& path)
+{
+    if (db.failed())
+        give_up(db, path);
+    throw error(errc::store_corrupt, path + " (bad meta record)", remedy_of(errc::store_corrupt));
+}
+
+// Before anything else is read: a newer format may have other columns, but has this one.
+void check_format(sqlite_db& db, const std::string& path)
+{
+    sqlite_query query(db, "SELECT format_major FROM meta");
+    if (!query.step())
+        no_meta(db, path);
+    if (query.number(0) > format_major) {
+        throw error(errc::newer_format, path + " has format " + std::to_string(query.number(0)),
+            "use a newer mortise, or another file; this one knows formats up to "
+                + std::to_string(format_major));
+    }
+}
+
+store_identity read_identity(sqlite_db& db, const std::string& path)
+{
+    sqlite_query query(db, "SELECT store_id, incarnation, boot_id, domain FROM meta WHERE one = 1");
+    if (!query.step())
+        no_meta(db, path);
+    store_identity identity;
+    identity.store = query.id(0);
+    identity.incarnation = query.id(1);
+    identity.boot = query.bytes(2);
+    identity.domain = query.bytes(3);
+    if (!identity.store || !token_domain::parse(identity.domain))
+        no_meta(db, path);
+    return identity;
+}
+
+// Whether the database is ours; false if it is empty.
+bool check_owner(sqlite_db& db, const std::string& path)
+{
+    const bool known = has_table(db, "meta");
+    const bool used = known || has_table(db, "");
+    std::int64_t owner = 0;
+    {
+        sqlite_query query(db, "PRAGMA application_id");
+        if (query.step())
+            owner = query.signed_number(0);
+    }
+    must(!db.failed(), db, path);
+    if ((used && (!known || owner != application_id)) || (!used && owner != 0))
+        throw error(errc::not_a_store, path, remedy_of(errc::not_a_store));
+    return used;
+}
+
+// Sets what the connection needs and reads it back.
+void set_up(sqlite_db& db, const std::string& path)
+{
+    // Small pages, since each hand-off writes three of them into the log. Of effect in a new file only.
+    must(db.run("PRAGMA page_size = 1024") && db.run("PRAGMA journal_mode = WAL")
+            && db.run("PRAGMA synchronous = NORMAL") && db.run("PRAGMA temp_store = MEMORY"),
+        db, path);
+    std::string mode;
+    std::uint64_t force = 0;
+    {
+        sqlite_query query(db, "PRAGMA journal_mode");
+        if (query.step())
+            mode = query.bytes(0);
+    }
+    {
+        sqlite_query query(db, "PRAGMA synchronous");
+        if (query.step())
+            force = query.number(0);
+    }
+    {
+        sqlite_query query(db, "PRAGMA page_size");
+        if (query.step())
+            db.set_page_bytes(query.number(0));
+    }
+    must(!db.failed(), db, path);
+    if (mode != "wal" || force != 1) {
+        throw error(errc::not_writable, path + " (journal mode " + mode + ")",
+            "SQLite cannot keep a write-ahead log there: use a local disk and a file of its own");
+    }
+}
+
+}  // namespace
+
+store_identity open_schema(sqlite_db& db, const std::string& path, const std::string& domain,
+    const std::string& boot)
+{
+    // Our own processes exclude each other by a file lock: only a foreign program can make SQLite busy,
+    // and it gets a second to end.
+    must(db.run("PRAGMA busy_timeout = 1000"), db, path);
+    const bool used = check_owner(db, path);
+    if (used)
+        check_format(db, path);
+    set_up(db, path);
+    if (!used) {
+        must(db.step("BEGIN IMMEDIATE"), db, path);
+        make_tables(db, path, domain, boot);
+    }
+    store_identity identity = read_identity(db, path);
+    if (!domain.empty() && identity.domain != domain) {
+        throw error(errc::bad_config,
+            "domain = \"" + domain + "\", but " + path + " has \"" + identity.domain + '"',
+            "leave the domain empty, or use a new file");
+    }
+    return identity;
+}
+
+void begin_epoch(sqlite_db& db, const std::string& path, store_identity& identity,
+    const std::string& boot, clock::time_point quarantine_until)
+{
+    store_identity fresh = identity;
+    if (identity.boot != boot) {
+        fresh.boot = boot;
+        fresh.incarnation = random_id::draw();
+    }
+    bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
+    {
+        sqlite_query query(db,
+            "UPDATE meta SET boot_id = ?, incarnation = ?, quarantine_until = ?,"
+            " token_next = max(token_next, token_mark), token_mark = max(token_next, token_mark) + ?");
+        query.bind_text(fresh.boot).bind(fresh.incarnation)
+            .bind_signed(quarantine_until.time_since_epoch().count()).bind(token_block).step();
+    }
+    worked = worked && db.step("DELETE FROM entry") && db.step("DELETE FROM session")
+        && db.step("COMMIT");
+    must(worked, db, path);
+    must(db.run("PRAGMA synchronous = NORMAL"), db, path);
+    identity = fresh;
+}
+
+bool reserve_tokens(sqlite_db& db)
+{
+    bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
+    {
+        sqlite_query query(db, "UPDATE meta SET token_mark = max(token_next, token_mark) + ?");
+        query.bind(token_block).step();
+    }
+    worked = worked && db.step("COMMIT") && db.run("PRAGMA synchronous = NORMAL");
+    return worked;
+}
+
+}  // namespace mortise::store_detail

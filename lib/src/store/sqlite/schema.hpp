@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SCHEMA_HPP
+#define MORTISE_STORE_SQLITE_SCHEMA_HPP
+
+#include "mortise/store_types.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace mortise::store_detail {
+
+class sqlite_db;
+
+/// The identity of a store: what its database says of itself.
+struct store_identity {
+    store_identity() = default;
+
+    random_id store;
+    random_id incarnation;   ///< Drawn anew at each boot of the host.
+    std::string boot;
+    std::string domain;
+};
+
+/// The number by which `file` and SQLite know whose database this is: "mrts".
+inline constexpr std::int64_t application_id = 0x6d727473;
+inline constexpr std::uint64_t format_major = 1;
+inline constexpr std::uint64_t format_minor = 0;
+
+/// How many tokens one forced commit makes durable.
+inline constexpr std::uint64_t token_block = 1'000'000;
+
+/// Reads whose database this is, sets up the connection, and makes the tables if the database is empty:
+/// a foreign one is left as it is. Under the lock, out of a transaction. @throws error `not_a_database`,
+/// `not_a_store`, `newer_format`, `bad_config` if the store has another domain than `domain` (empty: any),
+/// and what SQLite says.
+store_identity open_schema(sqlite_db& db, const std::string& path, const std::string& domain,
+    const std::string& boot);
+
+/// Nobody who used the store is alive any more: forgets all sessions, with what they held, goes to the
+/// mark of the tokens and raises it, durably. Gives the store a new incarnation if the host was started
+/// again since. Nothing is granted before `quarantine_until`.
+void begin_epoch(sqlite_db& db, const std::string& path, store_identity& identity,
+    const std::string& boot, clock::time_point quarantine_until);
+
+/// Raises the mark of the tokens by a block, durably. Out of a transaction. @return whether it worked.
+bool reserve_tokens(sqlite_db& db);
+
+}  // namespace mortise::store_detail
+
+#endif

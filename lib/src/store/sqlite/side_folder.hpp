@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SIDE_FOLDER_HPP
+#define MORTISE_STORE_SQLITE_SIDE_FOLDER_HPP
+
+#include "store/sqlite/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// The folder beside the database: the lock file, the mapped heartbeats, the sockets.
+///
+/// Opened once and used by its descriptor, so that a relative path, a later `chdir` or a long name does
+/// no harm. One open lock file per object: two stores of one process exclude each other, too.
+class side_folder {
+public:
+    /// Opens the folder of that database, making it if need be.
+    /// @throws error
+    explicit side_folder(const std::string& database);
+
+    /// Removes the folder if this object made it and nothing else is in it than the lock file.
+    void undo() noexcept;
+
+    int fd() const noexcept { return folder_.get(); }
+    const std::string& path() const noexcept { return path_; }
+
+    /// The path of a file in the folder that is short enough for a socket's address.
+    std::string short_path(const std::string& name) const;
+
+    /// Waits until no other store works in this folder. @throws error
+    void lock();
+    void unlock() noexcept;
+
+    /// Whether the path still leads to this folder and to this lock file.
+    bool in_place() const noexcept;
+
+    void remove(const std::string& name) noexcept;
+
+    /// Removes the sockets of whoever did not live to do it. Only while nobody else is alive.
+    void sweep() noexcept;
+
+private:
+    bool same_lock_file() const noexcept;
+
+    std::string path_;
+    unique_fd folder_;
+    unique_fd lock_;
+    bool made_ = false;
+};
+
+/// Holds the lock of a folder for a scope.
+class folder_guard {
+public:
+    explicit folder_guard(side_folder& folder) : folder_(&folder) { folder_->lock(); }
+    ~folder_guard() { unlock(); }
+    folder_guard(const folder_guard&) = delete;
+    folder_guard& operator=(const folder_guard&) = delete;
+
+    void unlock() noexcept
+    {
+        if (folder_)
+            folder_->unlock();
+        folder_ = nullptr;
+    }
+
+private:
+    side_folder* folder_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

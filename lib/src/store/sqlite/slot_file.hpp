@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SLOT_FILE_HPP
+#define MORTISE_STORE_SQLITE_SLOT_FILE_HPP
+
+#include "mortise/store_types.hpp"
+#include "store/sqlite/slot_word.hpp"
+#include "store/sqlite/unique_fd.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+class side_folder;
+
+/// What the file belongs to; another owner's file is made anew.
+struct slot_file_owner {
+    slot_file_owner() = default;
+
+    random_id store;
+    std::uint64_t database_device = 0; ///< Of the database file: a restored copy is another one.
+    std::uint64_t database_inode = 0;
+    std::string boot;                  ///< The boot id of the host.
+    std::uint64_t time_namespace = 0;
+};
+
+/// What one slot says at one moment.
+struct slot_view {
+    slot_word word;
+    std::uint64_t key = 0;             ///< Of the session; zero: the slot is free.
+    std::uint64_t nonce = 0;           ///< Names the session's sockets.
+    std::uint64_t changes = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t requests = 0;
+};
+
+/// The mapped file `sessions`: heartbeats that need no transaction.
+///
+/// The word of a slot is swapped by anybody at any time (see `slot_word`); everything else of it is
+/// written under the lock of the folder. The file has its full size, and its blocks, before it is mapped
+/// and never shrinks: touching it cannot raise SIGBUS.
+///
+/// @par Threads Any.
+class slot_file {
+public:
+    static constexpr std::size_t capacity = 4096;
+
+    /// Why a file was not taken as it was.
+    enum class found : std::uint8_t {
+        good,
+        none,            ///< There was no file, or one that cannot be read.
+        other_boot,      ///< The host was started again since: nobody in it is alive.
+        other_database,  ///< Of this boot, but of another database: whoever is alive in it uses that one.
+        other_clock,     ///< Of another time namespace on the same boot: its deadlines say nothing here.
+    };
+
+    /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
+    /// @return the file, unless `what` is `none`.
+    static std::shared_ptr<slot_file> open(
+        const side_folder& folder, const slot_file_owner& owner, found& what);
+
+    /// Makes the file anew, in one step. Under the lock. @throws error
+    static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
+
+    ~slot_file();
+    slot_file(const slot_file&) = delete;
+    slot_file& operator=(const slot_file&) = delete;
+
+    /// One more than the highest slot that was ever used.
+    std::size_t used() const noexcept;
+
+    slot_view view(std::size_t index) const noexcept;
+    slot_word word(std::size_t index) const noexcept;
+
+    /// @return whether the slot held `expected`, which it then does no more.
+    bool swap(std::size_t index, slot_word expected, slot_word desired) noexcept;
+    /// Makes the slot dead, if it still is of that incarnation. @return whether it is dead now.
+    bool kill(std::size_t index, std::uint16_t incarnation) noexcept;
+
+    // Under the lock of the folder.
+    /// Makes a free slot belong to a session, which stays dead until `swap` gives it a deadline.
+    void claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept;
+    /// Makes a dead slot free.
+    void free(std::size_t index) noexcept;
+    void add(std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes) noexcept;
+    void set_counts(std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept;
+
+    /// Whether the name in the folder still is this file.
+    bool in_place(const side_folder& folder) const noexcept;
+
+private:
+    struct header;
+    struct slot;
+
+    slot_file(unique_fd fd, void* memory) noexcept : fd_(std::move(fd)), memory_(memory) {}
+    static std::shared_ptr<slot_file> map(unique_fd fd, const std::string& path);
+    header& head() const noexcept;
+    slot& at(std::size_t index) const noexcept;
+
+    unique_fd fd_;
+    void* memory_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

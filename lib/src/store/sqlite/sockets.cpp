@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/sockets.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/host_facts.hpp"
+#include "store/sqlite/side_folder.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+
+namespace mortise::store_detail {
+namespace {
+
+constexpr int backlog = 128;
+
+class socket_address {
+public:
+    explicit socket_address(const std::string& path) noexcept
+    {
+        MORTISE_ASSERT(path.size() < sizeof raw_.sun_path);
+        raw_.sun_family = AF_UNIX;
+        path.copy(raw_.sun_path, path.size());
+    }
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&raw_); }
+    static constexpr socklen_t size() noexcept { return sizeof(sockaddr_un); }
+
+private:
+    sockaddr_un raw_{};
+};
+
+unique_fd make_socket(int kind)
+{
+    return unique_fd(::socket(AF_UNIX, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+unique_fd make_bound(const side_folder& folder, int kind, const std::string& name)
+{
+    auto made = make_socket(kind);
+    if (!made)
+        throw failure_of_call(errno, "making a socket", folder.path());
+    const socket_address address(folder.short_path(name));
+    if (::bind(made.get(), address.get(), address.size()) != 0)
+        throw failure_of_call(errno, "binding a socket", folder.path());
+    // By the folder already nobody else gets here; this is for folders whose mode somebody widened.
+    ::fchmodat(folder.fd(), name.c_str(), 0600, 0);
+    return made;
+}
+
+std::string hex(std::uint64_t nonce)
+{
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016" PRIx64, nonce);
+    return digits;
+}
+
+}  // namespace
+
+std::string inbox_name(std::uint64_t nonce)
+{
+    return hex(nonce) + ".d";
+}
+
+std::string life_name(std::uint64_t nonce)
+{
+    return hex(nonce) + ".s";
+}
+
+session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce)
+{
+    session_sockets made;
+    made.inbox = make_bound(folder, SOCK_DGRAM, inbox_name(nonce));
+    made.life = make_bound(folder, SOCK_STREAM, life_name(nonce));
+    if (::listen(made.life.get(), backlog) != 0)
+        throw failure_of_call(errno, "listening on a socket", folder.path());
+    made.inbox_max = datagram_queue_max();
+    return made;
+}
+
+void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept
+{
+    folder.remove(inbox_name(nonce));
+    folder.remove(life_name(nonce));
+}
+
+unique_fd make_outbox(const side_folder& folder)
+{
+    auto made = make_socket(SOCK_DGRAM);
+    if (!made)
+        throw failure_of_call(errno, "making a socket", folder.path());
+    return made;
+}
+
+bool send_hint(
+    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept
+{
+    const socket_address address(folder.short_path(inbox_name(nonce)));
+    const auto bytes = encode(what);
+    const auto sent = ::sendto(outbox.get(), bytes.data(), bytes.size(),
+        MSG_DONTWAIT | MSG_NOSIGNAL, address.get(), address.size());
+    return sent >= 0 || errno != EAGAIN;
+}
+
+probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept
+{
+    probe result;
+    result.connection = make_socket(SOCK_STREAM);
+    if (!result.connection)
+        return result;
+    const socket_address address(folder.short_path(life_name(nonce)));
+    if (::connect(result.connection.get(), address.get(), address.size()) == 0) {
+        result.what = probe::outcome::connected;
+        return result;
+    }
+    if (errno == ECONNREFUSED)
+        result.what = probe::outcome::refused;
+    result.connection.reset();
+    return result;
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SQL_ROWS_HPP
+#define MORTISE_STORE_SQLITE_SQL_ROWS_HPP
+
+#include "core/lock_rows.hpp"
+#include "store/sqlite/session_index.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mortise::store_detail {
+
+class slot_file;
+class sqlite_db;
+
+/// What a session that was forgotten leaves to clean up after the commit.
+struct buried_session {
+    core::session_key key = 0;
+    std::size_t slot = 0;
+    std::uint64_t nonce = 0;
+    bool has_slot = false;
+};
+
+/// The rows of one write transaction, under the lock of the folder.
+///
+/// What the slots are to say (counts, change numbers) is collected and written by `publish`, just before
+/// the commit: whoever sees a new change number looks under the lock and finds the commit done, or undone.
+class sql_rows final : public core::lock_rows {
+public:
+    /// `actor` is the session that acts: it lives as long as its slot is not dead.
+    sql_rows(sqlite_db& db, slot_file& slots, session_index& index, core::session_key actor,
+        clock::time_point now) noexcept
+        : db_(db), slots_(slots), index_(index), actor_(actor), now_(now)
+    {}
+
+    std::optional<core::lock_entry> find(core::session_key session, request_id id) override;
+    std::optional<core::lock_entry> next(
+        std::string_view name, bool granted, std::uint64_t after) override;
+    std::uint64_t last_ordinal(std::string_view name, bool granted) override;
+    void insert(const core::lock_entry& entry) override;
+    void erase(const core::lock_entry& entry) override;
+    void grant(const core::lock_entry& entry) override;
+    std::optional<core::lock_entry> any_of(core::session_key session) override;
+    core::presence presence_of(core::session_key session) override;
+    void forget(core::session_key session) override;
+    void changed(core::session_key session, std::int64_t grants, std::int64_t requests,
+        bool by_other) override;
+    std::uint64_t draw_base() override;
+    bool quarantined() override;
+
+    /// Writes what was collected. To be called once, before the commit.
+    void publish();
+    /// Takes back what `publish` said in the slots, but for the change numbers: the commit failed.
+    void retract() noexcept;
+
+    /// Lets a slot be made free after the commit that no session owns.
+    void bury_slot(const buried_session& left) { buried_.push_back(left); }
+    const std::vector<buried_session>& buried() const noexcept { return buried_; }
+    /// A token was wanted and none is reserved: reserve more, and do the transaction again.
+    bool tokens_used_up() const noexcept { return tokens_used_up_; }
+
+private:
+    struct change {
+        core::session_key session = 0;
+        std::int64_t grants = 0;
+        std::int64_t requests = 0;
+        std::uint64_t by_others = 0;
+    };
+    struct published {
+        std::size_t slot = 0;
+        change what;
+    };
+    bool load_meta();
+
+    sqlite_db& db_;
+    slot_file& slots_;
+    session_index& index_;
+    core::session_key actor_;
+    clock::time_point now_;
+    std::vector<change> changes_;
+    std::vector<published> published_;
+    std::vector<buried_session> buried_;
+    bool meta_loaded_ = false;
+    bool drew_ = false;
+    bool tokens_used_up_ = false;
+    std::uint64_t token_next_ = 0;
+    std::uint64_t token_mark_ = 0;
+    clock::time_point quarantine_until_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/query.hpp"
+#include "store/sqlite/sqlite_state.hpp"
+#include "store/sqlite/transaction_scope.hpp"
+
+#include <utility>
+
+namespace mortise::store_detail {
+
+outcome<session_view> sqlite_state::look()
+{
+    return guarded<session_view>([&](outcome<session_view>& out) -> error_code {
+        const auto own = session();
+        if (!own || !own->alive())
+            return errc::session_lost;
+        out.value = view_of(*own);
+        return {};
+    });
+}
+
+// Under the lock, so that the change number belongs to what is read.
+session_view sqlite_state::view_of(const own_session& own)
+{
+    session_view view;
+    std::uint64_t grants = 0;
+    const folder_guard guard(*files_.folder());
+    view.changes = own.view().changes;
+    {
+        sqlite_query query(files_.db(),
+            "SELECT request, name, queued, token FROM entry WHERE session = ? ORDER BY request");
+        query.bind(own.key());
+        while (query.step()) {
+            session_entry entry;
+            entry.id = query.number(0);
+            entry.name = query.bytes(1);
+            entry.granted = query.number(2) == 0;
+            if (entry.granted) {
+                entry.token = {query.number(3), domain_};
+                ++grants;
+            }
+            view.entries.push_back(std::move(entry));
+        }
+    }
+    if (files_.db().failed())
+        fail();
+    // Somebody who died between the counts and the commit left the counts wrong.
+    own.slots().set_counts(own.self().slot, grants, view.entries.size() - grants);
+    return view;
+}
+
+outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints)
+{
+    return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return {};
+        bool look = false;
+        for (const auto& each : hints) {
+            if (each.what == hint::kind::changed)
+                look = true;
+            else if (each.what != hint::kind::ring)
+                verify_one(each, *own, out.notices);
+        }
+        if (!own->alive()) {
+            out.notices.clear();
+            notice lost;
+            lost.what = store_event::kind::session_lost;
+            lost.why = errc::session_lost;
+            out.notices.push_back(lost);
+        } else if (look) {
+            out.notices.emplace_back();
+        }
+        if (files_.db().failed())
+            fail();
+        return {};
+    });
+}
+
+// Reads without the lock: the commit that the hint speaks of came before the hint.
+void sqlite_state::verify_one(
+    const hint& what, const own_session& own, std::vector<notice>& notices)
+{
+    sqlite_query query(files_.db(),
+        "SELECT token, name FROM entry WHERE session = ? AND request = ? AND queued = 0");
+    if (!query.bind(own.key()).bind(what.request).step())
+        return;
+    notice found;
+    found.what = what.what == hint::kind::granted ? store_event::kind::granted
+                                                  : store_event::kind::contended;
+    found.id = what.request;
+    found.token = query.number(0);
+    found.name = query.bytes(1);
+    notices.push_back(std::move(found));
+}
+
+outcome<std::vector<lock_view>> sqlite_state::list(
+    const std::string& after, std::size_t limit, std::size_t queue_max)
+{
+    if (!files_.is_open() && !files_.exists())
+        return {};  // Nobody ever locked anything there, and looking shall not make a store.
+    return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
+        constexpr std::size_t holders_max = 1000;
+        const auto at = now();
+        {
+            // Several statements that see one state of the database.
+            const transaction_scope scope(files_.db());
+            files_.db().step("BEGIN");
+            sqlite_query names(files_.db(),
+                "SELECT name, sum(queued) FROM entry WHERE name > ? GROUP BY name ORDER BY name LIMIT ?");
+            names.bind(after).bind(std::uint64_t{limit});
+            while (names.step()) {
+                lock_view view;
+                view.name = names.bytes(0);
+                view.waiter_count = names.number(1);
+                view.holders = parties(view.name, true, holders_max, at);
+                view.waiters = parties(view.name, false, queue_max, at);
+                out.value.push_back(std::move(view));
+            }
+        }
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
+}
+
+std::vector<party_view> sqlite_state::parties(
+    const std::string& name, bool granted, std::size_t limit, clock::time_point at)
+{
+    std::vector<party_view> found;
+    sqlite_query query(files_.db(),
+        "SELECT session.id, host, label, pid, token, since FROM entry"
+        " LEFT JOIN session ON session.key = entry.session"
+        " WHERE name = ? AND queued = ? ORDER BY ordinal LIMIT ?");
+    query.bind(name).bind(std::uint64_t{granted ? 0u : 1u}).bind(std::uint64_t{limit});
+    while (query.step()) {
+        party_view party;
+        party.session = query.id(0);
+        party.host = query.bytes(1);
+        party.label = query.bytes(2);
+        party.pid = query.signed_number(3);
+        if (granted)
+            party.token = {query.number(4), domain_};
+        party.age = at - clock::time_point(clock::duration(query.signed_number(5)));
+        found.push_back(std::move(party));
+    }
+    return found;
+}
+
+}  // namespace mortise::store_detail

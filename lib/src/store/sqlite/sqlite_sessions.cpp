@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/query.hpp"
+#include "store/sqlite/sqlite_state.hpp"
+#include "store/sqlite/transaction_scope.hpp"
+
+#include <sqlite3.h>
+
+#include <optional>
+#include <utility>
+
+namespace mortise::store_detail {
+
+using core::lock_engine;
+using core::session_key;
+
+namespace {
+
+std::optional<std::size_t> free_slot(const slot_file& slots) noexcept
+{
+    for (std::size_t i = 0; i < slot_file::capacity; ++i) {
+        const slot_view seen = slots.view(i);
+        if (seen.word.dead() && seen.key == 0)
+            return i;
+    }
+    return std::nullopt;
+}
+
+// The session whose row names this slot; nothing if the slot was claimed and the claim never committed.
+bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen)
+{
+    sqlite_query query(db, "SELECT slot, nonce FROM session WHERE key = ?");
+    return query.bind(seen.key).step() && query.number(0) == slot && query.number(1) == seen.nonce;
+}
+
+}  // namespace
+
+outcome<opened_session> sqlite_state::resume(const session_start& start)
+{
+    return guarded<opened_session>([&](outcome<opened_session>& out) -> error_code {
+        auto own = session();
+        if (!store_files::in_place(
+                files_.path(), files_.owner(), *files_.folder(), *files_.slots())) {
+            // Another store lies there now: begin with it as if nothing had been.
+            abandon_session(own);
+            own.reset();
+            close_all();
+            open_if_needed(out.notices);
+        }
+        if (own && own->id() == start.id)
+            return prove_again(start, out.value);
+        if (start.generation != 1)
+            return errc::session_lost;
+        abandon_session(own);
+        reap_now({}, out.notices);
+        start_session(start, out.value);
+        return {};
+    });
+}
+
+// The client has given this session up.
+void sqlite_state::abandon_session(const std::shared_ptr<own_session>& session) noexcept
+{
+    if (!session)
+        return;
+    session->kill();
+    const std::lock_guard guard(mutex_);
+    if (session_ == session)
+        session_.reset();
+}
+
+void sqlite_state::start_session(const session_start& start, opened_session& opened)
+{
+    const random_id random = random_id::draw();
+    const std::uint64_t nonce = random.high;
+    const auto folder = files_.folder();
+    const auto slots = files_.slots();
+    {
+        // Under the lock from the first file to the last word: whoever finds nobody alive sweeps the
+        // folder. The socket listens before anybody can know of it, else its silence would mean death.
+        const folder_guard guard(*folder);
+        opened.sockets = make_sockets(*folder, nonce);
+        try {
+            opened.reply.sent = now();
+            const neighbour self = insert_session(start, nonce, opened.reply.sent);
+            const slot_word before = slots->word(self.slot);
+            const slot_word word = before.next(slot_word::microseconds_until(
+                coro::saturating_add(opened.reply.sent, start.ttl)));
+            slots->swap(self.slot, before, word);
+            opened.session = std::make_shared<own_session>(
+                files_.path(), files_.owner(), folder, slots, start, self, word);
+        } catch (...) {
+            remove_sockets(*folder, nonce);
+            throw;
+        }
+    }
+    generation_ = start.generation;
+    opened.is_new = true;
+    opened.reply.incarnation = files_.identity().incarnation;
+    opened.reply.domain = domain_;
+    bool unwanted = false;
+    {
+        const std::lock_guard guard(mutex_);
+        unwanted = abandoned_;
+        session_ = opened.session;
+    }
+    if (unwanted)
+        abandon();
+    else
+        announce(*opened.session);
+}
+
+// Under the lock: the row, and the slot but for its word, which is still dead.
+neighbour sqlite_state::insert_session(
+    const session_start& start, std::uint64_t nonce, clock::time_point at)
+{
+    auto& db = files_.db();
+    auto& slots = *files_.slots();
+    const auto slot = free_slot(slots);
+    if (!slot) {
+        throw error(errc::too_many_sessions, files_.path(),
+            "a store has room for " + std::to_string(slot_file::capacity)
+                + " clients: share one client per process");
+    }
+    const transaction_scope scope(db);
+    if (!db.step("BEGIN IMMEDIATE"))
+        fail();
+    {
+        sqlite_query query(db,
+            "INSERT INTO session(id, generation, slot, nonce, pid, host, label, ttl_ms, started)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        query.bind(start.id).bind(start.generation).bind(std::uint64_t{*slot}).bind(nonce)
+            .bind_signed(start.pid).bind_text(start.host).bind_text(start.label)
+            .bind_signed(start.ttl.count()).bind_signed(at.time_since_epoch().count()).step();
+    }
+    {
+        sqlite_query query(db, "UPDATE meta SET ttl_max_ms = ?1 WHERE ttl_max_ms < ?1");
+        query.bind_signed(start.ttl.count()).step();
+    }
+    neighbour self;
+    self.slot = *slot;
+    self.incarnation = slots.word(*slot).next(1).incarnation();
+    self.nonce = nonce;
+    self.key = static_cast<session_key>(::sqlite3_last_insert_rowid(db.handle()));
+    if (db.failed())
+        fail();
+    slots.claim(*slot, self.key, nonce);
+    if (!db.step("COMMIT")) {
+        slots.free(*slot);
+        const error why = failure_of(db, files_.path());
+        files_.close_database();
+        index_.clear();
+        throw why;
+    }
+    return self;
+}
+
+error_code sqlite_state::prove_again(const session_start& start, opened_session& opened)
+{
+    const auto own = session();
+    if (!own || start.generation < generation_)
+        return errc::session_lost;
+    own->set_ttl(start.ttl);
+    const auto sent = now();
+    if (!own->extend(sent))
+        return errc::session_lost;
+    std::vector<notice> none;
+    const error_code code = transact(own->key(), 0, none, [&](lock_engine&, sql_rows&) {
+        if (const error_code refused = check_actor(*own))
+            return refused;
+        sqlite_query query(files_.db(), "UPDATE session SET generation = ?, ttl_ms = ? WHERE key = ?");
+        query.bind(start.generation).bind_signed(start.ttl.count()).bind(own->key()).step();
+        return error_code();
+    });
+    if (code)
+        return code;
+    generation_ = start.generation;
+    opened.reply.sent = sent;
+    opened.reply.incarnation = files_.identity().incarnation;
+    opened.reply.domain = domain_;
+    opened.reply.view = view_of(*own);
+    opened.session = own;
+    return {};
+}
+
+// Whoever stands before it in the ring is to watch it from now on.
+void sqlite_state::announce(const own_session& session)
+{
+    for (const auto& each : session.predecessors())
+        send_hint(outbox_, session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
+}
+
+outcome<nothing> sqlite_state::end()
+{
+    const auto own = session();
+    if (!own)
+        return {};
+    return guarded<nothing>([&](outcome<nothing>& out) {
+        // Death first: if this is not finished, anybody can finish it.
+        own->kill();
+        reap_now({}, out.notices);
+        abandon_session(own);
+        if (alone()) {
+            const folder_guard guard(*files_.folder());
+            if (alone())
+                files_.db().checkpoint(true);
+        }
+        return error_code();
+    });
+}
+
+bool sqlite_state::alone() const noexcept
+{
+    const auto& slots = *files_.slots();
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        if (!slots.word(i).dead())
+            return false;
+    }
+    return true;
+}
+
+outcome<nothing> sqlite_state::reap(const std::vector<neighbour>& proved_dead)
+{
+    return guarded<nothing>([&](outcome<nothing>& out) {
+        reap_now(proved_dead, out.notices);
+        wake_after_quarantine(out.notices);
+        return error_code();
+    });
+}
+
+void sqlite_state::reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices)
+{
+    auto& slots = *files_.slots();
+    for (const auto& each : proved_dead)
+        slots.kill(each.slot, each.incarnation);
+    const auto own = session();
+    const auto at = now();
+    std::vector<std::size_t> dead;
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        const slot_view seen = slots.view(i);
+        if (seen.word.dead() && seen.key == 0)
+            continue;
+        // The own session may be late, but it is here to say that it lives.
+        const bool own_slot = own && own->self().slot == i;
+        if (seen.word.dead()
+            || (!own_slot && seen.word.expired(at) && slots.swap(i, seen.word, seen.word.killed())))
+            dead.push_back(i);
+    }
+    if (dead.empty())
+        return;
+    transact(0, 0, notices, [&](lock_engine& engine, sql_rows& rows) {
+        for (const std::size_t i : dead) {
+            // Others may have been faster, and the slot may be somebody else's by now.
+            const slot_view seen = slots.view(i);
+            if (!seen.word.dead() || seen.key == 0)
+                continue;
+            if (has_row(files_.db(), i, seen))
+                engine.end(seen.key);
+            else
+                rows.bury_slot({seen.key, i, seen.nonce, true});
+        }
+        return error_code();
+    });
+}
+
+// At the end of a quarantine everybody who waits is due, and nothing else would tell.
+void sqlite_state::wake_after_quarantine(std::vector<notice>& notices)
+{
+    if (quarantine_over_ || now() < files_.quarantine_until())
+        return;
+    quarantine_over_ = true;
+    quarantine_until_ = 0;
+    transact(0, 0, notices, [&](lock_engine& engine, sql_rows&) {
+        std::vector<std::string> names;
+        {
+            sqlite_query query(files_.db(), "SELECT DISTINCT name FROM entry");
+            while (query.step())
+                names.push_back(query.bytes(0));
+        }
+        for (const auto& name : names)
+            engine.advance(name);
+        return error_code();
+    });
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
+#define MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
+
+#include "mortise/coro/worker.hpp"
+#include "mortise/store.hpp"
+#include "store/sqlite/mailbox.hpp"
+#include "store/sqlite/outcome.hpp"
+#include "store/sqlite/sqlite_state.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What a heartbeat found.
+struct beat_report {
+    beat_report() = default;
+
+    error_code code;
+    heartbeat value;
+    bool to_reap = false;
+    ring_plan ring;
+};
+
+/// The part of the SQLite store that lives on the client's strand: it hands the work to two threads, reads
+/// the sockets, and tells the client.
+///
+/// The writer's thread does everything that waits for the database or its lock. Heartbeats have a thread
+/// of their own: a writer that is stuck must not end the session.
+///
+/// @par Threads The strand.
+class sqlite_shell final : public std::enable_shared_from_this<sqlite_shell>,
+                           private mailbox_events {
+public:
+    sqlite_shell(asio::any_io_executor strand, store_events& events,
+        std::shared_ptr<coro::time_source> time, const sqlite_store_config& config);
+
+    void detach() noexcept;
+
+    asio::awaitable<result<resumed>> resume(session_start start);
+    asio::awaitable<error_code> end();
+    asio::awaitable<result<heartbeat>> beat();
+
+    /// Runs `job`, which gives an `outcome<T>`, on the writer's thread; its notices are told afterwards.
+    template <class T, class Job>
+    asio::awaitable<outcome<T>> ask(Job job);
+
+    const std::shared_ptr<sqlite_state>& state() const noexcept { return state_; }
+
+private:
+    void on_hints(const std::vector<hint>& hints) override;
+    void on_silence(const neighbour& whom) override;
+
+    void verify_hints();
+    void reap(const std::vector<neighbour>& proved_dead);
+    void start_reaping();
+    void look_round();
+    void take(ring_plan plan);
+    void tell_later(std::vector<notice> notices);
+    void tell(const std::vector<notice>& notices);
+    void close_mailbox() noexcept;
+
+    asio::any_io_executor strand_;
+    store_events* events_;
+    std::shared_ptr<coro::time_source> time_;
+    std::shared_ptr<sqlite_state> state_;
+    std::shared_ptr<mailbox> mailbox_;
+    std::vector<hint> hints_;           ///< Not looked at yet.
+    std::vector<neighbour> dead_;       ///< Proved dead, and not buried yet.
+    bool verifying_ = false;
+    bool reaping_ = false;
+    bool reap_again_ = false;
+    bool looking_round_ = false;
+    bool look_round_again_ = false;
+    random_id incarnation_;
+    token_domain domain_;
+    // Last, so that they stop before anything that their handlers use.
+    coro::worker writer_;
+    coro::worker beater_;
+};
+
+template <class T, class Job>
+asio::awaitable<outcome<T>> sqlite_shell::ask(Job job)
+{
+    // In two statements: docs/compilers.md, G2.
+    auto running = writer_.async_run(std::move(job), asio::as_tuple(asio::deferred));
+    auto reply = co_await std::move(running);
+    const error_code failed = std::get<0>(reply);
+    outcome<T> out = std::move(std::get<1>(reply));
+    if (failed)
+        out.code = failed == coro::errc::queue_full ? error_code(errc::store_unavailable) : failed;
+    tell_later(std::move(out.notices));
+    co_return out;
+}
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/sqlite_state.hpp"
+
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/query.hpp"
+#include "store/sqlite/transaction_scope.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+
+using core::effect;
+using core::lock_engine;
+using core::session_key;
+
+namespace {
+
+hint::kind hint_for(effect::kind what) noexcept
+{
+    switch (what) {
+    case effect::kind::granted:
+        return hint::kind::granted;
+    case effect::kind::contended:
+        return hint::kind::contended;
+    case effect::kind::look_again:
+        break;
+    }
+    return hint::kind::changed;
+}
+
+notice notice_of(const effect& what)
+{
+    notice told;
+    told.id = what.id;
+    told.token = what.token;
+    told.name = what.name;
+    switch (what.what) {
+    case effect::kind::granted:
+        told.what = store_event::kind::granted;
+        break;
+    case effect::kind::contended:
+        told.what = store_event::kind::contended;
+        break;
+    case effect::kind::look_again:
+        told.what = store_event::kind::look_again;
+        break;
+    }
+    return told;
+}
+
+}  // namespace
+
+sqlite_state::sqlite_state(sqlite_store_config config, std::shared_ptr<coro::time_source> time)
+    : time_(std::move(time)), files_(std::move(config))
+{
+    checkpoint_at_ = files_.checkpoint_bytes();
+}
+
+void sqlite_state::open_if_needed(std::vector<notice>& notices)
+{
+    const bool first = !files_.is_open();
+    if (!files_.open(now()))
+        return;
+    index_.clear();
+    if (!first) {
+        // The connection was given up in the middle of something: nothing that was seen is sure.
+        notices.emplace_back();
+        return;
+    }
+    domain_ = *token_domain::parse(files_.identity().domain);
+    outbox_ = make_outbox(*files_.folder());
+    quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
+    quarantine_over_ = now() >= files_.quarantine_until();
+}
+
+void sqlite_state::close_all() noexcept
+{
+    index_.clear();
+    files_.close();
+}
+
+void sqlite_state::remember(const error& why)
+{
+    const std::lock_guard guard(mutex_);
+    explanation_ = why.what();
+}
+
+std::string sqlite_state::explain() const
+{
+    const std::lock_guard guard(mutex_);
+    return explanation_;
+}
+
+std::shared_ptr<own_session> sqlite_state::session() const
+{
+    const std::lock_guard guard(mutex_);
+    return session_;
+}
+
+clock::time_point sqlite_state::quarantine_until() const noexcept
+{
+    return clock::time_point(clock::duration(quarantine_until_.load()));
+}
+
+// Throws what the connection's first failure means; gives the connection up if it cannot be believed.
+void sqlite_state::fail()
+{
+    const error why = failure_of(files_.db(), files_.path());
+    const bool lost = poisons(files_.db().code());
+    files_.db().roll_back();
+    if (lost || files_.db().in_transaction()) {
+        files_.close_database();
+        index_.clear();
+    } else {
+        files_.db().forgive();
+    }
+    throw why;
+}
+
+// One transaction of one session, or of nobody, and what follows from it.
+error_code sqlite_state::transact(
+    session_key actor, request_id answered, std::vector<notice>& notices, const work& body)
+{
+    std::vector<effect> effects;
+    error_code code;
+    bool again = true;
+    {
+        const folder_guard guard(*files_.folder());
+        constexpr int blocks_max = 16;  // of tokens that one transaction may use up
+        for (int i = 0; again && i < blocks_max; ++i)
+            code = attempt(actor, body, effects, again);
+    }
+    if (again)
+        return errc::store_full;
+    tell(effects, answered, notices);
+    checkpoint_if_due();
+    return code;
+}
+
+error_code sqlite_state::attempt(
+    session_key actor, const work& body, std::vector<effect>& effects, bool& again)
+{
+    auto& db = files_.db();
+    const transaction_scope scope(db);
+    if (!db.step("BEGIN IMMEDIATE"))
+        fail();
+    const auto at = now();
+    sql_rows rows(db, *files_.slots(), index_, actor, at);
+    lock_engine engine(rows, at);
+    const error_code refused = body(engine, rows);
+    again = rows.tokens_used_up();
+    if (again) {
+        db.roll_back();
+        if (!reserve_tokens(db))
+            fail();
+        return {};
+    }
+    if (db.failed())
+        fail();
+    if (refused)
+        return refused;
+    rows.publish();
+    if (db.failed() || !db.step("COMMIT")) {
+        rows.retract();
+        const error why = failure_of(db, files_.path());
+        // Whether it is in the log nobody knows: only a new connection will see.
+        files_.close_database();
+        index_.clear();
+        throw why;
+    }
+    effects = engine.take_effects();
+    clean_up(rows.buried());
+    return {};
+}
+
+// Under the lock, after the commit: the sessions have no rows any more.
+void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept
+{
+    auto& slots = *files_.slots();
+    for (const auto& each : buried) {
+        if (!each.has_slot || slots.view(each.slot).key != each.key)
+            continue;
+        // Its process may live and not know yet.
+        send_hint(outbox_, *files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
+        slots.free(each.slot);
+        remove_sockets(*files_.folder(), each.nonce);
+    }
+}
+
+void sqlite_state::tell(
+    const std::vector<effect>& effects, request_id answered, std::vector<notice>& notices)
+{
+    const auto own = session();
+    const session_key self = own ? own->key() : 0;
+    constexpr std::ptrdiff_t single_max = 4;  // A queue of datagrams may be as short as ten.
+    std::vector<session_key> told;
+    for (const auto& each : effects) {
+        if (each.to == self) {
+            // The answer to a request says by itself what it got.
+            if (each.what != effect::kind::granted || each.id != answered)
+                notices.push_back(notice_of(each));
+            continue;
+        }
+        const auto before = std::count(told.begin(), told.end(), each.to);
+        told.push_back(each.to);
+        if (before < single_max)
+            send(each.to, hint_for(each.what), each.id);
+        else if (before == single_max)
+            send(each.to, hint::kind::changed, 0);
+    }
+}
+
+void sqlite_state::send(session_key to, hint::kind what, request_id id)
+{
+    const auto place = index_.find(files_.db(), *files_.slots(), to);
+    files_.db().forgive();  // A hint that is not sent is only late.
+    if (!place)
+        return;
+    const hint whisper{what, to, id};
+    if (send_hint(outbox_, *files_.folder(), place->nonce, whisper))
+        return;
+    // Either its queue is full, which it notices by itself, or stopped processes hold all that this
+    // socket may have under way: a new socket starts at nothing.
+    outbox_ = make_outbox(*files_.folder());
+    send_hint(outbox_, *files_.folder(), place->nonce, whisper);
+}
+
+void sqlite_state::checkpoint_if_due()
+{
+    auto& db = files_.db();
+    if (!db.is_open() || db.log_bytes() < checkpoint_at_)
+        return;
+    const folder_guard guard(*files_.folder());
+    db.checkpoint(db.log_bytes() >= 4 * files_.checkpoint_bytes());
+    // A reader may keep the log from being used anew: then it is tried again only when it has grown.
+    checkpoint_at_ = std::max(
+        files_.checkpoint_bytes(), db.log_bytes() + files_.checkpoint_bytes() / 4);
+}
+
+// Inside a transaction: may this session still act?
+error_code sqlite_state::check_actor(const own_session& session)
+{
+    if (!session.alive())
+        return errc::session_lost;
+    sqlite_query query(files_.db(), "SELECT generation FROM session WHERE key = ?");
+    if (!query.bind(session.key()).step() || query.number(0) > generation_)
+        return errc::session_lost;
+    return {};
+}
+
+error_code sqlite_state::as_session(request_id answered, std::vector<notice>& notices,
+    const std::function<void(lock_engine&, session_key)>& body)
+{
+    const auto own = session();
+    if (!own)
+        return errc::session_lost;
+    return transact(own->key(), answered, notices, [&](lock_engine& engine, sql_rows&) {
+        const error_code refused = check_actor(*own);
+        if (!refused)
+            body(engine, own->key());
+        return refused;
+    });
+}
+
+outcome<answer> sqlite_state::request(const lock_request& request)
+{
+    return guarded<answer>([&](outcome<answer>& out) -> error_code {
+        if (request.mode != lock_mode::exclusive())
+            return errc::unsupported;
+        return as_session(request.id, out.notices, [&](lock_engine& engine, session_key key) {
+            out.value = engine.request(key, request);
+            if (out.value.token)
+                out.value.token.domain = domain_;
+        });
+    });
+}
+
+outcome<nothing> sqlite_state::withdraw(request_id id)
+{
+    return guarded<nothing>([&](outcome<nothing>& out) {
+        return as_session(0, out.notices,
+            [&](lock_engine& engine, session_key key) { engine.withdraw(key, id); });
+    });
+}
+
+outcome<bool> sqlite_state::release(const grant& held)
+{
+    return guarded<bool>([&](outcome<bool>& out) {
+        return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
+            out.value = held.token.domain == domain_
+                && engine.release(key, held.id, held.token.value);
+        });
+    });
+}
+
+outcome<bool> sqlite_state::break_(
+    const std::string& name, const fencing_token& token, const std::string& why)
+{
+    const auto own = session();
+    const std::string who = own ? own->id().text() : std::string("-");
+    return guarded<bool>([&](outcome<bool>& out) {
+        return transact(0, 0, out.notices, [&](lock_engine& engine, sql_rows&) {
+            out.value = token.domain == domain_ && engine.break_grant(name, token.value);
+            if (out.value) {
+                sqlite_query query(files_.db(),
+                    "INSERT INTO break_log(at, name, token, who, why) VALUES(?, ?, ?, ?, ?)");
+                query.bind_signed(now().time_since_epoch().count()).bind(name).bind(token.value)
+                    .bind_text(who).bind_text(why).step();
+            }
+            return error_code();
+        });
+    });
+}
+
+void sqlite_state::abandon() noexcept
+{
+    std::shared_ptr<own_session> left;
+    {
+        const std::lock_guard guard(mutex_);
+        abandoned_ = true;
+        left = std::exchange(session_, nullptr);
+    }
+    if (!left)
+        return;
+    left->kill();
+    remove_sockets(left->folder(), left->self().nonce);
+}
+
+}  // namespace mortise::store_detail

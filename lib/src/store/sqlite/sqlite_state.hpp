@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_SQLITE_STATE_HPP
+#define MORTISE_STORE_SQLITE_SQLITE_STATE_HPP
+
+#include "core/lock_engine.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store/sqlite.hpp"
+#include "store/sqlite/hint.hpp"
+#include "store/sqlite/outcome.hpp"
+#include "store/sqlite/own_session.hpp"
+#include "store/sqlite/session_index.hpp"
+#include "store/sqlite/sockets.hpp"
+#include "store/sqlite/sql_rows.hpp"
+#include "store/sqlite/store_files.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What `resume` gives to the shell besides the answer: sockets, if the session is new.
+struct opened_session {
+    opened_session() = default;
+
+    resumed reply;
+    std::shared_ptr<own_session> session;
+    session_sockets sockets;
+    bool is_new = false;
+};
+
+/// The blocking half of the SQLite store: every function may wait for the disk or for other processes.
+///
+/// Each function that changes a lock is one transaction under the lock of the side folder, and ends with
+/// hints to whom it concerns, sent after the lock is free again. What concerns this store's own client
+/// comes back as notices.
+///
+/// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp (opening,
+/// ending and reaping sessions), sqlite_queries.cpp (what only reads).
+///
+/// @par Threads The writer's thread, one call at a time; those marked so: any thread.
+class sqlite_state {
+public:
+    sqlite_state(sqlite_store_config config, std::shared_ptr<coro::time_source> time);
+
+    outcome<opened_session> resume(const session_start& start);
+    outcome<nothing> end();
+    outcome<answer> request(const lock_request& request);
+    outcome<nothing> withdraw(request_id id);
+    outcome<bool> release(const grant& held);
+    outcome<bool> break_(const std::string& name, const fencing_token& token, const std::string& why);
+    outcome<session_view> look();
+    outcome<std::vector<lock_view>> list(
+        const std::string& after, std::size_t limit, std::size_t queue_max);
+
+    /// Ends the sessions that are dead or have expired, and those that are proved dead.
+    outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
+
+    /// Looks which hints are true, and says so in notices.
+    outcome<nothing> verify(const std::vector<hint>& hints);
+
+    // Any thread.
+    /// The client has gone: the session is dead from now on, and others may take what it held.
+    void abandon() noexcept;
+    std::shared_ptr<own_session> session() const;
+    std::string explain() const;
+    /// Until when nothing is granted; the clock's epoch if that is over.
+    clock::time_point quarantine_until() const noexcept;
+
+private:
+    /// Does its work on the rows; may be called again after a rollback, so it sets what it finds anew.
+    using work = std::function<error_code(core::lock_engine&, sql_rows&)>;
+
+    template <class T, class Body>
+    outcome<T> guarded(Body body);
+    void open_if_needed(std::vector<notice>& notices);
+    void close_all() noexcept;
+    void remember(const error& why);
+    clock::time_point now() const noexcept { return time_->now(); }
+
+    // sqlite_state.cpp
+    error_code transact(core::session_key actor, request_id answered, std::vector<notice>& notices,
+        const work& body);
+    error_code attempt(core::session_key actor, const work& body, std::vector<core::effect>& effects,
+        bool& again);
+    [[noreturn]] void fail();
+    void clean_up(const std::vector<buried_session>& buried) noexcept;
+    void tell(const std::vector<core::effect>& effects, request_id answered,
+        std::vector<notice>& notices);
+    void checkpoint_if_due();
+    error_code check_actor(const own_session& session);
+    error_code as_session(request_id answered, std::vector<notice>& notices,
+        const std::function<void(core::lock_engine&, core::session_key)>& body);
+    void send(core::session_key to, hint::kind what, request_id id);
+
+    // sqlite_sessions.cpp
+    void start_session(const session_start& start, opened_session& opened);
+    neighbour insert_session(const session_start& start, std::uint64_t nonce, clock::time_point now);
+    error_code prove_again(const session_start& start, opened_session& opened);
+    void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
+    void announce(const own_session& session);
+    void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
+    void wake_after_quarantine(std::vector<notice>& notices);
+    bool alone() const noexcept;
+
+    // sqlite_queries.cpp
+    session_view view_of(const own_session& session);
+    std::vector<party_view> parties(
+        const std::string& name, bool granted, std::size_t limit, clock::time_point at);
+    void verify_one(const hint& what, const own_session& session, std::vector<notice>& notices);
+
+    const std::shared_ptr<coro::time_source> time_;
+    store_files files_;
+    session_index index_;
+    unique_fd outbox_;
+    std::uint64_t generation_ = 0;
+    std::size_t checkpoint_at_ = 0;
+    token_domain domain_;
+    bool quarantine_over_ = true;
+
+    std::atomic<clock::rep> quarantine_until_{0};
+    mutable std::mutex mutex_;
+    std::shared_ptr<own_session> session_;  // under the mutex
+    std::string explanation_;               // under the mutex
+    bool abandoned_ = false;                // under the mutex
+};
+
+template <class T, class Body>
+outcome<T> sqlite_state::guarded(Body body)
+{
+    outcome<T> out;
+    try {
+        open_if_needed(out.notices);
+        out.code = body(out);
+    } catch (const error& why) {
+        remember(why);
+        out.code = why.code();
+    }
+    return out;
+}
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/store_files.hpp"
+
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/host_facts.hpp"
+#include "store/sqlite/query.hpp"
+#include "store/sqlite/sockets.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+namespace mortise::store_detail {
+namespace {
+
+// Swaps what has expired to death. @return whether anybody is alive.
+bool anybody_alive(slot_file& slots, clock::time_point now) noexcept
+{
+    bool alive = false;
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        const slot_word word = slots.word(i);
+        const bool dead = word.dead() || (word.expired(now) && slots.swap(i, word, word.killed()));
+        alive = alive || !dead;
+    }
+    return alive;
+}
+
+// Deadlines of another time namespace say nothing here, but a socket that refuses proves death anywhere.
+bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept
+{
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        const slot_view seen = slots.view(i);
+        if (!seen.word.dead()
+            && probe_life(folder, seen.nonce).what != probe::outcome::refused)
+            return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+store_files::store_files(sqlite_store_config config) : config_(std::move(config))
+{
+    // Absolute, so that a later chdir does no harm.
+    std::error_code failed;
+    path_ = std::filesystem::absolute(config_.path, failed).string();
+    if (failed)
+        throw failure_of_call(failed.value(), "finding the current folder", config_.path.string());
+}
+
+bool store_files::exists() const noexcept
+{
+    std::error_code ignored;
+    return std::filesystem::exists(path_, ignored);
+}
+
+bool store_files::open(clock::time_point now)
+{
+    if (is_open() && db_.is_open())
+        return false;
+    if (is_open()) {
+        const folder_guard guard(*folder_);
+        open_database(true);
+        return true;
+    }
+    check_file_system();
+    boot_ = config_.boot_id_override.empty() ? boot_id() : config_.boot_id_override;
+    folder_ = std::make_shared<side_folder>(path_);
+    const auto folder = folder_;
+    const folder_guard guard(*folder);
+    try {
+        open_database(false);
+        open_slots(now);
+        read_quarantine();
+    } catch (...) {
+        close();
+        folder->undo();
+        throw;
+    }
+    return true;
+}
+
+void store_files::close() noexcept
+{
+    db_.close();
+    slots_.reset();
+    folder_.reset();
+}
+
+bool store_files::in_place(const std::string& path, const slot_file_owner& owner,
+    const side_folder& folder, const slot_file& slots) noexcept
+{
+    struct stat found {};
+    return ::stat(path.c_str(), &found) == 0 && found.st_dev == owner.database_device
+        && found.st_ino == owner.database_inode && folder.in_place() && slots.in_place(folder);
+}
+
+void store_files::check_file_system() const
+{
+    const std::string parent = std::filesystem::path(path_).parent_path().string();
+    const auto found = file_system_of(parent, config_.file_system_type_override);
+    if (found.network && !config_.allow_network_file_system) {
+        throw error(errc::network_file_system, path_ + " (" + found.kind + ')',
+            "use a folder on a local disk, or a store that is made for several hosts");
+    }
+}
+
+void store_files::open_database(bool anew)
+{
+    const bool is_new = !exists();
+    if (anew && is_new)
+        throw error(errc::store_replaced, path_, "open the store again");
+    if (!db_.open(path_))
+        throw failure_of(db_, path_);
+    try {
+        if (db_.read_only())
+            throw error(errc::not_writable, path_, remedy_of(errc::not_writable));
+        // Its log and its index take over the mode of the file.
+        if (is_new && ::chmod(path_.c_str(), 0600) != 0)
+            throw failure_of_call(errno, "chmod", path_);
+        const auto identity = open_schema(db_, path_, config_.domain, boot_);
+        struct stat found {};
+        if (::stat(path_.c_str(), &found) != 0)
+            throw failure_of_call(errno, "stat", path_);
+        if (anew
+            && (identity.store != identity_.store || found.st_ino != owner_.database_inode
+                || found.st_dev != owner_.database_device))
+            throw error(errc::store_replaced, path_, "open the store again");
+        identity_ = identity;
+        owner_.store = identity.store;
+        owner_.database_device = found.st_dev;
+        owner_.database_inode = found.st_ino;
+        owner_.boot = boot_;
+        owner_.time_namespace = time_namespace();
+    } catch (...) {
+        db_.close();
+        throw;
+    }
+}
+
+void store_files::open_slots(clock::time_point now)
+{
+    auto what = slot_file::found::none;
+    slots_ = slot_file::open(*folder_, owner_, what);
+    if (what == slot_file::found::good && identity_.boot == boot_) {
+        if (anybody_alive(*slots_, now))
+            return;
+        begin_epoch(db_, path_, identity_, boot_, clock::time_point());
+        for (std::size_t i = 0; i < slots_->used(); ++i)
+            slots_->free(i);
+        folder_->sweep();
+        return;
+    }
+    if (what == slot_file::found::other_clock && !all_proved_dead(*folder_, *slots_)) {
+        throw error(errc::foreign_time_namespace, path_,
+            "use the store from one time namespace only, or wait until its other users have ended");
+    }
+    const auto quarantine = quarantine_of(what, slots_.get(), now);
+    slots_.reset();
+    begin_epoch(db_, path_, identity_, boot_, quarantine);
+    slots_ = slot_file::make(*folder_, owner_);
+    folder_->sweep();
+}
+
+// How long somebody may still believe in a lease of this place, who will not be seen here any more.
+clock::time_point store_files::quarantine_of(
+    slot_file::found what, const slot_file* old, clock::time_point now)
+{
+    clock::time_point until;
+    switch (what) {
+    case slot_file::found::good:            // The database was last used in another boot: a copy was
+    case slot_file::found::other_database:  // put in the place of what the slots belong to.
+        for (std::size_t i = 0; i < old->used(); ++i)
+            until = std::max(until, old->word(i).deadline());
+        break;
+    case slot_file::found::none: {
+        // Somebody removed the file. If the database knows sessions of this boot they may be alive.
+        sqlite_query query(db_, "SELECT boot_id, (SELECT max(ttl_ms) FROM session) FROM meta");
+        if (query.step() && query.bytes(0) == boot_)
+            until = now + std::chrono::milliseconds(query.signed_number(1));
+        break;
+    }
+    case slot_file::found::other_boot:
+    case slot_file::found::other_clock:
+        break;
+    }
+    return until > now ? until : clock::time_point();
+}
+
+void store_files::read_quarantine()
+{
+    sqlite_query query(db_, "SELECT quarantine_until FROM meta");
+    quarantine_until_ = query.step() ? clock::time_point(clock::duration(query.signed_number(0)))
+                                     : clock::time_point();
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_STORE_FILES_HPP
+#define MORTISE_STORE_SQLITE_STORE_FILES_HPP
+
+#include "mortise/store/sqlite.hpp"
+#include "store/sqlite/db.hpp"
+#include "store/sqlite/schema.hpp"
+#include "store/sqlite/side_folder.hpp"
+#include "store/sqlite/slot_file.hpp"
+
+#include <memory>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// Everything of a store that lies on the disk: the database, its side folder, the mapped heartbeats.
+///
+/// Opening decides who may work here at all, and whether anybody who did is still alive.
+class store_files {
+public:
+    /// Does no I/O but to ask for the current folder. @throws error
+    explicit store_files(sqlite_store_config config);
+
+    bool is_open() const noexcept { return slots_ != nullptr; }
+    bool exists() const noexcept;
+
+    /// Opens everything, or only the database again after `close_database`. @throws error
+    /// @return whether anything had to be opened.
+    bool open(clock::time_point now);
+    void close() noexcept;
+    /// After a failure that leaves the connection in doubt.
+    void close_database() noexcept { db_.close(); }
+
+    /// Whether the paths still lead to what is open. Any thread, while `folder` and `slots` live.
+    static bool in_place(const std::string& path, const slot_file_owner& owner,
+        const side_folder& folder, const slot_file& slots) noexcept;
+
+    const std::string& path() const noexcept { return path_; }
+    sqlite_db& db() noexcept { return db_; }
+    const std::shared_ptr<side_folder>& folder() const noexcept { return folder_; }
+    const std::shared_ptr<slot_file>& slots() const noexcept { return slots_; }
+    const store_identity& identity() const noexcept { return identity_; }
+    const slot_file_owner& owner() const noexcept { return owner_; }
+    std::size_t checkpoint_bytes() const noexcept { return config_.checkpoint_bytes; }
+    clock::time_point quarantine_until() const noexcept { return quarantine_until_; }
+
+private:
+    void check_file_system() const;
+    void open_database(bool anew);
+    void open_slots(clock::time_point now);
+    void read_quarantine();
+    clock::time_point quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
+
+    sqlite_store_config config_;
+    std::string path_;
+    std::string boot_;
+    std::shared_ptr<side_folder> folder_;
+    sqlite_db db_;
+    std::shared_ptr<slot_file> slots_;
+    store_identity identity_;
+    slot_file_owner owner_;
+    clock::time_point quarantine_until_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif
