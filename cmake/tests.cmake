@@ -59,5 +59,5 @@ function(mortise_tests label)
         list(APPEND properties RUN_SERIAL ON)
     endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}." DISCOVERY_MODE PRE_TEST
-        DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+        NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

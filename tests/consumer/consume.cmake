@@ -24,12 +24,15 @@ if(way STREQUAL "pkg_config")
     return()
 endif()
 
+# In the environment such a list survives every quoting.
+string(REPLACE ";" ":" prefixes "${prefix_path}")
 set(options "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
 if(way STREQUAL "find_package")
-    list(APPEND options "-DCMAKE_CXX_FLAGS=${flags}"
-        "-DCMAKE_PREFIX_PATH=${work_dir}/prefix\\;${prefix_path}")
+    set(ENV{CMAKE_PREFIX_PATH} "${work_dir}/prefix:${prefixes}")
+    list(APPEND options "-DCMAKE_CXX_FLAGS=${flags}")
 else()
-    list(APPEND options "-DMORTISE_SOURCE_DIR=${source_dir}" "-DCMAKE_PREFIX_PATH=${prefix_path}")
+    set(ENV{CMAKE_PREFIX_PATH} "${prefixes}")
+    list(APPEND options "-DMORTISE_SOURCE_DIR=${source_dir}")
 endif()
 must_run("${CMAKE_COMMAND}" -S "${consumer_dir}/project" -B "${here}" -G "${generator}" ${options})
 must_run("${CMAKE_COMMAND}" --build "${here}")

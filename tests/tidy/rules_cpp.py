@@ -46,9 +46,11 @@ def hidden_inputs(tree, allowed=None):
                 used.update(granting)
                 if not granting:
                     yield Finding(source.path, number, "hidden-inputs", why)
-    for entry in sorted(set(allowed) - used):
+    here = "tests/tidy/rules_cpp.py"  # not so in the fixtures' small trees
+    stale = sorted(set(allowed) - used) if here in tree.by_path else []
+    for entry in stale:
         text = f"the exception for {entry} allows nothing any more: remove it"
-        yield Finding("tests/tidy/rules_cpp.py", 0, "hidden-inputs", text)
+        yield Finding(here, 0, "hidden-inputs", text)
 
 
 _CLASS_KEY = re.compile(r"\b(namespace|class|struct|union|enum)\b(\s*alignas\([^)]*\))?[^()]*$")
