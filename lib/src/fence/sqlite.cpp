@@ -9,21 +9,20 @@
 namespace mortise {
 namespace {
 
-constexpr const char* make_table
-    = "CREATE TABLE IF NOT EXISTS mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
-      " token INTEGER NOT NULL) WITHOUT ROWID";
+constexpr const char* make_table =
+    "CREATE TABLE IF NOT EXISTS mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
+    " token INTEGER NOT NULL) WITHOUT ROWID";
 // The one statement that decides: it writes if the token is not below the fence. What it did not write
 // was refused.
-constexpr const char* raise_fence
-    = "INSERT INTO mortise_fence(resource, domain, token) VALUES(?1, ?2, ?3)"
-      " ON CONFLICT(resource) DO UPDATE SET token = excluded.token"
-      " WHERE domain = excluded.domain AND token <= excluded.token RETURNING 1";
+constexpr const char* raise_fence =
+    "INSERT INTO mortise_fence(resource, domain, token) VALUES(?1, ?2, ?3)"
+    " ON CONFLICT(resource) DO UPDATE SET token = excluded.token"
+    " WHERE domain = excluded.domain AND token <= excluded.token RETURNING 1";
 constexpr const char* read_domain = "SELECT domain FROM mortise_fence WHERE resource = ?1";
 
 using statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
-error_code failed(int code)
-{
+error_code failed(int code) {
     switch (code & 0xff) {
     case SQLITE_FULL:
         return errc::store_full;
@@ -40,23 +39,21 @@ error_code failed(int code)
     }
 }
 
-statement prepare(sqlite3* db, const char* sql, int& code)
-{
+statement prepare(sqlite3* db, const char* sql, int& code) {
     sqlite3_stmt* made = nullptr;
     code = ::sqlite3_prepare_v2(db, sql, -1, &made, nullptr);
     return statement(made, &::sqlite3_finalize);
 }
 
-void bind_resource(sqlite3_stmt* to, std::string_view resource)
-{
+void bind_resource(sqlite3_stmt* to, std::string_view resource) {
     // A null pointer would bind NULL: an empty name still has an address.
     ::sqlite3_bind_blob64(
-        to, 1, resource.empty() ? "" : resource.data(), resource.size(), SQLITE_STATIC);
+        to, 1, resource.empty() ? "" : resource.data(), resource.size(), SQLITE_STATIC
+    );
 }
 
 // Who was in the way: a higher token, or another domain.
-error_code why_refused(sqlite3* db, std::string_view resource, std::string_view domain)
-{
+error_code why_refused(sqlite3* db, std::string_view resource, std::string_view domain) {
     int code = SQLITE_OK;
     const auto query = prepare(db, read_domain, code);
     if (code != SQLITE_OK)
@@ -71,8 +68,7 @@ error_code why_refused(sqlite3* db, std::string_view resource, std::string_view 
                                                               : errc::foreign_domain;
 }
 
-error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& held)
-{
+error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& held) {
     const auto domain = held.domain.name();
     int code = SQLITE_OK;
     auto write = prepare(db, raise_fence, code);
@@ -95,8 +91,7 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
     return code == SQLITE_DONE ? error_code() : failed(code);
 }
 
-error_code check_token(const fencing_token& held)
-{
+error_code check_token(const fencing_token& held) {
     constexpr auto value_end = std::uint64_t{1} << 63;
     if (!held || held.value >= value_end || held.domain.empty())
         return errc::no_token;
@@ -105,15 +100,13 @@ error_code check_token(const fencing_token& held)
 
 }  // namespace
 
-error_code sqlite_fence::raise(sqlite3* db, std::string_view resource, const fencing_token& held)
-{
+error_code sqlite_fence::raise(sqlite3* db, std::string_view resource, const fencing_token& held) {
     if (const error_code wrong = check_token(held))
         return wrong;
     return let_in(db, resource, held);
 }
 
-error_code sqlite_fence::admit(sqlite3* db, std::string_view resource, const fencing_token& held)
-{
+error_code sqlite_fence::admit(sqlite3* db, std::string_view resource, const fencing_token& held) {
     if (const error_code wrong = check_token(held))
         return wrong;
     if (::sqlite3_get_autocommit(db) != 0)

@@ -18,8 +18,7 @@ public:
     explicit sqlite_store(sqlite_store_config config) : config_(std::move(config)) {}
     ~sqlite_store() override { detach(); }
 
-    store_traits traits() const noexcept override
-    {
+    store_traits traits() const noexcept override {
         store_traits traits;
         traits.scheme = "sqlite";
         traits.strength = token_strength::strict;
@@ -29,67 +28,61 @@ public:
         return traits;
     }
 
-    void attach(asio::any_io_executor strand, store_events& events,
-        std::shared_ptr<coro::time_source> time) override
-    {
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
         MORTISE_ASSERT(!shell_);
-        shell_ = std::make_shared<sqlite_shell>(
-            std::move(strand), events, std::move(time), config_);
+        shell_ =
+            std::make_shared<sqlite_shell>(std::move(strand), events, std::move(time), config_);
     }
 
-    void detach() noexcept override
-    {
+    void detach() noexcept override {
         if (shell_)
             shell_->detach();
     }
 
-    asio::awaitable<result<resumed>> resume(session_start start) override
-    {
+    asio::awaitable<result<resumed>> resume(session_start start) override {
         return shell_->resume(std::move(start));
     }
 
     asio::awaitable<error_code> end() override { return shell_->end(); }
     asio::awaitable<result<heartbeat>> beat() override { return shell_->beat(); }
 
-    asio::awaitable<result<answer>> request(lock_request request) override
-    {
+    asio::awaitable<result<answer>> request(lock_request request) override {
         auto job = [state = shell_->state(), request = std::move(request)] {
             return state->request(request);
         };
         return answered<answer>(std::move(job));
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id id) override
-    {
+    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
         auto job = [state = shell_->state(), id] { return state->withdraw(id); };
         const auto out = co_await shell_->ask<nothing>(std::move(job));
         co_return out.code;
     }
 
-    asio::awaitable<result<bool>> release(grant held) override
-    {
-        auto job = [state = shell_->state(), held = std::move(held)] { return state->release(held); };
+    asio::awaitable<result<bool>> release(grant held) override {
+        auto job = [state = shell_->state(), held = std::move(held)] {
+            return state->release(held);
+        };
         return answered<bool>(std::move(job));
     }
 
-    asio::awaitable<result<session_view>> look() override
-    {
+    asio::awaitable<result<session_view>> look() override {
         auto job = [state = shell_->state()] { return state->look(); };
         return answered<session_view>(std::move(job));
     }
 
-    asio::awaitable<result<std::vector<lock_view>>> list(
-        std::string after, std::size_t limit, std::size_t queue_max) override
-    {
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
         auto job = [state = shell_->state(), after = std::move(after), limit, queue_max] {
             return state->list(after, limit, queue_max);
         };
         return answered<std::vector<lock_view>>(std::move(job));
     }
 
-    asio::awaitable<result<bool>> break_(
-        std::string name, fencing_token token, std::string why) override
-    {
+    asio::awaitable<result<bool>>
+    break_(std::string name, fencing_token token, std::string why) override {
         auto job = [state = shell_->state(), name = std::move(name), token, why = std::move(why)] {
             return state->break_(name, token, why);
         };
@@ -100,8 +93,7 @@ public:
 
 private:
     template <class T, class Job>
-    asio::awaitable<result<T>> answered(Job job)
-    {
+    asio::awaitable<result<T>> answered(Job job) {
         auto out = co_await shell_->template ask<T>(std::move(job));
         if (out.code)
             co_return out.code;
@@ -114,19 +106,23 @@ private:
 
 }  // namespace
 
-std::unique_ptr<store> make_sqlite_store(sqlite_store_config config)
-{
+std::unique_ptr<store> make_sqlite_store(sqlite_store_config config) {
     constexpr std::size_t checkpoint_min = 64u << 10;
     if (config.path.empty())
         throw error(errc::bad_config, "path = \"\"", "name the file of the store");
     if (!config.domain.empty() && !token_domain::parse(config.domain)) {
-        throw error(errc::bad_config, "domain = \"" + config.domain + '"',
-            "use 1 to 31 characters out of A-Z a-z 0-9 . _ : # -");
+        throw error(
+            errc::bad_config,
+            "domain = \"" + config.domain + '"',
+            "use 1 to 31 characters out of A-Z a-z 0-9 . _ : # -"
+        );
     }
     if (config.checkpoint_bytes < checkpoint_min) {
-        throw error(errc::bad_config,
+        throw error(
+            errc::bad_config,
             "checkpoint_bytes = " + std::to_string(config.checkpoint_bytes),
-            "use " + std::to_string(checkpoint_min) + " or more");
+            "use " + std::to_string(checkpoint_min) + " or more"
+        );
     }
     return std::make_unique<sqlite_store>(std::move(config));
 }

@@ -7,12 +7,11 @@
 
 namespace mortise::store_detail {
 
-bool sqlite_db::open(const std::string& path)
-{
+bool sqlite_db::open(const std::string& path) {
     close();
     forgive();
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                      SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
     const int code = ::sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
     if (code != SQLITE_OK) {
         fail(code);
@@ -25,8 +24,7 @@ bool sqlite_db::open(const std::string& path)
     return true;
 }
 
-void sqlite_db::close() noexcept
-{
+void sqlite_db::close() noexcept {
     for (const auto& each : statements_)
         ::sqlite3_finalize(each.statement);
     statements_.clear();
@@ -35,14 +33,12 @@ void sqlite_db::close() noexcept
     log_pages_ = 0;
 }
 
-int sqlite_db::on_commit(void* self, sqlite3*, const char*, int pages) noexcept
-{
+int sqlite_db::on_commit(void* self, sqlite3*, const char*, int pages) noexcept {
     static_cast<sqlite_db*>(self)->log_pages_ = static_cast<std::size_t>(std::max(pages, 0));
     return SQLITE_OK;
 }
 
-bool sqlite_db::run(const char* sql)
-{
+bool sqlite_db::run(const char* sql) {
     if (failed())
         return false;
     const int code = ::sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
@@ -51,8 +47,7 @@ bool sqlite_db::run(const char* sql)
     return code == SQLITE_OK;
 }
 
-bool sqlite_db::step(const char* sql)
-{
+bool sqlite_db::step(const char* sql) {
     sqlite3_stmt* const statement = prepared(sql);
     if (!statement)
         return false;
@@ -63,35 +58,35 @@ bool sqlite_db::step(const char* sql)
     return !failed();
 }
 
-bool sqlite_db::read_only() const noexcept
-{
+bool sqlite_db::read_only() const noexcept {
     return ::sqlite3_db_readonly(handle_, "main") == 1;
 }
 
-bool sqlite_db::in_transaction() const noexcept
-{
+bool sqlite_db::in_transaction() const noexcept {
     return handle_ && ::sqlite3_get_autocommit(handle_) == 0;
 }
 
-void sqlite_db::roll_back() noexcept
-{
+void sqlite_db::roll_back() noexcept {
     if (in_transaction())
         ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-void sqlite_db::checkpoint(bool whole) noexcept
-{
+void sqlite_db::checkpoint(bool whole) noexcept {
     int left = 0;
     int copied = 0;
-    ::sqlite3_wal_checkpoint_v2(handle_, nullptr,
-        whole ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &left, &copied);
+    ::sqlite3_wal_checkpoint_v2(
+        handle_,
+        nullptr,
+        whole ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
+        &left,
+        &copied
+    );
     // The next commit begins the log anew if all of it was copied; else the hook will tell its size.
     if (left >= 0 && left == copied)
         log_pages_ = 0;
 }
 
-void sqlite_db::fail(int code)
-{
+void sqlite_db::fail(int code) {
     if (failed())
         return;
     code_ = code;
@@ -101,24 +96,24 @@ void sqlite_db::fail(int code)
     errno_ = handle_ && of_system ? ::sqlite3_system_errno(handle_) : 0;
 }
 
-void sqlite_db::forgive() noexcept
-{
+void sqlite_db::forgive() noexcept {
     code_ = 0;
     errno_ = 0;
     text_.clear();
 }
 
-sqlite3_stmt* sqlite_db::prepared(const char* sql)
-{
+sqlite3_stmt* sqlite_db::prepared(const char* sql) {
     if (failed())
         return nullptr;
-    const auto found = std::find_if(statements_.begin(), statements_.end(),
-        [sql](const cached& each) { return each.sql == sql; });
+    const auto found =
+        std::find_if(statements_.begin(), statements_.end(), [sql](const cached& each) {
+            return each.sql == sql;
+        });
     if (found != statements_.end())
         return found->statement;
     sqlite3_stmt* statement = nullptr;
-    const int code
-        = ::sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    const int code =
+        ::sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) {
         fail(code);
         return nullptr;

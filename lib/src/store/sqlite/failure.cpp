@@ -10,8 +10,7 @@
 
 namespace mortise::store_detail {
 
-errc meaning_of(int sqlite_code, int system_error) noexcept
-{
+errc meaning_of(int sqlite_code, int system_error) noexcept {
     if (system_error == ENOSPC || system_error == EDQUOT)
         return errc::store_full;
     switch (sqlite_code & 0xff) {
@@ -33,8 +32,7 @@ errc meaning_of(int sqlite_code, int system_error) noexcept
     }
 }
 
-bool poisons(int sqlite_code) noexcept
-{
+bool poisons(int sqlite_code) noexcept {
     switch (sqlite_code & 0xff) {
     case SQLITE_OK:
     case SQLITE_BUSY:
@@ -45,8 +43,7 @@ bool poisons(int sqlite_code) noexcept
     }
 }
 
-std::string remedy_of(errc code)
-{
+std::string remedy_of(errc code) {
     switch (code) {
     case errc::store_full:
         return "free space on the disk of the store";
@@ -63,14 +60,12 @@ std::string remedy_of(errc code)
     }
 }
 
-error failure_of(const sqlite_db& db, const std::string& value)
-{
+error failure_of(const sqlite_db& db, const std::string& value) {
     const errc code = meaning_of(db.code(), db.system_error());
     return error(code, value + " (SQLite says: " + db.text() + ")", remedy_of(code));
 }
 
-error failure_of_call(int system_error, const std::string& doing, const std::string& value)
-{
+error failure_of_call(int system_error, const std::string& doing, const std::string& value) {
     errc code = errc::store_unavailable;
     std::string remedy = "see whether the process is out of descriptors or memory, then try again";
     switch (system_error) {
@@ -91,7 +86,11 @@ error failure_of_call(int system_error, const std::string& doing, const std::str
     default:
         break;
     }
-    return error(code, value + " (" + doing + ": " + std::generic_category().message(system_error) + ")", remedy);
+    return error(
+        code,
+        value + " (" + doing + ": " + std::generic_category().message(system_error) + ")",
+        remedy
+    );
 }
 
 }  // namespace mortise::store_detail

@@ -22,23 +22,22 @@ static_assert(sizeof(wire) == hint_bytes);
 
 }  // namespace
 
-std::array<std::byte, hint_bytes> encode(const hint& what) noexcept
-{
-    const wire raw{magic, version, static_cast<std::uint8_t>(what.what), 0, what.session, what.request};
+std::array<std::byte, hint_bytes> encode(const hint& what) noexcept {
+    const wire raw{
+        magic, version, static_cast<std::uint8_t>(what.what), 0, what.session, what.request};
     std::array<std::byte, hint_bytes> bytes;
     std::memcpy(bytes.data(), &raw, bytes.size());
     return bytes;
 }
 
-std::optional<hint> decode(std::span<const std::byte> datagram) noexcept
-{
+std::optional<hint> decode(std::span<const std::byte> datagram) noexcept {
     wire raw;
     if (datagram.size() != sizeof raw)
         return std::nullopt;
     std::memcpy(&raw, datagram.data(), sizeof raw);
-    if (raw.magic != magic || raw.version != version
-        || raw.kind < static_cast<std::uint8_t>(hint::kind::granted)
-        || raw.kind > static_cast<std::uint8_t>(hint::kind::ring))
+    if (raw.magic != magic || raw.version != version ||
+        raw.kind < static_cast<std::uint8_t>(hint::kind::granted) ||
+        raw.kind > static_cast<std::uint8_t>(hint::kind::ring))
         return std::nullopt;
     return hint{static_cast<hint::kind>(raw.kind), raw.session, raw.request};
 }

@@ -47,18 +47,24 @@ constexpr std::array network_kinds{
 constexpr std::uint32_t fuse_magic = 0x65735546;
 
 // FUSE carries everything; these live on disks of this host.
-constexpr std::array<std::string_view, 9> local_fuse_kinds{"fuseblk", "fuse.fuse-overlayfs",
-    "fuse.bindfs", "fuse.mergerfs", "fuse.ntfs", "fuse.ntfs-3g", "fuse.exfat", "fuse.lxcfs",
+constexpr std::array<std::string_view, 9> local_fuse_kinds{
+    "fuseblk",
+    "fuse.fuse-overlayfs",
+    "fuse.bindfs",
+    "fuse.mergerfs",
+    "fuse.ntfs",
+    "fuse.ntfs-3g",
+    "fuse.exfat",
+    "fuse.lxcfs",
     "fuse.portal"};
 
 // The file system's name in the list of mounts: "... major:minor ... - type source options".
-std::string kind_of_mount(const std::string& folder)
-{
+std::string kind_of_mount(const std::string& folder) {
     struct stat found {};
     if (::stat(folder.c_str(), &found) != 0)
         return {};
-    const std::string wanted
-        = std::to_string(major(found.st_dev)) + ':' + std::to_string(minor(found.st_dev));
+    const std::string wanted =
+        std::to_string(major(found.st_dev)) + ':' + std::to_string(minor(found.st_dev));
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {
         std::istringstream fields(line);
@@ -79,44 +85,43 @@ std::string kind_of_mount(const std::string& folder)
 
 }  // namespace
 
-std::string boot_id()
-{
+std::string boot_id() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string text;
     std::getline(file, text);
     return text.size() == 36 ? text : std::string();
 }
 
-std::uint64_t time_namespace() noexcept
-{
+std::uint64_t time_namespace() noexcept {
     struct stat found {};
     return ::stat("/proc/self/ns/time", &found) == 0 ? found.st_ino : 0;
 }
 
-std::size_t datagram_queue_max()
-{
+std::size_t datagram_queue_max() {
     constexpr std::size_t oldest_kernels = 10;
     std::ifstream file("/proc/sys/net/unix/max_dgram_qlen");
     std::size_t count = 0;
     return file >> count && count > 0 ? count : oldest_kernels;
 }
 
-file_system file_system_of(const std::string& folder, std::int64_t magic_override)
-{
+file_system file_system_of(const std::string& folder, std::int64_t magic_override) {
     struct statfs found {};
     if (::statfs(folder.c_str(), &found) != 0)
         throw failure_of_call(errno, "statfs", folder);
     // The field is signed on some machines and 32 bits wide on others; the numbers have 32 bits.
     const auto magic = static_cast<std::uint32_t>(
-        magic_override != 0 ? magic_override : static_cast<std::int64_t>(found.f_type));
+        magic_override != 0 ? magic_override : static_cast<std::int64_t>(found.f_type)
+    );
     if (magic == fuse_magic) {
         const std::string kind = magic_override != 0 ? "fuse" : kind_of_mount(folder);
-        const bool local = std::find(local_fuse_kinds.begin(), local_fuse_kinds.end(), kind)
-            != local_fuse_kinds.end();
+        const bool local = std::find(local_fuse_kinds.begin(), local_fuse_kinds.end(), kind) !=
+                           local_fuse_kinds.end();
         return {!local, kind};
     }
-    const auto known = std::find_if(network_kinds.begin(), network_kinds.end(),
-        [magic](const known_kind& each) { return each.magic == magic; });
+    const auto known =
+        std::find_if(network_kinds.begin(), network_kinds.end(), [magic](const known_kind& each) {
+            return each.magic == magic;
+        });
     if (known != network_kinds.end())
         return {true, std::string(known->name)};
     return {false, "local"};

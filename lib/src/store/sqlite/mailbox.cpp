@@ -18,8 +18,7 @@ constexpr std::size_t guests_max = 256;
 constexpr std::size_t drain_max = 1024;
 
 // Whether the other side of a connection is closed. It never sends anything that matters.
-bool ended(int fd) noexcept
-{
+bool ended(int fd) noexcept {
     std::array<char, 64> ignored;
     for (int i = 0; i < 16; ++i) {
         const auto got = ::recv(fd, ignored.data(), ignored.size(), MSG_DONTWAIT);
@@ -33,8 +32,7 @@ bool ended(int fd) noexcept
     return false;
 }
 
-void close_now(asio::posix::stream_descriptor& what) noexcept
-{
+void close_now(asio::posix::stream_descriptor& what) noexcept {
     error_code ignored;
     what.close(ignored);
 }
@@ -42,19 +40,16 @@ void close_now(asio::posix::stream_descriptor& what) noexcept
 }  // namespace
 
 mailbox::peer::peer(const asio::any_io_executor& strand, ring_link link)
-    : whom(link.whom), connection(strand, link.connection.release())
-{}
+    : whom(link.whom), connection(strand, link.connection.release()) {}
 
 mailbox::mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session)
-    : strand_(std::move(strand))
-    , events_(&events)
-    , session_(session)
-    , inbox_(strand_)
-    , life_(strand_)
-{}
+    : strand_(std::move(strand)),
+      events_(&events),
+      session_(session),
+      inbox_(strand_),
+      life_(strand_) {}
 
-void mailbox::open(session_sockets sockets)
-{
+void mailbox::open(session_sockets sockets) {
     inbox_.assign(sockets.inbox.release());
     life_.assign(sockets.life.release());
     inbox_max_ = sockets.inbox_max;
@@ -62,8 +57,7 @@ void mailbox::open(session_sockets sockets)
     resume_accepting();
 }
 
-void mailbox::close() noexcept
-{
+void mailbox::close() noexcept {
     events_ = nullptr;
     for (const auto& each : watched_)
         close_now(each->connection);
@@ -75,21 +69,19 @@ void mailbox::close() noexcept
     close_now(life_);  // The last one: as long as it listens the session lives.
 }
 
-std::vector<neighbour> mailbox::watched() const
-{
+std::vector<neighbour> mailbox::watched() const {
     std::vector<neighbour> whom;
     for (const auto& each : watched_)
         whom.push_back(each->whom);
     return whom;
 }
 
-void mailbox::apply(ring_plan plan)
-{
+void mailbox::apply(ring_plan plan) {
     if (!events_)
         return;
     std::erase_if(watched_, [&](const std::shared_ptr<peer>& each) {
-        const bool wanted
-            = std::find(plan.wanted.begin(), plan.wanted.end(), each->whom) != plan.wanted.end();
+        const bool wanted =
+            std::find(plan.wanted.begin(), plan.wanted.end(), each->whom) != plan.wanted.end();
         if (!wanted)
             close_now(each->connection);
         return !wanted;
@@ -103,8 +95,7 @@ void mailbox::apply(ring_plan plan)
     }
 }
 
-void mailbox::await_hints()
-{
+void mailbox::await_hints() {
     inbox_.async_wait(wait_type::wait_read, [weak = weak_from_this()](error_code failed) {
         const auto self = weak.lock();
         if (!self || !self->events_ || failed)
@@ -115,21 +106,19 @@ void mailbox::await_hints()
     });
 }
 
-void mailbox::read_hints()
-{
+void mailbox::read_hints() {
     std::vector<hint> hints;
     std::array<std::byte, hint_bytes + 1> datagram;
     std::size_t count = 0;
     while (count < drain_max) {
-        const auto got = ::recv(
-            inbox_.native_handle(), datagram.data(), datagram.size(), MSG_DONTWAIT);
+        const auto got =
+            ::recv(inbox_.native_handle(), datagram.data(), datagram.size(), MSG_DONTWAIT);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             break;
         ++count;
-        const auto what
-            = decode(std::span(datagram).first(static_cast<std::size_t>(got)));
+        const auto what = decode(std::span(datagram).first(static_cast<std::size_t>(got)));
         if (!what)
             ++malformed_;
         else if (what->session == session_)  // else it was for who had this slot before
@@ -142,16 +131,14 @@ void mailbox::read_hints()
         events_->on_hints(hints);
 }
 
-void mailbox::resume_accepting()
-{
+void mailbox::resume_accepting() {
     if (accepting_ || !events_)
         return;
     accepting_ = true;
     await_guests();
 }
 
-void mailbox::await_guests()
-{
+void mailbox::await_guests() {
     life_.async_wait(wait_type::wait_read, [weak = weak_from_this()](error_code failed) {
         const auto self = weak.lock();
         if (!self || !self->events_ || failed)
@@ -162,11 +149,10 @@ void mailbox::await_guests()
     });
 }
 
-void mailbox::accept_guests()
-{
+void mailbox::accept_guests() {
     while (guests_.size() < guests_max) {
-        const int fd = ::accept4(
-            life_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        const int fd =
+            ::accept4(life_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             guests_.push_back(std::make_shared<descriptor>(strand_, fd));
             await_end_of_guest(guests_.back());
@@ -181,8 +167,7 @@ void mailbox::accept_guests()
     accepting_ = false;
 }
 
-void mailbox::await_end_of_guest(const std::shared_ptr<descriptor>& guest)
-{
+void mailbox::await_end_of_guest(const std::shared_ptr<descriptor>& guest) {
     guest->async_wait(wait_type::wait_read, [weak = weak_from_this(), guest](error_code failed) {
         const auto self = weak.lock();
         if (!self || !self->events_ || failed)
@@ -194,10 +179,10 @@ void mailbox::await_end_of_guest(const std::shared_ptr<descriptor>& guest)
     });
 }
 
-void mailbox::await_silence(const std::shared_ptr<peer>& watched)
-{
+void mailbox::await_silence(const std::shared_ptr<peer>& watched) {
     watched->connection.async_wait(
-        wait_type::wait_read, [weak = weak_from_this(), watched](error_code failed) {
+        wait_type::wait_read,
+        [weak = weak_from_this(), watched](error_code failed) {
             const auto self = weak.lock();
             if (!self || !self->events_ || failed)
                 return;
@@ -205,7 +190,8 @@ void mailbox::await_silence(const std::shared_ptr<peer>& watched)
                 return self->await_silence(watched);
             std::erase(self->watched_, watched);
             self->events_->on_silence(watched->whom);
-        });
+        }
+    );
 }
 
 }  // namespace mortise::store_detail

@@ -8,54 +8,54 @@
 
 namespace mortise::store_detail {
 
-own_session::own_session(std::string path, slot_file_owner owner,
-    std::shared_ptr<side_folder> folder, std::shared_ptr<slot_file> slots,
-    const session_start& start, const neighbour& self, slot_word word)
-    : path_(std::move(path))
-    , owner_(std::move(owner))
-    , folder_(std::move(folder))
-    , slots_(std::move(slots))
-    , id_(start.id)
-    , self_(self)
-    , ttl_(start.ttl)
-    , word_(word)
-{}
+own_session::own_session(
+    std::string path,
+    slot_file_owner owner,
+    std::shared_ptr<side_folder> folder,
+    std::shared_ptr<slot_file> slots,
+    const session_start& start,
+    const neighbour& self,
+    slot_word word
+)
+    : path_(std::move(path)),
+      owner_(std::move(owner)),
+      folder_(std::move(folder)),
+      slots_(std::move(slots)),
+      id_(start.id),
+      self_(self),
+      ttl_(start.ttl),
+      word_(word) {}
 
-bool own_session::alive() const noexcept
-{
+bool own_session::alive() const noexcept {
     const slot_word word = slots_->word(self_.slot);
     return word.incarnation() == self_.incarnation && !word.dead();
 }
 
-bool own_session::in_place() const noexcept
-{
+bool own_session::in_place() const noexcept {
     return store_files::in_place(path_, owner_, *folder_, *slots_);
 }
 
-bool own_session::extend(clock::time_point sent) noexcept
-{
+bool own_session::extend(clock::time_point sent) noexcept {
     const std::lock_guard guard(mutex_);
     const slot_word later(
-        self_.incarnation, slot_word::microseconds_until(coro::saturating_add(sent, ttl_)));
+        self_.incarnation, slot_word::microseconds_until(coro::saturating_add(sent, ttl_))
+    );
     if (!slots_->swap(self_.slot, word_, later))
         return false;
     word_ = later;
     return true;
 }
 
-void own_session::set_ttl(std::chrono::milliseconds ttl) noexcept
-{
+void own_session::set_ttl(std::chrono::milliseconds ttl) noexcept {
     const std::lock_guard guard(mutex_);
     ttl_ = ttl;
 }
 
-void own_session::kill() noexcept
-{
+void own_session::kill() noexcept {
     slots_->kill(self_.slot, self_.incarnation);
 }
 
-slot_scan own_session::scan(clock::time_point now) const noexcept
-{
+slot_scan own_session::scan(clock::time_point now) const noexcept {
     slot_scan found;
     const std::size_t used = slots_->used();
     for (std::size_t i = 0; i < used; ++i) {
@@ -74,18 +74,15 @@ slot_scan own_session::scan(clock::time_point now) const noexcept
     return found;
 }
 
-std::vector<neighbour> own_session::successors() const
-{
+std::vector<neighbour> own_session::successors() const {
     return ring(true);
 }
 
-std::vector<neighbour> own_session::predecessors() const
-{
+std::vector<neighbour> own_session::predecessors() const {
     return ring(false);
 }
 
-std::vector<neighbour> own_session::ring(bool forward) const
-{
+std::vector<neighbour> own_session::ring(bool forward) const {
     std::vector<neighbour> found;
     const std::size_t used = slots_->used();
     for (std::size_t step = 1; step < used && found.size() < ring_width; ++step) {

@@ -32,7 +32,7 @@ struct neighbour {
 struct slot_scan {
     slot_scan() = default;
 
-    bool to_reap = false;                          ///< Somebody has expired, or is dead and not buried.
+    bool to_reap = false;  ///< Somebody has expired, or is dead and not buried.
     std::optional<clock::duration> next_deadline;  ///< Of the others that live.
 };
 
@@ -45,9 +45,15 @@ public:
     /// How many sessions each session watches, and is watched by.
     static constexpr std::size_t ring_width = 3;
 
-    own_session(std::string path, slot_file_owner owner, std::shared_ptr<side_folder> folder,
-        std::shared_ptr<slot_file> slots, const session_start& start, const neighbour& self,
-        slot_word word);
+    own_session(
+        std::string path,
+        slot_file_owner owner,
+        std::shared_ptr<side_folder> folder,
+        std::shared_ptr<slot_file> slots,
+        const session_start& start,
+        const neighbour& self,
+        slot_word word
+    );
 
     const session_id& id() const noexcept { return id_; }
     const neighbour& self() const noexcept { return self_; }

@@ -11,8 +11,7 @@
 namespace mortise::store_detail {
 namespace {
 
-std::array<char, 16> bytes_of(const random_id& id) noexcept
-{
+std::array<char, 16> bytes_of(const random_id& id) noexcept {
     std::array<char, 16> bytes;
     std::memcpy(bytes.data(), &id.high, 8);
     std::memcpy(bytes.data() + 8, &id.low, 8);
@@ -21,30 +20,27 @@ std::array<char, 16> bytes_of(const random_id& id) noexcept
 
 }  // namespace
 
-sqlite_query::sqlite_query(sqlite_db& db, const char* sql) : db_(db), statement_(db.prepared(sql)) {}
+sqlite_query::sqlite_query(sqlite_db& db, const char* sql)
+    : db_(db), statement_(db.prepared(sql)) {}
 
-sqlite_query::~sqlite_query()
-{
+sqlite_query::~sqlite_query() {
     if (!statement_)
         return;
     ::sqlite3_reset(statement_);
     ::sqlite3_clear_bindings(statement_);
 }
 
-sqlite_query& sqlite_query::bind(std::uint64_t value)
-{
+sqlite_query& sqlite_query::bind(std::uint64_t value) {
     return bind_signed(static_cast<std::int64_t>(value));
 }
 
-sqlite_query& sqlite_query::bind_signed(std::int64_t value)
-{
+sqlite_query& sqlite_query::bind_signed(std::int64_t value) {
     if (statement_)
         ::sqlite3_bind_int64(statement_, ++bound_, value);
     return *this;
 }
 
-sqlite_query& sqlite_query::bind(std::string_view bytes)
-{
+sqlite_query& sqlite_query::bind(std::string_view bytes) {
     // A null pointer would bind NULL: an empty name still has an address.
     const char* const data = bytes.empty() ? "" : bytes.data();
     if (statement_)
@@ -52,24 +48,21 @@ sqlite_query& sqlite_query::bind(std::string_view bytes)
     return *this;
 }
 
-sqlite_query& sqlite_query::bind_text(std::string_view text)
-{
+sqlite_query& sqlite_query::bind_text(std::string_view text) {
     const char* const data = text.empty() ? "" : text.data();
     if (statement_)
         ::sqlite3_bind_text64(statement_, ++bound_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
     return *this;
 }
 
-sqlite_query& sqlite_query::bind(const random_id& id)
-{
+sqlite_query& sqlite_query::bind(const random_id& id) {
     const auto bytes = bytes_of(id);
     if (statement_)
         ::sqlite3_bind_blob64(statement_, ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
     return *this;
 }
 
-bool sqlite_query::step()
-{
+bool sqlite_query::step() {
     if (!statement_ || db_.failed())
         return false;
     const int code = ::sqlite3_step(statement_);
@@ -78,25 +71,21 @@ bool sqlite_query::step()
     return code == SQLITE_ROW;
 }
 
-std::uint64_t sqlite_query::number(int column) const
-{
+std::uint64_t sqlite_query::number(int column) const {
     return static_cast<std::uint64_t>(signed_number(column));
 }
 
-std::int64_t sqlite_query::signed_number(int column) const
-{
+std::int64_t sqlite_query::signed_number(int column) const {
     return ::sqlite3_column_int64(statement_, column);
 }
 
-std::string sqlite_query::bytes(int column) const
-{
+std::string sqlite_query::bytes(int column) const {
     const void* const data = ::sqlite3_column_blob(statement_, column);
     const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(statement_, column));
     return data ? std::string(static_cast<const char*>(data), size) : std::string();
 }
 
-random_id sqlite_query::id(int column) const
-{
+random_id sqlite_query::id(int column) const {
     const std::string raw = bytes(column);
     random_id id;
     if (raw.size() == 16) {

@@ -8,8 +8,7 @@
 
 namespace mortise::store_detail {
 
-ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched)
-{
+ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched) {
     ring_plan plan;
     plan.wanted = session.successors();
     for (const auto& each : plan.wanted) {

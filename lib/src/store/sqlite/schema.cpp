@@ -57,65 +57,66 @@ CREATE TABLE break_log(
     why TEXT NOT NULL);
 )sql";
 
-[[noreturn]] void give_up(sqlite_db& db, const std::string& path)
-{
+[[noreturn]] void give_up(sqlite_db& db, const std::string& path) {
     const error why = failure_of(db, path);
     db.roll_back();
     throw why;
 }
 
-void must(bool worked, sqlite_db& db, const std::string& path)
-{
+void must(bool worked, sqlite_db& db, const std::string& path) {
     if (!worked)
         give_up(db, path);
 }
 
-bool has_table(sqlite_db& db, const char* name)
-{
+bool has_table(sqlite_db& db, const char* name) {
     sqlite_query query(db, "SELECT count(*) FROM sqlite_schema WHERE ?1 = '' OR name = ?1");
     return query.bind_text(name).step() && query.number(0) != 0;
 }
 
-void make_tables(sqlite_db& db, const std::string& path, const std::string& domain,
-    const std::string& boot)
-{
+void make_tables(
+    sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
+) {
     const random_id store = random_id::draw();
     const random_id incarnation = random_id::draw();
     const std::string name = domain.empty() ? "sqlite:" + store.text().substr(0, 16) : domain;
     bool worked = db.run(tables);
     {
-        sqlite_query query(db,
-            "INSERT INTO meta VALUES(1, ?, ?, ?, ?, ?, ?, 0, 0, 1, 1)");
-        query.bind(format_major).bind(format_minor).bind(store).bind_text(name).bind_text(boot)
-            .bind(incarnation).step();
+        sqlite_query query(db, "INSERT INTO meta VALUES(1, ?, ?, ?, ?, ?, ?, 0, 0, 1, 1)");
+        query.bind(format_major)
+            .bind(format_minor)
+            .bind(store)
+            .bind_text(name)
+            .bind_text(boot)
+            .bind(incarnation)
+            .step();
     }
     static_assert(application_id == 1836217459);
     worked = worked && db.run("PRAGMA application_id = 1836217459") && db.step("COMMIT");
     must(worked, db, path);
 }
 
-[[noreturn]] void no_meta(sqlite_db& db, const std::string& path)
-{
+[[noreturn]] void no_meta(sqlite_db& db, const std::string& path) {
     if (db.failed())
         give_up(db, path);
     throw error(errc::store_corrupt, path + " (bad meta record)", remedy_of(errc::store_corrupt));
 }
 
 // Before anything else is read: a newer format may have other columns, but has this one.
-void check_format(sqlite_db& db, const std::string& path)
-{
+void check_format(sqlite_db& db, const std::string& path) {
     sqlite_query query(db, "SELECT format_major FROM meta");
     if (!query.step())
         no_meta(db, path);
     if (query.number(0) > format_major) {
-        throw error(errc::newer_format, path + " has format " + std::to_string(query.number(0)),
-            "use a newer mortise, or another file; this one knows formats up to "
-                + std::to_string(format_major));
+        throw error(
+            errc::newer_format,
+            path + " has format " + std::to_string(query.number(0)),
+            "use a newer mortise, or another file; this one knows formats up to " +
+                std::to_string(format_major)
+        );
     }
 }
 
-store_identity read_identity(sqlite_db& db, const std::string& path)
-{
+store_identity read_identity(sqlite_db& db, const std::string& path) {
     sqlite_query query(db, "SELECT store_id, incarnation, boot_id, domain FROM meta WHERE one = 1");
     if (!query.step())
         no_meta(db, path);
@@ -130,8 +131,7 @@ store_identity read_identity(sqlite_db& db, const std::string& path)
 }
 
 // Whether the database is ours; false if it is empty.
-bool check_owner(sqlite_db& db, const std::string& path)
-{
+bool check_owner(sqlite_db& db, const std::string& path) {
     const bool known = has_table(db, "meta");
     const bool used = known || has_table(db, "");
     std::int64_t owner = 0;
@@ -147,12 +147,14 @@ bool check_owner(sqlite_db& db, const std::string& path)
 }
 
 // Sets what the connection needs and reads it back.
-void set_up(sqlite_db& db, const std::string& path)
-{
+void set_up(sqlite_db& db, const std::string& path) {
     // Small pages, since each hand-off writes three of them into the log. Of effect in a new file only.
-    must(db.run("PRAGMA page_size = 1024") && db.run("PRAGMA journal_mode = WAL")
-            && db.run("PRAGMA synchronous = NORMAL") && db.run("PRAGMA temp_store = MEMORY"),
-        db, path);
+    must(
+        db.run("PRAGMA page_size = 1024") && db.run("PRAGMA journal_mode = WAL") &&
+            db.run("PRAGMA synchronous = NORMAL") && db.run("PRAGMA temp_store = MEMORY"),
+        db,
+        path
+    );
     std::string mode;
     std::uint64_t force = 0;
     {
@@ -172,16 +174,19 @@ void set_up(sqlite_db& db, const std::string& path)
     }
     must(!db.failed(), db, path);
     if (mode != "wal" || force != 1) {
-        throw error(errc::not_writable, path + " (journal mode " + mode + ")",
-            "SQLite cannot keep a write-ahead log there: use a local disk and a file of its own");
+        throw error(
+            errc::not_writable,
+            path + " (journal mode " + mode + ")",
+            "SQLite cannot keep a write-ahead log there: use a local disk and a file of its own"
+        );
     }
 }
 
 }  // namespace
 
-store_identity open_schema(sqlite_db& db, const std::string& path, const std::string& domain,
-    const std::string& boot)
-{
+store_identity open_schema(
+    sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
+) {
     // Our own processes exclude each other by a file lock: only a foreign program can make SQLite busy,
     // and it gets a second to end.
     must(db.run("PRAGMA busy_timeout = 1000"), db, path);
@@ -195,16 +200,22 @@ store_identity open_schema(sqlite_db& db, const std::string& path, const std::st
     }
     store_identity identity = read_identity(db, path);
     if (!domain.empty() && identity.domain != domain) {
-        throw error(errc::bad_config,
+        throw error(
+            errc::bad_config,
             "domain = \"" + domain + "\", but " + path + " has \"" + identity.domain + '"',
-            "leave the domain empty, or use a new file");
+            "leave the domain empty, or use a new file"
+        );
     }
     return identity;
 }
 
-void begin_epoch(sqlite_db& db, const std::string& path, store_identity& identity,
-    const std::string& boot, clock::time_point quarantine_until)
-{
+void begin_epoch(
+    sqlite_db& db,
+    const std::string& path,
+    store_identity& identity,
+    const std::string& boot,
+    clock::time_point quarantine_until
+) {
     store_identity fresh = identity;
     if (identity.boot != boot) {
         fresh.boot = boot;
@@ -212,21 +223,26 @@ void begin_epoch(sqlite_db& db, const std::string& path, store_identity& identit
     }
     bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
     {
-        sqlite_query query(db,
+        sqlite_query query(
+            db,
             "UPDATE meta SET boot_id = ?, incarnation = ?, quarantine_until = ?,"
-            " token_next = max(token_next, token_mark), token_mark = max(token_next, token_mark) + ?");
-        query.bind_text(fresh.boot).bind(fresh.incarnation)
-            .bind_signed(quarantine_until.time_since_epoch().count()).bind(token_block).step();
+            " token_next = max(token_next, token_mark), token_mark = max(token_next, token_mark) + "
+            "?"
+        );
+        query.bind_text(fresh.boot)
+            .bind(fresh.incarnation)
+            .bind_signed(quarantine_until.time_since_epoch().count())
+            .bind(token_block)
+            .step();
     }
-    worked = worked && db.step("DELETE FROM entry") && db.step("DELETE FROM session")
-        && db.step("COMMIT");
+    worked = worked && db.step("DELETE FROM entry") && db.step("DELETE FROM session") &&
+             db.step("COMMIT");
     must(worked, db, path);
     must(db.run("PRAGMA synchronous = NORMAL"), db, path);
     identity = fresh;
 }
 
-bool reserve_tokens(sqlite_db& db)
-{
+bool reserve_tokens(sqlite_db& db) {
     bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
     {
         sqlite_query query(db, "UPDATE meta SET token_mark = max(token_next, token_mark) + ?");

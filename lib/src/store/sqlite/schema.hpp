@@ -16,7 +16,7 @@ struct store_identity {
     store_identity() = default;
 
     random_id store;
-    random_id incarnation;   ///< Drawn anew at each boot of the host.
+    random_id incarnation;  ///< Drawn anew at each boot of the host.
     std::string boot;
     std::string domain;
 };
@@ -33,14 +33,20 @@ inline constexpr std::uint64_t token_block = 1'000'000;
 /// a foreign one is left as it is. Under the lock, out of a transaction. @throws error `not_a_database`,
 /// `not_a_store`, `newer_format`, `bad_config` if the store has another domain than `domain` (empty: any),
 /// and what SQLite says.
-store_identity open_schema(sqlite_db& db, const std::string& path, const std::string& domain,
-    const std::string& boot);
+store_identity open_schema(
+    sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
+);
 
 /// Nobody who used the store is alive any more: forgets all sessions, with what they held, goes to the
 /// mark of the tokens and raises it, durably. Gives the store a new incarnation if the host was started
 /// again since. Nothing is granted before `quarantine_until`.
-void begin_epoch(sqlite_db& db, const std::string& path, store_identity& identity,
-    const std::string& boot, clock::time_point quarantine_until);
+void begin_epoch(
+    sqlite_db& db,
+    const std::string& path,
+    store_identity& identity,
+    const std::string& boot,
+    clock::time_point quarantine_until
+);
 
 /// Raises the mark of the tokens by a block, durably. Out of a transaction. @return whether it worked.
 bool reserve_tokens(sqlite_db& db);

@@ -7,9 +7,8 @@
 
 namespace mortise::store_detail {
 
-std::optional<session_index::place> session_index::find(
-    sqlite_db& db, const slot_file& slots, core::session_key session)
-{
+std::optional<session_index::place>
+session_index::find(sqlite_db& db, const slot_file& slots, core::session_key session) {
     if (const auto found = known_.find(session); found != known_.end()) {
         const slot_view seen = slots.view(found->second);
         if (seen.key == session)

@@ -17,23 +17,20 @@ namespace {
 
 constexpr const char* lock_name = "lock";
 
-unique_fd open_lock(int folder, const std::string& path)
-{
+unique_fd open_lock(int folder, const std::string& path) {
     unique_fd lock(::openat(folder, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!lock)
         throw failure_of_call(errno, "opening the lock file", path);
     return lock;
 }
 
-bool is_socket_name(std::string_view name) noexcept
-{
+bool is_socket_name(std::string_view name) noexcept {
     return name.size() == 18 && (name.ends_with(".d") || name.ends_with(".s"));
 }
 
 }  // namespace
 
-side_folder::side_folder(const std::string& database) : path_(database + ".mortise")
-{
+side_folder::side_folder(const std::string& database) : path_(database + ".mortise") {
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
     if (!made_ && errno != EEXIST)
         throw failure_of_call(errno, "making the side folder", path_);
@@ -43,8 +40,7 @@ side_folder::side_folder(const std::string& database) : path_(database + ".morti
     lock_ = open_lock(folder_.get(), path_);
 }
 
-void side_folder::undo() noexcept
-{
+void side_folder::undo() noexcept {
     if (!made_)
         return;
     ::unlinkat(folder_.get(), lock_name, 0);
@@ -52,13 +48,11 @@ void side_folder::undo() noexcept
     made_ = false;
 }
 
-std::string side_folder::short_path(const std::string& name) const
-{
+std::string side_folder::short_path(const std::string& name) const {
     return "/proc/self/fd/" + std::to_string(folder_.get()) + '/' + name;
 }
 
-void side_folder::lock()
-{
+void side_folder::lock() {
     // Somebody who made the folder in vain removes the lock file again: whoever waited for it then
     // holds a lock that nobody else sees, and takes the new file.
     constexpr int tries = 16;
@@ -75,35 +69,30 @@ void side_folder::lock()
     throw error(errc::store_replaced, path_, "stop whoever keeps removing files there");
 }
 
-void side_folder::unlock() noexcept
-{
+void side_folder::unlock() noexcept {
     ::flock(lock_.get(), LOCK_UN);
 }
 
-bool side_folder::same_lock_file() const noexcept
-{
+bool side_folder::same_lock_file() const noexcept {
     struct stat by_name {};
     struct stat by_fd {};
-    return ::fstatat(folder_.get(), lock_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0
-        && ::fstat(lock_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino
-        && by_name.st_dev == by_fd.st_dev;
+    return ::fstatat(folder_.get(), lock_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ::fstat(lock_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
+           by_name.st_dev == by_fd.st_dev;
 }
 
-bool side_folder::in_place() const noexcept
-{
+bool side_folder::in_place() const noexcept {
     struct stat by_name {};
     struct stat by_fd {};
-    return ::stat(path_.c_str(), &by_name) == 0 && ::fstat(folder_.get(), &by_fd) == 0
-        && by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev && same_lock_file();
+    return ::stat(path_.c_str(), &by_name) == 0 && ::fstat(folder_.get(), &by_fd) == 0 &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev && same_lock_file();
 }
 
-void side_folder::remove(const std::string& name) noexcept
-{
+void side_folder::remove(const std::string& name) noexcept {
     ::unlinkat(folder_.get(), name.c_str(), 0);
 }
 
-void side_folder::sweep() noexcept
-{
+void side_folder::sweep() noexcept {
     // Opened anew: a descriptor that is shared with a directory stream would share its position.
     unique_fd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd)

@@ -57,8 +57,7 @@ public:
     folder_guard(const folder_guard&) = delete;
     folder_guard& operator=(const folder_guard&) = delete;
 
-    void unlock() noexcept
-    {
+    void unlock() noexcept {
         if (folder_)
             folder_->unlock();
         folder_ = nullptr;

@@ -23,13 +23,11 @@ constexpr const char* new_name = "sessions.new";
 constexpr std::uint64_t magic = 0x3165736974726f6d;  // "mortise1" in memory
 constexpr std::uint64_t format = 1;
 
-std::uint64_t load(const std::uint64_t& value) noexcept
-{
+std::uint64_t load(const std::uint64_t& value) noexcept {
     return std::atomic_ref(const_cast<std::uint64_t&>(value)).load(std::memory_order_acquire);
 }
 
-void store(std::uint64_t& value, std::uint64_t to) noexcept
-{
+void store(std::uint64_t& value, std::uint64_t to) noexcept {
     std::atomic_ref(value).store(to, std::memory_order_release);
 }
 
@@ -64,20 +62,18 @@ constexpr std::size_t file_bytes = header_bytes + slot_file::capacity * 64;
 
 }  // namespace
 
-std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path)
-{
+std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path) {
     static_assert(sizeof(header) <= header_bytes && sizeof(slot) == 64);
     static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
-    void* const memory
-        = ::mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    void* const memory =
+        ::mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (memory == MAP_FAILED)
         throw failure_of_call(errno, "mmap", path);
     return std::shared_ptr<slot_file>(new slot_file(std::move(fd), memory));
 }
 
-std::shared_ptr<slot_file> slot_file::open(
-    const side_folder& folder, const slot_file_owner& owner, found& what)
-{
+std::shared_ptr<slot_file>
+slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& what) {
     what = found::none;
     unique_fd fd(::openat(folder.fd(), file_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) {
@@ -90,11 +86,11 @@ std::shared_ptr<slot_file> slot_file::open(
         return nullptr;  // Somebody died while making it, or it was cut: nothing in it can be believed.
     auto file = map(std::move(fd), folder.path());
     const header& head = file->head();
-    if (head.magic != magic || head.format != format || head.slots != capacity
-        || load(head.used) > capacity)
+    if (head.magic != magic || head.format != format || head.slots != capacity ||
+        load(head.used) > capacity)
         return nullptr;
-    if (std::string_view(head.boot.data(), ::strnlen(head.boot.data(), head.boot.size()))
-        != owner.boot)
+    if (std::string_view(head.boot.data(), ::strnlen(head.boot.data(), head.boot.size())) !=
+        owner.boot)
         what = found::other_boot;
     else if (head.time_namespace != owner.time_namespace)
         what = found::other_clock;
@@ -106,12 +102,13 @@ std::shared_ptr<slot_file> slot_file::open(
     return file;
 }
 
-std::shared_ptr<slot_file> slot_file::make(const side_folder& folder, const slot_file_owner& owner)
-{
+std::shared_ptr<slot_file>
+slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     MORTISE_ASSERT(owner.boot.size() < sizeof(header::boot));
     ::unlinkat(folder.fd(), new_name, 0);
-    unique_fd fd(::openat(
-        folder.fd(), new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    unique_fd fd(
+        ::openat(folder.fd(), new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+    );
     if (!fd)
         throw failure_of_call(errno, "making the file of heartbeats", folder.path());
     // With blocks, not only a size: a write through the mapping cannot report a full disk.
@@ -133,30 +130,26 @@ std::shared_ptr<slot_file> slot_file::make(const side_folder& folder, const slot
     return file;
 }
 
-slot_file::~slot_file()
-{
+slot_file::~slot_file() {
     ::munmap(memory_, file_bytes);
 }
 
-slot_file::header& slot_file::head() const noexcept
-{
+slot_file::header& slot_file::head() const noexcept {
     return *static_cast<header*>(memory_);
 }
 
-slot_file::slot& slot_file::at(std::size_t index) const noexcept
-{
+slot_file::slot& slot_file::at(std::size_t index) const noexcept {
     MORTISE_ASSERT(index < capacity);
     return *reinterpret_cast<slot*>(
-        static_cast<char*>(memory_) + header_bytes + index * sizeof(slot));
+        static_cast<char*>(memory_) + header_bytes + index * sizeof(slot)
+    );
 }
 
-std::size_t slot_file::used() const noexcept
-{
+std::size_t slot_file::used() const noexcept {
     return std::min<std::size_t>(load(head().used), capacity);
 }
 
-slot_view slot_file::view(std::size_t index) const noexcept
-{
+slot_view slot_file::view(std::size_t index) const noexcept {
     const slot& from = at(index);
     slot_view seen;
     // Again if the slot changed hands meanwhile; the last look is taken as it is, since every user of
@@ -174,19 +167,16 @@ slot_view slot_file::view(std::size_t index) const noexcept
     return seen;
 }
 
-slot_word slot_file::word(std::size_t index) const noexcept
-{
+slot_word slot_file::word(std::size_t index) const noexcept {
     return slot_word(load(at(index).word));
 }
 
-bool slot_file::swap(std::size_t index, slot_word expected, slot_word desired) noexcept
-{
+bool slot_file::swap(std::size_t index, slot_word expected, slot_word desired) noexcept {
     std::uint64_t raw = expected.raw();
     return std::atomic_ref(at(index).word).compare_exchange_strong(raw, desired.raw());
 }
 
-bool slot_file::kill(std::size_t index, std::uint16_t incarnation) noexcept
-{
+bool slot_file::kill(std::size_t index, std::uint16_t incarnation) noexcept {
     // Each failed swap means that the owner sent a heartbeat; it cannot do that faster than we try.
     for (int i = 0; i < 1000; ++i) {
         const slot_word seen = word(index);
@@ -198,8 +188,7 @@ bool slot_file::kill(std::size_t index, std::uint16_t incarnation) noexcept
     return false;
 }
 
-void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept
-{
+void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept {
     slot& to = at(index);
     store(to.changes, 0);
     store(to.grants, 0);
@@ -210,16 +199,15 @@ void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce)
         store(head().used, index + 1);
 }
 
-void slot_file::free(std::size_t index) noexcept
-{
+void slot_file::free(std::size_t index) noexcept {
     slot& to = at(index);
     store(to.key, 0);
     store(to.nonce, 0);
 }
 
 void slot_file::add(
-    std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes) noexcept
-{
+    std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes
+) noexcept {
     slot& to = at(index);
     store(to.grants, load(to.grants) + static_cast<std::uint64_t>(grants));
     store(to.requests, load(to.requests) + static_cast<std::uint64_t>(requests));
@@ -227,20 +215,19 @@ void slot_file::add(
 }
 
 void slot_file::set_counts(
-    std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept
-{
+    std::size_t index, std::uint64_t grants, std::uint64_t requests
+) noexcept {
     slot& to = at(index);
     store(to.grants, grants);
     store(to.requests, requests);
 }
 
-bool slot_file::in_place(const side_folder& folder) const noexcept
-{
+bool slot_file::in_place(const side_folder& folder) const noexcept {
     struct stat by_name {};
     struct stat by_fd {};
-    return ::fstatat(folder.fd(), file_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0
-        && ::fstat(fd_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino
-        && by_name.st_dev == by_fd.st_dev;
+    return ::fstatat(folder.fd(), file_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ::fstat(fd_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
+           by_name.st_dev == by_fd.st_dev;
 }
 
 }  // namespace mortise::store_detail

@@ -21,17 +21,17 @@ struct slot_file_owner {
     slot_file_owner() = default;
 
     random_id store;
-    std::uint64_t database_device = 0; ///< Of the database file: a restored copy is another one.
+    std::uint64_t database_device = 0;  ///< Of the database file: a restored copy is another one.
     std::uint64_t database_inode = 0;
-    std::string boot;                  ///< The boot id of the host.
+    std::string boot;  ///< The boot id of the host.
     std::uint64_t time_namespace = 0;
 };
 
 /// What one slot says at one moment.
 struct slot_view {
     slot_word word;
-    std::uint64_t key = 0;             ///< Of the session; zero: the slot is free.
-    std::uint64_t nonce = 0;           ///< Names the session's sockets.
+    std::uint64_t key = 0;    ///< Of the session; zero: the slot is free.
+    std::uint64_t nonce = 0;  ///< Names the session's sockets.
     std::uint64_t changes = 0;
     std::uint64_t grants = 0;
     std::uint64_t requests = 0;
@@ -51,16 +51,16 @@ public:
     /// Why a file was not taken as it was.
     enum class found : std::uint8_t {
         good,
-        none,            ///< There was no file, or one that cannot be read.
-        other_boot,      ///< The host was started again since: nobody in it is alive.
+        none,        ///< There was no file, or one that cannot be read.
+        other_boot,  ///< The host was started again since: nobody in it is alive.
         other_database,  ///< Of this boot, but of another database: whoever is alive in it uses that one.
-        other_clock,     ///< Of another time namespace on the same boot: its deadlines say nothing here.
+        other_clock,  ///< Of another time namespace on the same boot: its deadlines say nothing here.
     };
 
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
     /// @return the file, unless `what` is `none`.
-    static std::shared_ptr<slot_file> open(
-        const side_folder& folder, const slot_file_owner& owner, found& what);
+    static std::shared_ptr<slot_file>
+    open(const side_folder& folder, const slot_file_owner& owner, found& what);
 
     /// Makes the file anew, in one step. Under the lock. @throws error
     static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
@@ -85,7 +85,9 @@ public:
     void claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept;
     /// Makes a dead slot free.
     void free(std::size_t index) noexcept;
-    void add(std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes) noexcept;
+    void
+    add(std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes
+    ) noexcept;
     void set_counts(std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept;
 
     /// Whether the name in the folder still is this file.

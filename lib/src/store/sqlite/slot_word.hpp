@@ -20,12 +20,10 @@ public:
     constexpr slot_word() noexcept = default;
     constexpr explicit slot_word(std::uint64_t raw) noexcept : raw_(raw) {}
     constexpr slot_word(std::uint16_t incarnation, std::uint64_t deadline_us) noexcept
-        : raw_(std::uint64_t{incarnation} << deadline_bits | (deadline_us & deadline_mask))
-    {}
+        : raw_(std::uint64_t{incarnation} << deadline_bits | (deadline_us & deadline_mask)) {}
 
     /// Rounded up: the store must not believe in less than the owner may believe in.
-    static constexpr std::uint64_t microseconds_until(clock::time_point when) noexcept
-    {
+    static constexpr std::uint64_t microseconds_until(clock::time_point when) noexcept {
         using std::chrono::ceil;
         using std::chrono::microseconds;
         const auto count = ceil<microseconds>(when.time_since_epoch()).count();
@@ -33,21 +31,19 @@ public:
     }
 
     constexpr std::uint64_t raw() const noexcept { return raw_; }
-    constexpr std::uint16_t incarnation() const noexcept
-    {
+    constexpr std::uint16_t incarnation() const noexcept {
         return static_cast<std::uint16_t>(raw_ >> deadline_bits);
     }
     constexpr bool dead() const noexcept { return (raw_ & deadline_mask) == 0; }
-    constexpr clock::time_point deadline() const noexcept
-    {
+    constexpr clock::time_point deadline() const noexcept {
         return clock::time_point(
-            std::chrono::microseconds(static_cast<std::int64_t>(raw_ & deadline_mask)));
+            std::chrono::microseconds(static_cast<std::int64_t>(raw_ & deadline_mask))
+        );
     }
     constexpr bool expired(clock::time_point now) const noexcept { return deadline() <= now; }
 
     constexpr slot_word killed() const noexcept { return slot_word(incarnation(), 0); }
-    constexpr slot_word next(std::uint64_t deadline_us) const noexcept
-    {
+    constexpr slot_word next(std::uint64_t deadline_us) const noexcept {
         return slot_word(static_cast<std::uint16_t>(incarnation() + 1), deadline_us);
     }
 

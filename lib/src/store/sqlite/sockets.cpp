@@ -21,8 +21,7 @@ constexpr int backlog = 128;
 
 class socket_address {
 public:
-    explicit socket_address(const std::string& path) noexcept
-    {
+    explicit socket_address(const std::string& path) noexcept {
         MORTISE_ASSERT(path.size() < sizeof raw_.sun_path);
         raw_.sun_family = AF_UNIX;
         path.copy(raw_.sun_path, path.size());
@@ -34,13 +33,11 @@ private:
     sockaddr_un raw_{};
 };
 
-unique_fd make_socket(int kind)
-{
+unique_fd make_socket(int kind) {
     return unique_fd(::socket(AF_UNIX, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-unique_fd make_bound(const side_folder& folder, int kind, const std::string& name)
-{
+unique_fd make_bound(const side_folder& folder, int kind, const std::string& name) {
     auto made = make_socket(kind);
     if (!made)
         throw failure_of_call(errno, "making a socket", folder.path());
@@ -52,8 +49,7 @@ unique_fd make_bound(const side_folder& folder, int kind, const std::string& nam
     return made;
 }
 
-std::string hex(std::uint64_t nonce)
-{
+std::string hex(std::uint64_t nonce) {
     char digits[17];
     std::snprintf(digits, sizeof digits, "%016" PRIx64, nonce);
     return digits;
@@ -61,18 +57,15 @@ std::string hex(std::uint64_t nonce)
 
 }  // namespace
 
-std::string inbox_name(std::uint64_t nonce)
-{
+std::string inbox_name(std::uint64_t nonce) {
     return hex(nonce) + ".d";
 }
 
-std::string life_name(std::uint64_t nonce)
-{
+std::string life_name(std::uint64_t nonce) {
     return hex(nonce) + ".s";
 }
 
-session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce)
-{
+session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce) {
     session_sockets made;
     made.inbox = make_bound(folder, SOCK_DGRAM, inbox_name(nonce));
     made.life = make_bound(folder, SOCK_STREAM, life_name(nonce));
@@ -82,14 +75,12 @@ session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce)
     return made;
 }
 
-void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept
-{
+void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept {
     folder.remove(inbox_name(nonce));
     folder.remove(life_name(nonce));
 }
 
-unique_fd make_outbox(const side_folder& folder)
-{
+unique_fd make_outbox(const side_folder& folder) {
     auto made = make_socket(SOCK_DGRAM);
     if (!made)
         throw failure_of_call(errno, "making a socket", folder.path());
@@ -97,17 +88,22 @@ unique_fd make_outbox(const side_folder& folder)
 }
 
 bool send_hint(
-    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept
-{
+    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what
+) noexcept {
     const socket_address address(folder.short_path(inbox_name(nonce)));
     const auto bytes = encode(what);
-    const auto sent = ::sendto(outbox.get(), bytes.data(), bytes.size(),
-        MSG_DONTWAIT | MSG_NOSIGNAL, address.get(), address.size());
+    const auto sent = ::sendto(
+        outbox.get(),
+        bytes.data(),
+        bytes.size(),
+        MSG_DONTWAIT | MSG_NOSIGNAL,
+        address.get(),
+        address.size()
+    );
     return sent >= 0 || errno != EAGAIN;
 }
 
-probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept
-{
+probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept {
     probe result;
     result.connection = make_socket(SOCK_STREAM);
     if (!result.connection)

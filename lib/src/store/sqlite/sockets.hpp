@@ -20,8 +20,9 @@ std::string life_name(std::uint64_t nonce);
 struct session_sockets {
     session_sockets() = default;
 
-    unique_fd inbox;   ///< Bound datagram socket: hints arrive here.
-    unique_fd life;    ///< Listening stream socket: as long as it listens, the session's process lives.
+    unique_fd inbox;  ///< Bound datagram socket: hints arrive here.
+    unique_fd
+        life;  ///< Listening stream socket: as long as it listens, the session's process lives.
     std::size_t inbox_max = 0;  ///< So many datagrams may wait in the inbox; more are lost.
 };
 
@@ -35,14 +36,15 @@ unique_fd make_outbox(const side_folder& folder);
 /// Sends without waiting. A hint that cannot be sent is lost: its receiver finds out by a heartbeat.
 /// @return false if the receiver's queue, or all that this outbox may have under way, was full.
 bool send_hint(
-    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept;
+    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what
+) noexcept;
 
 /// What a connection attempt to a session's life socket says.
 struct probe {
     enum class outcome : std::uint8_t {
         connected,
-        refused,   ///< The socket is there and nobody listens: its process is dead. The only proof.
-        unknown,   ///< Full, forbidden, removed, out of descriptors: says nothing about death.
+        refused,  ///< The socket is there and nobody listens: its process is dead. The only proof.
+        unknown,  ///< Full, forbidden, removed, out of descriptors: says nothing about death.
     };
 
     probe() = default;

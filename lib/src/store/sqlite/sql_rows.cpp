@@ -17,10 +17,10 @@ using core::session_key;
 namespace {
 
 // The columns of an entry, in the order of the table.
-#define ENTRY_COLUMNS "name, queued, ordinal, session, request, mode, capacity, hold_max_ms, token, since"
+#define ENTRY_COLUMNS                                                                              \
+    "name, queued, ordinal, session, request, mode, capacity, hold_max_ms, token, since"
 
-lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept
-{
+lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept {
     switch (static_cast<lock_mode::kind>(kind)) {
     case lock_mode::kind::shared:
         return lock_mode::shared();
@@ -32,13 +32,11 @@ lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept
     return lock_mode::exclusive();
 }
 
-clock::time_point time_of(std::int64_t nanoseconds) noexcept
-{
+clock::time_point time_of(std::int64_t nanoseconds) noexcept {
     return clock::time_point(clock::duration(nanoseconds));
 }
 
-std::optional<lock_entry> read_entry(sqlite_query& query)
-{
+std::optional<lock_entry> read_entry(sqlite_query& query) {
     if (!query.step())
         return std::nullopt;
     lock_entry entry;
@@ -54,73 +52,82 @@ std::optional<lock_entry> read_entry(sqlite_query& query)
     return entry;
 }
 
-std::uint64_t queued(bool granted) noexcept
-{
+std::uint64_t queued(bool granted) noexcept {
     return granted ? 0 : 1;
 }
 
 }  // namespace
 
-std::optional<lock_entry> sql_rows::find(session_key session, request_id id)
-{
+std::optional<lock_entry> sql_rows::find(session_key session, request_id id) {
     sqlite_query query(
-        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? AND request = ?");
+        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? AND request = ?"
+    );
     query.bind(session).bind(id);
     return read_entry(query);
 }
 
-std::optional<lock_entry> sql_rows::next(std::string_view name, bool granted, std::uint64_t after)
-{
-    sqlite_query query(db_,
+std::optional<lock_entry> sql_rows::next(std::string_view name, bool granted, std::uint64_t after) {
+    sqlite_query query(
+        db_,
         "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? AND queued = ? AND ordinal > ?"
-        " ORDER BY ordinal LIMIT 1");
+        " ORDER BY ordinal LIMIT 1"
+    );
     query.bind(name).bind(queued(granted)).bind(after);
     return read_entry(query);
 }
 
-std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted)
-{
+std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
     sqlite_query query(
-        db_, "SELECT ordinal FROM entry WHERE name = ? AND queued = ? ORDER BY ordinal DESC LIMIT 1");
+        db_, "SELECT ordinal FROM entry WHERE name = ? AND queued = ? ORDER BY ordinal DESC LIMIT 1"
+    );
     query.bind(name).bind(queued(granted));
     return query.step() ? query.number(0) : 0;
 }
 
-void sql_rows::insert(const lock_entry& entry)
-{
+void sql_rows::insert(const lock_entry& entry) {
     sqlite_query query(
-        db_, "INSERT INTO entry(" ENTRY_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).bind(entry.session)
-        .bind(entry.id).bind(static_cast<std::uint64_t>(entry.mode.what()))
-        .bind(std::uint64_t{entry.mode.capacity()}).bind_signed(entry.hold_max.count())
-        .bind(entry.token).bind_signed(entry.since.time_since_epoch().count()).step();
+        db_, "INSERT INTO entry(" ENTRY_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    );
+    query.bind(entry.name)
+        .bind(queued(entry.granted))
+        .bind(entry.ordinal)
+        .bind(entry.session)
+        .bind(entry.id)
+        .bind(static_cast<std::uint64_t>(entry.mode.what()))
+        .bind(std::uint64_t{entry.mode.capacity()})
+        .bind_signed(entry.hold_max.count())
+        .bind(entry.token)
+        .bind_signed(entry.since.time_since_epoch().count())
+        .step();
 }
 
-void sql_rows::erase(const lock_entry& entry)
-{
+void sql_rows::erase(const lock_entry& entry) {
     sqlite_query query(db_, "DELETE FROM entry WHERE name = ? AND queued = ? AND ordinal = ?");
     query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).step();
 }
 
-void sql_rows::grant(const lock_entry& entry)
-{
-    sqlite_query query(db_,
+void sql_rows::grant(const lock_entry& entry) {
+    sqlite_query query(
+        db_,
         "UPDATE entry SET queued = 0, token = ?, since = ?"
-        " WHERE name = ? AND queued = 1 AND ordinal = ?");
-    query.bind(entry.token).bind_signed(entry.since.time_since_epoch().count()).bind(entry.name)
-        .bind(entry.ordinal).step();
+        " WHERE name = ? AND queued = 1 AND ordinal = ?"
+    );
+    query.bind(entry.token)
+        .bind_signed(entry.since.time_since_epoch().count())
+        .bind(entry.name)
+        .bind(entry.ordinal)
+        .step();
 }
 
-std::optional<lock_entry> sql_rows::any_of(session_key session)
-{
-    sqlite_query query(db_,
-        "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? ORDER BY request LIMIT 1");
+std::optional<lock_entry> sql_rows::any_of(session_key session) {
+    sqlite_query query(
+        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? ORDER BY request LIMIT 1"
+    );
     query.bind(session);
     return read_entry(query);
 }
 
-presence sql_rows::presence_of(session_key session)
-{
+presence sql_rows::presence_of(session_key session) {
     const auto place = index_.find(db_, slots_, session);
     if (!place)
         return presence::gone;
@@ -133,8 +140,7 @@ presence sql_rows::presence_of(session_key session)
     return slots_.word(place->slot).dead() ? presence::gone : presence::alive;
 }
 
-void sql_rows::forget(session_key session)
-{
+void sql_rows::forget(session_key session) {
     buried_session left;
     left.key = session;
     if (const auto place = index_.find(db_, slots_, session)) {
@@ -148,10 +154,11 @@ void sql_rows::forget(session_key session)
 }
 
 void sql_rows::changed(
-    session_key session, std::int64_t grants, std::int64_t requests, bool by_other)
-{
-    auto found = std::find_if(changes_.begin(), changes_.end(),
-        [session](const change& each) { return each.session == session; });
+    session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+) {
+    auto found = std::find_if(changes_.begin(), changes_.end(), [session](const change& each) {
+        return each.session == session;
+    });
     if (found == changes_.end()) {
         changes_.emplace_back();
         found = std::prev(changes_.end());
@@ -163,8 +170,7 @@ void sql_rows::changed(
         ++found->by_others;
 }
 
-bool sql_rows::load_meta()
-{
+bool sql_rows::load_meta() {
     if (meta_loaded_)
         return true;
     sqlite_query query(db_, "SELECT token_next, token_mark, quarantine_until FROM meta");
@@ -177,8 +183,7 @@ bool sql_rows::load_meta()
     return true;
 }
 
-std::uint64_t sql_rows::draw_base()
-{
+std::uint64_t sql_rows::draw_base() {
     if (!load_meta() || token_next_ == 0 || token_next_ >= fencing_token::base_end)
         return 0;
     if (token_next_ >= token_mark_) {
@@ -189,14 +194,12 @@ std::uint64_t sql_rows::draw_base()
     return token_next_++;
 }
 
-bool sql_rows::quarantined()
-{
+bool sql_rows::quarantined() {
     // What cannot be read is not granted.
     return !load_meta() || now_ < quarantine_until_;
 }
 
-void sql_rows::publish()
-{
+void sql_rows::publish() {
     if (drew_) {
         sqlite_query query(db_, "UPDATE meta SET token_next = ?");
         query.bind(token_next_).step();
@@ -210,8 +213,7 @@ void sql_rows::publish()
     }
 }
 
-void sql_rows::retract() noexcept
-{
+void sql_rows::retract() noexcept {
     for (const published& each : published_)
         slots_.add(each.slot, -each.what.grants, -each.what.requests, 0);
     published_.clear();

@@ -29,14 +29,18 @@ struct buried_session {
 class sql_rows final : public core::lock_rows {
 public:
     /// `actor` is the session that acts: it lives as long as its slot is not dead.
-    sql_rows(sqlite_db& db, slot_file& slots, session_index& index, core::session_key actor,
-        clock::time_point now) noexcept
-        : db_(db), slots_(slots), index_(index), actor_(actor), now_(now)
-    {}
+    sql_rows(
+        sqlite_db& db,
+        slot_file& slots,
+        session_index& index,
+        core::session_key actor,
+        clock::time_point now
+    ) noexcept
+        : db_(db), slots_(slots), index_(index), actor_(actor), now_(now) {}
 
     std::optional<core::lock_entry> find(core::session_key session, request_id id) override;
-    std::optional<core::lock_entry> next(
-        std::string_view name, bool granted, std::uint64_t after) override;
+    std::optional<core::lock_entry>
+    next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
@@ -44,8 +48,9 @@ public:
     std::optional<core::lock_entry> any_of(core::session_key session) override;
     core::presence presence_of(core::session_key session) override;
     void forget(core::session_key session) override;
-    void changed(core::session_key session, std::int64_t grants, std::int64_t requests,
-        bool by_other) override;
+    void changed(
+        core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+    ) override;
     std::uint64_t draw_base() override;
     bool quarantined() override;
 

@@ -7,8 +7,7 @@
 
 namespace mortise::store_detail {
 
-outcome<session_view> sqlite_state::look()
-{
+outcome<session_view> sqlite_state::look() {
     return guarded<session_view>([&](outcome<session_view>& out) -> error_code {
         const auto own = session();
         if (!own || !own->alive())
@@ -19,15 +18,16 @@ outcome<session_view> sqlite_state::look()
 }
 
 // Under the lock, so that the change number belongs to what is read.
-session_view sqlite_state::view_of(const own_session& own)
-{
+session_view sqlite_state::view_of(const own_session& own) {
     session_view view;
     std::uint64_t grants = 0;
     const folder_guard guard(*files_.folder());
     view.changes = own.view().changes;
     {
-        sqlite_query query(files_.db(),
-            "SELECT request, name, queued, token FROM entry WHERE session = ? ORDER BY request");
+        sqlite_query query(
+            files_.db(),
+            "SELECT request, name, queued, token FROM entry WHERE session = ? ORDER BY request"
+        );
         query.bind(own.key());
         while (query.step()) {
             session_entry entry;
@@ -48,8 +48,7 @@ session_view sqlite_state::view_of(const own_session& own)
     return view;
 }
 
-outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints)
-{
+outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
     return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
         const auto own = session();
         if (!own)
@@ -78,10 +77,12 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints)
 
 // Reads without the lock: the commit that the hint speaks of came before the hint.
 void sqlite_state::verify_one(
-    const hint& what, const own_session& own, std::vector<notice>& notices)
-{
-    sqlite_query query(files_.db(),
-        "SELECT token, name FROM entry WHERE session = ? AND request = ? AND queued = 0");
+    const hint& what, const own_session& own, std::vector<notice>& notices
+) {
+    sqlite_query query(
+        files_.db(),
+        "SELECT token, name FROM entry WHERE session = ? AND request = ? AND queued = 0"
+    );
     if (!query.bind(own.key()).bind(what.request).step())
         return;
     notice found;
@@ -93,9 +94,8 @@ void sqlite_state::verify_one(
     notices.push_back(std::move(found));
 }
 
-outcome<std::vector<lock_view>> sqlite_state::list(
-    const std::string& after, std::size_t limit, std::size_t queue_max)
-{
+outcome<std::vector<lock_view>>
+sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
     if (!files_.is_open() && !files_.exists())
         return {};  // Nobody ever locked anything there, and looking shall not make a store.
     return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
@@ -105,8 +105,11 @@ outcome<std::vector<lock_view>> sqlite_state::list(
             // Several statements that see one state of the database.
             const transaction_scope scope(files_.db());
             files_.db().step("BEGIN");
-            sqlite_query names(files_.db(),
-                "SELECT name, sum(queued) FROM entry WHERE name > ? GROUP BY name ORDER BY name LIMIT ?");
+            sqlite_query names(
+                files_.db(),
+                "SELECT name, sum(queued) FROM entry WHERE name > ? GROUP BY name ORDER BY name "
+                "LIMIT ?"
+            );
             names.bind(after).bind(std::uint64_t{limit});
             while (names.step()) {
                 lock_view view;
@@ -124,13 +127,15 @@ outcome<std::vector<lock_view>> sqlite_state::list(
 }
 
 std::vector<party_view> sqlite_state::parties(
-    const std::string& name, bool granted, std::size_t limit, clock::time_point at)
-{
+    const std::string& name, bool granted, std::size_t limit, clock::time_point at
+) {
     std::vector<party_view> found;
-    sqlite_query query(files_.db(),
+    sqlite_query query(
+        files_.db(),
         "SELECT session.id, host, label, pid, token, since FROM entry"
         " LEFT JOIN session ON session.key = entry.session"
-        " WHERE name = ? AND queued = ? ORDER BY ordinal LIMIT ?");
+        " WHERE name = ? AND queued = ? ORDER BY ordinal LIMIT ?"
+    );
     query.bind(name).bind(std::uint64_t{granted ? 0u : 1u}).bind(std::uint64_t{limit});
     while (query.step()) {
         party_view party;

@@ -16,8 +16,7 @@ using core::session_key;
 
 namespace {
 
-std::optional<std::size_t> free_slot(const slot_file& slots) noexcept
-{
+std::optional<std::size_t> free_slot(const slot_file& slots) noexcept {
     for (std::size_t i = 0; i < slot_file::capacity; ++i) {
         const slot_view seen = slots.view(i);
         if (seen.word.dead() && seen.key == 0)
@@ -27,20 +26,19 @@ std::optional<std::size_t> free_slot(const slot_file& slots) noexcept
 }
 
 // The session whose row names this slot; nothing if the slot was claimed and the claim never committed.
-bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen)
-{
+bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
     sqlite_query query(db, "SELECT slot, nonce FROM session WHERE key = ?");
     return query.bind(seen.key).step() && query.number(0) == slot && query.number(1) == seen.nonce;
 }
 
 }  // namespace
 
-outcome<opened_session> sqlite_state::resume(const session_start& start)
-{
+outcome<opened_session> sqlite_state::resume(const session_start& start) {
     return guarded<opened_session>([&](outcome<opened_session>& out) -> error_code {
         auto own = session();
         if (!store_files::in_place(
-                files_.path(), files_.owner(), *files_.folder(), *files_.slots())) {
+                files_.path(), files_.owner(), *files_.folder(), *files_.slots()
+            )) {
             // Another store lies there now: begin with it as if nothing had been.
             abandon_session(own);
             own.reset();
@@ -59,8 +57,7 @@ outcome<opened_session> sqlite_state::resume(const session_start& start)
 }
 
 // The client has given this session up.
-void sqlite_state::abandon_session(const std::shared_ptr<own_session>& session) noexcept
-{
+void sqlite_state::abandon_session(const std::shared_ptr<own_session>& session) noexcept {
     if (!session)
         return;
     session->kill();
@@ -69,8 +66,7 @@ void sqlite_state::abandon_session(const std::shared_ptr<own_session>& session) 
         session_.reset();
 }
 
-void sqlite_state::start_session(const session_start& start, opened_session& opened)
-{
+void sqlite_state::start_session(const session_start& start, opened_session& opened) {
     const random_id random = random_id::draw();
     const std::uint64_t nonce = random.high;
     const auto folder = files_.folder();
@@ -84,11 +80,13 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
             opened.reply.sent = now();
             const neighbour self = insert_session(start, nonce, opened.reply.sent);
             const slot_word before = slots->word(self.slot);
-            const slot_word word = before.next(slot_word::microseconds_until(
-                coro::saturating_add(opened.reply.sent, start.ttl)));
+            const slot_word word = before.next(
+                slot_word::microseconds_until(coro::saturating_add(opened.reply.sent, start.ttl))
+            );
             slots->swap(self.slot, before, word);
             opened.session = std::make_shared<own_session>(
-                files_.path(), files_.owner(), folder, slots, start, self, word);
+                files_.path(), files_.owner(), folder, slots, start, self, word
+            );
         } catch (...) {
             remove_sockets(*folder, nonce);
             throw;
@@ -112,26 +110,38 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
 
 // Under the lock: the row, and the slot but for its word, which is still dead.
 neighbour sqlite_state::insert_session(
-    const session_start& start, std::uint64_t nonce, clock::time_point at)
-{
+    const session_start& start, std::uint64_t nonce, clock::time_point at
+) {
     auto& db = files_.db();
     auto& slots = *files_.slots();
     const auto slot = free_slot(slots);
     if (!slot) {
-        throw error(errc::too_many_sessions, files_.path(),
-            "a store has room for " + std::to_string(slot_file::capacity)
-                + " clients: share one client per process");
+        throw error(
+            errc::too_many_sessions,
+            files_.path(),
+            "a store has room for " + std::to_string(slot_file::capacity) +
+                " clients: share one client per process"
+        );
     }
     const transaction_scope scope(db);
     if (!db.step("BEGIN IMMEDIATE"))
         fail();
     {
-        sqlite_query query(db,
+        sqlite_query query(
+            db,
             "INSERT INTO session(id, generation, slot, nonce, pid, host, label, ttl_ms, started)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
-        query.bind(start.id).bind(start.generation).bind(std::uint64_t{*slot}).bind(nonce)
-            .bind_signed(start.pid).bind_text(start.host).bind_text(start.label)
-            .bind_signed(start.ttl.count()).bind_signed(at.time_since_epoch().count()).step();
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        );
+        query.bind(start.id)
+            .bind(start.generation)
+            .bind(std::uint64_t{*slot})
+            .bind(nonce)
+            .bind_signed(start.pid)
+            .bind_text(start.host)
+            .bind_text(start.label)
+            .bind_signed(start.ttl.count())
+            .bind_signed(at.time_since_epoch().count())
+            .step();
     }
     {
         sqlite_query query(db, "UPDATE meta SET ttl_max_ms = ?1 WHERE ttl_max_ms < ?1");
@@ -155,8 +165,7 @@ neighbour sqlite_state::insert_session(
     return self;
 }
 
-error_code sqlite_state::prove_again(const session_start& start, opened_session& opened)
-{
+error_code sqlite_state::prove_again(const session_start& start, opened_session& opened) {
     const auto own = session();
     if (!own || start.generation < generation_)
         return errc::session_lost;
@@ -168,7 +177,9 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
     const error_code code = transact(own->key(), 0, none, [&](lock_engine&, sql_rows&) {
         if (const error_code refused = check_actor(*own))
             return refused;
-        sqlite_query query(files_.db(), "UPDATE session SET generation = ?, ttl_ms = ? WHERE key = ?");
+        sqlite_query query(
+            files_.db(), "UPDATE session SET generation = ?, ttl_ms = ? WHERE key = ?"
+        );
         query.bind(start.generation).bind_signed(start.ttl.count()).bind(own->key()).step();
         return error_code();
     });
@@ -184,14 +195,12 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
 }
 
 // Whoever stands before it in the ring is to watch it from now on.
-void sqlite_state::announce(const own_session& session)
-{
+void sqlite_state::announce(const own_session& session) {
     for (const auto& each : session.predecessors())
         send_hint(outbox_, session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
 }
 
-outcome<nothing> sqlite_state::end()
-{
+outcome<nothing> sqlite_state::end() {
     const auto own = session();
     if (!own)
         return {};
@@ -209,8 +218,7 @@ outcome<nothing> sqlite_state::end()
     });
 }
 
-bool sqlite_state::alone() const noexcept
-{
+bool sqlite_state::alone() const noexcept {
     const auto& slots = *files_.slots();
     for (std::size_t i = 0; i < slots.used(); ++i) {
         if (!slots.word(i).dead())
@@ -219,8 +227,7 @@ bool sqlite_state::alone() const noexcept
     return true;
 }
 
-outcome<nothing> sqlite_state::reap(const std::vector<neighbour>& proved_dead)
-{
+outcome<nothing> sqlite_state::reap(const std::vector<neighbour>& proved_dead) {
     return guarded<nothing>([&](outcome<nothing>& out) {
         reap_now(proved_dead, out.notices);
         wake_after_quarantine(out.notices);
@@ -228,8 +235,9 @@ outcome<nothing> sqlite_state::reap(const std::vector<neighbour>& proved_dead)
     });
 }
 
-void sqlite_state::reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices)
-{
+void sqlite_state::reap_now(
+    const std::vector<neighbour>& proved_dead, std::vector<notice>& notices
+) {
     auto& slots = *files_.slots();
     for (const auto& each : proved_dead)
         slots.kill(each.slot, each.incarnation);
@@ -242,8 +250,8 @@ void sqlite_state::reap_now(const std::vector<neighbour>& proved_dead, std::vect
             continue;
         // The own session may be late, but it is here to say that it lives.
         const bool own_slot = own && own->self().slot == i;
-        if (seen.word.dead()
-            || (!own_slot && seen.word.expired(at) && slots.swap(i, seen.word, seen.word.killed())))
+        if (seen.word.dead() ||
+            (!own_slot && seen.word.expired(at) && slots.swap(i, seen.word, seen.word.killed())))
             dead.push_back(i);
     }
     if (dead.empty())
@@ -264,8 +272,7 @@ void sqlite_state::reap_now(const std::vector<neighbour>& proved_dead, std::vect
 }
 
 // At the end of a quarantine everybody who waits is due, and nothing else would tell.
-void sqlite_state::wake_after_quarantine(std::vector<notice>& notices)
-{
+void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
     if (quarantine_over_ || now() < files_.quarantine_until())
         return;
     quarantine_over_ = true;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t hints_max = 4096;
 
-coro::worker_config worker_named(std::string name)
-{
+coro::worker_config worker_named(std::string name) {
     coro::worker_config config;
     config.name = std::move(name);
     config.queue_max = 1u << 20;  // The client bounds what it asks for: this is only a fuse.
@@ -21,9 +20,12 @@ coro::worker_config worker_named(std::string name)
 }
 
 // On the heartbeat's thread.
-beat_report beat_once(own_session& session, coro::time_source& time,
-    const std::vector<neighbour>& watched, clock::time_point quarantine_until)
-{
+beat_report beat_once(
+    own_session& session,
+    coro::time_source& time,
+    const std::vector<neighbour>& watched,
+    clock::time_point quarantine_until
+) {
     beat_report report;
     if (!session.in_place()) {
         report.code = errc::store_replaced;
@@ -54,18 +56,20 @@ beat_report beat_once(own_session& session, coro::time_source& time,
 
 }  // namespace
 
-sqlite_shell::sqlite_shell(asio::any_io_executor strand, store_events& events,
-    std::shared_ptr<coro::time_source> time, const sqlite_store_config& config)
-    : strand_(std::move(strand))
-    , events_(&events)
-    , time_(std::move(time))
-    , state_(std::make_shared<sqlite_state>(config, time_))
-    , writer_(strand_, worker_named("mortise-write"))
-    , beater_(strand_, worker_named("mortise-beat"))
-{}
+sqlite_shell::sqlite_shell(
+    asio::any_io_executor strand,
+    store_events& events,
+    std::shared_ptr<coro::time_source> time,
+    const sqlite_store_config& config
+)
+    : strand_(std::move(strand)),
+      events_(&events),
+      time_(std::move(time)),
+      state_(std::make_shared<sqlite_state>(config, time_)),
+      writer_(strand_, worker_named("mortise-write")),
+      beater_(strand_, worker_named("mortise-beat")) {}
 
-void sqlite_shell::detach() noexcept
-{
+void sqlite_shell::detach() noexcept {
     events_ = nullptr;
     state_->abandon();
     close_mailbox();
@@ -73,15 +77,13 @@ void sqlite_shell::detach() noexcept
     beater_.stop();
 }
 
-void sqlite_shell::close_mailbox() noexcept
-{
+void sqlite_shell::close_mailbox() noexcept {
     if (mailbox_)
         mailbox_->close();
     mailbox_.reset();
 }
 
-asio::awaitable<result<resumed>> sqlite_shell::resume(session_start start)
-{
+asio::awaitable<result<resumed>> sqlite_shell::resume(session_start start) {
     auto job = [state = state_, start] { return state->resume(start); };
     auto out = co_await ask<opened_session>(std::move(job));
     if (out.code)
@@ -91,15 +93,15 @@ asio::awaitable<result<resumed>> sqlite_shell::resume(session_start start)
     if (out.value.is_new && events_) {
         close_mailbox();
         mailbox_ = std::make_shared<mailbox>(
-            strand_, static_cast<mailbox_events&>(*this), out.value.session->key());
+            strand_, static_cast<mailbox_events&>(*this), out.value.session->key()
+        );
         mailbox_->open(std::move(out.value.sockets));
         look_round();
     }
     co_return out.value.reply;
 }
 
-asio::awaitable<error_code> sqlite_shell::end()
-{
+asio::awaitable<error_code> sqlite_shell::end() {
     auto job = [state = state_] { return state->end(); };
     const auto out = co_await ask<nothing>(std::move(job));
     if (!out.code)
@@ -107,16 +109,15 @@ asio::awaitable<error_code> sqlite_shell::end()
     co_return out.code;
 }
 
-asio::awaitable<result<heartbeat>> sqlite_shell::beat()
-{
+asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     const auto session = state_->session();
     if (!session)
         co_return error_code(errc::session_lost);
     auto watched = mailbox_ ? mailbox_->watched() : std::vector<neighbour>();
-    auto job = [session, time = time_, watched = std::move(watched),
-                   until = state_->quarantine_until()] {
-        return beat_once(*session, *time, watched, until);
-    };
+    auto job =
+        [session, time = time_, watched = std::move(watched), until = state_->quarantine_until()] {
+            return beat_once(*session, *time, watched, until);
+        };
     auto running = beater_.async_run(std::move(job), asio::as_tuple(asio::deferred));
     auto reply = co_await std::move(running);
     if (std::get<0>(reply))
@@ -133,8 +134,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat()
     co_return report.value;
 }
 
-void sqlite_shell::on_hints(const std::vector<hint>& hints)
-{
+void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     for (const auto& each : hints) {
         if (each.what == hint::kind::ring)
             look_round();
@@ -147,14 +147,15 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints)
 }
 
 // All hints that came while the last ones were looked at are looked at together.
-void sqlite_shell::verify_hints()
-{
+void sqlite_shell::verify_hints() {
     if (verifying_ || hints_.empty() || !events_)
         return;
     verifying_ = true;
     auto job = [state = state_, hints = std::exchange(hints_, {})] { return state->verify(hints); };
-    writer_.async_run(std::move(job),
-        asio::bind_executor(strand_,
+    writer_.async_run(
+        std::move(job),
+        asio::bind_executor(
+            strand_,
             [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
                 const auto self = weak.lock();
                 if (!self)
@@ -162,30 +163,31 @@ void sqlite_shell::verify_hints()
                 self->verifying_ = false;
                 self->tell(out.notices);
                 self->verify_hints();
-            }));
+            }
+        )
+    );
 }
 
-void sqlite_shell::on_silence(const neighbour& whom)
-{
+void sqlite_shell::on_silence(const neighbour& whom) {
     reap({whom});
 }
 
-void sqlite_shell::reap(const std::vector<neighbour>& proved_dead)
-{
+void sqlite_shell::reap(const std::vector<neighbour>& proved_dead) {
     dead_.insert(dead_.end(), proved_dead.begin(), proved_dead.end());
     reap_again_ = true;
     start_reaping();
 }
 
-void sqlite_shell::start_reaping()
-{
+void sqlite_shell::start_reaping() {
     if (reaping_ || !reap_again_ || !events_)
         return;
     reaping_ = true;
     reap_again_ = false;
     auto job = [state = state_, dead = std::exchange(dead_, {})] { return state->reap(dead); };
-    writer_.async_run(std::move(job),
-        asio::bind_executor(strand_,
+    writer_.async_run(
+        std::move(job),
+        asio::bind_executor(
+            strand_,
             [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
                 const auto self = weak.lock();
                 if (!self)
@@ -194,12 +196,13 @@ void sqlite_shell::start_reaping()
                 self->tell(out.notices);
                 self->look_round();
                 self->start_reaping();
-            }));
+            }
+        )
+    );
 }
 
 // Whom to watch: after somebody came or went.
-void sqlite_shell::look_round()
-{
+void sqlite_shell::look_round() {
     const auto session = state_->session();
     if (!session || !mailbox_ || !events_)
         return;
@@ -210,20 +213,24 @@ void sqlite_shell::look_round()
     looking_round_ = true;
     look_round_again_ = false;
     auto job = [session, watched = mailbox_->watched()] { return plan_ring(*session, watched); };
-    beater_.async_run(std::move(job),
-        asio::bind_executor(strand_, [weak = weak_from_this()](error_code, ring_plan plan) {
-            const auto self = weak.lock();
-            if (!self)
-                return;
-            self->looking_round_ = false;
-            self->take(std::move(plan));
-            if (self->look_round_again_)
-                self->look_round();
-        }));
+    beater_.async_run(
+        std::move(job),
+        asio::bind_executor(
+            strand_,
+            [weak = weak_from_this()](error_code, ring_plan plan) {
+                const auto self = weak.lock();
+                if (!self)
+                    return;
+                self->looking_round_ = false;
+                self->take(std::move(plan));
+                if (self->look_round_again_)
+                    self->look_round();
+            }
+        )
+    );
 }
 
-void sqlite_shell::take(ring_plan plan)
-{
+void sqlite_shell::take(ring_plan plan) {
     if (!mailbox_)
         return;
     if (!plan.dead.empty())
@@ -232,8 +239,7 @@ void sqlite_shell::take(ring_plan plan)
 }
 
 // Not from inside a call of the port.
-void sqlite_shell::tell_later(std::vector<notice> notices)
-{
+void sqlite_shell::tell_later(std::vector<notice> notices) {
     if (notices.empty() || !events_)
         return;
     asio::post(strand_, [weak = weak_from_this(), notices = std::move(notices)] {
@@ -242,8 +248,7 @@ void sqlite_shell::tell_later(std::vector<notice> notices)
     });
 }
 
-void sqlite_shell::tell(const std::vector<notice>& notices)
-{
+void sqlite_shell::tell(const std::vector<notice>& notices) {
     for (const auto& each : notices) {
         if (!events_)
             return;

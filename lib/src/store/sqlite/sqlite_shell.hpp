@@ -38,8 +38,12 @@ struct beat_report {
 class sqlite_shell final : public std::enable_shared_from_this<sqlite_shell>,
                            private mailbox_events {
 public:
-    sqlite_shell(asio::any_io_executor strand, store_events& events,
-        std::shared_ptr<coro::time_source> time, const sqlite_store_config& config);
+    sqlite_shell(
+        asio::any_io_executor strand,
+        store_events& events,
+        std::shared_ptr<coro::time_source> time,
+        const sqlite_store_config& config
+    );
 
     void detach() noexcept;
 
@@ -71,8 +75,8 @@ private:
     std::shared_ptr<coro::time_source> time_;
     std::shared_ptr<sqlite_state> state_;
     std::shared_ptr<mailbox> mailbox_;
-    std::vector<hint> hints_;           ///< Not looked at yet.
-    std::vector<neighbour> dead_;       ///< Proved dead, and not buried yet.
+    std::vector<hint> hints_;      ///< Not looked at yet.
+    std::vector<neighbour> dead_;  ///< Proved dead, and not buried yet.
     bool verifying_ = false;
     bool reaping_ = false;
     bool reap_again_ = false;
@@ -86,8 +90,7 @@ private:
 };
 
 template <class T, class Job>
-asio::awaitable<outcome<T>> sqlite_shell::ask(Job job)
-{
+asio::awaitable<outcome<T>> sqlite_shell::ask(Job job) {
     // In two statements: docs/compilers.md, G2.
     auto running = writer_.async_run(std::move(job), asio::as_tuple(asio::deferred));
     auto reply = co_await std::move(running);

@@ -16,8 +16,7 @@ using core::session_key;
 
 namespace {
 
-hint::kind hint_for(effect::kind what) noexcept
-{
+hint::kind hint_for(effect::kind what) noexcept {
     switch (what) {
     case effect::kind::granted:
         return hint::kind::granted;
@@ -29,8 +28,7 @@ hint::kind hint_for(effect::kind what) noexcept
     return hint::kind::changed;
 }
 
-notice notice_of(const effect& what)
-{
+notice notice_of(const effect& what) {
     notice told;
     told.id = what.id;
     told.token = what.token;
@@ -52,13 +50,11 @@ notice notice_of(const effect& what)
 }  // namespace
 
 sqlite_state::sqlite_state(sqlite_store_config config, std::shared_ptr<coro::time_source> time)
-    : time_(std::move(time)), files_(std::move(config))
-{
+    : time_(std::move(time)), files_(std::move(config)) {
     checkpoint_at_ = files_.checkpoint_bytes();
 }
 
-void sqlite_state::open_if_needed(std::vector<notice>& notices)
-{
+void sqlite_state::open_if_needed(std::vector<notice>& notices) {
     const bool first = !files_.is_open();
     if (!files_.open(now()))
         return;
@@ -74,38 +70,32 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices)
     quarantine_over_ = now() >= files_.quarantine_until();
 }
 
-void sqlite_state::close_all() noexcept
-{
+void sqlite_state::close_all() noexcept {
     index_.clear();
     files_.close();
 }
 
-void sqlite_state::remember(const error& why)
-{
+void sqlite_state::remember(const error& why) {
     const std::lock_guard guard(mutex_);
     explanation_ = why.what();
 }
 
-std::string sqlite_state::explain() const
-{
+std::string sqlite_state::explain() const {
     const std::lock_guard guard(mutex_);
     return explanation_;
 }
 
-std::shared_ptr<own_session> sqlite_state::session() const
-{
+std::shared_ptr<own_session> sqlite_state::session() const {
     const std::lock_guard guard(mutex_);
     return session_;
 }
 
-clock::time_point sqlite_state::quarantine_until() const noexcept
-{
+clock::time_point sqlite_state::quarantine_until() const noexcept {
     return clock::time_point(clock::duration(quarantine_until_.load()));
 }
 
 // Throws what the connection's first failure means; gives the connection up if it cannot be believed.
-void sqlite_state::fail()
-{
+void sqlite_state::fail() {
     const error why = failure_of(files_.db(), files_.path());
     const bool lost = poisons(files_.db().code());
     files_.db().roll_back();
@@ -120,8 +110,8 @@ void sqlite_state::fail()
 
 // One transaction of one session, or of nobody, and what follows from it.
 error_code sqlite_state::transact(
-    session_key actor, request_id answered, std::vector<notice>& notices, const work& body)
-{
+    session_key actor, request_id answered, std::vector<notice>& notices, const work& body
+) {
     std::vector<effect> effects;
     error_code code;
     bool again = true;
@@ -139,8 +129,8 @@ error_code sqlite_state::transact(
 }
 
 error_code sqlite_state::attempt(
-    session_key actor, const work& body, std::vector<effect>& effects, bool& again)
-{
+    session_key actor, const work& body, std::vector<effect>& effects, bool& again
+) {
     auto& db = files_.db();
     const transaction_scope scope(db);
     if (!db.step("BEGIN IMMEDIATE"))
@@ -175,8 +165,7 @@ error_code sqlite_state::attempt(
 }
 
 // Under the lock, after the commit: the sessions have no rows any more.
-void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept
-{
+void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept {
     auto& slots = *files_.slots();
     for (const auto& each : buried) {
         if (!each.has_slot || slots.view(each.slot).key != each.key)
@@ -189,8 +178,8 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept
 }
 
 void sqlite_state::tell(
-    const std::vector<effect>& effects, request_id answered, std::vector<notice>& notices)
-{
+    const std::vector<effect>& effects, request_id answered, std::vector<notice>& notices
+) {
     const auto own = session();
     const session_key self = own ? own->key() : 0;
     constexpr std::ptrdiff_t single_max = 4;  // A queue of datagrams may be as short as ten.
@@ -211,8 +200,7 @@ void sqlite_state::tell(
     }
 }
 
-void sqlite_state::send(session_key to, hint::kind what, request_id id)
-{
+void sqlite_state::send(session_key to, hint::kind what, request_id id) {
     const auto place = index_.find(files_.db(), *files_.slots(), to);
     files_.db().forgive();  // A hint that is not sent is only late.
     if (!place)
@@ -226,21 +214,19 @@ void sqlite_state::send(session_key to, hint::kind what, request_id id)
     send_hint(outbox_, *files_.folder(), place->nonce, whisper);
 }
 
-void sqlite_state::checkpoint_if_due()
-{
+void sqlite_state::checkpoint_if_due() {
     auto& db = files_.db();
     if (!db.is_open() || db.log_bytes() < checkpoint_at_)
         return;
     const folder_guard guard(*files_.folder());
     db.checkpoint(db.log_bytes() >= 4 * files_.checkpoint_bytes());
     // A reader may keep the log from being used anew: then it is tried again only when it has grown.
-    checkpoint_at_ = std::max(
-        files_.checkpoint_bytes(), db.log_bytes() + files_.checkpoint_bytes() / 4);
+    checkpoint_at_ =
+        std::max(files_.checkpoint_bytes(), db.log_bytes() + files_.checkpoint_bytes() / 4);
 }
 
 // Inside a transaction: may this session still act?
-error_code sqlite_state::check_actor(const own_session& session)
-{
+error_code sqlite_state::check_actor(const own_session& session) {
     if (!session.alive())
         return errc::session_lost;
     sqlite_query query(files_.db(), "SELECT generation FROM session WHERE key = ?");
@@ -249,9 +235,11 @@ error_code sqlite_state::check_actor(const own_session& session)
     return {};
 }
 
-error_code sqlite_state::as_session(request_id answered, std::vector<notice>& notices,
-    const std::function<void(lock_engine&, session_key)>& body)
-{
+error_code sqlite_state::as_session(
+    request_id answered,
+    std::vector<notice>& notices,
+    const std::function<void(lock_engine&, session_key)>& body
+) {
     const auto own = session();
     if (!own)
         return errc::session_lost;
@@ -263,8 +251,7 @@ error_code sqlite_state::as_session(request_id answered, std::vector<notice>& no
     });
 }
 
-outcome<answer> sqlite_state::request(const lock_request& request)
-{
+outcome<answer> sqlite_state::request(const lock_request& request) {
     return guarded<answer>([&](outcome<answer>& out) -> error_code {
         if (request.mode != lock_mode::exclusive())
             return errc::unsupported;
@@ -276,45 +263,48 @@ outcome<answer> sqlite_state::request(const lock_request& request)
     });
 }
 
-outcome<nothing> sqlite_state::withdraw(request_id id)
-{
+outcome<nothing> sqlite_state::withdraw(request_id id) {
     return guarded<nothing>([&](outcome<nothing>& out) {
-        return as_session(0, out.notices,
-            [&](lock_engine& engine, session_key key) { engine.withdraw(key, id); });
-    });
-}
-
-outcome<bool> sqlite_state::release(const grant& held)
-{
-    return guarded<bool>([&](outcome<bool>& out) {
         return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
-            out.value = held.token.domain == domain_
-                && engine.release(key, held.id, held.token.value);
+            engine.withdraw(key, id);
         });
     });
 }
 
-outcome<bool> sqlite_state::break_(
-    const std::string& name, const fencing_token& token, const std::string& why)
-{
+outcome<bool> sqlite_state::release(const grant& held) {
+    return guarded<bool>([&](outcome<bool>& out) {
+        return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
+            out.value =
+                held.token.domain == domain_ && engine.release(key, held.id, held.token.value);
+        });
+    });
+}
+
+outcome<bool>
+sqlite_state::break_(const std::string& name, const fencing_token& token, const std::string& why) {
     const auto own = session();
     const std::string who = own ? own->id().text() : std::string("-");
     return guarded<bool>([&](outcome<bool>& out) {
         return transact(0, 0, out.notices, [&](lock_engine& engine, sql_rows&) {
             out.value = token.domain == domain_ && engine.break_grant(name, token.value);
             if (out.value) {
-                sqlite_query query(files_.db(),
-                    "INSERT INTO break_log(at, name, token, who, why) VALUES(?, ?, ?, ?, ?)");
-                query.bind_signed(now().time_since_epoch().count()).bind(name).bind(token.value)
-                    .bind_text(who).bind_text(why).step();
+                sqlite_query query(
+                    files_.db(),
+                    "INSERT INTO break_log(at, name, token, who, why) VALUES(?, ?, ?, ?, ?)"
+                );
+                query.bind_signed(now().time_since_epoch().count())
+                    .bind(name)
+                    .bind(token.value)
+                    .bind_text(who)
+                    .bind_text(why)
+                    .step();
             }
             return error_code();
         });
     });
 }
 
-void sqlite_state::abandon() noexcept
-{
+void sqlite_state::abandon() noexcept {
     std::shared_ptr<own_session> left;
     {
         const std::lock_guard guard(mutex_);

@@ -51,10 +51,11 @@ public:
     outcome<answer> request(const lock_request& request);
     outcome<nothing> withdraw(request_id id);
     outcome<bool> release(const grant& held);
-    outcome<bool> break_(const std::string& name, const fencing_token& token, const std::string& why);
+    outcome<bool>
+    break_(const std::string& name, const fencing_token& token, const std::string& why);
     outcome<session_view> look();
-    outcome<std::vector<lock_view>> list(
-        const std::string& after, std::size_t limit, std::size_t queue_max);
+    outcome<std::vector<lock_view>>
+    list(const std::string& after, std::size_t limit, std::size_t queue_max);
 
     /// Ends the sessions that are dead or have expired, and those that are proved dead.
     outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
@@ -82,23 +83,30 @@ private:
     clock::time_point now() const noexcept { return time_->now(); }
 
     // sqlite_state.cpp
-    error_code transact(core::session_key actor, request_id answered, std::vector<notice>& notices,
-        const work& body);
-    error_code attempt(core::session_key actor, const work& body, std::vector<core::effect>& effects,
-        bool& again);
+    error_code transact(
+        core::session_key actor, request_id answered, std::vector<notice>& notices, const work& body
+    );
+    error_code attempt(
+        core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
+    );
     [[noreturn]] void fail();
     void clean_up(const std::vector<buried_session>& buried) noexcept;
-    void tell(const std::vector<core::effect>& effects, request_id answered,
-        std::vector<notice>& notices);
+    void tell(
+        const std::vector<core::effect>& effects, request_id answered, std::vector<notice>& notices
+    );
     void checkpoint_if_due();
     error_code check_actor(const own_session& session);
-    error_code as_session(request_id answered, std::vector<notice>& notices,
-        const std::function<void(core::lock_engine&, core::session_key)>& body);
+    error_code as_session(
+        request_id answered,
+        std::vector<notice>& notices,
+        const std::function<void(core::lock_engine&, core::session_key)>& body
+    );
     void send(core::session_key to, hint::kind what, request_id id);
 
     // sqlite_sessions.cpp
     void start_session(const session_start& start, opened_session& opened);
-    neighbour insert_session(const session_start& start, std::uint64_t nonce, clock::time_point now);
+    neighbour
+    insert_session(const session_start& start, std::uint64_t nonce, clock::time_point now);
     error_code prove_again(const session_start& start, opened_session& opened);
     void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
     void announce(const own_session& session);
@@ -108,8 +116,8 @@ private:
 
     // sqlite_queries.cpp
     session_view view_of(const own_session& session);
-    std::vector<party_view> parties(
-        const std::string& name, bool granted, std::size_t limit, clock::time_point at);
+    std::vector<party_view>
+    parties(const std::string& name, bool granted, std::size_t limit, clock::time_point at);
     void verify_one(const hint& what, const own_session& session, std::vector<notice>& notices);
 
     const std::shared_ptr<coro::time_source> time_;
@@ -129,8 +137,7 @@ private:
 };
 
 template <class T, class Body>
-outcome<T> sqlite_state::guarded(Body body)
-{
+outcome<T> sqlite_state::guarded(Body body) {
     outcome<T> out;
     try {
         open_if_needed(out.notices);

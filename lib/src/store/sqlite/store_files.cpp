@@ -16,8 +16,7 @@ namespace mortise::store_detail {
 namespace {
 
 // Swaps what has expired to death. @return whether anybody is alive.
-bool anybody_alive(slot_file& slots, clock::time_point now) noexcept
-{
+bool anybody_alive(slot_file& slots, clock::time_point now) noexcept {
     bool alive = false;
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_word word = slots.word(i);
@@ -28,12 +27,10 @@ bool anybody_alive(slot_file& slots, clock::time_point now) noexcept
 }
 
 // Deadlines of another time namespace say nothing here, but a socket that refuses proves death anywhere.
-bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept
-{
+bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept {
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_view seen = slots.view(i);
-        if (!seen.word.dead()
-            && probe_life(folder, seen.nonce).what != probe::outcome::refused)
+        if (!seen.word.dead() && probe_life(folder, seen.nonce).what != probe::outcome::refused)
             return false;
     }
     return true;
@@ -41,8 +38,7 @@ bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept
 
 }  // namespace
 
-store_files::store_files(sqlite_store_config config) : config_(std::move(config))
-{
+store_files::store_files(sqlite_store_config config) : config_(std::move(config)) {
     // Absolute, so that a later chdir does no harm.
     std::error_code failed;
     path_ = std::filesystem::absolute(config_.path, failed).string();
@@ -50,14 +46,12 @@ store_files::store_files(sqlite_store_config config) : config_(std::move(config)
         throw failure_of_call(failed.value(), "finding the current folder", config_.path.string());
 }
 
-bool store_files::exists() const noexcept
-{
+bool store_files::exists() const noexcept {
     std::error_code ignored;
     return std::filesystem::exists(path_, ignored);
 }
 
-bool store_files::open(clock::time_point now)
-{
+bool store_files::open(clock::time_point now) {
     if (is_open() && db_.is_open())
         return false;
     if (is_open()) {
@@ -82,33 +76,36 @@ bool store_files::open(clock::time_point now)
     return true;
 }
 
-void store_files::close() noexcept
-{
+void store_files::close() noexcept {
     db_.close();
     slots_.reset();
     folder_.reset();
 }
 
-bool store_files::in_place(const std::string& path, const slot_file_owner& owner,
-    const side_folder& folder, const slot_file& slots) noexcept
-{
+bool store_files::in_place(
+    const std::string& path,
+    const slot_file_owner& owner,
+    const side_folder& folder,
+    const slot_file& slots
+) noexcept {
     struct stat found {};
-    return ::stat(path.c_str(), &found) == 0 && found.st_dev == owner.database_device
-        && found.st_ino == owner.database_inode && folder.in_place() && slots.in_place(folder);
+    return ::stat(path.c_str(), &found) == 0 && found.st_dev == owner.database_device &&
+           found.st_ino == owner.database_inode && folder.in_place() && slots.in_place(folder);
 }
 
-void store_files::check_file_system() const
-{
+void store_files::check_file_system() const {
     const std::string parent = std::filesystem::path(path_).parent_path().string();
     const auto found = file_system_of(parent, config_.file_system_type_override);
     if (found.network && !config_.allow_network_file_system) {
-        throw error(errc::network_file_system, path_ + " (" + found.kind + ')',
-            "use a folder on a local disk, or a store that is made for several hosts");
+        throw error(
+            errc::network_file_system,
+            path_ + " (" + found.kind + ')',
+            "use a folder on a local disk, or a store that is made for several hosts"
+        );
     }
 }
 
-void store_files::open_database(bool anew)
-{
+void store_files::open_database(bool anew) {
     const bool is_new = !exists();
     if (anew && is_new)
         throw error(errc::store_replaced, path_, "open the store again");
@@ -124,9 +121,8 @@ void store_files::open_database(bool anew)
         struct stat found {};
         if (::stat(path_.c_str(), &found) != 0)
             throw failure_of_call(errno, "stat", path_);
-        if (anew
-            && (identity.store != identity_.store || found.st_ino != owner_.database_inode
-                || found.st_dev != owner_.database_device))
+        if (anew && (identity.store != identity_.store || found.st_ino != owner_.database_inode ||
+                     found.st_dev != owner_.database_device))
             throw error(errc::store_replaced, path_, "open the store again");
         identity_ = identity;
         owner_.store = identity.store;
@@ -140,8 +136,7 @@ void store_files::open_database(bool anew)
     }
 }
 
-void store_files::open_slots(clock::time_point now)
-{
+void store_files::open_slots(clock::time_point now) {
     auto what = slot_file::found::none;
     slots_ = slot_file::open(*folder_, owner_, what);
     if (what == slot_file::found::good && identity_.boot == boot_) {
@@ -154,8 +149,11 @@ void store_files::open_slots(clock::time_point now)
         return;
     }
     if (what == slot_file::found::other_clock && !all_proved_dead(*folder_, *slots_)) {
-        throw error(errc::foreign_time_namespace, path_,
-            "use the store from one time namespace only, or wait until its other users have ended");
+        throw error(
+            errc::foreign_time_namespace,
+            path_,
+            "use the store from one time namespace only, or wait until its other users have ended"
+        );
     }
     const auto quarantine = quarantine_of(what, slots_.get(), now);
     slots_.reset();
@@ -165,12 +163,11 @@ void store_files::open_slots(clock::time_point now)
 }
 
 // How long somebody may still believe in a lease of this place, who will not be seen here any more.
-clock::time_point store_files::quarantine_of(
-    slot_file::found what, const slot_file* old, clock::time_point now)
-{
+clock::time_point
+store_files::quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now) {
     clock::time_point until;
     switch (what) {
-    case slot_file::found::good:            // The database was last used in another boot: a copy was
+    case slot_file::found::good:  // The database was last used in another boot: a copy was
     case slot_file::found::other_database:  // put in the place of what the slots belong to.
         for (std::size_t i = 0; i < old->used(); ++i)
             until = std::max(until, old->word(i).deadline());
@@ -189,8 +186,7 @@ clock::time_point store_files::quarantine_of(
     return until > now ? until : clock::time_point();
 }
 
-void store_files::read_quarantine()
-{
+void store_files::read_quarantine() {
     sqlite_query query(db_, "SELECT quarantine_until FROM meta");
     quarantine_until_ = query.step() ? clock::time_point(clock::duration(query.signed_number(0)))
                                      : clock::time_point();

@@ -32,8 +32,12 @@ public:
     void close_database() noexcept { db_.close(); }
 
     /// Whether the paths still lead to what is open. Any thread, while `folder` and `slots` live.
-    static bool in_place(const std::string& path, const slot_file_owner& owner,
-        const side_folder& folder, const slot_file& slots) noexcept;
+    static bool in_place(
+        const std::string& path,
+        const slot_file_owner& owner,
+        const side_folder& folder,
+        const slot_file& slots
+    ) noexcept;
 
     const std::string& path() const noexcept { return path_; }
     sqlite_db& db() noexcept { return db_; }
@@ -49,7 +53,8 @@ private:
     void open_database(bool anew);
     void open_slots(clock::time_point now);
     void read_quarantine();
-    clock::time_point quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
+    clock::time_point
+    quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
 
     sqlite_store_config config_;
     std::string path_;

@@ -14,8 +14,7 @@ public:
     unique_fd() noexcept = default;
     explicit unique_fd(int fd) noexcept : fd_(fd) {}
     unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
-    unique_fd& operator=(unique_fd&& other) noexcept
-    {
+    unique_fd& operator=(unique_fd&& other) noexcept {
         reset(other.release());
         return *this;
     }
@@ -24,8 +23,7 @@ public:
     int get() const noexcept { return fd_; }
     explicit operator bool() const noexcept { return fd_ >= 0; }
     int release() noexcept { return std::exchange(fd_, -1); }
-    void reset(int fd = -1) noexcept
-    {
+    void reset(int fd = -1) noexcept {
         const int old = std::exchange(fd_, fd);
         if (old >= 0)
             ::close(old);
