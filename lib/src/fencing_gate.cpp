@@ -3,9 +3,9 @@
 
 namespace mortise {
 
-error_code fencing_gate::admit(const fencing_token& held) noexcept
-{
-    if (!held)
+error_code fencing_gate::admit(const fencing_token& held) noexcept {
+    // Without a domain it comes from no store; let in first, it would open the gate to every domain.
+    if (!held || held.domain.empty())
         return errc::no_token;
     const std::lock_guard guard(mutex_);
     if (!highest_.domain.empty() && highest_.domain != held.domain)
@@ -16,8 +16,7 @@ error_code fencing_gate::admit(const fencing_token& held) noexcept
     return {};
 }
 
-fencing_token fencing_gate::highest() const noexcept
-{
+fencing_token fencing_gate::highest() const noexcept {
     const std::lock_guard guard(mutex_);
     return highest_;
 }

@@ -11,13 +11,11 @@ namespace {
 
 constexpr std::size_t url_size_max = 8192;
 
-[[noreturn]] void refuse(std::string_view text, const std::string& remedy)
-{
+[[noreturn]] void refuse(std::string_view text, const std::string& remedy) {
     throw error(errc::bad_url, "\"" + std::string(text.substr(0, 200)) + "\"", remedy);
 }
 
-std::string decoded(std::string_view part, std::string_view whole)
-{
+std::string decoded(std::string_view part, std::string_view whole) {
     std::string plain;
     for (std::size_t i = 0; i < part.size(); ++i) {
         if (part[i] != '%') {
@@ -26,8 +24,8 @@ std::string decoded(std::string_view part, std::string_view whole)
         }
         unsigned value = 0;
         const auto digits = part.substr(i + 1, 2);
-        const auto [end, wrong]
-            = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        const auto [end, wrong] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
         if (digits.size() != 2 || wrong != std::errc() || end != digits.data() + 2)
             refuse(whole, "write a percent sign as %25");
         if (value == 0)
@@ -40,8 +38,7 @@ std::string decoded(std::string_view part, std::string_view whole)
 
 }  // namespace
 
-store_url store_url::parse(std::string_view text)
-{
+store_url store_url::parse(std::string_view text) {
     if (text.size() > url_size_max)
         refuse(text, "use at most 8,192 bytes");
     if (text.find('\0') != std::string_view::npos)
@@ -74,14 +71,12 @@ store_url store_url::parse(std::string_view text)
     return url;
 }
 
-std::string store_url::option(std::string_view name) const
-{
+std::string store_url::option(std::string_view name) const {
     const auto found = options_.find(name);
     return found == options_.end() ? std::string() : found->second;
 }
 
-std::size_t store_url::number(std::string_view name, std::size_t otherwise) const
-{
+std::size_t store_url::number(std::string_view name, std::size_t otherwise) const {
     const auto found = options_.find(name);
     if (found == options_.end())
         return otherwise;
@@ -93,18 +88,19 @@ std::size_t store_url::number(std::string_view name, std::size_t otherwise) cons
     return value;
 }
 
-bool store_url::flag(std::string_view name) const
-{
-    const auto value = option(name);
-    if (value.empty() || value == "0" || value == "false")
+bool store_url::flag(std::string_view name) const {
+    const auto found = options_.find(name);
+    if (found == options_.end())
+        return false;
+    const auto& value = found->second;
+    if (value == "0" || value == "false")
         return false;
     if (value == "1" || value == "true")
         return true;
     refuse(text, "give the option " + std::string(name) + " the value true or false");
 }
 
-void store_url::allow_options(std::initializer_list<std::string_view> known) const
-{
+void store_url::allow_options(std::initializer_list<std::string_view> known) const {
     for (const auto& [name, value] : options_) {
         if (std::find(known.begin(), known.end(), name) == known.end())
             refuse(text, "the " + scheme + " store has no option \"" + name + "\"");
