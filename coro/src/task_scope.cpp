@@ -72,7 +72,8 @@ public:
         if (size() == 0 || *ended_)
             return;
         asio::post(executor_, [] {
-            MORTISE_ASSERT(!"a task_scope was destroyed before its tasks were joined");
+            constexpr bool joined_before_it_was_destroyed = false;
+            MORTISE_ASSERT(joined_before_it_was_destroyed);
         });
     }
 

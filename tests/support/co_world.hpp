@@ -36,6 +36,14 @@ public:
         error_code code() const;
     };
 
+    /// A completion handler for `co_spawn` that keeps the outcome.
+    static auto record(std::shared_ptr<outcome> result) {
+        return [result = std::move(result)](std::exception_ptr failure) {
+            result->ended = true;
+            result->failure = std::move(failure);
+        };
+    }
+
     /// Starts the coroutine that `body()` returns; the body lives as long as the coroutine.
     template <class Body>
     std::shared_ptr<outcome> start(Body body) {
@@ -58,14 +66,6 @@ public:
 
     std::size_t settle() { return time.run_until_idle(context); }
     std::size_t pass(clock::duration span) { return time.run_for(context, span); }
-
-    /// A completion handler for `co_spawn` that keeps the outcome.
-    static auto record(std::shared_ptr<outcome> result) {
-        return [result = std::move(result)](std::exception_ptr failure) {
-            result->ended = true;
-            result->failure = std::move(failure);
-        };
-    }
 
     asio::io_context context;
     coro::virtual_time time{context.get_executor()};

@@ -182,7 +182,7 @@ TEST(TaskScopeDeathTest, AbortsWhenItIsDestroyedBeforeItsTasksWereJoined) {
         }
         world.settle();
     };
-    EXPECT_DEATH(forget_to_join(), "destroyed before its tasks were joined");
+    EXPECT_DEATH(forget_to_join(), "task_scope.cpp.*joined_before_it_was_destroyed");
 }
 
 TEST(TaskScope, MayGoWithItsContextWhileTasksWait) {
