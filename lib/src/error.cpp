@@ -115,10 +115,27 @@ public:
     }
 };
 
+// One line of text, whatever is in the value: names of locks are bytes.
+std::string printable(const std::string& value) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const char c : value) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7f) {
+            text += c;
+            continue;
+        }
+        text += "\\x";
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
 std::string text_of(const error_code& code, const std::string& value, const std::string& remedy) {
     std::string text = code.message();
     if (!value.empty())
-        text += ": " + value;
+        text += ": " + printable(value);
     if (!remedy.empty())
         text += "; " + remedy;
     return text;

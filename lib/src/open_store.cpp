@@ -13,15 +13,13 @@
 namespace mortise {
 namespace {
 
-std::unique_ptr<store> open_memory(const store_url& url)
-{
+std::unique_ptr<store> open_memory(const store_url& url) {
     url.allow_options({});
     return make_memory_store(url.path);
 }
 
 #ifdef MORTISE_WITH_SQLITE
-std::unique_ptr<store> open_sqlite(const store_url& url)
-{
+std::unique_ptr<store> open_sqlite(const store_url& url) {
     url.allow_options({"domain", "checkpoint_bytes", "allow_network_file_system"});
     if (url.path.empty())
         throw error(errc::bad_url, "\"" + url.text + "\"", "name a file, as in sqlite:locks.db");
@@ -36,8 +34,7 @@ std::unique_ptr<store> open_sqlite(const store_url& url)
 
 }  // namespace
 
-std::unique_ptr<store> open_store(std::string_view text)
-{
+std::unique_ptr<store> open_store(std::string_view text) {
     const store_url url = store_url::parse(text);
     if (url.scheme == "memory")
         return open_memory(url);
@@ -46,8 +43,9 @@ std::unique_ptr<store> open_store(std::string_view text)
         return open_sqlite(url);
     throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use memory: or sqlite:PATH");
 #else
-    throw error(errc::unknown_scheme, "\"" + url.scheme + "\"",
-        "use memory: (this build is without SQLite)");
+    throw error(
+        errc::unknown_scheme, "\"" + url.scheme + "\"", "use memory: (this build is without SQLite)"
+    );
 #endif
 }
 

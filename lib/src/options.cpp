@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/options.hpp"
 
+#include "core/session_fsm.hpp"
+
 #include <string>
 
 namespace mortise {
@@ -8,48 +10,50 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string text_of(milliseconds value)
-{
+std::string text_of(milliseconds value) {
     return std::to_string(value.count()) + " ms";
 }
 
-std::optional<error> check_duration(const char* what, milliseconds value, bool endless_allowed)
-{
+std::optional<error> check_duration(const char* what, milliseconds value, bool endless_allowed) {
     if (value < milliseconds::zero()) {
-        return error(errc::duration_negative, std::string(what) + " = " + text_of(value),
-            "use zero or more");
+        return error(
+            errc::duration_negative, std::string(what) + " = " + text_of(value), "use zero or more"
+        );
     }
     if (value == milliseconds::max() && endless_allowed)
         return std::nullopt;
     if (value > duration_max) {
-        return error(errc::duration_too_long, std::string(what) + " = " + text_of(value),
-            "use at most " + text_of(duration_max)
-                + (endless_allowed ? ", or milliseconds::max() for ever" : ""));
+        return error(
+            errc::duration_too_long,
+            std::string(what) + " = " + text_of(value),
+            "use at most " + text_of(duration_max) +
+                (endless_allowed ? ", or milliseconds::max() for ever" : "")
+        );
     }
     return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<error> check_name(std::string_view name)
-{
+std::optional<error> check_name(std::string_view name) {
     if (name.empty())
         return error(errc::name_empty, "0 bytes", "use 1 to 1,024 bytes");
     if (name.size() > name_size_max) {
-        return error(errc::name_too_long,
-            std::to_string(name.size()) + " bytes, from \"" + std::string(name.substr(0, 32)) + "...\"",
-            "use 1 to 1,024 bytes; a digest of the long name will do");
+        return error(
+            errc::name_too_long,
+            std::to_string(name.size()) + " bytes, from \"" + std::string(name.substr(0, 32)) +
+                "...\"",
+            "use 1 to 1,024 bytes; a digest of the long name will do"
+        );
     }
     return std::nullopt;
 }
 
-std::optional<error> check_options(const lock_options& options)
-{
+std::optional<error> check_options(const lock_options& options) {
     return check_duration("wait_max", options.wait_max, true);
 }
 
-std::optional<error> check_config(const client_config& config)
-{
+std::optional<error> check_config(const client_config& config) {
     if (auto wrong = check_duration("ttl", config.ttl, false))
         return wrong;
     if (auto wrong = check_duration("stop_margin", config.stop_margin, false))
@@ -57,14 +61,29 @@ std::optional<error> check_config(const client_config& config)
     if (auto wrong = check_duration("release_budget", config.release_budget, false))
         return wrong;
     if (config.clock_drift_ppm > 500'000) {
-        return error(errc::bad_config,
+        return error(
+            errc::bad_config,
             "clock_drift_ppm = " + std::to_string(config.clock_drift_ppm),
-            "use at most 500,000 parts per million");
+            "use at most 500,000 parts per million"
+        );
     }
     if (config.stop_margin * 2 > config.ttl) {
-        return error(errc::bad_config,
+        return error(
+            errc::bad_config,
             "stop_margin = " + text_of(config.stop_margin) + " with ttl = " + text_of(config.ttl),
-            "use at most half of the TTL");
+            "use at most half of the TTL"
+        );
+    }
+    const auto timing = core::session_timing::from(config);
+    if (timing.ttl != clock::duration::zero()
+        && timing.window - timing.stop_margin <= timing.beat_every) {
+        // The holders would be told to stop before a heartbeat could prove the session again.
+        return error(
+            errc::bad_config,
+            "stop_margin = " + text_of(config.stop_margin) + " with ttl = " + text_of(config.ttl)
+                + " and clock_drift_ppm = " + std::to_string(config.clock_drift_ppm),
+            "use less of either: more than a third of the TTL must be left for the heartbeat"
+        );
     }
     if (config.waiters_max == 0)
         return error(errc::bad_config, "waiters_max = 0", "use at least 1");

@@ -9,8 +9,7 @@
 
 namespace mortise {
 
-random_id random_id::draw()
-{
+random_id random_id::draw() {
     random_id id;
     while (!id) {
         // At most 256 bytes are never cut short; before the kernel's pool is ready the call waits.
@@ -20,11 +19,15 @@ random_id random_id::draw()
     return id;
 }
 
-std::string random_id::text() const
-{
+std::string random_id::text() const {
     char digits[33];
-    std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(high),
-        static_cast<unsigned long long>(low));
+    std::snprintf(
+        digits,
+        sizeof digits,
+        "%016llx%016llx",
+        static_cast<unsigned long long>(high),
+        static_cast<unsigned long long>(low)
+    );
     return digits;
 }
 

@@ -11,11 +11,12 @@
 
 namespace mortise {
 
-static_assert(std::string_view(MORTISE_VERSION_OF_HEADER) == MORTISE_VERSION_STRING,
-    "version.hpp and project() in CMakeLists.txt must name the same version");
+static_assert(
+    std::string_view(MORTISE_VERSION_OF_HEADER) == MORTISE_VERSION_STRING,
+    "version.hpp and project() in CMakeLists.txt must name the same version"
+);
 
-const char* version() noexcept
-{
+const char* version() noexcept {
     return MORTISE_VERSION_OF_HEADER;
 }
 

@@ -5,8 +5,7 @@ namespace mortise::test {
 
 using namespace std::chrono_literals;
 
-client_config config_of(store_harness& harness)
-{
+client_config config_of(store_harness& harness) {
     client_config config;
     config.ttl = harness.ttl();
     config.time = harness.time();
@@ -14,18 +13,15 @@ client_config config_of(store_harness& harness)
     return config;
 }
 
-lock_client make_client(store_harness& harness)
-{
+lock_client make_client(store_harness& harness) {
     return lock_client(harness.context.get_executor(), harness.make_store(), config_of(harness));
 }
 
-asio::awaitable<void> pause(store_harness& harness, clock::duration span)
-{
+asio::awaitable<void> pause(store_harness& harness, clock::duration span) {
     co_await harness.time()->async_wait_until(harness.time()->now() + span);
 }
 
-asio::awaitable<void> until(store_harness& harness, std::function<bool()> done)
-{
+asio::awaitable<void> until(store_harness& harness, std::function<bool()> done) {
     const auto end = harness.time()->now() + 10s;
     while (!done()) {
         if (harness.time()->now() >= end) {
@@ -36,9 +32,8 @@ asio::awaitable<void> until(store_harness& harness, std::function<bool()> done)
     }
 }
 
-asio::awaitable<void> queued(
-    lock_client& observer, std::string name, std::size_t count, store_harness& harness)
-{
+asio::awaitable<void>
+queued(lock_client& observer, std::string name, std::size_t count, store_harness& harness) {
     const auto end = harness.time()->now() + 10s;
     for (;;) {
         const auto views = co_await observer.async_list("", 100, 0);

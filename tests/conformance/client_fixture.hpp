@@ -3,7 +3,6 @@
 #define MORTISE_TESTS_CONFORMANCE_CLIENT_FIXTURE_HPP
 
 #include "conformance/port_conformance.hpp"
-
 #include "mortise/lock_client.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -26,8 +25,8 @@ asio::awaitable<void> pause(store_harness& harness, clock::duration span);
 asio::awaitable<void> until(store_harness& harness, std::function<bool()> done);
 
 /// Until the store has so many waiters for that lock.
-asio::awaitable<void> queued(
-    lock_client& observer, std::string name, std::size_t count, store_harness& harness);
+asio::awaitable<void>
+queued(lock_client& observer, std::string name, std::size_t count, store_harness& harness);
 
 }  // namespace mortise::test
 

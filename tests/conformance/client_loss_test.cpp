@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/client_fixture.hpp"
 #include "conformance/detachable_store.hpp"
-
 #include "mortise/with_lock.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,12 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue)
-{
+TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         auto cut = cut_off_switch();
-        lock_client alice(harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut), config_of(harness));
+        lock_client alice(
+            harness.context.get_executor(),
+            make_detachable(harness.make_store(), cut),
+            config_of(harness)
+        );
         lock_client bob = make_client(harness);
         lease held = co_await alice.async_acquire("door");
         clock::time_point told;
@@ -28,22 +29,24 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue)
         clock::time_point taken;
         asio::co_spawn(
             co_await asio::this_coro::executor,
-            [](store_harness& hh, lease& l, error_code& code,
-                clock::time_point& at) -> asio::awaitable<void> {
+            [](store_harness& hh, lease& l, error_code& code, clock::time_point& at
+            ) -> asio::awaitable<void> {
                 auto result = co_await l.async_wait_lost(asio::as_tuple(asio::deferred));
                 code = std::get<0>(result);
                 at = hh.time()->now();
             }(harness, held, why, told),
-            asio::detached);
+            asio::detached
+        );
         asio::co_spawn(
             co_await asio::this_coro::executor,
-            [](store_harness& hh, lock_client& client,
-                clock::time_point& at) -> asio::awaitable<void> {
+            [](store_harness& hh, lock_client& client, clock::time_point& at
+            ) -> asio::awaitable<void> {
                 lease mine = co_await client.async_acquire("door");
                 at = hh.time()->now();
                 co_await mine.async_release();
             }(harness, bob, taken),
-            asio::detached);
+            asio::detached
+        );
         co_await pause(harness, harness.ttl() / 2);
         EXPECT_EQ(held.state(), lease_state::held);  // heartbeats go on
         cut->store(true);
@@ -64,15 +67,15 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue)
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt)
-{
+TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         auto cut = cut_off_switch();
         // A window much shorter than the TTL, so that it ends long before the store acts.
         client_config config = config_of(harness);
         config.clock_drift_ppm = 500'000;
-        lock_client alice(harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut), config);
+        lock_client alice(
+            harness.context.get_executor(), make_detachable(harness.make_store(), cut), config
+        );
         lease held = co_await alice.async_acquire("door");
         cut->store(true);
         co_await until(harness, [&] { return held.state() == lease_state::unsure; });
@@ -84,13 +87,15 @@ TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt)
     }(h()));
 }
 
-TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession)
-{
+TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         auto cut = cut_off_switch();
         lock_client alice = make_client(harness);
-        lock_client bob(harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut), config_of(harness));
+        lock_client bob(
+            harness.context.get_executor(),
+            make_detachable(harness.make_store(), cut),
+            config_of(harness)
+        );
         lease held = co_await alice.async_acquire("door");
         bool got = false;
         asio::co_spawn(
@@ -100,7 +105,8 @@ TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession)
                 flag = mine.held();
                 co_await mine.async_release();
             }(bob, got),
-            asio::detached);
+            asio::detached
+        );
         co_await queued(alice, "door", 1, harness);
         cut->store(true);
         co_await queued(alice, "door", 0, harness);  // its session died at the store
@@ -115,8 +121,7 @@ TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession)
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd)
-{
+TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client locks = make_client(harness);
         lease held = co_await locks.async_acquire("door");
@@ -152,12 +157,14 @@ TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd)
     }(h()));
 }
 
-TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost)
-{
+TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         auto cut = cut_off_switch();
-        lock_client locks(harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut), config_of(harness));
+        lock_client locks(
+            harness.context.get_executor(),
+            make_detachable(harness.make_store(), cut),
+            config_of(harness)
+        );
         bool stopped = false;
         error_code thrown;
         auto body = [&](const lease& held) -> asio::awaitable<void> {
@@ -181,12 +188,14 @@ TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost)
     }(h()));
 }
 
-TEST_P(LockConformance, WithLockThrowsAfterALossEvenIfTheBodySucceeded)
-{
+TEST_P(LockConformance, WithLockThrowsAfterALossEvenIfTheBodySucceeded) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         auto cut = cut_off_switch();
-        lock_client locks(harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut), config_of(harness));
+        lock_client locks(
+            harness.context.get_executor(),
+            make_detachable(harness.make_store(), cut),
+            config_of(harness)
+        );
         error_code thrown;
         auto body = [&](const lease& held) -> asio::awaitable<int> {
             cut->store(true);
@@ -208,15 +217,18 @@ TEST_P(LockConformance, WithLockThrowsAfterALossEvenIfTheBodySucceeded)
     }(h()));
 }
 
-TEST_P(LockConformance, WithLockGivesTheValueOrTheExceptionAndReleases)
-{
+TEST_P(LockConformance, WithLockGivesTheValueOrTheExceptionAndReleases) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client locks = make_client(harness);
         const int value = co_await with_lock(
-            locks, "door", {.wait_max = 1s}, [&](const lease& held) -> asio::awaitable<int> {
+            locks,
+            "door",
+            {.wait_max = 1s},
+            [&](const lease& held) -> asio::awaitable<int> {
                 co_await pause(harness, 1ms);
                 co_return held.token() ? 7 : 0;
-            });
+            }
+        );
         EXPECT_EQ(value, 7);
         std::string what;
         auto fails = [](const lease&) -> asio::awaitable<std::string> {
@@ -251,8 +263,7 @@ TEST_P(LockConformance, WithLockGivesTheValueOrTheExceptionAndReleases)
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(LockConformance, CancellingWithLockStopsTheBodyAndReleases)
-{
+TEST_P(LockConformance, CancellingWithLockStopsTheBodyAndReleases) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client locks = make_client(harness);
         asio::cancellation_signal signal;
@@ -270,8 +281,11 @@ TEST_P(LockConformance, CancellingWithLockStopsTheBodyAndReleases)
                 thrown = e.code();
             }
         };
-        asio::co_spawn(co_await asio::this_coro::executor, outer(),
-            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) { ended = true; }));
+        asio::co_spawn(
+            co_await asio::this_coro::executor,
+            outer(),
+            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) { ended = true; })
+        );
         co_await until(harness, [&] { return inside; });
         signal.emit(asio::cancellation_type::terminal);
         co_await until(harness, [&] { return ended; });

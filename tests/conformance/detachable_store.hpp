@@ -11,8 +11,7 @@ namespace mortise::test {
 
 using cut_off = std::shared_ptr<std::atomic<bool>>;
 
-inline cut_off cut_off_switch()
-{
+inline cut_off cut_off_switch() {
     return std::make_shared<std::atomic<bool>>(false);
 }
 

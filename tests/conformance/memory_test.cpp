@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/port_conformance.hpp"
-
 #include "mortise/coro/virtual_time.hpp"
 #include "mortise/store/memory.hpp"
 
@@ -14,8 +13,7 @@ public:
     std::shared_ptr<coro::time_source> time() override { return time_; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
 
-    bool run_until(const std::function<bool()>& done, clock::duration limit) override
-    {
+    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
         const auto end = time_->now() + limit;
         time_->run_while(context, [&] { return !done() && time_->now() < end; });
         return done();
@@ -23,27 +21,24 @@ public:
 
     std::size_t residue() override { return server_.sessions() + server_.entries(); }
 
-    bool lose_replies(std::size_t count) override
-    {
+    bool lose_replies(std::size_t count) override {
         server_.lose_replies(count);
         return true;
     }
 
-    bool lose_pushes(std::size_t count) override
-    {
+    bool lose_pushes(std::size_t count) override {
         server_.lose_pushes(count);
         return true;
     }
 
-    bool restart(bool with_memory) override
-    {
+    bool restart(bool with_memory) override {
         server_.restart(with_memory);
         return true;
     }
 
 private:
-    std::shared_ptr<coro::virtual_time> time_
-        = std::make_shared<coro::virtual_time>(context.get_executor());
+    std::shared_ptr<coro::virtual_time> time_ =
+        std::make_shared<coro::virtual_time>(context.get_executor());
     memory_server server_{time_};
 };
 

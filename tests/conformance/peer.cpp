@@ -9,27 +9,24 @@
 
 namespace mortise::test {
 
-// The tests run on one thread, and their coroutines on one strand at a time: the context itself serves.
-peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store())
-{
+// The tests run on one thread, and their coroutines on one strand at a time: the context itself
+// serves.
+peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store()) {
     store_->attach(harness_.context.get_executor(), *this, harness_.time());
 }
 
-peer::~peer()
-{
+peer::~peer() {
     drop();
 }
 
-void peer::drop()
-{
+void peer::drop() {
     if (!store_)
         return;
     store_->detach();
     store_.reset();
 }
 
-asio::awaitable<result<resumed>> peer::resume(std::uint64_t generation)
-{
+asio::awaitable<result<resumed>> peer::resume(std::uint64_t generation) {
     start_.generation = generation;
     start_.ttl = harness_.ttl();
     start_.host = "test-host";
@@ -39,8 +36,7 @@ asio::awaitable<result<resumed>> peer::resume(std::uint64_t generation)
     co_return co_await store_->resume(std::move(copy));
 }
 
-asio::awaitable<resumed> peer::open()
-{
+asio::awaitable<resumed> peer::open() {
     start_.id = random_id::draw();
     const auto reply = co_await resume(1);
     if (!reply)
@@ -48,13 +44,11 @@ asio::awaitable<resumed> peer::open()
     co_return *reply;
 }
 
-asio::awaitable<result<answer>> peer::ask(std::string name, bool queue)
-{
+asio::awaitable<result<answer>> peer::ask(std::string name, bool queue) {
     co_return co_await ask_again(++last_id_, std::move(name), queue);
 }
 
-asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name, bool queue)
-{
+asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name, bool queue) {
     lock_request wish;
     wish.id = id;
     wish.name = std::move(name);
@@ -62,8 +56,7 @@ asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name,
     co_return co_await store_->request(std::move(wish));
 }
 
-asio::awaitable<grant> peer::hold(std::string name)
-{
+asio::awaitable<grant> peer::hold(std::string name) {
     std::string copy = name;
     const auto reply = co_await ask(std::move(copy));
     if (!reply)
@@ -77,14 +70,13 @@ asio::awaitable<grant> peer::hold(std::string name)
     co_return held;
 }
 
-bool peer::has(store_event::kind what) const
-{
-    return std::any_of(
-        events_.begin(), events_.end(), [&](const event& each) { return each.what == what; });
+bool peer::has(store_event::kind what) const {
+    return std::any_of(events_.begin(), events_.end(), [&](const event& each) {
+        return each.what == what;
+    });
 }
 
-asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::duration limit)
-{
+asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::duration limit) {
     const auto end = harness_.time()->now() + limit;
     for (;;) {
         const auto found = std::find_if(events_.begin(), events_.end(), [&](const event& each) {
@@ -102,8 +94,7 @@ asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::d
     }
 }
 
-void peer::on_store_event(const store_event& told) noexcept
-{
+void peer::on_store_event(const store_event& told) noexcept {
     events_.push_back({told.what, told.id, told.token, std::string(told.name)});
 }
 

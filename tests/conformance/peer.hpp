@@ -13,8 +13,8 @@
 
 namespace mortise::test {
 
-/// One session at the store under test, without a client: the port as it is. It sends no heartbeat by
-/// itself, so that a test decides who lives.
+/// One session at the store under test, without a client: the port as it is. It sends no heartbeat
+/// by itself, so that a test decides who lives.
 class peer final : private store_events {
 public:
     struct event {
@@ -38,8 +38,8 @@ public:
     asio::awaitable<grant> hold(std::string name);
 
     /// Whether an event of that kind and id has come, or comes within `limit`; takes it out.
-    asio::awaitable<bool> told(store_event::kind what, request_id id,
-        clock::duration limit = std::chrono::seconds(5));
+    asio::awaitable<bool>
+    told(store_event::kind what, request_id id, clock::duration limit = std::chrono::seconds(5));
     fencing_token told_token() const { return told_token_; }
 
     /// Whether an event of that kind is there just now.

@@ -9,8 +9,7 @@ namespace {
 using kind = answer::kind;
 using std::chrono::milliseconds;
 
-TEST_P(StorePort, GrantsWhatIsFree)
-{
+TEST_P(StorePort, GrantsWhatIsFree) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
@@ -22,8 +21,7 @@ TEST_P(StorePort, GrantsWhatIsFree)
     }(h()));
 }
 
-TEST_P(StorePort, QueuesTheSecondAndRefusesATry)
-{
+TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -41,8 +39,7 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry)
     }(h()));
 }
 
-TEST_P(StorePort, ATryDoesNotOvertakeTheQueue)
-{
+TEST_P(StorePort, ATryDoesNotOvertakeTheQueue) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -56,8 +53,7 @@ TEST_P(StorePort, ATryDoesNotOvertakeTheQueue)
     }(h()));
 }
 
-TEST_P(StorePort, AnswersARepeatedRequestTheSame)
-{
+TEST_P(StorePort, AnswersARepeatedRequestTheSame) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -75,8 +71,7 @@ TEST_P(StorePort, AnswersARepeatedRequestTheSame)
     }(h()));
 }
 
-TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken)
-{
+TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -96,8 +91,7 @@ TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken)
     }(h()));
 }
 
-TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits)
-{
+TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -107,13 +101,11 @@ TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits)
         co_await bob.ask("door");
         co_await bob.ask("door");
         EXPECT_TRUE(co_await alice.told(store_event::kind::contended, held.id));
-        EXPECT_FALSE(
-            co_await alice.told(store_event::kind::contended, held.id, milliseconds(20)));
+        EXPECT_FALSE(co_await alice.told(store_event::kind::contended, held.id, milliseconds(20)));
     }(h()));
 }
 
-TEST_P(StorePort, ReleaseOfNothingSucceedsAndSaysSo)
-{
+TEST_P(StorePort, ReleaseOfNothingSucceedsAndSaysSo) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
@@ -123,8 +115,7 @@ TEST_P(StorePort, ReleaseOfNothingSucceedsAndSaysSo)
     }(h()));
 }
 
-TEST_P(StorePort, ReleaseComparesIdAndTokenAndSession)
-{
+TEST_P(StorePort, ReleaseComparesIdAndTokenAndSession) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -143,8 +134,7 @@ TEST_P(StorePort, ReleaseComparesIdAndTokenAndSession)
     }(h()));
 }
 
-TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas)
-{
+TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -166,8 +156,7 @@ TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas)
     }(h()));
 }
 
-TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet)
-{
+TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
@@ -177,7 +166,8 @@ TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet)
         names.push_back("door ");
         names.push_back(std::string("door\0", 5));
         names.push_back(std::string("\0", 1));
-        names.push_back("d\xc3\xb6" "or'; DROP TABLE entry; --");
+        names.push_back("d\xc3\xb6"
+                        "or'; DROP TABLE entry; --");
         names.push_back("\xff\xfe");
         names.push_back(std::string(1'024, 'x'));
         names.push_back(std::string(1'023, 'x') + "y");
@@ -191,8 +181,7 @@ TEST_P(StorePort, NamesAreBytesOfAnyKindAndNeverMeet)
     }(h()));
 }
 
-TEST_P(StorePort, RefusesModesThatItDoesNotKnow)
-{
+TEST_P(StorePort, RefusesModesThatItDoesNotKnow) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();

@@ -8,8 +8,7 @@ namespace {
 
 using kind = answer::kind;
 
-TEST_P(StorePort, EndFreesEverythingAndLeavesNothing)
-{
+TEST_P(StorePort, EndFreesEverythingAndLeavesNothing) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -27,8 +26,7 @@ TEST_P(StorePort, EndFreesEverythingAndLeavesNothing)
     EXPECT_EQ(h().residue(), 0u);
 }
 
-TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn)
-{
+TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -44,9 +42,13 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn)
             const auto beat = co_await bob.port().beat();
             EXPECT_TRUE(beat);
             const auto pause = std::min<clock::duration>(
-                beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3);
-            granted = co_await bob.told(store_event::kind::granted, waits,
-                std::max<clock::duration>(pause, std::chrono::milliseconds(1)));
+                beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
+            );
+            granted = co_await bob.told(
+                store_event::kind::granted,
+                waits,
+                std::max<clock::duration>(pause, std::chrono::milliseconds(1))
+            );
         }
         EXPECT_TRUE(granted);
         EXPECT_GT(bob.told_token().value, held.token.value);
@@ -59,8 +61,7 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn)
     }(h()));
 }
 
-TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome)
-{
+TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -86,8 +87,7 @@ TEST_P(StorePort, HeartbeatsKeepASessionForAsLongAsTheyCome)
     }(h()));
 }
 
-TEST_P(StorePort, ALowerGenerationIsRefused)
-{
+TEST_P(StorePort, ALowerGenerationIsRefused) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         co_await alice.open();
@@ -102,8 +102,7 @@ TEST_P(StorePort, ALowerGenerationIsRefused)
     }(h()));
 }
 
-TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants)
-{
+TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -128,8 +127,7 @@ TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants)
     }(h()));
 }
 
-TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly)
-{
+TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -149,8 +147,7 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly)
     }(h()));
 }
 
-TEST_P(StorePort, ListShowsHoldersAndWaitersInPages)
-{
+TEST_P(StorePort, ListShowsHoldersAndWaitersInPages) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -181,8 +178,7 @@ TEST_P(StorePort, ListShowsHoldersAndWaitersInPages)
     }(h()));
 }
 
-TEST_P(StorePort, ALostPushIsFoundByLooking)
-{
+TEST_P(StorePort, ALostPushIsFoundByLooking) {
     if (!h().lose_pushes(0))
         GTEST_SKIP() << "this harness cannot lose a push";
     h().run([](store_harness& harness) -> asio::awaitable<void> {
@@ -196,15 +192,15 @@ TEST_P(StorePort, ALostPushIsFoundByLooking)
         harness.lose_pushes(1);
         co_await alice.port().release(held);
         EXPECT_FALSE(co_await bob.told(
-            store_event::kind::granted, bob.last_id(), std::chrono::milliseconds(20)));
+            store_event::kind::granted, bob.last_id(), std::chrono::milliseconds(20)
+        ));
         const auto after = co_await bob.port().beat();
         EXPECT_NE(after->changes, before->changes);
         EXPECT_TRUE((co_await bob.port().look())->entries.at(0).granted);
     }(h()));
 }
 
-TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth)
-{
+TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
     if (!h().lose_replies(0))
         GTEST_SKIP() << "this harness cannot lose a reply";
     h().run([](store_harness& harness) -> asio::awaitable<void> {
@@ -219,8 +215,7 @@ TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth)
     }(h()));
 }
 
-TEST_P(StorePort, TokensGrowOverReleaseExpiryAndEnd)
-{
+TEST_P(StorePort, TokensGrowOverReleaseExpiryAndEnd) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         std::uint64_t last = 0;
         for (int round = 0; round < 10; ++round) {

@@ -10,14 +10,12 @@
 
 namespace mortise::test {
 
-void store_harness::pass(clock::duration span)
-{
+void store_harness::pass(clock::duration span) {
     const auto end = time()->now() + span;
     run_until([&] { return time()->now() >= end; }, span + std::chrono::seconds(1));
 }
 
-void store_harness::run(asio::awaitable<void> task)
-{
+void store_harness::run(asio::awaitable<void> task) {
     bool done = false;
     std::exception_ptr failure;
     asio::co_spawn(asio::make_strand(context), std::move(task), [&](std::exception_ptr thrown) {

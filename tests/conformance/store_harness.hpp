@@ -15,8 +15,8 @@
 
 namespace mortise::test {
 
-/// A store as the conformance suite needs it: how to make one, how its time passes, what faults it can
-/// be told to have. All clients of one harness meet at one store.
+/// A store as the conformance suite needs it: how to make one, how its time passes, what faults it
+/// can be told to have. All clients of one harness meet at one store.
 class store_harness {
 public:
     virtual ~store_harness() = default;
@@ -29,10 +29,8 @@ public:
     /// A TTL that is short for this store's kind of time, and long enough not to run out by chance.
     virtual std::chrono::milliseconds ttl() const = 0;
 
-    /// Whether the clients' time is the real one, so that Asio's own timers mean something.
-    virtual bool real_time() const { return false; }
-
-    /// Runs the context until `done()`; false if it does not come true within `limit` of the clients' time.
+    /// Runs the context until `done()`; false if it does not come true within `limit` of the
+    /// clients' time.
     virtual bool run_until(const std::function<bool()>& done, clock::duration limit) = 0;
 
     /// Runs the context for so long.
@@ -55,8 +53,7 @@ public:
 using harness_factory = std::unique_ptr<store_harness> (*)();
 
 template <class Harness>
-std::unique_ptr<store_harness> make_harness()
-{
+std::unique_ptr<store_harness> make_harness() {
     return std::make_unique<Harness>();
 }
 

@@ -8,8 +8,9 @@ namespace mortise {
 
 /// What a client counted since its construction.
 struct client_stats {
-    std::uint64_t granted = 0;            ///< Leases delivered.
-    std::uint64_t busy = 0;               ///< Acquires that ended because `wait_max` ran out, and tries that failed.
+    std::uint64_t granted = 0;  ///< Leases delivered.
+    /// Acquires that ended because `wait_max` ran out, and tries that failed.
+    std::uint64_t busy = 0;
     std::uint64_t cancelled = 0;          ///< Acquires that ended with `operation_aborted`.
     std::uint64_t failed = 0;             ///< Acquires that ended with another code.
     std::uint64_t released = 0;           ///< Releases that the store acknowledged.
@@ -17,13 +18,15 @@ struct client_stats {
     std::uint64_t lost = 0;               ///< Leases that were lost before their release.
     std::uint64_t heartbeats = 0;         ///< Acknowledged heartbeats.
     std::uint64_t heartbeats_failed = 0;  ///< Heartbeats without a good answer.
-    std::uint64_t sessions = 0;           ///< Sessions opened; more than one means that one was lost.
-    std::uint64_t looks = 0;              ///< Times that the store's entries were read again.
-    std::uint64_t missed_grants = 0;      ///< Grants found by looking: their push was lost.
-    std::uint64_t orphans = 0;            ///< Entries found at the store that nobody here owned; withdrawn.
-    std::uint64_t undone_late = 0;        ///< Withdrawals and releases that outlasted their budget.
-    std::uint64_t waiting = 0;            ///< Acquires under way just now.
-    std::uint64_t leases = 0;             ///< Leases held just now.
+    /// Sessions opened; more than one means that one was lost.
+    std::uint64_t sessions = 0;
+    std::uint64_t looks = 0;          ///< Times that the store's entries were read again.
+    std::uint64_t missed_grants = 0;  ///< Grants found by looking: their push was lost.
+    /// Entries found at the store that nobody here owned; withdrawn.
+    std::uint64_t orphans = 0;
+    std::uint64_t undone_late = 0;  ///< Withdrawals and releases that outlasted their budget.
+    std::uint64_t waiting = 0;      ///< Acquires under way just now.
+    std::uint64_t leases = 0;       ///< Leases held just now.
 };
 
 }  // namespace mortise

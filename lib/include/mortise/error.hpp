@@ -2,13 +2,13 @@
 #ifndef MORTISE_ERROR_HPP
 #define MORTISE_ERROR_HPP
 
+#include "mortise/coro/fwd.hpp"
+
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/error_condition.hpp>
 #include <boost/system/result.hpp>
 #include <boost/system/system_error.hpp>
-
-#include "mortise/coro/fwd.hpp"
 
 #include <string>
 #include <type_traits>
@@ -20,21 +20,24 @@ using boost::system::result;
 /// What can go wrong with a lock. The message of each code says what to do about it.
 enum class errc : int {
     // The lock.
-    busy = 1,           ///< Somebody else holds the lock and `wait_max` ran out (a try waits for nothing).
-    lease_lost,         ///< The store no longer names this lease as the holder.
-    lease_expired,      ///< The window of validity ended before a heartbeat was acknowledged.
-    lease_released,     ///< The lease was released before, or moved from: it guards nothing.
-    outcome_unknown,    ///< A request was sent and no answer came: it may have taken effect.
-    client_stopped,     ///< `lock_client::async_stop` was called, or the client was destroyed.
-    session_lost,       ///< The store declared this client's session dead; its leases are lost.
-    too_many_waiters,   ///< `client_config::waiters_max` acquires are waiting already.
-    forked,             ///< A forked child uses a client of its parent: make a new one there.
+    /// Somebody else holds the lock and `wait_max` ran out (a try waits for nothing).
+    busy = 1,
+    lease_lost,        ///< The store no longer names this lease as the holder.
+    lease_expired,     ///< The window of validity ended before a heartbeat was acknowledged.
+    lease_released,    ///< The lease was released before, or moved from: it guards nothing.
+    outcome_unknown,   ///< A request was sent and no answer came: it may have taken effect.
+    client_stopped,    ///< `lock_client::async_stop` was called, or the client was destroyed.
+    session_lost,      ///< The store declared this client's session dead; its leases are lost.
+    too_many_waiters,  ///< `client_config::waiters_max` acquires are waiting already.
+    forked,            ///< A forked child uses a client of its parent: make a new one there.
 
     // Tokens.
-    stale_token,        ///< A higher fencing token was already admitted: this writer is too late.
-    foreign_domain,     ///< The token comes from another domain (another store): it has no order here.
-    no_token,           ///< The token is empty: it does not come from a grant.
-    no_transaction,     ///< The fence must be checked in the transaction that writes: open it first.
+    stale_token,  ///< A higher fencing token was already admitted: this writer is too late.
+    /// The token comes from another domain (another store): it has no order here.
+    foreign_domain,
+    no_token,  ///< The token is empty: it does not come from a grant.
+    /// The fence must be checked in the transaction that writes: open it first.
+    no_transaction,
 
     // Arguments.
     name_empty,         ///< A lock name has at least one byte.
@@ -56,9 +59,11 @@ enum class errc : int {
     not_a_database,     ///< The file exists and is not an SQLite database.
     not_a_store,        ///< The database exists and belongs to something else than mortise.
     not_writable,       ///< The file or its folder cannot be written.
-    network_file_system,///< The file lies on a network file system, where its locks cannot be trusted.
-    newer_format,       ///< The store was written by a newer mortise.
-    foreign_time_namespace, ///< The store is in use from another time namespace; its deadlines differ.
+    /// The file lies on a network file system, where its locks cannot be trusted.
+    network_file_system,
+    newer_format,  ///< The store was written by a newer mortise.
+    /// The store is in use from another time namespace; its deadlines differ.
+    foreign_time_namespace,
     too_many_sessions,  ///< Every place for a session in the store is taken.
 };
 
@@ -72,13 +77,11 @@ enum class condition : int {
 const boost::system::error_category& error_category() noexcept;
 const boost::system::error_category& condition_category() noexcept;
 
-inline error_code make_error_code(errc e) noexcept
-{
+inline error_code make_error_code(errc e) noexcept {
     return {static_cast<int>(e), error_category()};
 }
 
-inline boost::system::error_condition make_error_condition(condition c) noexcept
-{
+inline boost::system::error_condition make_error_condition(condition c) noexcept {
     return {static_cast<int>(c), condition_category()};
 }
 

@@ -9,8 +9,8 @@
 
 namespace mortise {
 
-/// The check on the resource's side, for a resource that lives in memory: lets in tokens that never go
-/// down, of one domain.
+/// The check on the resource's side, for a resource that lives in memory: lets in tokens that never
+/// go down, of one domain.
 ///
 /// @par Threads Any thread.
 /// @par Cost    One uncontended mutex.

@@ -11,14 +11,15 @@ namespace mortise {
 /// A number that grows with every grant, and the domain (the store) that it belongs to.
 ///
 /// The value is below 2^63 and zero means "none". It is made of a base that the store draws at each
-/// grant (upper 53 bits) and of a sequence number (lower 10 bits) that the client counts when it passes
-/// a grant on without asking the store. There is no `<`: tokens of two domains have no order; a
-/// `fencing_gate` or a fence at the resource compares them.
+/// grant (upper 53 bits) and of a sequence number (lower 10 bits) that the client counts when it
+/// passes a grant on without asking the store. There is no `<`: tokens of two domains have no
+/// order; a `fencing_gate` or a fence at the resource compares them.
 ///
 /// Source: M. Kleppmann, "How to do distributed locking" (2016).
 struct fencing_token {
     static constexpr unsigned sequence_bits = 10;
-    static constexpr std::uint64_t base_end = std::uint64_t{1} << 53;  ///< First base that is too large.
+    /// First base that is too large.
+    static constexpr std::uint64_t base_end = std::uint64_t{1} << 53;
 
     std::uint64_t value = 0;
     token_domain domain;
@@ -31,9 +32,10 @@ struct fencing_token {
 
 /// What a store promises of its tokens.
 enum class token_strength : std::uint8_t {
-    none,                   ///< They grow while the store lives, and may repeat after a restart.
-    durable_if_configured,  ///< They never repeat if the server is set up for it, which was not proved.
-    strict,                 ///< They never repeat nor fall, whatever crashes.
+    none,  ///< They grow while the store lives, and may repeat after a restart.
+    /// They never repeat if the server is set up for it, which was not proved.
+    durable_if_configured,
+    strict,  ///< They never repeat nor fall, whatever crashes.
 };
 
 }  // namespace mortise

@@ -35,19 +35,20 @@ enum class lease_state : std::uint8_t {
 
 const char* to_string(lease_state state) noexcept;
 
-/// The right to one lock until `valid_until()`, renewed in the background by the heartbeat of its client.
+/// The right to one lock until `valid_until()`, renewed in the background by the heartbeat of its
+/// client.
 ///
-/// To let go there are three ways, the best first: `with_lock` (the release is awaited and the work is
-/// stopped when the lease is lost), `co_await lease.async_release()`, and the destructor, which hands the
-/// release to the client and returns at once. If the client is gone, the store frees the lock by itself
-/// when the session's TTL has passed, or sooner.
+/// To let go there are three ways, the best first: `with_lock` (the release is awaited and the work
+/// is stopped when the lease is lost), `co_await lease.async_release()`, and the destructor, which
+/// hands the release to the client and returns at once. If the client is gone, the store frees the
+/// lock by itself when the session's TTL has passed, or sooner.
 ///
-/// After any pause (a stopped process, a suspended machine) the first `state()`, `check()` or `guard` tells
-/// the truth by reading the clock, even before any timer could run.
+/// After any pause (a stopped process, a suspended machine) the first `state()`, `check()` or
+/// `guard` tells the truth by reading the clock, even before any timer could run.
 ///
 /// @par Threads   A lease is not thread-safe; distinct leases of one client are.
-/// @par Lifetimes A lease may outlive its client; it is then lost. In a forked child every lease is lost and
-///                its destructor does nothing.
+/// @par Lifetimes A lease may outlive its client; it is then lost. In a forked child every lease is
+///                lost and its destructor does nothing.
 class [[nodiscard]] lease {
 public:
     lease() noexcept = default;
@@ -65,7 +66,8 @@ public:
     lease_state state() const noexcept;
     bool held() const noexcept { return state() == lease_state::held; }
 
-    /// Nothing while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`; `forked` in a child.
+    /// Nothing while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`;
+    /// `forked` in a child.
     error_code check() const noexcept;
 
     /// Until when the lease is sure to be held, if no further heartbeat succeeds.
@@ -74,11 +76,13 @@ public:
     /// How long ago the last heartbeat was sent that proved the lease.
     clock::duration verified_ago() const noexcept;
 
-    /// Runs `op` if the lease is held, and gives its result if the lease was held all the time until its end.
+    /// Runs `op` if the lease is held, and gives its result if the lease was held all the time
+    /// until its end.
     ///
-    /// Use it for each effect that must not happen without the lock; it reads the clock, so that it refuses
-    /// after a pause that no timer could report. It does not stop `op` in the middle (`with_lock` does), and an
-    /// effect that took place is not undone: only a fence at the resource makes a late write impossible.
+    /// Use it for each effect that must not happen without the lock; it reads the clock, so that it
+    /// refuses after a pause that no timer could report. It does not stop `op` in the middle
+    /// (`with_lock` does), and an effect that took place is not undone: only a fence at the
+    /// resource makes a late write impossible.
     ///
     /// @par Errors       throws `system_error` with what `check()` says; else what `op` throws.
     /// @par Cancellation that of `op`.
@@ -88,21 +92,26 @@ public:
     /// Releases the lock and waits until the store has acknowledged it.
     ///
     /// @par Completion   `void(error_code)`. Afterwards the lease is `released` whatever the code.
-    /// @par Errors       `lease_lost` if the store had given the lock away before, `lease_released` if there is
-    ///                   nothing to release, `outcome_unknown` if the store did not answer within
-    ///                   `release_budget`: the release is then still tried in the background.
+    /// @par Errors       `lease_lost` if the store had given the lock away before, `lease_released`
+    ///                   if there is nothing to release, `outcome_unknown` if the store did not
+    ///                   answer within `release_budget`: the release is then still tried in the
+    ///                   background.
     /// @par Cancellation ignored: a release is never left half done.
-    /// @par Threads      As the object. The handler runs on its associated executor, never from inside this call.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from
+    ///                   inside this call.
     /// @par Cost         One request; the store's answer to it also names the next holder.
     template <class Token = asio::deferred_t>
     auto async_release(Token&& token = Token{});
 
-    /// Waits until the lease is about to be lost (`stop_margin` before `valid_until()`, if heartbeats fail) or is lost.
+    /// Waits until the lease is about to be lost (`stop_margin` before `valid_until()`, if
+    /// heartbeats fail) or is lost.
     ///
-    /// @par Completion   `void(error_code)`: always a code: `lease_expired` before the end of the window,
-    ///                   `lease_lost` when the store says so, `lease_released` after a release, `client_stopped`.
+    /// @par Completion   `void(error_code)`: always a code: `lease_expired` before the end of the
+    ///                   window, `lease_lost` when the store says so, `lease_released` after a
+    ///                   release, `client_stopped`.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
-    /// @par Threads      As the object. The handler runs on its associated executor, never from inside this call.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from
+    ///                   inside this call.
     /// @par Cost         None at the store.
     template <class Token = asio::deferred_t>
     auto async_wait_lost(Token&& token = Token{});
@@ -126,24 +135,23 @@ asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noex
 }  // namespace detail
 
 template <class Token>
-auto lease::async_release(Token&& token)
-{
+auto lease::async_release(Token&& token) {
     // The lease travels with the operation: one that is never started releases it by destroying it.
     auto executor = detail::executor_of(grant_);
     return coro::detail::async_start<void(error_code)>(
-        std::move(executor), std::forward<Token>(token), &detail::start_release, std::move(*this));
+        std::move(executor), std::forward<Token>(token), &detail::start_release, std::move(*this)
+    );
 }
 
 template <class Token>
-auto lease::async_wait_lost(Token&& token)
-{
+auto lease::async_wait_lost(Token&& token) {
     return coro::detail::async_start<void(error_code)>(
-        detail::executor_of(grant_), std::forward<Token>(token), &detail::start_wait_lost, grant_);
+        detail::executor_of(grant_), std::forward<Token>(token), &detail::start_wait_lost, grant_
+    );
 }
 
 template <class T>
-asio::awaitable<T> lease::guard(asio::awaitable<T> op) const
-{
+asio::awaitable<T> lease::guard(asio::awaitable<T> op) const {
     const auto kept = grant_;  // the lease object may be moved while `op` runs
     require_held();
     if constexpr (std::is_void_v<T>) {

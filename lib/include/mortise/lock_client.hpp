@@ -27,20 +27,23 @@ class client_core;
 
 /// Acquires locks at one store, for one process.
 ///
-/// Holds one session at the store, opened by the first acquire and kept alive by one heartbeat, whatever the
-/// number of locks. Runs its own tasks on a strand of its own: there is nothing to start.
+/// Holds one session at the store, opened by the first acquire and kept alive by one heartbeat,
+/// whatever the number of locks. Runs its own tasks on a strand of its own: there is nothing to
+/// start.
 ///
 /// @par Threads   All members may be called from any thread.
-/// @par Lifetimes The client may be destroyed while operations are pending: they complete with `client_stopped`, and
-///                its leases are lost. The store then frees what it held when it sees the session's end: at once on the
-///                same host, else after the TTL. To have it freed before, await `async_stop`.
+/// @par Lifetimes The client may be destroyed while operations are pending: they complete with
+///                `client_stopped`, and its leases are lost. The store then frees what it held when
+///                it sees the session's end: at once on the same host, else after the TTL. To have
+///                it freed before, await `async_stop`.
 class lock_client {
 public:
     using executor_type = asio::any_io_executor;
 
     /// @throws error if the configuration breaks a limit of its own or of the store.
-    lock_client(executor_type executor, std::unique_ptr<store> impl,
-        client_config config = client_config());
+    lock_client(
+        executor_type executor, std::unique_ptr<store> impl, client_config config = client_config()
+    );
     ~lock_client();
     lock_client(lock_client&&) noexcept;
     lock_client& operator=(lock_client&&) noexcept;
@@ -50,26 +53,32 @@ public:
 
     /// Acquires `name`, waiting for the present holder for at most `options.wait_max`.
     ///
-    /// A waiter sleeps until the store tells it that the lock is its own; waiters are served in the order of
-    /// arrival.
+    /// A waiter sleeps until the store tells it that the lock is its own; waiters are served in the
+    /// order of arrival.
     ///
-    /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is set.
-    /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of `check_name` and
-    ///                   `check_options`, `operation_aborted`, and what the store says of itself.
-    /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted` nothing is held nor asked
-    ///                   for at the store. A signal that comes after the grant was decided has no effect: the lease is
-    ///                   delivered. If the store does not answer within `release_budget`, the operation completes and
-    ///                   the withdrawal goes on in the background; what cannot be settled ends with the session.
-    /// @par Threads      Any thread. The handler runs on its associated executor, else on `get_executor()`;
-    ///                   never from inside this call.
+    /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
+    ///                   set.
+    /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
+    ///                   `check_name` and `check_options`, `operation_aborted`, and what the store
+    ///                   says of itself.
+    /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted`
+    ///                   nothing is held nor asked for at the store. A signal that comes after the
+    ///                   grant was decided has no effect: the lease is delivered. If the store does
+    ///                   not answer within `release_budget`, the operation completes and the
+    ///                   withdrawal goes on in the background; what cannot be settled ends with the
+    ///                   session.
+    /// @par Threads      Any thread. The handler runs on its associated executor, else on
+    ///                   `get_executor()`; never from inside this call.
     /// @par Lifetimes    `name` is copied. The client may be destroyed meanwhile (see above).
     /// @par Cost         One request when uncontended; one request and one push when not.
     template <class Token = asio::deferred_t>
-    auto async_acquire(std::string name, lock_options options = lock_options(), Token&& token = Token{});
+    auto
+    async_acquire(std::string name, lock_options options = lock_options(), Token&& token = Token{});
 
     /// Acquires `name` if it is free just now.
     ///
-    /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the optional is empty then.
+    /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the
+    ///                   optional is empty then.
     /// @par Errors       as `async_acquire`, without `busy`.
     /// @par Cancellation as `async_acquire`.
     /// @par Threads      as `async_acquire`.
@@ -78,8 +87,9 @@ public:
     template <class Token = asio::deferred_t>
     auto async_try_acquire(std::string name, Token&& token = Token{});
 
-    /// The locks whose name comes after `after`, in byte order, at most `limit` of them, with their holders and at
-    /// most `queue_max` waiters each. Call again with the last name for the next page.
+    /// The locks whose name comes after `after`, in byte order, at most `limit` of them, with their
+    /// holders and at most `queue_max` waiters each. Call again with the last name for the next
+    /// page.
     ///
     /// @par Completion   `void(error_code, std::vector<lock_view>)`.
     /// @par Errors       `client_stopped`, and what the store says of itself.
@@ -87,12 +97,15 @@ public:
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
-    auto async_list(std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{});
+    auto async_list(
+        std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{}
+    );
 
-    /// Stops: refuses new acquires, completes waiting ones with `client_stopped`, releases every lease and ends the
-    /// session at the store. Leases are lost from the call on.
+    /// Stops: refuses new acquires, completes waiting ones with `client_stopped`, releases every
+    /// lease and ends the session at the store. Leases are lost from the call on.
     ///
-    /// @par Completion   `void(error_code)`: a code if the store did not acknowledge the end within `release_budget`.
+    /// @par Completion   `void(error_code)`: a code if the store did not acknowledge the end within
+    ///                   `release_budget`.
     /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.

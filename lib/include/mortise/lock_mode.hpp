@@ -17,8 +17,7 @@ public:
     static constexpr lock_mode shared() noexcept { return lock_mode(kind::shared, 0); }
 
     /// At most `capacity` holders at a time, each on a slot of its own.
-    static constexpr lock_mode permits(std::uint32_t capacity) noexcept
-    {
+    static constexpr lock_mode permits(std::uint32_t capacity) noexcept {
         return lock_mode(kind::permits, capacity);
     }
 
@@ -31,8 +30,7 @@ public:
 
 private:
     constexpr lock_mode(kind what, std::uint32_t capacity) noexcept
-        : what_(what), capacity_(capacity)
-    {}
+        : what_(what), capacity_(capacity) {}
 
     kind what_ = kind::exclusive;
     std::uint32_t capacity_ = 0;

@@ -15,7 +15,8 @@ namespace mortise {
 /// | --- | --- |
 /// | `memory:` | of this client alone |
 /// | `memory:NAME` | shared by all clients of this process that use the same name |
-/// | `sqlite:PATH?domain=D&checkpoint_bytes=N` | for all processes of this host; the path may be absolute or relative |
+/// | `sqlite:PATH?domain=D&checkpoint_bytes=N` | for all processes of this host; the path may be
+/// absolute or relative |
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`) are written as `%XX`.
 /// Opens nothing yet.

@@ -39,20 +39,21 @@ class client_config {
 public:
     client_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// How long the store keeps this client's grants without a heartbeat: the longest that a lock can
-    /// stay blocked after its holder's host has died. One heartbeat goes out each `ttl / 3`, whatever
-    /// the number of locks.
+    /// How long the store keeps this client's grants without a heartbeat: the longest that a lock
+    /// can stay blocked after its holder's host has died. One heartbeat goes out each `ttl / 3`,
+    /// whatever the number of locks.
     std::chrono::milliseconds ttl{5'000};
 
-    /// How much the clocks of client and store may differ in rate, in parts per million of the TTL. A
-    /// lease counts as held only for `ttl * (1 - drift)` after the sending of the last good heartbeat.
+    /// How much the clocks of client and store may differ in rate, in parts per million of the TTL.
+    /// A lease counts as held only for `ttl * (1 - drift)` after the sending of the last good
+    /// heartbeat.
     std::uint32_t clock_drift_ppm = 10'000;
 
     /// How long before the end of that window the holder is told to stop; zero means `ttl / 10`.
     std::chrono::milliseconds stop_margin{0};
 
-    /// How long a cancelled acquire or a release waits for the store's answer before it goes on in the
-    /// background.
+    /// How long a cancelled acquire or a release waits for the store's answer before it goes on in
+    /// the background.
     std::chrono::milliseconds release_budget{2'000};
 
     /// How many acquires may wait at the same time.

@@ -22,8 +22,8 @@ namespace coro {
 class time_source;
 }
 
-/// Where a store tells its client what happened. Called on the executor given to `store::attach`, never
-/// from inside a call of the port, and no more after `store::detach` has returned.
+/// Where a store tells its client what happened. Called on the executor given to `store::attach`,
+/// never from inside a call of the port, and no more after `store::detach` has returned.
 class store_events {
 public:
     virtual void on_store_event(const store_event& event) noexcept = 0;
@@ -34,18 +34,20 @@ protected:
 
 /// The port between `lock_client` and the place where locks live.
 ///
-/// One object serves one client, and one session at a time. All calls come from the client's strand and
-/// complete there; several may be under way at once, and those that change a lock take effect in the
-/// order of the calls. No call is ever cancelled: the client waits for the answer and undoes what it no
-/// longer wants. An error means that the outcome is unknown, unless the code says otherwise.
+/// One object serves one client, and one session at a time. All calls come from the client's strand
+/// and complete there; several may be under way at once, and those that change a lock take effect
+/// in the order of the calls. No call is ever cancelled: the client waits for the answer and undoes
+/// what it no longer wants. An error means that the outcome is unknown, unless the code says
+/// otherwise.
 ///
 /// Nothing here throws, but `bad_alloc`.
 ///
 /// The rules that every store keeps:
-/// * Every operation that changes a lock ends with the same *advance*: grant what the mode and the order
-///   allow, remove requests of sessions that are gone, skip those that cannot be reached just now.
-/// * A dead session is found by its deadline, never by polling: a heartbeat reaps what has expired and
-///   returns the time to the next deadline.
+/// * Every operation that changes a lock ends with the same *advance*: grant what the mode and the
+///   order allow, remove requests of sessions that are gone, skip those that cannot be reached just
+///   now.
+/// * A dead session is found by its deadline, never by polling: a heartbeat reaps what has expired
+///   and returns the time to the next deadline.
 /// * A session that is gone is never revived, and its id is never used again.
 /// * No event is needed for correctness: what a lost event would have said is found by the next
 ///   heartbeat, whose change number then differs, and by `look`.
@@ -60,49 +62,54 @@ public:
     virtual store_traits traits() const noexcept = 0;
 
     /// Binds the store to its client. Called once, before anything else; does no I/O.
-    virtual void attach(asio::any_io_executor strand, store_events& events,
-        std::shared_ptr<coro::time_source> time) = 0;
+    virtual void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) = 0;
 
-    /// Unbinds it: no event comes afterwards. Does not block and sends nothing: what the session holds is
-    /// freed by the store's own means (its TTL, or sooner where a closed connection is proof enough).
+    /// Unbinds it: no event comes afterwards. Does not block and sends nothing: what the session
+    /// holds is freed by the store's own means (its TTL, or sooner where a closed connection is
+    /// proof enough).
     virtual void detach() noexcept = 0;
 
-    /// Opens what must be open, and makes the session known (generation 1), or proves it again after a
-    /// lost connection (a higher one). From then on the store refuses whatever carries a lower generation.
+    /// Opens what must be open, and makes the session known (generation 1), or proves it again
+    /// after a lost connection (a higher one). From then on the store refuses whatever carries a
+    /// lower generation.
     /// @par Errors `session_lost` if the session existed and is gone.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
 
-    /// Ends the session: everything it holds is released and everything it asked for withdrawn, in one step.
+    /// Ends the session: everything it holds is released and everything it asked for withdrawn, in
+    /// one step.
     virtual asio::awaitable<error_code> end() = 0;
 
     /// Asks for a lock. Idempotent by `request.id`: asking again returns the same answer.
     virtual asio::awaitable<result<answer>> request(lock_request request) = 0;
 
-    /// Afterwards nothing of the request exists at the store, whether it was queued, granted or never
-    /// arrived. Succeeds if there was nothing.
+    /// Afterwards nothing of the request exists at the store, whether it was queued, granted or
+    /// never arrived. Succeeds if there was nothing.
     virtual asio::awaitable<error_code> withdraw(std::string name, request_id id) = 0;
 
-    /// Frees the lock if it is held by this grant, compared by id and token, and advances the queue. Frees
-    /// nothing else. @return whether the grant was still there.
+    /// Frees the lock if it is held by this grant, compared by id and token, and advances the
+    /// queue. Frees nothing else. @return whether the grant was still there.
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
-    /// Proves, by a write, that the session and its grants live at the store; reaps what has expired.
+    /// Proves, by a write, that the session and its grants live at the store; reaps what has
+    /// expired.
     /// @par Errors `session_lost` if the session is gone; anything else proves nothing.
     virtual asio::awaitable<result<heartbeat>> beat() = 0;
 
     /// Everything that the store holds for this session, with the change number that belongs to it.
     virtual asio::awaitable<result<session_view>> look() = 0;
 
-    /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with each at
-    /// most `queue_max` of its waiters.
-    virtual asio::awaitable<result<std::vector<lock_view>>> list(
-        std::string after, std::size_t limit, std::size_t queue_max) = 0;
+    /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with
+    /// each at most `queue_max` of its waiters.
+    virtual asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) = 0;
 
-    /// Takes the lock away from its holder, which learns of it by `look_again`, and advances the queue.
-    /// Only the grant with that token is broken: the lock may have passed on meanwhile.
+    /// Takes the lock away from its holder, which learns of it by `look_again`, and advances the
+    /// queue. Only the grant with that token is broken: the lock may have passed on meanwhile.
     /// @return whether it was broken.
-    virtual asio::awaitable<result<bool>> break_(std::string name, fencing_token token,
-        std::string why) = 0;
+    virtual asio::awaitable<result<bool>>
+    break_(std::string name, fencing_token token, std::string why) = 0;
 
     /// What the store has to say of its newest failure, for people; may be empty. Any thread.
     virtual std::string explain() const { return {}; }

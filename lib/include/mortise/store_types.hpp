@@ -41,27 +41,29 @@ using request_id = std::uint64_t;
 
 /// What a store can do and what it promises.
 struct store_traits {
-    std::string_view scheme;                  ///< "memory", "sqlite", ...
+    std::string_view scheme;  ///< "memory", "sqlite", ...
     token_strength strength = token_strength::none;
-    bool push = false;                        ///< A grant is pushed to its waiter.
-    bool fair = false;                        ///< Requests are granted in the order of their arrival.
-    bool server_clock = false;                ///< Deadlines are judged by a clock of the store's own.
-    bool exclusive = true;                    ///< Which modes it knows.
+    bool push = false;  ///< A grant is pushed to its waiter.
+    /// Requests are granted in the order of their arrival.
+    bool fair = false;
+    /// Deadlines are judged by a clock of the store's own.
+    bool server_clock = false;
+    bool exclusive = true;  ///< Which modes it knows.
     bool shared = false;
     bool permits = false;
-    std::chrono::milliseconds ttl_min{0};     ///< Smallest TTL of a session.
-    std::chrono::milliseconds ttl_max{0};     ///< Largest TTL of a session.
+    std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
+    std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
 };
 
 struct session_start {
     session_start() = default;
 
     session_id id;
-    std::uint64_t generation = 0;             ///< Grows with every `resume` of the same session.
+    std::uint64_t generation = 0;  ///< Grows with every `resume` of the same session.
     std::chrono::milliseconds ttl{0};
-    std::string host;                         ///< For people only: no decision rests on it.
-    std::string label;                        ///< For people only.
-    std::int64_t pid = 0;                     ///< For people only.
+    std::string host;      ///< For people only: no decision rests on it.
+    std::string label;     ///< For people only.
+    std::int64_t pid = 0;  ///< For people only.
 };
 
 /// A request or a grant of one's own session, as the store has it.
@@ -71,21 +73,23 @@ struct session_entry {
     request_id id = 0;
     std::string name;
     bool granted = false;
-    fencing_token token;                      ///< Of the grant; empty while it waits.
+    fencing_token token;  ///< Of the grant; empty while it waits.
 };
 
 struct session_view {
     session_view() = default;
 
-    std::uint64_t changes = 0;                ///< The change number that belongs to `entries`.
+    std::uint64_t changes = 0;  ///< The change number that belongs to `entries`.
     std::vector<session_entry> entries;
 };
 
 struct resumed {
     resumed() = default;
 
-    clock::time_point sent;                   ///< Read before the proof was sent: base of the deadline.
-    random_id incarnation;                    ///< Changes when the store may have forgotten something.
+    /// Read before the proof was sent: base of the deadline.
+    clock::time_point sent;
+    /// Changes when the store may have forgotten something.
+    random_id incarnation;
     token_domain domain;
     session_view view;
 };
@@ -97,16 +101,17 @@ struct lock_request {
     std::string name;
     lock_mode mode;
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
-    bool queue = true;                        ///< Join the queue if the lock is not free; else refuse.
+    /// Join the queue if the lock is not free; else refuse.
+    bool queue = true;
 };
 
 struct answer {
     enum class kind : std::uint8_t { granted, queued, refused };
 
     kind what = kind::refused;
-    fencing_token token;                      ///< If granted.
-    /// If queued: how many stand before it, holders included. An estimate that is never too low: who
-    /// left the middle of the queue is still counted.
+    fencing_token token;  ///< If granted.
+    /// If queued: how many stand before it, holders included. An estimate that is never too low:
+    /// who left the middle of the queue is still counted.
     std::uint64_t position = 0;
     /// How many others wait for the lock; an estimate like `position`.
     std::uint64_t queue_length = 0;
@@ -122,13 +127,14 @@ struct grant {
 };
 
 struct heartbeat {
-    clock::time_point sent;                   ///< Read before the heartbeat was sent.
+    clock::time_point sent;  ///< Read before the heartbeat was sent.
     random_id incarnation;
-    std::uint64_t changes = 0;                ///< Grows when somebody else changes an entry of the session.
-    std::uint64_t grants = 0;                 ///< Of this session, at the store.
-    std::uint64_t requests = 0;               ///< Of this session, waiting at the store.
-    /// Time until the next deadline of another session: when it passes, beat again, if you wait for a
-    /// lock. Empty if there is none.
+    /// Grows when somebody else changes an entry of the session.
+    std::uint64_t changes = 0;
+    std::uint64_t grants = 0;    ///< Of this session, at the store.
+    std::uint64_t requests = 0;  ///< Of this session, waiting at the store.
+    /// Time until the next deadline of another session: when it passes, beat again, if you wait for
+    /// a lock. Empty if there is none.
     std::optional<clock::duration> next_deadline;
 };
 
@@ -144,7 +150,7 @@ struct store_event {
     kind what = kind::look_again;
     request_id id = 0;
     fencing_token token;
-    std::string_view name;                    ///< Valid during the call.
+    std::string_view name;  ///< Valid during the call.
     error_code why;
 };
 
@@ -157,8 +163,8 @@ struct party_view {
     std::string label;
     std::int64_t pid = 0;
     lock_mode mode;
-    fencing_token token;                      ///< Of a holder; empty while waiting.
-    clock::duration age{};                    ///< How long it has held, or has waited.
+    fencing_token token;    ///< Of a holder; empty while waiting.
+    clock::duration age{};  ///< How long it has held, or has waited.
 };
 
 struct lock_view {
@@ -166,7 +172,7 @@ struct lock_view {
 
     std::string name;
     std::vector<party_view> holders;
-    std::vector<party_view> waiters;          ///< The first of the queue, in order.
+    std::vector<party_view> waiters;  ///< The first of the queue, in order.
     std::uint64_t waiter_count = 0;
 };
 

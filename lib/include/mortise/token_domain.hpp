@@ -12,9 +12,9 @@ namespace mortise {
 
 /// The name of the source that a fencing token comes from: tokens of two domains have no order.
 ///
-/// A configured name of 1 to 31 characters out of `A-Z a-z 0-9 . _ : # -`, kept inline, so that it is
-/// trivially copyable, never collides by hashing and can be read in a log. A store that is given no
-/// name uses one made from its own random id.
+/// A configured name of 1 to 31 characters out of `A-Z a-z 0-9 . _ : # -`, kept inline, so that it
+/// is trivially copyable, never collides by hashing and can be read in a log. A store that is given
+/// no name uses one made from its own random id.
 class token_domain {
 public:
     static constexpr std::size_t size_max = 31;

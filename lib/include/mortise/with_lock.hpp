@@ -19,20 +19,23 @@ namespace mortise {
 
 /// Acquires `name`, runs `body(lease)` and releases: the way to hold a lock.
 ///
-/// `body` is called with `const lease&` and gives an `asio::awaitable<T>`; it runs on the caller's executor. When the
-/// lease is about to be lost (`stop_margin` before the end of its window, or when the store says so) the body is stopped
-/// by a cancellation signal of type `terminal`; cancelling the caller stops it likewise. `with_lock` always waits for the body
-/// to end, then releases, and waits for that, too.
+/// `body` is called with `const lease&` and gives an `asio::awaitable<T>`; it runs on the caller's
+/// executor. When the lease is about to be lost (`stop_margin` before the end of its window, or
+/// when the store says so) the body is stopped by a cancellation signal of type `terminal`;
+/// cancelling the caller stops it likewise. `with_lock` always waits for the body to end, then
+/// releases, and waits for that, too.
 ///
 /// @par Completion   what the body returns.
-/// @par Errors       throws `error` (a `system_error`): `busy` and whatever else the acquire says; `lease_lost` or
-///                   `lease_expired` if the lock was not surely held until the body's end, *even if the body succeeded*;
-///                   else the body's own exception, unchanged. A release that was not acknowledged is no error
-///                   here: it goes on in the background and is counted.
-/// @par Cancellation terminal, partial, total: before the grant as for `async_acquire`, afterwards all are forwarded to the body.
-///                   The release is not cancelled.
+/// @par Errors       throws `error` (a `system_error`): `busy` and whatever else the acquire says;
+///                   `lease_lost` or `lease_expired` if the lock was not surely held until the
+///                   body's end, *even if the body succeeded*; else the body's own exception,
+///                   unchanged. A release that was not acknowledged is no error here: it goes on in
+///                   the background and is counted.
+/// @par Cancellation terminal, partial, total: before the grant as for `async_acquire`, afterwards
+///                   all are forwarded to the body. The release is not cancelled.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
-/// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns nothing (docs/compilers.md, G2).
+/// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns
+///                   nothing (docs/compilers.md, G2).
 /// @par Cost         As an acquire and a release.
 template <class Body>
     requires std::invocable<Body&, const lease&>

@@ -17,70 +17,70 @@
 namespace mortise::detail {
 namespace {
 
-std::string text_of(std::chrono::milliseconds value)
-{
+std::string text_of(std::chrono::milliseconds value) {
     return std::to_string(value.count()) + " ms";
 }
 
 // What the store says against the configuration; the rest was checked by `check_config`.
-client_config checked(client_config config, const store_traits& traits)
-{
+client_config checked(client_config config, const store_traits& traits) {
     if (auto wrong = check_config(config))
         throw *wrong;
     if (config.ttl < traits.ttl_min) {
-        throw error(errc::ttl_too_short, "ttl = " + text_of(config.ttl),
-            "the " + std::string(traits.scheme) + " store keeps sessions for "
-                + text_of(traits.ttl_min) + " or longer");
+        throw error(
+            errc::ttl_too_short,
+            "ttl = " + text_of(config.ttl),
+            "the " + std::string(traits.scheme) + " store keeps sessions for " +
+                text_of(traits.ttl_min) + " or longer"
+        );
     }
     if (config.ttl > traits.ttl_max) {
-        throw error(errc::ttl_too_long, "ttl = " + text_of(config.ttl),
-            "the " + std::string(traits.scheme) + " store keeps sessions for "
-                + text_of(traits.ttl_max) + " at most");
+        throw error(
+            errc::ttl_too_long,
+            "ttl = " + text_of(config.ttl),
+            "the " + std::string(traits.scheme) + " store keeps sessions for " +
+                text_of(traits.ttl_max) + " at most"
+        );
     }
     return config;
 }
 
-std::shared_ptr<coro::time_source> time_of(
-    const client_config& config, const asio::any_io_executor& executor)
-{
+std::shared_ptr<coro::time_source>
+time_of(const client_config& config, const asio::any_io_executor& executor) {
     return config.time ? config.time : coro::make_boot_time_source(executor);
 }
 
 }  // namespace
 
 client_core::client_core(
-    asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config)
-    : executor_(std::move(executor))
-    , strand_(asio::make_strand(executor_))
-    , store_(std::move(impl))
-    , traits_(store_->traits())
-    , config_(checked(std::move(config), traits_))
-    , time_(time_of(config_, executor_))
-    , timing_(core::session_timing::from(config_))
-    , session_(timing_)
-    , watch_(std::make_shared<session_watch>(time_))
-{}
+    asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config
+)
+    : executor_(std::move(executor)),
+      strand_(asio::make_strand(executor_)),
+      store_(std::move(impl)),
+      traits_(store_->traits()),
+      config_(checked(std::move(config), traits_)),
+      time_(time_of(config_, executor_)),
+      timing_(core::session_timing::from(config_)),
+      session_(timing_),
+      watch_(std::make_shared<session_watch>(time_)) {}
 
 client_core::~client_core() = default;
 
-void client_core::attach()
-{
-    auto& service
-        = coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+void client_core::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
     context_ended_ = service.ended();
     store_->attach(*strand_, *this, time_);
     if (!service.link(shared_from_this()))
         shut_down();
 }
 
-std::string client_core::explain() const
-{
+std::string client_core::explain() const {
     return store_->explain();
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
-void client_core::shut_down() noexcept
-{
+void client_core::shut_down() noexcept {
     if (process_.forked())
         return;
     closed_ = true;
@@ -95,17 +95,16 @@ void client_core::shut_down() noexcept
     strand_.reset();
 }
 
-void client_core::close() noexcept
-{
+void client_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
     if (*context_ended_ || process_.forked())
         return;
     asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
 }
 
-// The user's object is gone. What is at the store is freed by the store when it sees the session end.
-void client_core::close_now()
-{
+// The user's object is gone. What is at the store is freed by the store when it sees the session
+// end.
+void client_core::close_now() {
     if (closed_)
         return;
     closed_ = true;
@@ -127,8 +126,7 @@ void client_core::close_now()
     idle_ops_.clear();
 }
 
-void client_core::on_store_event(const store_event& event) noexcept
-{
+void client_core::on_store_event(const store_event& event) noexcept {
     if (closed_)
         return;
     switch (event.what) {
@@ -151,8 +149,7 @@ void client_core::on_store_event(const store_event& event) noexcept
 }
 
 // One timer serves everything: it is set for the earliest moment at which something is due.
-void client_core::arm()
-{
+void client_core::arm() {
     if (closed_)
         return;
     clock::time_point next = std::min(deadlines_.next(), session_.alarm_at());
@@ -167,16 +164,22 @@ void client_core::arm()
     armed_ = true;
     armed_for_ = next;
     const auto number = ++armed_count_;
-    time_->async_wait_until(next,
-        asio::bind_cancellation_slot(timer_signal_.slot(),
-            asio::bind_executor(*strand_, [weak = weak_from_this(), number](error_code) {
-                if (const auto self = weak.lock(); self && number == self->armed_count_)
-                    self->on_alarm();
-            })));
+    time_->async_wait_until(
+        next,
+        asio::bind_cancellation_slot(
+            timer_signal_.slot(),
+            asio::bind_executor(
+                *strand_,
+                [weak = weak_from_this(), number](error_code) {
+                    if (const auto self = weak.lock(); self && number == self->armed_count_)
+                        self->on_alarm();
+                }
+            )
+        )
+    );
 }
 
-void client_core::on_alarm()
-{
+void client_core::on_alarm() {
     armed_ = false;
     if (closed_)
         return;
@@ -194,8 +197,7 @@ void client_core::on_alarm()
 }
 
 // A port call throws nothing but `bad_alloc`, which leaves through the context's `run`.
-void client_core::spawn(asio::awaitable<void> task)
-{
+void client_core::spawn(asio::awaitable<void> task) {
     asio::co_spawn(*strand_, std::move(task), [](const std::exception_ptr& failure) {
         if (failure)
             std::rethrow_exception(failure);
@@ -203,30 +205,27 @@ void client_core::spawn(asio::awaitable<void> task)
 }
 
 // Between two attempts to undo something: 20 ms, doubled up to a second.
-clock::duration client_core::undo_pause(unsigned attempt) noexcept
-{
+clock::duration client_core::undo_pause(unsigned attempt) noexcept {
     return std::min<clock::duration>(
-        std::chrono::milliseconds(20) * (1u << std::min(attempt, 6u)), std::chrono::seconds(1));
+        std::chrono::milliseconds(20) * (1u << std::min(attempt, 6u)), std::chrono::seconds(1)
+    );
 }
 
-void client_core::lose(held_grant& held, errc why)
-{
+void client_core::lose(held_grant& held, errc why) {
     if (held.lose(why))
         counters_.add(&client_stats::lost);
     counters_.add(&client_stats::leases, -1);
 }
 
-void client_core::stop(lease_handler handler)
-{
+void client_core::stop(lease_handler handler) {
     asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
         self->spawn(self->run_stop(self, std::move(handler)));
     });
 }
 
 // Ends the session in one step; the answers to what is in flight come before the answer to that.
-asio::awaitable<void> client_core::run_stop(
-    [[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler)
-{
+asio::awaitable<void>
+client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler) {
     stopping_ = true;
     for (const auto& [id, held] : std::exchange(grants_, {}))
         lose(*held, errc::client_stopped);
@@ -252,19 +251,28 @@ asio::awaitable<void> client_core::run_stop(
 }
 
 void client_core::list(
-    std::string after, std::size_t limit, std::size_t queue_max, list_handler handler)
-{
-    asio::dispatch(*strand_,
-        [self = shared_from_this(), after = std::move(after), limit, queue_max,
-            handler = std::move(handler)]() mutable {
-            self->spawn(
-                self->run_list(self, std::move(after), limit, queue_max, std::move(handler)));
-        });
+    std::string after, std::size_t limit, std::size_t queue_max, list_handler handler
+) {
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(),
+         after = std::move(after),
+         limit,
+         queue_max,
+         handler = std::move(handler)]() mutable {
+            self->spawn(self->run_list(self, std::move(after), limit, queue_max, std::move(handler))
+            );
+        }
+    );
 }
 
-asio::awaitable<void> client_core::run_list([[maybe_unused]] std::shared_ptr<client_core> self, std::string after,
-    std::size_t limit, std::size_t queue_max, list_handler handler)
-{
+asio::awaitable<void> client_core::run_list(
+    [[maybe_unused]] std::shared_ptr<client_core> self,
+    std::string after,
+    std::size_t limit,
+    std::size_t queue_max,
+    list_handler handler
+) {
     if (stopping_) {
         handler.complete(errc::client_stopped, {});
         co_return;

@@ -31,8 +31,8 @@ namespace mortise::detail {
 
 /// What a `lock_client` is inside: the session, the acquires under way, the grants that are held.
 ///
-/// Everything but the functions marked *any thread* runs on the strand. The object lives until its last
-/// call at the store has returned; `close` cuts it off from user and store before that.
+/// Everything but the functions marked *any thread* runs on the strand. The object lives until its
+/// last call at the store has returned; `close` cuts it off from user and store before that.
 ///
 /// Source files: client_core.cpp (life and end), client_acquire.cpp, client_release.cpp,
 /// client_session.cpp (opening, heartbeat, loss), client_look.cpp (comparing with the store).
@@ -53,13 +53,13 @@ public:
     store_traits traits() const noexcept { return traits_; }
     client_stats stats() const noexcept { return counters_.read(); }
     std::string explain() const;
-    void acquire(std::string name, lock_options options, bool queue, acquire_op::handler_type handler);
+    void
+    acquire(std::string name, lock_options options, bool queue, acquire_op::handler_type handler);
     void release(std::shared_ptr<held_grant> held, release_op::handler_type handler);
     void release_late(std::shared_ptr<held_grant> held) noexcept;
     void wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler);
     bool forked() const noexcept { return process_.forked(); }
-    void list(std::string after, std::size_t limit, std::size_t queue_max,
-        list_handler handler);
+    void list(std::string after, std::size_t limit, std::size_t queue_max, list_handler handler);
     void stop(lease_handler handler);
     void close() noexcept;
 
@@ -79,11 +79,14 @@ private:
     void close_now();
     void arm();
     void on_alarm();
-    asio::awaitable<void> run_stop(std::shared_ptr<client_core> self,
-        lease_handler handler);
-    asio::awaitable<void> run_list(std::shared_ptr<client_core> self, std::string after,
-        std::size_t limit, std::size_t queue_max,
-        list_handler handler);
+    asio::awaitable<void> run_stop(std::shared_ptr<client_core> self, lease_handler handler);
+    asio::awaitable<void> run_list(
+        std::shared_ptr<client_core> self,
+        std::string after,
+        std::size_t limit,
+        std::size_t queue_max,
+        list_handler handler
+    );
     void spawn(asio::awaitable<void> task);
     static clock::duration undo_pause(unsigned attempt) noexcept;
     void lose(held_grant& held, errc why);
@@ -109,10 +112,10 @@ private:
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);
     void release_later(const std::shared_ptr<release_op>& op);
-    asio::awaitable<void> run_release(
-        std::shared_ptr<client_core> self, std::shared_ptr<release_op> op);
-    asio::awaitable<void> run_orphan(
-        std::shared_ptr<client_core> self, std::string name, request_id id);
+    asio::awaitable<void>
+    run_release(std::shared_ptr<client_core> self, std::shared_ptr<release_op> op);
+    asio::awaitable<void>
+    run_orphan(std::shared_ptr<client_core> self, std::string name, request_id id);
 
     // client_session.cpp
     void need_session();
@@ -143,7 +146,7 @@ private:
     void see(const session_entry& entry, const snapshot& before);
 
     const asio::any_io_executor executor_;
-    std::optional<strand_type> strand_;   ///< Empty once the context has ended.
+    std::optional<strand_type> strand_;  ///< Empty once the context has ended.
     const fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     const std::unique_ptr<store> store_;
@@ -157,7 +160,7 @@ private:
     core::session_fsm session_;
     std::shared_ptr<session_watch> watch_;
     session_id session_id_;
-    std::uint64_t epoch_ = 0;             ///< Counts sessions: answers to an earlier one are void.
+    std::uint64_t epoch_ = 0;  ///< Counts sessions: answers to an earlier one are void.
     bool opening_ = false;
     bool beating_ = false;
     bool looking_ = false;
@@ -167,13 +170,15 @@ private:
     bool closed_ = false;
     random_id incarnation_;
     std::uint64_t changes_seen_ = 0;
-    std::uint64_t calls_ = 0;             ///< Calls that changed a lock, ever: tells whether it was quiet.
+    /// Calls that changed a lock, ever: tells whether it was quiet.
+    std::uint64_t calls_ = 0;
     std::uint64_t calls_under_way_ = 0;
     clock::time_point reap_at_ = clock::time_point::max();
     request_id last_id_ = 0;
-    std::map<request_id, op_ptr> ops_;    ///< By the id of the present request.
+    std::map<request_id, op_ptr> ops_;          ///< By the id of the present request.
     std::map<std::uint64_t, op_ptr> idle_ops_;  ///< Waiting for a session, in their order.
-    std::set<request_id> unproved_;       ///< Of `ops_`: granted, but without a proof of the session.
+    /// Of `ops_`: granted, but without a proof of the session.
+    std::set<request_id> unproved_;
     std::uint64_t last_order_ = 0;
     std::map<request_id, std::shared_ptr<held_grant>> grants_;
     std::map<request_id, std::shared_ptr<release_op>> releases_;

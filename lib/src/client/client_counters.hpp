@@ -16,13 +16,11 @@ class client_counters {
 public:
     using member = std::uint64_t client_stats::*;
 
-    void add(member which, std::int64_t by = 1) noexcept
-    {
+    void add(member which, std::int64_t by = 1) noexcept {
         slot(which).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
     }
 
-    client_stats read() const noexcept
-    {
+    client_stats read() const noexcept {
         client_stats stats;
         for (std::size_t i = 0; i < members.size(); ++i)
             stats.*members[i] = values_[i].load(std::memory_order_relaxed);
@@ -30,16 +28,26 @@ public:
     }
 
 private:
-    static constexpr std::array<member, 16> members{&client_stats::granted, &client_stats::busy,
-        &client_stats::cancelled, &client_stats::failed, &client_stats::released,
-        &client_stats::released_late, &client_stats::lost, &client_stats::heartbeats,
-        &client_stats::heartbeats_failed, &client_stats::sessions, &client_stats::looks,
-        &client_stats::missed_grants, &client_stats::orphans, &client_stats::undone_late,
-        &client_stats::waiting, &client_stats::leases};
+    static constexpr std::array<member, 16> members{
+        &client_stats::granted,
+        &client_stats::busy,
+        &client_stats::cancelled,
+        &client_stats::failed,
+        &client_stats::released,
+        &client_stats::released_late,
+        &client_stats::lost,
+        &client_stats::heartbeats,
+        &client_stats::heartbeats_failed,
+        &client_stats::sessions,
+        &client_stats::looks,
+        &client_stats::missed_grants,
+        &client_stats::orphans,
+        &client_stats::undone_late,
+        &client_stats::waiting,
+        &client_stats::leases};
     static_assert(sizeof(client_stats) == members.size() * sizeof(std::uint64_t));
 
-    std::atomic<std::uint64_t>& slot(member which) noexcept
-    {
+    std::atomic<std::uint64_t>& slot(member which) noexcept {
         std::size_t i = 0;
         while (members[i] != which)
             ++i;

@@ -7,8 +7,7 @@
 namespace mortise::detail {
 
 // At most one look at a time; what happens meanwhile asks for another one.
-void client_core::look_now()
-{
+void client_core::look_now() {
     if (!session_.open())
         return;
     if (looking_) {
@@ -20,8 +19,7 @@ void client_core::look_now()
     spawn(run_look(shared_from_this()));
 }
 
-asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<client_core> self)
-{
+asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<client_core> self) {
     const auto epoch = epoch_;
     const snapshot before = take_snapshot();
     const auto view = co_await store_->look();
@@ -44,8 +42,7 @@ asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<cli
 }
 
 // Only what stood here before the question can be judged by the answer.
-client_core::snapshot client_core::take_snapshot() const
-{
+client_core::snapshot client_core::take_snapshot() const {
     snapshot taken;
     taken.last_id = last_id_;
     for (const auto& [id, op] : ops_) {
@@ -62,8 +59,7 @@ client_core::snapshot client_core::take_snapshot() const
     return taken;
 }
 
-void client_core::compare(const session_view& view, const snapshot& before)
-{
+void client_core::compare(const session_view& view, const snapshot& before) {
     changes_seen_ = view.changes;
     std::map<request_id, const session_entry*> seen;
     for (const auto& entry : view.entries)
@@ -83,8 +79,8 @@ void client_core::compare(const session_view& view, const snapshot& before)
         if (found == grants_.end())
             continue;
         const auto entry = seen.find(id);
-        if (entry != seen.end() && entry->second->granted
-            && entry->second->token == found->second->at_store().token)
+        if (entry != seen.end() && entry->second->granted &&
+            entry->second->token == found->second->at_store().token)
             continue;
         const auto held = found->second;
         grants_.erase(found);
@@ -92,8 +88,7 @@ void client_core::compare(const session_view& view, const snapshot& before)
     }
 }
 
-void client_core::see(const session_entry& entry, const snapshot& before)
-{
+void client_core::see(const session_entry& entry, const snapshot& before) {
     if (const auto found = ops_.find(entry.id); found != ops_.end()) {
         const op_ptr op = found->second;
         if (!entry.granted || op->fsm.unproved())

@@ -7,8 +7,7 @@
 
 namespace mortise::detail {
 
-void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_type handler)
-{
+void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_type handler) {
     if (!held->take_for_release()) {
         handler.complete(held->check());
         return;
@@ -18,17 +17,14 @@ void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_
 }
 
 // By a destructor: nobody waits for it, and it must not throw.
-void client_core::release_late(std::shared_ptr<held_grant> held) noexcept
-{
+void client_core::release_late(std::shared_ptr<held_grant> held) noexcept {
     if (*context_ended_ || process_.forked() || !held->take_for_release())
         return;
-    const auto op
-        = std::make_shared<release_op>(std::move(held), release_op::handler_type(), true);
+    const auto op = std::make_shared<release_op>(std::move(held), release_op::handler_type(), true);
     asio::post(*strand_, [self = shared_from_this(), op] { self->start_release(op); });
 }
 
-void client_core::start_release(const std::shared_ptr<release_op>& op)
-{
+void client_core::start_release(const std::shared_ptr<release_op>& op) {
     const request_id id = op->held->at_store().id;
     op->held->end_waiting(errc::lease_released);
     if (grants_.erase(id) == 0) {
@@ -48,8 +44,8 @@ void client_core::start_release(const std::shared_ptr<release_op>& op)
 }
 
 asio::awaitable<void> client_core::run_release(
-    [[maybe_unused]] std::shared_ptr<client_core> self, std::shared_ptr<release_op> op)
-{
+    [[maybe_unused]] std::shared_ptr<client_core> self, std::shared_ptr<release_op> op
+) {
     const auto epoch = epoch_;
     ++calls_;
     ++calls_under_way_;
@@ -66,16 +62,15 @@ asio::awaitable<void> client_core::run_release(
     arm();
 }
 
-void client_core::release_later(const std::shared_ptr<release_op>& op)
-{
+void client_core::release_later(const std::shared_ptr<release_op>& op) {
     if (now() - op->since > timing_.ttl + config_.release_budget)
         return abandon();
-    deadlines_.set(op->retry_timer, now() + undo_pause(op->retries++),
-        [this, op] { spawn(run_release(shared_from_this(), op)); });
+    deadlines_.set(op->retry_timer, now() + undo_pause(op->retries++), [this, op] {
+        spawn(run_release(shared_from_this(), op));
+    });
 }
 
-void client_core::end_release(const std::shared_ptr<release_op>& op, error_code result)
-{
+void client_core::end_release(const std::shared_ptr<release_op>& op, error_code result) {
     deadlines_.clear(op->timer);
     deadlines_.clear(op->retry_timer);
     releases_.erase(op->held->at_store().id);
@@ -88,14 +83,12 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
     complete_release(*op, result);
 }
 
-void client_core::complete_release(release_op& op, error_code result)
-{
+void client_core::complete_release(release_op& op, error_code result) {
     if (auto handler = std::move(op.handler))
         handler.complete(result);
 }
 
-void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler)
-{
+void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler) {
     // The wait begins in the initiating call, for only there is the handler's slot listened to in
     // time: a cancellation that followed at once would be missed. The look comes after it, on the
     // strand, where the alarm is raised: nothing slips between the two.
@@ -108,10 +101,11 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handle
     });
 }
 
-// An entry at the store that nobody here owns is withdrawn; what fails is found again by the next look.
+// An entry at the store that nobody here owns is withdrawn; what fails is found again by the next
+// look.
 asio::awaitable<void> client_core::run_orphan(
-    [[maybe_unused]] std::shared_ptr<client_core> self, std::string name, request_id id)
-{
+    [[maybe_unused]] std::shared_ptr<client_core> self, std::string name, request_id id
+) {
     counters_.add(&client_stats::orphans);
     ++calls_;
     ++calls_under_way_;

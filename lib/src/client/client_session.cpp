@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
-
 #include "client/who_am_i.hpp"
 
 #include <algorithm>
@@ -8,8 +7,7 @@
 
 namespace mortise::detail {
 
-void client_core::need_session()
-{
+void client_core::need_session() {
     if (opening_ || stopping_ || session_.open())
         return;
     opening_ = true;
@@ -17,8 +15,7 @@ void client_core::need_session()
     spawn(run_open(shared_from_this()));
 }
 
-asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<client_core> self)
-{
+asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<client_core> self) {
     session_start start;
     start.id = random_id::draw();  // a session that is gone is never revived: each one is new
     start.generation = 1;
@@ -41,8 +38,7 @@ asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<cli
     arm();
 }
 
-void client_core::session_opened(const resumed& reply)
-{
+void client_core::session_opened(const resumed& reply) {
     counters_.add(&client_stats::sessions);
     incarnation_ = reply.incarnation;
     changes_seen_ = reply.view.changes;
@@ -55,16 +51,14 @@ void client_core::session_opened(const resumed& reply)
         drive(op, op->fsm.session_ready());
 }
 
-void client_core::beat_now()
-{
+void client_core::beat_now() {
     if (beating_ || !session_.open())
         return;
     beating_ = true;
     spawn(run_beat(shared_from_this()));
 }
 
-asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<client_core> self)
-{
+asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<client_core> self) {
     const auto epoch = epoch_;
     const auto calls = calls_;
     const bool quiet = calls_under_way_ == 0;
@@ -87,12 +81,12 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
 }
 
 // `quiet`: no call of ours can have changed the counts between the store's answer and now.
-void client_core::beaten(const heartbeat& reply, bool quiet)
-{
+void client_core::beaten(const heartbeat& reply, bool quiet) {
     counters_.add(&client_stats::heartbeats);
-    reap_at_ = reply.next_deadline
-        ? now() + std::max<clock::duration>(*reply.next_deadline, std::chrono::milliseconds(1))
-        : clock::time_point::max();
+    reap_at_ =
+        reply.next_deadline
+            ? now() + std::max<clock::duration>(*reply.next_deadline, std::chrono::milliseconds(1))
+            : clock::time_point::max();
     if (reply.incarnation != incarnation_) {
         // The store may have forgotten something: each grant must be proved by itself first.
         incarnation_ = reply.incarnation;
@@ -109,15 +103,14 @@ void client_core::beaten(const heartbeat& reply, bool quiet)
     } else {
         proved(reply.sent);
     }
-    const bool counts_differ = quiet
-        && (reply.grants != grants_.size() + unproved_.size()
-            || reply.grants + reply.requests != grants_.size() + ops_.size());
+    const bool counts_differ =
+        quiet && (reply.grants != grants_.size() + unproved_.size() ||
+                  reply.grants + reply.requests != grants_.size() + ops_.size());
     if (reply.changes != changes_seen_ || counts_differ || look_wanted_)
         look_now();
 }
 
-void client_core::proved(clock::time_point sent)
-{
+void client_core::proved(clock::time_point sent) {
     session_.proved(sent);
     publish();
     if (!surely_held())
@@ -130,14 +123,12 @@ void client_core::proved(clock::time_point sent)
     }
 }
 
-void client_core::publish()
-{
+void client_core::publish() {
     watch_->publish(session_.verified(), session_.deadline());
 }
 
 // The session is no more. Leases are lost; those who wait begin again with a new session.
-void client_core::session_over(errc why)
-{
+void client_core::session_over(errc why) {
     session_.gone();
     publish();
     ++epoch_;
@@ -164,14 +155,13 @@ void client_core::session_over(errc why)
     arm();
 }
 
-// What cannot be undone must not be kept alive: without heartbeats the store ends the session itself.
-void client_core::abandon()
-{
+// What cannot be undone must not be kept alive: without heartbeats the store ends the session
+// itself.
+void client_core::abandon() {
     session_over(errc::lease_lost);
 }
 
-bool client_core::has_waiters() const
-{
+bool client_core::has_waiters() const {
     return ops_.size() > unproved_.size();
 }
 

@@ -24,8 +24,7 @@ public:
     using handle = std::optional<key>;
 
     /// Replaces the deadline of `at`, if it has one. Nothing is kept for the end of time.
-    void set(handle& at, clock::time_point when, task work)
-    {
+    void set(handle& at, clock::time_point when, task work) {
         clear(at);
         if (when == clock::time_point::max())
             return;
@@ -33,8 +32,7 @@ public:
         tasks_.emplace(*at, std::move(work));
     }
 
-    void clear(handle& at)
-    {
+    void clear(handle& at) {
         if (at)
             tasks_.erase(*at);
         at.reset();
@@ -42,14 +40,12 @@ public:
 
     void clear() { tasks_.clear(); }
 
-    clock::time_point next() const noexcept
-    {
+    clock::time_point next() const noexcept {
         return tasks_.empty() ? clock::time_point::max() : tasks_.begin()->first.first;
     }
 
     /// Takes out the first task that is due.
-    task take_due(clock::time_point now)
-    {
+    task take_due(clock::time_point now) {
         if (tasks_.empty() || tasks_.begin()->first.first > now)
             return {};
         task due = std::move(tasks_.begin()->second);

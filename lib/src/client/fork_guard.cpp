@@ -10,23 +10,21 @@ namespace {
 
 std::atomic<unsigned> fork_count{0};
 
-// In the child, between fork and anything else: one store to a lock-free atomic is all that is safe.
-void count_fork() noexcept
-{
+// In the child, between fork and anything else: one store to a lock-free atomic is all that is
+// safe.
+void count_fork() noexcept {
     fork_count.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-fork_guard::fork_guard() noexcept
-{
+fork_guard::fork_guard() noexcept {
     static const bool installed = ::pthread_atfork(nullptr, nullptr, &count_fork) == 0;
     static_cast<void>(installed);
     generation_ = fork_count.load(std::memory_order_relaxed);
 }
 
-bool fork_guard::forked() const noexcept
-{
+bool fork_guard::forked() const noexcept {
     return fork_count.load(std::memory_order_relaxed) != generation_;
 }
 

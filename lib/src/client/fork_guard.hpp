@@ -6,8 +6,9 @@ namespace mortise::detail {
 
 /// Remembers the process that it was made in.
 ///
-/// A forked child has a copy of every client and lease, but shares the parent's connections and is not
-/// the session's process: it must not release, renew or believe anything. One relaxed load to ask.
+/// A forked child has a copy of every client and lease, but shares the parent's connections and is
+/// not the session's process: it must not release, renew or believe anything. One relaxed load to
+/// ask.
 class fork_guard {
 public:
     fork_guard() noexcept;

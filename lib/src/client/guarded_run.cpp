@@ -17,30 +17,39 @@ namespace {
 /// acquire -> body, and beside it the wait for the loss -> both have ended -> release -> complete
 class guarded_run final : public std::enable_shared_from_this<guarded_run> {
 public:
-    guarded_run(guarded_handler handler, asio::any_io_executor executor, lock_client& client,
-        std::shared_ptr<guarded_body> body)
-        : executor_(std::move(executor))
-        , client_(client)
-        , body_(std::move(body))
-        , handler_(std::move(handler))
-    {}
+    guarded_run(
+        guarded_handler handler,
+        asio::any_io_executor executor,
+        lock_client& client,
+        std::shared_ptr<guarded_body> body
+    )
+        : executor_(std::move(executor)),
+          client_(client),
+          body_(std::move(body)),
+          handler_(std::move(handler)) {}
 
-    void start(std::string name, lock_options options)
-    {
+    void start(std::string name, lock_options options) {
         name_ = name;
         coro::detail::install_cancel_proxy<guarded_run>(
-            handler_.slot(), executor_, weak_from_this());
-        client_.async_acquire(std::move(name), options,
-            asio::bind_cancellation_slot(stop_.slot(),
-                asio::bind_executor(executor_,
+            handler_.slot(), executor_, weak_from_this()
+        );
+        client_.async_acquire(
+            std::move(name),
+            options,
+            asio::bind_cancellation_slot(
+                stop_.slot(),
+                asio::bind_executor(
+                    executor_,
                     [self = shared_from_this()](error_code code, lease held) {
                         self->acquired(code, std::move(held));
-                    })));
+                    }
+                )
+            )
+        );
     }
 
     // To whatever is under way: the acquire, then the body; the release hears nothing.
-    void on_cancel(asio::cancellation_type type)
-    {
+    void on_cancel(asio::cancellation_type type) {
         if (stage_ != stage::releasing)
             stop_.emit(type);
     }
@@ -48,8 +57,7 @@ public:
 private:
     enum class stage : std::uint8_t { acquiring, running, releasing };
 
-    void acquired(error_code code, lease held)
-    {
+    void acquired(error_code code, lease held) {
         if (code) {
             complete(std::make_exception_ptr(error(code, "lock \"" + name_ + "\"", remedy(code))));
             return;
@@ -57,15 +65,21 @@ private:
         held_ = std::move(held);
         stage_ = stage::running;
         body_runs_ = watch_runs_ = true;
-        held_.async_wait_lost(asio::bind_cancellation_slot(unwatch_.slot(),
+        held_.async_wait_lost(asio::bind_cancellation_slot(
+            unwatch_.slot(),
             asio::bind_executor(
-                executor_, [self = shared_from_this()](error_code why) { self->lost(why); })));
-        body_->start(held_, executor_, stop_.slot(),
-            [self = shared_from_this()](std::exception_ptr failure) { self->ended(failure); });
+                executor_, [self = shared_from_this()](error_code why) { self->lost(why); }
+            )
+        ));
+        body_->start(
+            held_,
+            executor_,
+            stop_.slot(),
+            [self = shared_from_this()](std::exception_ptr failure) { self->ended(failure); }
+        );
     }
 
-    void lost(error_code why)
-    {
+    void lost(error_code why) {
         watch_runs_ = false;
         if (!body_runs_)
             return release();
@@ -73,8 +87,7 @@ private:
         stop_.emit(asio::cancellation_type::terminal);
     }
 
-    void ended(std::exception_ptr failure)
-    {
+    void ended(std::exception_ptr failure) {
         body_runs_ = false;
         failure_ = std::move(failure);
         at_end_ = held_.check();
@@ -84,31 +97,32 @@ private:
             release();
     }
 
-    void release()
-    {
+    void release() {
         stage_ = stage::releasing;
         held_.async_release(asio::bind_executor(
-            executor_, [self = shared_from_this()](error_code code) { self->released(code); }));
+            executor_, [self = shared_from_this()](error_code code) { self->released(code); }
+        ));
     }
 
     // Whether the lock was held to the body's end comes before what the body itself says.
-    void released(error_code code)
-    {
+    void released(error_code code) {
         error_code wrong = at_end_;
         if (!wrong && code == errc::lease_lost)
             wrong = code;
         if (!wrong && why_ && failure_)
             wrong = stopped_by_us() ? why_ : error_code();
         if (wrong) {
-            failure_ = std::make_exception_ptr(error(wrong, "lock \"" + name_ + "\"",
-                "what the body did may have met another holder: fence its writes with the token"));
+            failure_ = std::make_exception_ptr(error(
+                wrong,
+                "lock \"" + name_ + "\"",
+                "what the body did may have met another holder: fence its writes with the token"
+            ));
         }
         complete(failure_);
     }
 
     // The body was told to stop before the window ended, and ended by that.
-    bool stopped_by_us() const
-    {
+    bool stopped_by_us() const {
         try {
             std::rethrow_exception(failure_);
         } catch (const boost::system::system_error& e) {
@@ -118,8 +132,7 @@ private:
         }
     }
 
-    std::string remedy(error_code code) const
-    {
+    std::string remedy(error_code code) const {
         if (code == errc::busy)
             return "try again, or wait longer (lock_options::wait_max)";
         if (const auto wrong = check_name(name_))
@@ -127,8 +140,7 @@ private:
         return client_.explain();
     }
 
-    void complete(std::exception_ptr failure)
-    {
+    void complete(std::exception_ptr failure) {
         body_.reset();
         auto handler = std::move(handler_);
         handler.complete(std::move(failure));
@@ -152,11 +164,17 @@ private:
 
 }  // namespace
 
-void start_guarded_run(guarded_handler handler, asio::any_io_executor executor, lock_client* client,
-    std::string name, lock_options options, std::shared_ptr<guarded_body> body)
-{
+void start_guarded_run(
+    guarded_handler handler,
+    asio::any_io_executor executor,
+    lock_client* client,
+    std::string name,
+    lock_options options,
+    std::shared_ptr<guarded_body> body
+) {
     const auto run = std::make_shared<guarded_run>(
-        std::move(handler), std::move(executor), *client, std::move(body));
+        std::move(handler), std::move(executor), *client, std::move(body)
+    );
     run->start(std::move(name), options);
 }
 

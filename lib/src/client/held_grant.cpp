@@ -5,16 +5,18 @@
 
 namespace mortise::detail {
 
-held_grant::held_grant(grant at_store, std::shared_ptr<session_watch> session,
-    std::weak_ptr<client_core> owner, asio::any_io_executor executor) noexcept
-    : at_store_(std::move(at_store))
-    , session_(std::move(session))
-    , owner_(std::move(owner))
-    , executor_(std::move(executor))
-{}
+held_grant::held_grant(
+    grant at_store,
+    std::shared_ptr<session_watch> session,
+    std::weak_ptr<client_core> owner,
+    asio::any_io_executor executor
+) noexcept
+    : at_store_(std::move(at_store)),
+      session_(std::move(session)),
+      owner_(std::move(owner)),
+      executor_(std::move(executor)) {}
 
-lease_state held_grant::state() const noexcept
-{
+lease_state held_grant::state() const noexcept {
     switch (phase_.load(std::memory_order_acquire)) {
     case phase::released:
         return lease_state::released;
@@ -28,8 +30,7 @@ lease_state held_grant::state() const noexcept
     return session_->now() < session_->deadline() ? lease_state::held : lease_state::unsure;
 }
 
-error_code held_grant::check() const noexcept
-{
+error_code held_grant::check() const noexcept {
     if (session_->forked())
         return errc::forked;
     switch (state()) {
@@ -45,14 +46,12 @@ error_code held_grant::check() const noexcept
     return errc::lease_released;
 }
 
-bool held_grant::take_for_release() noexcept
-{
+bool held_grant::take_for_release() noexcept {
     phase expected = phase::live;
     return phase_.compare_exchange_strong(expected, phase::released);
 }
 
-bool held_grant::lose(errc why)
-{
+bool held_grant::lose(errc why) {
     why_.store(why, std::memory_order_relaxed);
     phase expected = phase::live;
     const bool news = phase_.compare_exchange_strong(expected, phase::lost);
@@ -60,20 +59,17 @@ bool held_grant::lose(errc why)
     return news;
 }
 
-void held_grant::lose_silently(errc why) noexcept
-{
+void held_grant::lose_silently(errc why) noexcept {
     why_.store(why, std::memory_order_relaxed);
     phase expected = phase::live;
     phase_.compare_exchange_strong(expected, phase::lost);
 }
 
-void held_grant::end_waiting(error_code why)
-{
+void held_grant::end_waiting(error_code why) {
     waiters_.complete_all(why);
 }
 
-void held_grant::wait_lost(lease_handler handler)
-{
+void held_grant::wait_lost(lease_handler handler) {
     waiters_.add(std::move(handler));
 }
 

@@ -23,8 +23,12 @@ class client_core;
 /// The lease asks and releases from its own thread; the client marks the loss on its strand.
 class held_grant {
 public:
-    held_grant(grant at_store, std::shared_ptr<session_watch> session,
-        std::weak_ptr<client_core> owner, asio::any_io_executor executor) noexcept;
+    held_grant(
+        grant at_store,
+        std::shared_ptr<session_watch> session,
+        std::weak_ptr<client_core> owner,
+        asio::any_io_executor executor
+    ) noexcept;
 
     const grant& at_store() const noexcept { return at_store_; }
     const session_watch& session() const noexcept { return *session_; }

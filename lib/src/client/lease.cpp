@@ -10,8 +10,7 @@
 
 namespace mortise {
 
-const char* to_string(lease_state state) noexcept
-{
+const char* to_string(lease_state state) noexcept {
     switch (state) {
     case lease_state::held:
         return "held";
@@ -27,8 +26,7 @@ const char* to_string(lease_state state) noexcept
 
 lease::lease(std::shared_ptr<detail::held_grant> grant) noexcept : grant_(std::move(grant)) {}
 
-lease& lease::operator=(lease&& other) noexcept
-{
+lease& lease::operator=(lease&& other) noexcept {
     if (this != &other) {
         let_go();
         grant_ = std::move(other.grant_);
@@ -36,13 +34,11 @@ lease& lease::operator=(lease&& other) noexcept
     return *this;
 }
 
-lease::~lease()
-{
+lease::~lease() {
     let_go();
 }
 
-void lease::let_go() noexcept
-{
+void lease::let_go() noexcept {
     const auto grant = std::exchange(grant_, nullptr);
     if (!grant)
         return;
@@ -50,58 +46,48 @@ void lease::let_go() noexcept
         core->release_late(grant);
 }
 
-lease::operator bool() const noexcept
-{
+lease::operator bool() const noexcept {
     return grant_ && grant_->state() != lease_state::released;
 }
 
-std::string_view lease::name() const noexcept
-{
+std::string_view lease::name() const noexcept {
     return grant_ ? std::string_view(grant_->at_store().name) : std::string_view();
 }
 
-fencing_token lease::token() const noexcept
-{
+fencing_token lease::token() const noexcept {
     return grant_ ? grant_->at_store().token : fencing_token();
 }
 
-lease_state lease::state() const noexcept
-{
+lease_state lease::state() const noexcept {
     return grant_ ? grant_->state() : lease_state::released;
 }
 
-error_code lease::check() const noexcept
-{
+error_code lease::check() const noexcept {
     return grant_ ? grant_->check() : error_code(errc::lease_released);
 }
 
-clock::time_point lease::valid_until() const noexcept
-{
+clock::time_point lease::valid_until() const noexcept {
     return grant_ ? grant_->session().deadline() : clock::time_point::min();
 }
 
-clock::duration lease::verified_ago() const noexcept
-{
+clock::duration lease::verified_ago() const noexcept {
     if (!grant_ || grant_->session().verified() == clock::time_point::min())
         return clock::duration::max();
     return grant_->session().now() - grant_->session().verified();
 }
 
-void lease::require_held() const
-{
+void lease::require_held() const {
     if (const error_code wrong = check())
         throw boost::system::system_error(wrong);
 }
 
 namespace detail {
 
-asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept
-{
+asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept {
     return grant ? grant->executor() : asio::any_io_executor(asio::system_executor());
 }
 
-void start_release(lease_handler handler, lease held)
-{
+void start_release(lease_handler handler, lease held) {
     const auto grant = std::exchange(held.grant_, nullptr);
     const auto core = grant ? grant->owner().lock() : nullptr;
     if (core)
@@ -110,8 +96,7 @@ void start_release(lease_handler handler, lease held)
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }
 
-void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant)
-{
+void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant) {
     const auto core = grant ? grant->owner().lock() : nullptr;
     if (core)
         core->wait_lost(std::move(grant), std::move(handler));

@@ -9,19 +9,19 @@
 namespace mortise {
 
 lock_client::lock_client(
-    executor_type executor, std::unique_ptr<store> impl, client_config config)
-{
+    executor_type executor, std::unique_ptr<store> impl, client_config config
+) {
     MORTISE_ASSERT(executor);
     MORTISE_ASSERT(impl);
     core_ = std::make_shared<detail::client_core>(
-        std::move(executor), std::move(impl), std::move(config));
+        std::move(executor), std::move(impl), std::move(config)
+    );
     core_->attach();
 }
 
 lock_client::lock_client(lock_client&&) noexcept = default;
 
-lock_client& lock_client::operator=(lock_client&& other) noexcept
-{
+lock_client& lock_client::operator=(lock_client&& other) noexcept {
     if (this != &other) {
         if (core_)
             core_->close();
@@ -30,54 +30,57 @@ lock_client& lock_client::operator=(lock_client&& other) noexcept
     return *this;
 }
 
-lock_client::~lock_client()
-{
+lock_client::~lock_client() {
     if (core_)
         core_->close();
 }
 
-lock_client::executor_type lock_client::get_executor() const noexcept
-{
+lock_client::executor_type lock_client::get_executor() const noexcept {
     return core_->executor();
 }
 
-client_stats lock_client::stats() const noexcept
-{
+client_stats lock_client::stats() const noexcept {
     return core_->stats();
 }
 
-store_traits lock_client::traits() const noexcept
-{
+store_traits lock_client::traits() const noexcept {
     return core_->traits();
 }
 
-std::string lock_client::explain() const
-{
+std::string lock_client::explain() const {
     return core_->explain();
 }
 
 namespace detail {
 
-void start_acquire(coro::detail::completion<void(error_code, lease)> handler, core_ptr core,
-    std::string name, lock_options options)
-{
+void start_acquire(
+    coro::detail::completion<void(error_code, lease)> handler,
+    core_ptr core,
+    std::string name,
+    lock_options options
+) {
     core->acquire(std::move(name), options, true, std::move(handler));
 }
 
-void start_try_acquire(coro::detail::completion<void(error_code, std::optional<lease>)> handler,
-    core_ptr core, std::string name)
-{
+void start_try_acquire(
+    coro::detail::completion<void(error_code, std::optional<lease>)> handler,
+    core_ptr core,
+    std::string name
+) {
     core->acquire(std::move(name), lock_options(), false, std::move(handler));
 }
 
-void start_list(coro::detail::completion<void(error_code, std::vector<lock_view>)> handler,
-    core_ptr core, std::string after, std::size_t limit, std::size_t queue_max)
-{
+void start_list(
+    coro::detail::completion<void(error_code, std::vector<lock_view>)> handler,
+    core_ptr core,
+    std::string after,
+    std::size_t limit,
+    std::size_t queue_max
+) {
     core->list(std::move(after), limit, queue_max, std::move(handler));
 }
 
-void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core)
-{
+void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core) {
     core->stop(std::move(handler));
 }
 

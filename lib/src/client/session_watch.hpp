@@ -14,17 +14,16 @@ namespace mortise::detail {
 
 /// What the leases of a session can see of it from any thread, without asking anybody.
 ///
-/// Written on the client's strand, read by the leases. Each value stands for itself, so relaxed order
-/// is enough: a reader that sees an older deadline errs to the safe side, for deadlines only grow, and
-/// a doubt that shortens one is published before the store can act on it no more than any message is.
+/// Written on the client's strand, read by the leases. Each value stands for itself, so relaxed
+/// order is enough: a reader that sees an older deadline errs to the safe side, for deadlines only
+/// grow, and a doubt that shortens one is published before the store can act on it no more than any
+/// message is.
 class session_watch {
 public:
     explicit session_watch(std::shared_ptr<coro::time_source> time) noexcept
-        : time_(std::move(time))
-    {}
+        : time_(std::move(time)) {}
 
-    void publish(clock::time_point verified, clock::time_point deadline) noexcept
-    {
+    void publish(clock::time_point verified, clock::time_point deadline) noexcept {
         verified_.store(verified.time_since_epoch().count(), std::memory_order_relaxed);
         deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
     }
@@ -36,8 +35,7 @@ public:
     bool forked() const noexcept { return process_.forked(); }
 
 private:
-    static clock::time_point at(const std::atomic<clock::rep>& value) noexcept
-    {
+    static clock::time_point at(const std::atomic<clock::rep>& value) noexcept {
         return clock::time_point(clock::duration(value.load(std::memory_order_relaxed)));
     }
 

@@ -8,19 +8,16 @@
 
 namespace mortise::detail {
 
-std::string this_host()
-{
+std::string this_host() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-std::string this_program()
-{
+std::string this_program() {
     return program_invocation_short_name;
 }
 
-std::int64_t this_process()
-{
+std::int64_t this_process() {
     return ::getpid();
 }
 

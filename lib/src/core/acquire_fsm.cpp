@@ -7,15 +7,13 @@ namespace mortise::core {
 
 using action = acquire_fsm::action;
 
-action acquire_fsm::session_ready() noexcept
-{
+action acquire_fsm::session_ready() noexcept {
     if (state_ != state::idle)
         return action::none;
     return ask();
 }
 
-action acquire_fsm::answered(const answer& reply, bool proved) noexcept
-{
+action acquire_fsm::answered(const answer& reply, bool proved) noexcept {
     asked_ = false;
     if (state_ != state::requesting)
         return action::none;  // The session was lost meanwhile, or a push came before the answer.
@@ -38,8 +36,7 @@ action acquire_fsm::answered(const answer& reply, bool proved) noexcept
     return action::none;
 }
 
-action acquire_fsm::request_failed(error_code why) noexcept
-{
+action acquire_fsm::request_failed(error_code why) noexcept {
     MORTISE_ASSERT(why);
     asked_ = false;
     if (state_ != state::requesting)
@@ -49,32 +46,28 @@ action acquire_fsm::request_failed(error_code why) noexcept
     return undo();
 }
 
-action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept
-{
+action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept {
     // While the request's own answer is awaited, and after a stop, the push says nothing new.
     if (state_ == state::queued || (state_ == state::requesting && !stopped()))
         return accept(token, proved);
     return action::none;
 }
 
-action acquire_fsm::proved() noexcept
-{
+action acquire_fsm::proved() noexcept {
     if (state_ != state::unproved)
         return action::none;
     // Who was told that the lock is not his cannot be given it any more.
     return finished_ ? undo() : accept(pending_, true);
 }
 
-action acquire_fsm::missing() noexcept
-{
+action acquire_fsm::missing() noexcept {
     if (!at_store() || asked_)
         return action::none;  // What the store's answer will say is newer.
     pending_ = {};
     return stopped() ? end() : ask();
 }
 
-action acquire_fsm::stop(error_code reason) noexcept
-{
+action acquire_fsm::stop(error_code reason) noexcept {
     MORTISE_ASSERT(reason);
     // Out of time still takes a grant that comes; a later reason that does not must be heard.
     const bool heard = state_ == state::undoing || (stopped() && reason_ != errc::busy);
@@ -95,8 +88,7 @@ action acquire_fsm::stop(error_code reason) noexcept
     return action::none;
 }
 
-action acquire_fsm::withdrawn(error_code result) noexcept
-{
+action acquire_fsm::withdrawn(error_code result) noexcept {
     if (state_ != state::undoing)
         return action::none;
     if (!result)
@@ -105,24 +97,21 @@ action acquire_fsm::withdrawn(error_code result) noexcept
     return action::try_later;
 }
 
-action acquire_fsm::retry() noexcept
-{
+action acquire_fsm::retry() noexcept {
     if (state_ != state::undoing || !waiting_retry_)
         return action::none;
     waiting_retry_ = false;
     return action::send_withdraw;
 }
 
-action acquire_fsm::budget_over() noexcept
-{
+action acquire_fsm::budget_over() noexcept {
     if (!stopped() || finished_)
         return action::none;
     finished_ = true;
     return action::finish;
 }
 
-action acquire_fsm::session_lost() noexcept
-{
+action acquire_fsm::session_lost() noexcept {
     pending_ = {};
     asked_ = waiting_retry_ = false;
     if (state_ == state::done)
@@ -133,15 +122,13 @@ action acquire_fsm::session_lost() noexcept
     return action::none;
 }
 
-action acquire_fsm::ask() noexcept
-{
+action acquire_fsm::ask() noexcept {
     state_ = state::requesting;
     asked_ = true;
     return action::send_request;
 }
 
-action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept
-{
+action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept {
     MORTISE_ASSERT(token);
     if (!proved) {
         pending_ = token;
@@ -152,15 +139,13 @@ action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept
     return end();
 }
 
-action acquire_fsm::undo() noexcept
-{
+action acquire_fsm::undo() noexcept {
     pending_ = {};
     state_ = state::undoing;
     return action::send_withdraw;
 }
 
-action acquire_fsm::end() noexcept
-{
+action acquire_fsm::end() noexcept {
     state_ = state::done;
     if (finished_)
         return action::none;

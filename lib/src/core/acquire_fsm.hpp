@@ -10,16 +10,16 @@
 
 namespace mortise::core {
 
-/// The life of one acquire, from the wish to the grant or to the proof that nothing is left of it. No
-/// clock, no I/O: its owner carries the actions out and reports what came of them.
+/// The life of one acquire, from the wish to the grant or to the proof that nothing is left of it.
+/// No clock, no I/O: its owner carries the actions out and reports what came of them.
 ///
 /// The rules of cancellation live here:
 /// * a request that is in flight is never abandoned: its answer is awaited, then undone;
 /// * a stop after the grant was decided has no effect;
 /// * a stop because time ran out (`busy`) still takes a grant that is on its way, until a stop for
 ///   another reason comes or the operation has completed;
-/// * `finish` with a reason comes only after the store acknowledged that nothing is left, or after the
-///   budget for that is used up; the undoing then goes on until `settled()`.
+/// * `finish` with a reason comes only after the store acknowledged that nothing is left, or after
+///   the budget for that is used up; the undoing then goes on until `settled()`.
 ///
 /// | state | granted | queued | refused | failed | stop | missing | withdrawn | session lost |
 /// | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -30,8 +30,9 @@ namespace mortise::core {
 /// | unproved | | | | | withdraw | request | | idle |
 /// | undoing | (withdrawn anyway) | | | | | | finish | finish |
 ///
-/// (1) With `busy`: finish / unproved; such an unproved grant ends with finish at `missing`, and with
-/// withdraw at its proof if the budget was used up before. Tested as a table by acquire_fsm_test.cpp.
+/// (1) With `busy`: finish / unproved; such an unproved grant ends with finish at `missing`, and
+/// with withdraw at its proof if the budget was used up before. Tested as a table by
+/// acquire_fsm_test.cpp.
 class acquire_fsm {
 public:
     enum class action : std::uint8_t {

@@ -8,8 +8,7 @@
 
 namespace mortise::core {
 
-answer lock_engine::request(session_key session, const lock_request& request)
-{
+answer lock_engine::request(session_key session, const lock_request& request) {
     MORTISE_ASSERT(!request.name.empty());
     MORTISE_ASSERT(request.mode == lock_mode::exclusive());
     actor_ = session;
@@ -22,8 +21,9 @@ answer lock_engine::request(session_key session, const lock_request& request)
 
     lock_entry entry;
     entry.name = request.name;
-    entry.ordinal = 1 + std::max(rows_.last_ordinal(request.name, true),
-                            rows_.last_ordinal(request.name, false));
+    entry.ordinal =
+        1 +
+        std::max(rows_.last_ordinal(request.name, true), rows_.last_ordinal(request.name, false));
     entry.session = session;
     entry.id = request.id;
     entry.mode = request.mode;
@@ -45,8 +45,7 @@ answer lock_engine::request(session_key session, const lock_request& request)
     return describe(*written);
 }
 
-bool lock_engine::withdraw(session_key session, request_id id)
-{
+bool lock_engine::withdraw(session_key session, request_id id) {
     actor_ = session;
     auto entry = rows_.find(session, id);
     if (!entry)
@@ -56,8 +55,7 @@ bool lock_engine::withdraw(session_key session, request_id id)
     return true;
 }
 
-bool lock_engine::release(session_key session, request_id id, std::uint64_t token)
-{
+bool lock_engine::release(session_key session, request_id id, std::uint64_t token) {
     actor_ = session;
     auto entry = rows_.find(session, id);
     if (!entry || !entry->granted || entry->token != token)
@@ -67,8 +65,7 @@ bool lock_engine::release(session_key session, request_id id, std::uint64_t toke
     return true;
 }
 
-bool lock_engine::break_grant(std::string_view name, std::uint64_t token)
-{
+bool lock_engine::break_grant(std::string_view name, std::uint64_t token) {
     std::uint64_t after = 0;
     while (auto entry = rows_.next(name, true, after)) {
         if (entry->token == token) {
@@ -87,21 +84,18 @@ bool lock_engine::break_grant(std::string_view name, std::uint64_t token)
     return false;
 }
 
-void lock_engine::end(session_key session)
-{
+void lock_engine::end(session_key session) {
     found_gone(session);
     bury_gone();
 }
 
-void lock_engine::advance(std::string_view name)
-{
+void lock_engine::advance(std::string_view name) {
     grant_next(name);
     bury_gone();
 }
 
 // The one rule of the queue: if nobody holds the lock, the first who can be reached gets it.
-void lock_engine::grant_next(std::string_view name)
-{
+void lock_engine::grant_next(std::string_view name) {
     if (!free_now(name) || rows_.quarantined())
         return;
     std::uint64_t after = 0;
@@ -121,20 +115,17 @@ void lock_engine::grant_next(std::string_view name)
     }
 }
 
-std::vector<effect> lock_engine::take_effects()
-{
+std::vector<effect> lock_engine::take_effects() {
     return std::exchange(effects_, {});
 }
 
-void lock_engine::remove(const lock_entry& entry, bool by_other)
-{
+void lock_engine::remove(const lock_entry& entry, bool by_other) {
     rows_.erase(entry);
     rows_.changed(entry.session, entry.granted ? -1 : 0, entry.granted ? 0 : -1, by_other);
 }
 
 // Whether nobody holds the lock; a holder whose session is gone does not.
-bool lock_engine::free_now(std::string_view name)
-{
+bool lock_engine::free_now(std::string_view name) {
     std::uint64_t after = 0;
     while (auto holder = rows_.next(name, true, after)) {
         if (rows_.presence_of(holder->session) != presence::gone)
@@ -146,8 +137,7 @@ bool lock_engine::free_now(std::string_view name)
     return true;
 }
 
-void lock_engine::grant_to(lock_entry entry)
-{
+void lock_engine::grant_to(lock_entry entry) {
     const std::uint64_t base = rows_.draw_base();
     if (base == 0)
         return;  // The rows failed; the transaction will be rolled back.
@@ -167,8 +157,7 @@ void lock_engine::grant_to(lock_entry entry)
 }
 
 // The first to wait tells the holder; those behind it have nothing to add.
-void lock_engine::tell_contended(const lock_entry& waiting)
-{
+void lock_engine::tell_contended(const lock_entry& waiting) {
     const auto first = rows_.next(waiting.name, false, 0);
     if (!first || first->ordinal != waiting.ordinal)
         return;
@@ -184,18 +173,16 @@ void lock_engine::tell_contended(const lock_entry& waiting)
 }
 
 // Once each, however many of its entries are met before it is buried.
-void lock_engine::found_gone(session_key session)
-{
+void lock_engine::found_gone(session_key session) {
     if (std::find(gone_.begin(), gone_.end(), session) == gone_.end())
         gone_.push_back(session);
 }
 
-// Frees everything of the sessions that were found dead on the way. Freeing can find more of them, so
-// this is a loop; it ends because a session that is forgotten has no entries. All of a session goes
-// before anything of it is granted to others: it may be alive, and end of its own will, and must not
-// be granted with one hand what is taken with the other.
-void lock_engine::bury_gone()
-{
+// Frees everything of the sessions that were found dead on the way. Freeing can find more of them,
+// so this is a loop; it ends because a session that is forgotten has no entries. All of a session
+// goes before anything of it is granted to others: it may be alive, and end of its own will, and
+// must not be granted with one hand what is taken with the other.
+void lock_engine::bury_gone() {
     while (!gone_.empty()) {
         const session_key session = gone_.back();
         gone_.pop_back();
@@ -210,8 +197,7 @@ void lock_engine::bury_gone()
     }
 }
 
-answer lock_engine::describe(const lock_entry& entry)
-{
+answer lock_engine::describe(const lock_entry& entry) {
     answer result;
     const auto first_waiting = rows_.next(entry.name, false, 0);
     const std::uint64_t last_waiting = rows_.last_ordinal(entry.name, false);

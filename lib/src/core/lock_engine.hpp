@@ -28,13 +28,13 @@ struct effect {
 
 /// The rules of the queue, once for every store whose rows this process reads and writes itself.
 ///
-/// One object lives as long as one transaction. It has no clock and does no I/O: `now` is given, and all
-/// state is behind `lock_rows`. `take_effects()` tells whom to notify after the commit; effects for the
-/// session that acts are among them.
+/// One object lives as long as one transaction. It has no clock and does no I/O: `now` is given,
+/// and all state is behind `lock_rows`. `take_effects()` tells whom to notify after the commit;
+/// effects for the session that acts are among them.
 ///
-/// Invariants: at most one grant of a lock exists; grants are given in the order of arrival, except that
-/// who is unreachable is passed over; a token is drawn when a grant is written, never before; every
-/// operation ends with `advance`.
+/// Invariants: at most one grant of a lock exists; grants are given in the order of arrival, except
+/// that who is unreachable is passed over; a token is drawn when a grant is written, never before;
+/// every operation ends with `advance`.
 class lock_engine {
 public:
     lock_engine(lock_rows& rows, clock::time_point now) noexcept : rows_(rows), now_(now) {}

@@ -8,22 +8,20 @@
 
 namespace mortise::core {
 
-session_timing session_timing::from(const client_config& config) noexcept
-{
+session_timing session_timing::from(const client_config& config) noexcept {
     session_timing timing;
     timing.ttl = config.ttl;
     // In two steps, so that a hundred years in nanoseconds do not overflow.
     timing.window = timing.ttl - timing.ttl / 1'000'000 * config.clock_drift_ppm;
     timing.stop_margin = config.stop_margin == std::chrono::milliseconds::zero()
-        ? timing.ttl / 10
-        : clock::duration(config.stop_margin);
+                             ? timing.ttl / 10
+                             : clock::duration(config.stop_margin);
     timing.beat_every = timing.ttl / 3;
     timing.retry_every = timing.ttl / 20;
     return timing;
 }
 
-void session_fsm::proved(clock::time_point sent) noexcept
-{
+void session_fsm::proved(clock::time_point sent) noexcept {
     open_ = true;
     // Answers can overtake each other; an older proof must not shorten the window.
     if (sent < verified_)
@@ -34,21 +32,18 @@ void session_fsm::proved(clock::time_point sent) noexcept
     alarm_at_ = deadline_ - timing_.stop_margin;
 }
 
-void session_fsm::failed(clock::time_point now) noexcept
-{
+void session_fsm::failed(clock::time_point now) noexcept {
     if (open_)
         beat_at_ = now + timing_.retry_every;
 }
 
-void session_fsm::gone() noexcept
-{
+void session_fsm::gone() noexcept {
     open_ = false;
     verified_ = deadline_ = clock::time_point::min();
     beat_at_ = alarm_at_ = clock::time_point::max();
 }
 
-void session_fsm::doubt(clock::time_point now) noexcept
-{
+void session_fsm::doubt(clock::time_point now) noexcept {
     if (!open_)
         return;
     deadline_ = std::min(deadline_, now);
@@ -57,15 +52,13 @@ void session_fsm::doubt(clock::time_point now) noexcept
     beat_at_ = now;
 }
 
-session_fsm::state session_fsm::at(clock::time_point now) const noexcept
-{
+session_fsm::state session_fsm::at(clock::time_point now) const noexcept {
     if (!open_)
         return state::none;
     return now < deadline_ ? state::held : state::unsure;
 }
 
-bool session_fsm::take_alarm(clock::time_point now) noexcept
-{
+bool session_fsm::take_alarm(clock::time_point now) noexcept {
     if (!open_ || now < alarm_at_)
         return false;
     alarm_at_ = clock::time_point::max();

@@ -22,13 +22,14 @@ struct session_timing {
 
 /// When a session is sure, when to prove it again, and when to raise the alarm. No clock, no I/O.
 ///
-/// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot have
-/// started its own TTL before. Past it the session is unsure; a later proof makes it held again, for
-/// the store never revives a session that is gone. Gone is for ever: a new session needs `open`.
+/// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot
+/// have started its own TTL before. Past it the session is unsure; a later proof makes it held
+/// again, for the store never revives a session that is gone. Gone is for ever: a new session needs
+/// `open`.
 class session_fsm {
 public:
     enum class state : std::uint8_t {
-        none,    ///< Never opened, or gone.
+        none,  ///< Never opened, or gone.
         held,
         unsure,  ///< The window ended, or the store asked to be asked again.
     };

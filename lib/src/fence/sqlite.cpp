@@ -12,8 +12,8 @@ namespace {
 constexpr const char* make_table =
     "CREATE TABLE IF NOT EXISTS mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
     " token INTEGER NOT NULL) WITHOUT ROWID";
-// The one statement that decides: it writes if the token is not below the fence. What it did not write
-// was refused.
+// The one statement that decides: it writes if the token is not below the fence. What it did not
+// write was refused.
 constexpr const char* raise_fence =
     "INSERT INTO mortise_fence(resource, domain, token) VALUES(?1, ?2, ?3)"
     " ON CONFLICT(resource) DO UPDATE SET token = excluded.token"

@@ -23,8 +23,7 @@ struct event_link {
     store_events* events = nullptr;  // used and cleared on the strand only
 };
 
-void push_to(const std::shared_ptr<event_link>& link, const store_event& event)
-{
+void push_to(const std::shared_ptr<event_link>& link, const store_event& event) {
     asio::post(link->strand, [link, copy = event, name = std::string(event.name)]() mutable {
         copy.name = name;
         if (link->events)
@@ -37,8 +36,7 @@ public:
     explicit memory_store(std::shared_ptr<memory_state> state) : state_(std::move(state)) {}
     ~memory_store() override { detach(); }
 
-    store_traits traits() const noexcept override
-    {
+    store_traits traits() const noexcept override {
         store_traits traits;
         traits.scheme = "memory";
         traits.push = traits.fair = traits.server_clock = true;
@@ -47,9 +45,9 @@ public:
         return traits;
     }
 
-    void attach(asio::any_io_executor strand, store_events& events,
-        std::shared_ptr<coro::time_source> time) override
-    {
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
         link_ = std::make_shared<event_link>();
         link_->strand = std::move(strand);
         link_->events = &events;
@@ -57,8 +55,7 @@ public:
         state_->adopt(time_);
     }
 
-    void detach() noexcept override
-    {
+    void detach() noexcept override {
         if (!link_)
             return;
         link_->events = nullptr;
@@ -66,8 +63,7 @@ public:
         state_->closed(start_.id);
     }
 
-    asio::awaitable<result<resumed>> resume(session_start start) override
-    {
+    asio::awaitable<result<resumed>> resume(session_start start) override {
         MORTISE_ASSERT(link_);
         start_ = std::move(start);
         const clock::time_point sent = time_->now();
@@ -80,23 +76,19 @@ public:
 
     asio::awaitable<error_code> end() override { co_return state_->end(start_.id); }
 
-    asio::awaitable<result<answer>> request(lock_request request) override
-    {
+    asio::awaitable<result<answer>> request(lock_request request) override {
         co_return state_->request(start_.id, start_.generation, request);
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id id) override
-    {
+    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
         co_return state_->withdraw(start_.id, start_.generation, id);
     }
 
-    asio::awaitable<result<bool>> release(grant held) override
-    {
+    asio::awaitable<result<bool>> release(grant held) override {
         co_return state_->release(start_.id, start_.generation, held);
     }
 
-    asio::awaitable<result<heartbeat>> beat() override
-    {
+    asio::awaitable<result<heartbeat>> beat() override {
         const clock::time_point sent = time_->now();
         auto reply = state_->beat(start_.id, start_.generation);
         if (reply)
@@ -104,20 +96,17 @@ public:
         co_return reply;
     }
 
-    asio::awaitable<result<session_view>> look() override
-    {
+    asio::awaitable<result<session_view>> look() override {
         co_return state_->look(start_.id, start_.generation);
     }
 
-    asio::awaitable<result<std::vector<lock_view>>> list(
-        std::string after, std::size_t limit, std::size_t queue_max) override
-    {
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
         co_return state_->list(after, limit, queue_max);
     }
 
-    asio::awaitable<result<bool>> break_(
-        std::string name, fencing_token token, std::string) override
-    {
+    asio::awaitable<result<bool>>
+    break_(std::string name, fencing_token token, std::string) override {
         co_return state_->break_(name, token);
     }
 
@@ -131,51 +120,41 @@ private:
 }  // namespace
 
 memory_server::memory_server(std::shared_ptr<coro::time_source> time)
-    : state_(std::make_shared<memory_state>(std::move(time)))
-{}
+    : state_(std::make_shared<memory_state>(std::move(time))) {}
 
-std::unique_ptr<store> memory_server::make_store() const
-{
+std::unique_ptr<store> memory_server::make_store() const {
     return std::make_unique<memory_store>(state_);
 }
 
-void memory_server::lose_replies(std::size_t count)
-{
+void memory_server::lose_replies(std::size_t count) {
     state_->lose_replies(count);
 }
 
-void memory_server::lose_pushes(std::size_t count)
-{
+void memory_server::lose_pushes(std::size_t count) {
     state_->lose_pushes(count);
 }
 
-void memory_server::set_unavailable(bool unavailable)
-{
+void memory_server::set_unavailable(bool unavailable) {
     state_->set_unavailable(unavailable);
 }
 
-void memory_server::set_unreachable(const session_id& session, bool unreachable)
-{
+void memory_server::set_unreachable(const session_id& session, bool unreachable) {
     state_->set_unreachable(session, unreachable);
 }
 
-void memory_server::restart(bool with_memory)
-{
+void memory_server::restart(bool with_memory) {
     state_->restart(with_memory);
 }
 
-std::size_t memory_server::sessions() const
-{
+std::size_t memory_server::sessions() const {
     return state_->sessions();
 }
 
-std::size_t memory_server::entries() const
-{
+std::size_t memory_server::entries() const {
     return state_->entries();
 }
 
-std::unique_ptr<store> make_memory_store(std::string_view name)
-{
+std::unique_ptr<store> make_memory_store(std::string_view name) {
     if (name.empty())
         return std::make_unique<memory_store>(std::make_shared<memory_state>(nullptr));
     static std::mutex mutex;

@@ -9,16 +9,14 @@ using core::lock_entry;
 using core::presence;
 using core::session_key;
 
-memory_rows::queue* memory_rows::queue_of(std::string_view name, bool granted)
-{
+memory_rows::queue* memory_rows::queue_of(std::string_view name, bool granted) {
     const auto found = locks.find(name);
     if (found == locks.end())
         return nullptr;
     return granted ? &found->second.granted : &found->second.waiting;
 }
 
-std::optional<lock_entry> memory_rows::find(session_key session, request_id id)
-{
+std::optional<lock_entry> memory_rows::find(session_key session, request_id id) {
     const auto place = places.find({session, id});
     if (place == places.end())
         return std::nullopt;
@@ -32,9 +30,8 @@ std::optional<lock_entry> memory_rows::find(session_key session, request_id id)
     return std::nullopt;
 }
 
-std::optional<lock_entry> memory_rows::next(
-    std::string_view name, bool granted, std::uint64_t after)
-{
+std::optional<lock_entry>
+memory_rows::next(std::string_view name, bool granted, std::uint64_t after) {
     const auto* entries = queue_of(name, granted);
     if (!entries)
         return std::nullopt;
@@ -44,21 +41,18 @@ std::optional<lock_entry> memory_rows::next(
     return entry->second;
 }
 
-std::uint64_t memory_rows::last_ordinal(std::string_view name, bool granted)
-{
+std::uint64_t memory_rows::last_ordinal(std::string_view name, bool granted) {
     const auto* entries = queue_of(name, granted);
     return entries && !entries->empty() ? entries->rbegin()->first : 0;
 }
 
-void memory_rows::insert(const lock_entry& entry)
-{
+void memory_rows::insert(const lock_entry& entry) {
     auto& lock = locks[entry.name];
     (entry.granted ? lock.granted : lock.waiting).emplace(entry.ordinal, entry);
     places[{entry.session, entry.id}] = {entry.name, entry.ordinal};
 }
 
-void memory_rows::erase(const lock_entry& entry)
-{
+void memory_rows::erase(const lock_entry& entry) {
     const auto lock = locks.find(entry.name);
     MORTISE_ASSERT(lock != locks.end());
     auto& entries = entry.granted ? lock->second.granted : lock->second.waiting;
@@ -68,38 +62,34 @@ void memory_rows::erase(const lock_entry& entry)
         locks.erase(lock);
 }
 
-void memory_rows::grant(const lock_entry& entry)
-{
+void memory_rows::grant(const lock_entry& entry) {
     const auto lock = locks.find(entry.name);
     MORTISE_ASSERT(lock != locks.end());
     lock->second.waiting.erase(entry.ordinal);
     lock->second.granted.emplace(entry.ordinal, entry);
 }
 
-std::optional<lock_entry> memory_rows::any_of(session_key session)
-{
+std::optional<lock_entry> memory_rows::any_of(session_key session) {
     const auto place = places.lower_bound({session, 0});
     if (place == places.end() || place->first.first != session)
         return std::nullopt;
     return find(session, place->first.second);
 }
 
-presence memory_rows::presence_of(session_key session)
-{
+presence memory_rows::presence_of(session_key session) {
     const auto found = sessions.find(session);
     if (found == sessions.end() || found->second.deadline <= now)
         return presence::gone;
     return found->second.unreachable ? presence::unreachable : presence::alive;
 }
 
-void memory_rows::forget(session_key session)
-{
+void memory_rows::forget(session_key session) {
     sessions.erase(session);
 }
 
 void memory_rows::changed(
-    session_key session, std::int64_t grants, std::int64_t requests, bool by_other)
-{
+    session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+) {
     const auto found = sessions.find(session);
     if (found == sessions.end())
         return;
@@ -109,13 +99,11 @@ void memory_rows::changed(
         ++found->second.changes;
 }
 
-std::uint64_t memory_rows::draw_base()
-{
+std::uint64_t memory_rows::draw_base() {
     return ++last_base;
 }
 
-bool memory_rows::quarantined()
-{
+bool memory_rows::quarantined() {
     return now < quarantine_until;
 }
 

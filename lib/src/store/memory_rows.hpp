@@ -31,8 +31,8 @@ struct memory_session {
 class memory_rows final : public core::lock_rows {
 public:
     std::optional<core::lock_entry> find(core::session_key session, request_id id) override;
-    std::optional<core::lock_entry> next(
-        std::string_view name, bool granted, std::uint64_t after) override;
+    std::optional<core::lock_entry>
+    next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
@@ -40,8 +40,9 @@ public:
     std::optional<core::lock_entry> any_of(core::session_key session) override;
     core::presence presence_of(core::session_key session) override;
     void forget(core::session_key session) override;
-    void changed(core::session_key session, std::int64_t grants, std::int64_t requests,
-        bool by_other) override;
+    void changed(
+        core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other
+    ) override;
     std::uint64_t draw_base() override;
     bool quarantined() override;
 
@@ -52,7 +53,8 @@ public:
     };
 
     std::map<std::string, entries_of_lock, std::less<>> locks;
-    std::map<std::pair<core::session_key, request_id>, std::pair<std::string, std::uint64_t>> places;
+    std::map<std::pair<core::session_key, request_id>, std::pair<std::string, std::uint64_t>>
+        places;
     std::map<core::session_key, memory_session> sessions;
     core::session_key last_key = 0;
     std::uint64_t last_base = 0;

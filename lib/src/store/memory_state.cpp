@@ -11,8 +11,7 @@ using core::session_key;
 
 namespace {
 
-store_event::kind kind_of(core::effect::kind what) noexcept
-{
+store_event::kind kind_of(core::effect::kind what) noexcept {
     switch (what) {
     case core::effect::kind::granted:
         return store_event::kind::granted;
@@ -27,20 +26,17 @@ store_event::kind kind_of(core::effect::kind what) noexcept
 }  // namespace
 
 memory_state::memory_state(std::shared_ptr<coro::time_source> time)
-    : time_(std::move(time))
-    , domain_(*token_domain::parse("memory-" + random_id::draw().text().substr(0, 16)))
-{}
+    : time_(std::move(time)),
+      domain_(*token_domain::parse("memory-" + random_id::draw().text().substr(0, 16))) {}
 
-void memory_state::adopt(const std::shared_ptr<coro::time_source>& time)
-{
+void memory_state::adopt(const std::shared_ptr<coro::time_source>& time) {
     const std::lock_guard guard(mutex_);
     if (!time_)
         time_ = time;
 }
 
 // Opens a transaction of that session: everything that can speak against it is said here.
-result<session_key> memory_state::enter(const session_id& session, std::uint64_t generation)
-{
+result<session_key> memory_state::enter(const session_id& session, std::uint64_t generation) {
     if (unavailable_)
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
@@ -59,19 +55,19 @@ result<session_key> memory_state::enter(const session_id& session, std::uint64_t
     return key;
 }
 
-bool memory_state::lose_reply()
-{
+bool memory_state::lose_reply() {
     if (replies_to_lose_ == 0)
         return false;
     --replies_to_lose_;
     return true;
 }
 
-// Tells everybody what the transaction did for them. The answer to a request says by itself what it got.
-void memory_state::finish(lock_engine& engine, session_key actor, request_id answered)
-{
+// Tells everybody what the transaction did for them. The answer to a request says by itself what it
+// got.
+void memory_state::finish(lock_engine& engine, session_key actor, request_id answered) {
     for (const auto& effect : engine.take_effects()) {
-        if (effect.what == core::effect::kind::granted && effect.to == actor && effect.id == answered)
+        if (effect.what == core::effect::kind::granted && effect.to == actor &&
+            effect.id == answered)
             continue;
         const auto to = rows_.sessions.find(effect.to);
         if (to == rows_.sessions.end())
@@ -89,15 +85,13 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
     }
 }
 
-void memory_state::bury(session_key key)
-{
+void memory_state::bury(session_key key) {
     lock_engine engine(rows_, rows_.now);
     engine.end(key);
     finish(engine, 0, 0);
 }
 
-void memory_state::reap()
-{
+void memory_state::reap() {
     std::vector<session_key> expired;
     for (const auto& [key, session] : rows_.sessions) {
         if (session.deadline <= rows_.now)
@@ -108,8 +102,7 @@ void memory_state::reap()
     std::erase_if(keys_, [&](const auto& each) { return !rows_.sessions.contains(each.second); });
 }
 
-void memory_state::wake_after_quarantine()
-{
+void memory_state::wake_after_quarantine() {
     if (quarantine_over_ || rows_.quarantined())
         return;
     quarantine_over_ = true;
@@ -122,8 +115,7 @@ void memory_state::wake_after_quarantine()
     finish(engine, 0, 0);
 }
 
-session_view memory_state::view_of(session_key key)
-{
+session_view memory_state::view_of(session_key key) {
     session_view view;
     view.changes = rows_.sessions[key].changes;
     const auto end = rows_.places.lower_bound({key + 1, 0});
@@ -140,8 +132,7 @@ session_view memory_state::view_of(session_key key)
     return view;
 }
 
-result<resumed> memory_state::resume(const session_start& start, push_function push)
-{
+result<resumed> memory_state::resume(const session_start& start, push_function push) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
@@ -172,8 +163,7 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
     return reply;
 }
 
-error_code memory_state::end(const session_id& session)
-{
+error_code memory_state::end(const session_id& session) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return errc::store_unavailable;
@@ -188,8 +178,8 @@ error_code memory_state::end(const session_id& session)
 }
 
 result<answer> memory_state::request(
-    const session_id& session, std::uint64_t generation, const lock_request& request)
-{
+    const session_id& session, std::uint64_t generation, const lock_request& request
+) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
@@ -206,9 +196,8 @@ result<answer> memory_state::request(
     return reply;
 }
 
-error_code memory_state::withdraw(
-    const session_id& session, std::uint64_t generation, request_id id)
-{
+error_code
+memory_state::withdraw(const session_id& session, std::uint64_t generation, request_id id) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
@@ -219,24 +208,22 @@ error_code memory_state::withdraw(
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
 }
 
-result<bool> memory_state::release(
-    const session_id& session, std::uint64_t generation, const grant& held)
-{
+result<bool>
+memory_state::release(const session_id& session, std::uint64_t generation, const grant& held) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
         return key.error();
     lock_engine engine(rows_, rows_.now);
-    const bool released
-        = held.token.domain == domain_ && engine.release(*key, held.id, held.token.value);
+    const bool released =
+        held.token.domain == domain_ && engine.release(*key, held.id, held.token.value);
     finish(engine, 0, 0);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return released;
 }
 
-result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation)
-{
+result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
@@ -264,8 +251,7 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     return reply;
 }
 
-result<session_view> memory_state::look(const session_id& session, std::uint64_t generation)
-{
+result<session_view> memory_state::look(const session_id& session, std::uint64_t generation) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
     if (!key)
@@ -275,8 +261,7 @@ result<session_view> memory_state::look(const session_id& session, std::uint64_t
     return view_of(*key);
 }
 
-party_view memory_state::describe(const core::lock_entry& entry) const
-{
+party_view memory_state::describe(const core::lock_entry& entry) const {
     party_view party;
     const auto session = rows_.sessions.find(entry.session);
     if (session != rows_.sessions.end()) {
@@ -292,9 +277,8 @@ party_view memory_state::describe(const core::lock_entry& entry) const
     return party;
 }
 
-result<std::vector<lock_view>> memory_state::list(
-    const std::string& after, std::size_t limit, std::size_t queue_max)
-{
+result<std::vector<lock_view>>
+memory_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
@@ -317,8 +301,7 @@ result<std::vector<lock_view>> memory_state::list(
     return views;
 }
 
-result<bool> memory_state::break_(const std::string& name, const fencing_token& token)
-{
+result<bool> memory_state::break_(const std::string& name, const fencing_token& token) {
     const std::lock_guard guard(mutex_);
     if (unavailable_)
         return error_code(errc::store_unavailable);
@@ -329,8 +312,7 @@ result<bool> memory_state::break_(const std::string& name, const fencing_token& 
     return broken;
 }
 
-void memory_state::closed(const session_id& session) noexcept
-{
+void memory_state::closed(const session_id& session) noexcept {
     const std::lock_guard guard(mutex_);
     const auto found = keys_.find(session);
     if (found == keys_.end())
@@ -341,26 +323,22 @@ void memory_state::closed(const session_id& session) noexcept
     bury(key);
 }
 
-void memory_state::lose_replies(std::size_t count)
-{
+void memory_state::lose_replies(std::size_t count) {
     const std::lock_guard guard(mutex_);
     replies_to_lose_ = count;
 }
 
-void memory_state::lose_pushes(std::size_t count)
-{
+void memory_state::lose_pushes(std::size_t count) {
     const std::lock_guard guard(mutex_);
     pushes_to_lose_ = count;
 }
 
-void memory_state::set_unavailable(bool unavailable)
-{
+void memory_state::set_unavailable(bool unavailable) {
     const std::lock_guard guard(mutex_);
     unavailable_ = unavailable;
 }
 
-void memory_state::set_unreachable(const session_id& session, bool unreachable)
-{
+void memory_state::set_unreachable(const session_id& session, bool unreachable) {
     const std::lock_guard guard(mutex_);
     const auto found = keys_.find(session);
     if (found == keys_.end() || !rows_.sessions.contains(found->second))
@@ -376,8 +354,7 @@ void memory_state::set_unreachable(const session_id& session, bool unreachable)
     finish(engine, 0, 0);
 }
 
-void memory_state::restart(bool with_memory)
-{
+void memory_state::restart(bool with_memory) {
     const std::lock_guard guard(mutex_);
     incarnation_ = random_id::draw();
     for (auto& [key, session] : rows_.sessions) {
@@ -397,14 +374,12 @@ void memory_state::restart(bool with_memory)
     }
 }
 
-std::size_t memory_state::sessions() const
-{
+std::size_t memory_state::sessions() const {
     const std::lock_guard guard(mutex_);
     return rows_.sessions.size();
 }
 
-std::size_t memory_state::entries() const
-{
+std::size_t memory_state::entries() const {
     const std::lock_guard guard(mutex_);
     return rows_.places.size();
 }

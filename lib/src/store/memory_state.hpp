@@ -19,8 +19,8 @@ namespace mortise::detail {
 
 /// The memory server: one mutex, the rows, and the faults that it was told to have.
 ///
-/// Each function is one transaction. Pushes go out under the mutex, by a function of the session that only
-/// hands them over.
+/// Each function is one transaction. Pushes go out under the mutex, by a function of the session
+/// that only hands them over.
 class memory_state {
 public:
     /// Hands an event over to its session and returns; called under the mutex.
@@ -33,17 +33,18 @@ public:
 
     result<resumed> resume(const session_start& start, push_function push);
     error_code end(const session_id& session);
-    result<answer> request(const session_id& session, std::uint64_t generation,
-        const lock_request& request);
+    result<answer>
+    request(const session_id& session, std::uint64_t generation, const lock_request& request);
     error_code withdraw(const session_id& session, std::uint64_t generation, request_id id);
     result<bool> release(const session_id& session, std::uint64_t generation, const grant& held);
     result<heartbeat> beat(const session_id& session, std::uint64_t generation);
     result<session_view> look(const session_id& session, std::uint64_t generation);
-    result<std::vector<lock_view>> list(
-        const std::string& after, std::size_t limit, std::size_t queue_max);
+    result<std::vector<lock_view>>
+    list(const std::string& after, std::size_t limit, std::size_t queue_max);
     result<bool> break_(const std::string& name, const fencing_token& token);
 
-    /// The connection of that session is closed: proof enough that it is dead. Works in spite of faults.
+    /// The connection of that session is closed: proof enough that it is dead. Works in spite of
+    /// faults.
     void closed(const session_id& session) noexcept;
 
     void lose_replies(std::size_t count);

@@ -13,14 +13,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr asio::cancellation_type all_types[] = {asio::cancellation_type::terminal,
-    asio::cancellation_type::partial, asio::cancellation_type::total};
+constexpr asio::cancellation_type all_types[] = {
+    asio::cancellation_type::terminal,
+    asio::cancellation_type::partial,
+    asio::cancellation_type::total};
 
 /// What goes on around the acquire that is cancelled.
 enum class scene { free, held_for_a_while, attempt, lost_push, opened_before };
 
-std::string name_of(scene what)
-{
+std::string name_of(scene what) {
     switch (what) {
     case scene::free:
         return "Free";
@@ -37,8 +38,7 @@ std::string name_of(scene what)
 }
 
 /// One run: the signal comes before the n-th handler. @return whether the run ended untouched.
-bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step)
-{
+bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
@@ -58,17 +58,24 @@ bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step
     acquire_outcome outcome;
     asio::cancellation_signal signal;
     if (what == scene::attempt) {
-        bob.async_try_acquire("door",
+        bob.async_try_acquire(
+            "door",
             asio::bind_cancellation_slot(
-                signal.slot(), [&](error_code code, std::optional<lease> got) {
+                signal.slot(),
+                [&](error_code code, std::optional<lease> got) {
                     outcome.done = true;
                     outcome.code = code;
                     if (got)
                         outcome.held = std::move(*got);
-                }));
+                }
+            )
+        );
     } else {
-        bob.async_acquire("door", lock_options(),
-            asio::bind_cancellation_slot(signal.slot(), client_world::record(outcome)));
+        bob.async_acquire(
+            "door",
+            lock_options(),
+            asio::bind_cancellation_slot(signal.slot(), client_world::record(outcome))
+        );
     }
     std::size_t handlers = 0;
     world.time->run_while(world.context, [&] { return !outcome.done && handlers++ < step; });
@@ -101,8 +108,7 @@ bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step
 
 class AcquireSweep : public testing::TestWithParam<scene> {};
 
-TEST_P(AcquireSweep, ACancelledAcquireLeavesNothingAtWhateverStep)
-{
+TEST_P(AcquireSweep, ACancelledAcquireLeavesNothingAtWhateverStep) {
     for (const auto type : all_types) {
         std::size_t step = 0;
         while (!run_cancelled_at(GetParam(), type, step)) {
@@ -114,23 +120,26 @@ TEST_P(AcquireSweep, ACancelledAcquireLeavesNothingAtWhateverStep)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, AcquireSweep,
-    testing::Values(scene::free, scene::held_for_a_while, scene::attempt, scene::lost_push,
-        scene::opened_before),
-    [](const auto& each) { return name_of(each.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Scenes,
+    AcquireSweep,
+    testing::Values(
+        scene::free, scene::held_for_a_while, scene::attempt, scene::lost_push, scene::opened_before
+    ),
+    [](const auto& each) { return name_of(each.param); }
+);
 
 /// One run with the n-th reply lost. @return whether there was none to lose any more.
-bool run_with_lost_reply(std::size_t nth)
-{
+bool run_with_lost_reply(std::size_t nth) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
     lease held = world.acquire(alice, "door");
-    // Replies are counted by letting n - 1 of them through: each step of the server is one handler of ours.
+    // Replies are counted by letting n - 1 of them through: each step of the server is one handler
+    // of ours.
     acquire_outcome outcome;
     bob.async_acquire("door", {.wait_max = 20'000ms}, client_world::record(outcome));
-    world.time->async_wait_until(
-        world.time->now() + 10ms, [&](error_code) { held = lease(); });
+    world.time->async_wait_until(world.time->now() + 10ms, [&](error_code) { held = lease(); });
     std::size_t handlers = 0;
     world.time->run_while(world.context, [&] { return !outcome.done && handlers++ < nth; });
     const bool untouched = outcome.done;
@@ -158,8 +167,7 @@ bool run_with_lost_reply(std::size_t nth)
     return untouched;
 }
 
-TEST(FaultSweep, ALostReplyNeitherDoublesAHoldNorBlocksItsOwner)
-{
+TEST(FaultSweep, ALostReplyNeitherDoublesAHoldNorBlocksItsOwner) {
     std::size_t nth = 0;
     while (!run_with_lost_reply(nth)) {
         ++nth;

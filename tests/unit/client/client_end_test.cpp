@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "unit/client/client_world.hpp"
-
 #include "mortise/open_store.hpp"
 #include "mortise/with_lock.hpp"
+#include "unit/client/client_world.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <sys/wait.h>
@@ -21,35 +24,36 @@ namespace mortise::test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace asio::experimental::awaitable_operators;
 
-// Under LeakSanitizer each of these shows that nothing is kept, and under ASan that nothing is touched.
-TEST(ClientEnd, AContextMayEndWhileCoroutinesHoldAndWait)
-{
+// Under LeakSanitizer each of these shows that nothing is kept, and under ASan that nothing is
+// touched.
+TEST(ClientEnd, AContextMayEndWhileCoroutinesHoldAndWait) {
     asio::io_context context;
     lock_client outside(context.get_executor(), open_store("memory:end-a"));
     bool holds = false;
     asio::co_spawn(
         asio::make_strand(context),
         [&]() -> asio::awaitable<void> {
-            lock_client inside(
-                co_await asio::this_coro::executor, open_store("memory:end-a"));
+            lock_client inside(co_await asio::this_coro::executor, open_store("memory:end-a"));
             lease held = co_await inside.async_acquire("door");
             holds = true;
             lease never = co_await inside.async_acquire("door");
         },
-        asio::detached);
+        asio::detached
+    );
     asio::co_spawn(
         asio::make_strand(context),
         [&]() -> asio::awaitable<void> { lease never = co_await outside.async_acquire("door"); },
-        asio::detached);
+        asio::detached
+    );
     while (!holds)
         context.run_one();
     context.run_for(10ms);
     EXPECT_EQ(outside.stats().waiting, 1u);
 }
 
-TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases)
-{
+TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases) {
     std::optional<asio::io_context> context(std::in_place);
     lock_client locks(context->get_executor(), open_store("memory:"));
     acquire_outcome outcome;
@@ -61,8 +65,7 @@ TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases)
     EXPECT_NE(outcome.held.state(), lease_state::held);
 }
 
-TEST(ClientEnd, AContextMayEndInsideWithLock)
-{
+TEST(ClientEnd, AContextMayEndInsideWithLock) {
     asio::io_context context;
     bool inside = false;
     asio::co_spawn(
@@ -76,13 +79,13 @@ TEST(ClientEnd, AContextMayEndInsideWithLock)
             };
             co_await with_lock(locks, "door", {}, body);
         },
-        asio::detached);
+        asio::detached
+    );
     while (!inside)
         context.run_one();
 }
 
-TEST(ClientEnd, AClientThatIsNeverRunMayBeDestroyed)
-{
+TEST(ClientEnd, AClientThatIsNeverRunMayBeDestroyed) {
     asio::io_context context;
     acquire_outcome outcome;
     {
@@ -94,8 +97,7 @@ TEST(ClientEnd, AClientThatIsNeverRunMayBeDestroyed)
     EXPECT_NE(outcome.held.state(), lease_state::held);
 }
 
-TEST(ClientEnd, RunReturnsWhenTheClientIsGone)
-{
+TEST(ClientEnd, RunReturnsWhenTheClientIsGone) {
     asio::io_context context;
     asio::co_spawn(
         asio::make_strand(context),
@@ -103,14 +105,14 @@ TEST(ClientEnd, RunReturnsWhenTheClientIsGone)
             lock_client locks(co_await asio::this_coro::executor, open_store("memory:"));
             lease held = co_await locks.async_acquire("door");
         },
-        asio::detached);
+        asio::detached
+    );
     const auto start = clock::now();
     context.run();
     EXPECT_LT(clock::now() - start, 1s);
 }
 
-TEST(ClientEnd, AForkedChildHoldsNothing)
-{
+TEST(ClientEnd, AForkedChildHoldsNothing) {
     client_world world;
     lock_client locks = world.client();
     lease held = world.acquire(locks, "door");
@@ -132,8 +134,7 @@ TEST(ClientEnd, AForkedChildHoldsNothing)
     EXPECT_TRUE(held.held());
 }
 
-TEST(ClientEnd, FourThreadsShareAClientAndNeverMeet)
-{
+TEST(ClientEnd, FourThreadsShareAClientAndNeverMeet) {
     asio::thread_pool pool(4);
     lock_client locks(pool.get_executor(), open_store("memory:"));
     std::atomic<int> inside = 0;
@@ -152,7 +153,8 @@ TEST(ClientEnd, FourThreadsShareAClientAndNeverMeet)
                         co_await held.async_release();
                 }
             },
-            asio::use_future));
+            asio::use_future
+        ));
     }
     for (auto& each : all)
         each.get();
@@ -164,18 +166,23 @@ TEST(ClientEnd, FourThreadsShareAClientAndNeverMeet)
     EXPECT_EQ(stats.lost, 0u);
 }
 
-TEST(ClientEnd, HandlersRunOnTheirOwnExecutorAndNeverInside)
-{
+TEST(ClientEnd, HandlersRunOnTheirOwnExecutorAndNeverInside) {
     asio::io_context context;
     asio::io_context other;
     lock_client locks(context.get_executor(), open_store("memory:"));
     bool done = false;
-    locks.async_acquire("door", lock_options(),
-        asio::bind_executor(other.get_executor(), [&](error_code, lease held) {
-            done = true;
-            EXPECT_TRUE(other.get_executor().running_in_this_thread());
-            EXPECT_TRUE(held.held());
-        }));
+    locks.async_acquire(
+        "door",
+        lock_options(),
+        asio::bind_executor(
+            other.get_executor(),
+            [&](error_code, lease held) {
+                done = true;
+                EXPECT_TRUE(other.get_executor().running_in_this_thread());
+                EXPECT_TRUE(held.held());
+            }
+        )
+    );
     EXPECT_FALSE(done);
     while (!done) {
         context.poll();
@@ -192,6 +199,28 @@ TEST(ClientEnd, HandlersRunOnTheirOwnExecutorAndNeverInside)
     context.restart();
     context.poll();
     EXPECT_TRUE(refused);
+}
+
+TEST(ClientEnd, AnyTokenOfAsioServesAndCancelAfterEndsAWait) {
+    asio::io_context context;
+    lock_client locks(context.get_executor(), open_store("memory:"));
+    const auto main = [&]() -> asio::awaitable<void> {
+        lease held = co_await locks.async_acquire("door", {.wait_max = 1s}, asio::use_awaitable);
+        auto late = co_await locks.async_acquire(
+            "door", lock_options(), asio::cancel_after(10ms, asio::as_tuple(asio::deferred))
+        );
+        EXPECT_EQ(std::get<0>(late), asio::error::operation_aborted);
+        auto either = co_await (
+            locks.async_acquire("door", lock_options(), asio::use_awaitable) ||
+            locks.async_acquire("window", lock_options(), asio::use_awaitable)
+        );
+        EXPECT_EQ(either.index(), 1u);
+        EXPECT_EQ(locks.stats().waiting, 0u);
+        co_await locks.async_stop();
+    };
+    auto future = asio::co_spawn(asio::make_strand(context), main(), asio::use_future);
+    context.run();
+    future.get();
 }
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ClientFaults, ALostPushCostsAtMostOneHeartbeat)
-{
+TEST(ClientFaults, ALostPushCostsAtMostOneHeartbeat) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
@@ -29,8 +28,7 @@ TEST(ClientFaults, ALostPushCostsAtMostOneHeartbeat)
     EXPECT_EQ(bob.stats().missed_grants, 1u);
 }
 
-TEST(ClientFaults, ARestartWithMemoryKeepsLeasesAfterTheyAreProved)
-{
+TEST(ClientFaults, ARestartWithMemoryKeepsLeasesAfterTheyAreProved) {
     client_world world;
     lock_client alice = world.client();
     lease held = world.acquire(alice, "door");
@@ -41,8 +39,7 @@ TEST(ClientFaults, ARestartWithMemoryKeepsLeasesAfterTheyAreProved)
     EXPECT_GT(alice.stats().looks, looks);
 }
 
-TEST(ClientFaults, ARestartWithoutMemoryLosesLeasesAndGrantsNothingForATtl)
-{
+TEST(ClientFaults, ARestartWithoutMemoryLosesLeasesAndGrantsNothingForATtl) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
@@ -61,8 +58,7 @@ TEST(ClientFaults, ARestartWithoutMemoryLosesLeasesAndGrantsNothingForATtl)
     EXPECT_GT(outcome.held.token().value, before.value);
 }
 
-TEST(ClientFaults, AnUnreachableStoreFailsAnAcquireWithoutLeavingAnything)
-{
+TEST(ClientFaults, AnUnreachableStoreFailsAnAcquireWithoutLeavingAnything) {
     client_world world;
     lock_client alice = world.client();
     world.server.set_unavailable(true);
@@ -87,8 +83,7 @@ TEST(ClientFaults, AnUnreachableStoreFailsAnAcquireWithoutLeavingAnything)
     EXPECT_TRUE(world.run_until([&] { return world.server.entries() <= 1; }));
 }
 
-TEST(ClientFaults, AReleaseThatIsNotAcknowledgedIsReportedAndGoesOn)
-{
+TEST(ClientFaults, AReleaseThatIsNotAcknowledgedIsReportedAndGoesOn) {
     client_world world;
     lock_client alice = world.client();
     lease held = world.acquire(alice, "door");
@@ -109,8 +104,7 @@ TEST(ClientFaults, AReleaseThatIsNotAcknowledgedIsReportedAndGoesOn)
     EXPECT_EQ(alice.stats().sessions, 1u);
 }
 
-TEST(ClientFaults, WhatCannotBeUndoneForATtlEndsWithItsSession)
-{
+TEST(ClientFaults, WhatCannotBeUndoneForATtlEndsWithItsSession) {
     client_world world;
     lock_client alice = world.client();
     lease held = world.acquire(alice, "door");
@@ -125,8 +119,7 @@ TEST(ClientFaults, WhatCannotBeUndoneForATtlEndsWithItsSession)
     EXPECT_EQ(alice.stats().sessions, 2u);
 }
 
-TEST(ClientFaults, WhoCannotBeReachedKeepsItsPlace)
-{
+TEST(ClientFaults, WhoCannotBeReachedKeepsItsPlace) {
     client_world world;
     std::vector<std::unique_ptr<lock_client>> clients;
     for (int i = 0; i < 3; ++i)
@@ -154,8 +147,7 @@ TEST(ClientFaults, WhoCannotBeReachedKeepsItsPlace)
     EXPECT_TRUE(first.done);
 }
 
-TEST(ClientFaults, AGrantThatComesWhileUnsureIsProvedBeforeItIsDelivered)
-{
+TEST(ClientFaults, AGrantThatComesWhileUnsureIsProvedBeforeItIsDelivered) {
     client_world world;
     lock_client alice = world.client();
     lock_client bob = world.client();
@@ -163,7 +155,8 @@ TEST(ClientFaults, AGrantThatComesWhileUnsureIsProvedBeforeItIsDelivered)
     acquire_outcome outcome;
     bob.async_acquire("door", lock_options(), client_world::record(outcome));
     world.pass(10ms);
-    // Heartbeats stop being answered, but their effect goes on: the session lives, and is not proved.
+    // Heartbeats stop being answered, but their effect goes on: the session lives, and is not
+    // proved.
     world.server.lose_replies(1'000);
     world.pass(4s);
     world.server.lose_replies(0);

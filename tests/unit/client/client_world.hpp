@@ -32,8 +32,7 @@ public:
     client_world(const client_world&) = delete;
     client_world& operator=(const client_world&) = delete;
 
-    client_config config() const
-    {
+    client_config config() const {
         client_config made;
         made.ttl = std::chrono::milliseconds(3'000);
         made.time = time;
@@ -42,14 +41,12 @@ public:
 
     lock_client client() { return client(server.make_store()); }
 
-    lock_client client(std::unique_ptr<store> store)
-    {
+    lock_client client(std::unique_ptr<store> store) {
         return lock_client(context.get_executor(), std::move(store), config());
     }
 
     /// A handler that records what came, without a coroutine around it.
-    static auto record(acquire_outcome& into)
-    {
+    static auto record(acquire_outcome& into) {
         return [&into](error_code code, lease held) {
             EXPECT_FALSE(into.done) << "completed twice";
             into.done = true;
@@ -59,8 +56,7 @@ public:
     }
 
     /// Runs until it is true, for at most a minute of virtual time.
-    bool run_until(const std::function<bool()>& done)
-    {
+    bool run_until(const std::function<bool()>& done) {
         const auto end = time->now() + std::chrono::minutes(1);
         time->run_while(context, [&] { return !done() && time->now() < end; });
         return done();
@@ -69,8 +65,7 @@ public:
     void pass(clock::duration span) { time->run_for(context, span); }
 
     /// Acquires, and expects that it succeeds.
-    lease acquire(lock_client& locks, std::string name)
-    {
+    lease acquire(lock_client& locks, std::string name) {
         acquire_outcome outcome;
         locks.async_acquire(std::move(name), lock_options(), record(outcome));
         EXPECT_TRUE(run_until([&] { return outcome.done; }));
@@ -78,8 +73,7 @@ public:
         return std::move(outcome.held);
     }
 
-    void stop(lock_client& locks)
-    {
+    void stop(lock_client& locks) {
         bool done = false;
         locks.async_stop([&](error_code code) {
             done = true;
@@ -89,8 +83,8 @@ public:
     }
 
     asio::io_context context;
-    std::shared_ptr<coro::virtual_time> time
-        = std::make_shared<coro::virtual_time>(context.get_executor());
+    std::shared_ptr<coro::virtual_time> time =
+        std::make_shared<coro::virtual_time>(context.get_executor());
     memory_server server{time};
 };
 

@@ -28,15 +28,25 @@ public:
     virtual ~guarded_body() = default;
 
     /// Runs it on `executor`, stoppable through `slot`, and calls `done` there at its end.
-    virtual void start(const lease& held, const asio::any_io_executor& executor,
-        asio::cancellation_slot slot, done_function done) = 0;
+    virtual void start(
+        const lease& held,
+        const asio::any_io_executor& executor,
+        asio::cancellation_slot slot,
+        done_function done
+    ) = 0;
 };
 
 using guarded_handler = coro::detail::completion<void(std::exception_ptr)>;
 
 /// Acquire, body, release: the part of `with_lock` that needs no types.
-void start_guarded_run(guarded_handler handler, asio::any_io_executor executor, lock_client* client,
-    std::string name, lock_options options, std::shared_ptr<guarded_body> body);
+void start_guarded_run(
+    guarded_handler handler,
+    asio::any_io_executor executor,
+    lock_client* client,
+    std::string name,
+    lock_options options,
+    std::shared_ptr<guarded_body> body
+);
 
 }  // namespace detail
 }  // namespace mortise

@@ -10,43 +10,71 @@ namespace detail {
 
 using core_ptr = std::shared_ptr<client_core>;
 
-void start_acquire(coro::detail::completion<void(error_code, lease)> handler, core_ptr core,
-    std::string name, lock_options options);
-void start_try_acquire(coro::detail::completion<void(error_code, std::optional<lease>)> handler,
-    core_ptr core, std::string name);
-void start_list(coro::detail::completion<void(error_code, std::vector<lock_view>)> handler,
-    core_ptr core, std::string after, std::size_t limit, std::size_t queue_max);
+void start_acquire(
+    coro::detail::completion<void(error_code, lease)> handler,
+    core_ptr core,
+    std::string name,
+    lock_options options
+);
+void start_try_acquire(
+    coro::detail::completion<void(error_code, std::optional<lease>)> handler,
+    core_ptr core,
+    std::string name
+);
+void start_list(
+    coro::detail::completion<void(error_code, std::vector<lock_view>)> handler,
+    core_ptr core,
+    std::string after,
+    std::size_t limit,
+    std::size_t queue_max
+);
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core);
 
 }  // namespace detail
 
 template <class Token>
-auto lock_client::async_acquire(std::string name, lock_options options, Token&& token)
-{
-    return coro::detail::async_start<void(error_code, lease)>(get_executor(),
-        std::forward<Token>(token), &detail::start_acquire, core_, std::move(name), options);
+auto lock_client::async_acquire(std::string name, lock_options options, Token&& token) {
+    return coro::detail::async_start<void(error_code, lease)>(
+        get_executor(),
+        std::forward<Token>(token),
+        &detail::start_acquire,
+        core_,
+        std::move(name),
+        options
+    );
 }
 
 template <class Token>
-auto lock_client::async_try_acquire(std::string name, Token&& token)
-{
-    return coro::detail::async_start<void(error_code, std::optional<lease>)>(get_executor(),
-        std::forward<Token>(token), &detail::start_try_acquire, core_, std::move(name));
+auto lock_client::async_try_acquire(std::string name, Token&& token) {
+    return coro::detail::async_start<void(error_code, std::optional<lease>)>(
+        get_executor(),
+        std::forward<Token>(token),
+        &detail::start_try_acquire,
+        core_,
+        std::move(name)
+    );
 }
 
 template <class Token>
 auto lock_client::async_list(
-    std::string after, std::size_t limit, std::size_t queue_max, Token&& token)
-{
-    return coro::detail::async_start<void(error_code, std::vector<lock_view>)>(get_executor(),
-        std::forward<Token>(token), &detail::start_list, core_, std::move(after), limit, queue_max);
+    std::string after, std::size_t limit, std::size_t queue_max, Token&& token
+) {
+    return coro::detail::async_start<void(error_code, std::vector<lock_view>)>(
+        get_executor(),
+        std::forward<Token>(token),
+        &detail::start_list,
+        core_,
+        std::move(after),
+        limit,
+        queue_max
+    );
 }
 
 template <class Token>
-auto lock_client::async_stop(Token&& token)
-{
+auto lock_client::async_stop(Token&& token) {
     return coro::detail::async_start<void(error_code)>(
-        get_executor(), std::forward<Token>(token), &detail::start_stop, core_);
+        get_executor(), std::forward<Token>(token), &detail::start_stop, core_
+    );
 }
 
 }  // namespace mortise

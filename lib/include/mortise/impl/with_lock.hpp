@@ -32,21 +32,25 @@ template <class T, class Body>
 class typed_body final : public guarded_body {
 public:
     template <class F>
-    explicit typed_body(F&& body) : body_(std::forward<F>(body))
-    {}
+    explicit typed_body(F&& body) : body_(std::forward<F>(body)) {}
 
-    void start(const lease& held, const asio::any_io_executor& executor,
-        asio::cancellation_slot slot, done_function done) override
-    {
-        asio::co_spawn(executor, run(held),
-            asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(done))));
+    void start(
+        const lease& held,
+        const asio::any_io_executor& executor,
+        asio::cancellation_slot slot,
+        done_function done
+    ) override {
+        asio::co_spawn(
+            executor,
+            run(held),
+            asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(done)))
+        );
     }
 
     T take() { return kept_.take(); }
 
 private:
-    asio::awaitable<void> run(const lease& held)
-    {
+    asio::awaitable<void> run(const lease& held) {
         if constexpr (std::is_void_v<T>) {
             co_await body_(held);
         } else {
@@ -59,12 +63,23 @@ private:
 };
 
 template <class T, class Body>
-asio::awaitable<T> run_with_lock(lock_client& client, std::string name, lock_options options,
-    std::shared_ptr<typed_body<T, Body>> body)
-{
+asio::awaitable<T> run_with_lock(
+    lock_client& client,
+    std::string name,
+    lock_options options,
+    std::shared_ptr<typed_body<T, Body>> body
+) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    auto run = coro::detail::async_start<void(std::exception_ptr)>(executor, asio::deferred,
-        &start_guarded_run, executor, &client, std::move(name), options, body);
+    auto run = coro::detail::async_start<void(std::exception_ptr)>(
+        executor,
+        asio::deferred,
+        &start_guarded_run,
+        executor,
+        &client,
+        std::move(name),
+        options,
+        body
+    );
     co_await std::move(run);
     co_return body->take();
 }
@@ -74,15 +89,17 @@ asio::awaitable<T> run_with_lock(lock_client& client, std::string name, lock_opt
 template <class Body>
     requires std::invocable<Body&, const lease&>
 auto with_lock(lock_client& client, std::string name, lock_options options, Body&& body)
-    -> std::invoke_result_t<Body&, const lease&>
-{
-    static_assert(detail::callable_is_safe<Body>,
+    -> std::invoke_result_t<Body&, const lease&> {
+    static_assert(
+        detail::callable_is_safe<Body>,
         "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-        "give the lambda a name and pass that, or capture by reference");
+        "give the lambda a name and pass that, or capture by reference"
+    );
     using result = typename std::invoke_result_t<Body&, const lease&>::value_type;
     using kept = detail::typed_body<result, std::decay_t<Body>>;
     return detail::run_with_lock<result, std::decay_t<Body>>(
-        client, std::move(name), options, std::make_shared<kept>(std::forward<Body>(body)));
+        client, std::move(name), options, std::make_shared<kept>(std::forward<Body>(body))
+    );
 }
 
 }  // namespace mortise

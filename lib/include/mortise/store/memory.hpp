@@ -16,8 +16,8 @@ class memory_state;
 
 /// Locks in the memory of this process, for tests and for programs of one process.
 ///
-/// Several clients, also on several threads and execution contexts, share one server. It can be told to
-/// misbehave as a distant store does, so that a service can be tested against it.
+/// Several clients, also on several threads and execution contexts, share one server. It can be
+/// told to misbehave as a distant store does, so that a service can be tested against it.
 ///
 /// @par Threads Any thread.
 class memory_server {
@@ -40,8 +40,8 @@ public:
     /// While set, grants skip this session: it keeps its place in the queue.
     void set_unreachable(const session_id& session, bool unreachable);
 
-    /// As if the server had been restarted: with its memory, or without (then every session is gone, tokens
-    /// still grow, and nothing is granted until the largest TTL has passed).
+    /// As if the server had been restarted: with its memory, or without (then every session is
+    /// gone, tokens still grow, and nothing is granted until the largest TTL has passed).
     void restart(bool with_memory);
 
     /// How many sessions and entries there are: both zero when nothing was left behind.
@@ -52,8 +52,8 @@ private:
     std::shared_ptr<detail::memory_state> state_;
 };
 
-/// A store on the server that all users of this name share in this process; an empty name makes one that
-/// nobody shares.
+/// A store on the server that all users of this name share in this process; an empty name makes one
+/// that nobody shares.
 std::unique_ptr<store> make_memory_store(std::string_view name = {});
 
 }  // namespace mortise

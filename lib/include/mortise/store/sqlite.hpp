@@ -17,12 +17,12 @@ class sqlite_store_config {
 public:
     sqlite_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// The database file; made if it is not there. Its side files live in a folder beside it, named like
-    /// it with `.mortise` appended. Never shared with the database of an application.
+    /// The database file; made if it is not there. Its side files live in a folder beside it, named
+    /// like it with `.mortise` appended. Never shared with the database of an application.
     std::filesystem::path path;
 
-    /// The domain of the tokens, 1 to 31 characters; empty: made from the store's random id. Written
-    /// into a new store; an existing store keeps its own, and another one is then refused.
+    /// The domain of the tokens, 1 to 31 characters; empty: made from the store's random id.
+    /// Written into a new store; an existing store keeps its own, and another one is then refused.
     std::string domain;
 
     /// The write-ahead log is folded back into the database when it has grown by so many bytes.
@@ -40,7 +40,8 @@ public:
 
 /// A store for all processes of one host, in an SQLite file of its own.
 ///
-/// Opens nothing yet but checks what can be checked without I/O; the file is opened by the first acquire.
+/// Opens nothing yet but checks what can be checked without I/O; the file is opened by the first
+/// acquire.
 /// @throws error if the configuration cannot work.
 std::unique_ptr<store> make_sqlite_store(sqlite_store_config config);
 

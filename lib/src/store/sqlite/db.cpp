@@ -18,7 +18,8 @@ bool sqlite_db::open(const std::string& path) {
         close();
         return false;
     }
-    // The hook takes the place of SQLite's own automatic checkpoint, which would run outside of our lock.
+    // The hook takes the place of SQLite's own automatic checkpoint, which would run outside of our
+    // lock.
     ::sqlite3_wal_hook(handle_, &sqlite_db::on_commit, this);
     ::sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     return true;
@@ -81,7 +82,8 @@ void sqlite_db::checkpoint(bool whole) noexcept {
         &left,
         &copied
     );
-    // The next commit begins the log anew if all of it was copied; else the hook will tell its size.
+    // The next commit begins the log anew if all of it was copied; else the hook will tell its
+    // size.
     if (left >= 0 && left == copied)
         log_pages_ = 0;
 }

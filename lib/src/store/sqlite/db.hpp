@@ -14,8 +14,8 @@ namespace mortise::store_detail {
 
 /// One connection to an SQLite database, with its prepared statements and its first failure.
 ///
-/// After a failure every query says "no row" until `forgive`, so that loops over rows end; whoever began
-/// the transaction looks at `code()` and rolls back. One thread at a time.
+/// After a failure every query says "no row" until `forgive`, so that loops over rows end; whoever
+/// began the transaction looks at `code()` and rolls back. One thread at a time.
 class sqlite_db {
 public:
     sqlite_db() = default;
@@ -36,11 +36,13 @@ public:
     /// SQLite opens a file that it may not write for reading, without a word.
     bool read_only() const noexcept;
     bool in_transaction() const noexcept;
-    /// Never fails the connection: a rollback that fails leaves a transaction, which the caller asks for.
+    /// Never fails the connection: a rollback that fails leaves a transaction, which the caller
+    /// asks for.
     void roll_back() noexcept;
 
-    /// Copies the write-ahead log into the database, as far as readers allow; all of it and to the end of
-    /// the file if `whole`. Not in a transaction. A failure to do so is no failure of the connection.
+    /// Copies the write-ahead log into the database, as far as readers allow; all of it and to the
+    /// end of the file if `whole`. Not in a transaction. A failure to do so is no failure of the
+    /// connection.
     void checkpoint(bool whole) noexcept;
     /// Bytes in the write-ahead log after the last commit of this connection.
     std::size_t log_bytes() const noexcept { return log_pages_ * page_bytes_; }

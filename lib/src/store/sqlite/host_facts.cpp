@@ -22,7 +22,8 @@ struct known_kind {
     std::string_view name;
 };
 
-// Numbers of <linux/magic.h> and of the file systems' own sources; not all headers have all of them.
+// Numbers of <linux/magic.h> and of the file systems' own sources; not all headers have all of
+// them.
 constexpr std::array network_kinds{
     known_kind{0x6969, "NFS"},
     known_kind{0x517b, "SMB"},

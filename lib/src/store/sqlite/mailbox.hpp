@@ -32,8 +32,8 @@ protected:
 /// The sockets of one session: its inbox, the socket by which others see that it lives, and its
 /// connections to those that it watches.
 ///
-/// Never closes a connection that somebody else opened, unless that side closed it first: its end would
-/// say that this session is dead. `close` says just that.
+/// Never closes a connection that somebody else opened, unless that side closed it first: its end
+/// would say that this session is dead. `close` says just that.
 ///
 /// @par Threads The strand.
 class mailbox : public std::enable_shared_from_this<mailbox> {

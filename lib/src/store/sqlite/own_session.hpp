@@ -36,8 +36,8 @@ struct slot_scan {
     std::optional<clock::duration> next_deadline;  ///< Of the others that live.
 };
 
-/// The session of this store object, as far as no database is needed for it: its heartbeat and whom it
-/// watches. It keeps the files mapped that it needs.
+/// The session of this store object, as far as no database is needed for it: its heartbeat and whom
+/// it watches. It keeps the files mapped that it needs.
 ///
 /// @par Threads Any.
 class own_session {
@@ -77,7 +77,8 @@ public:
     slot_view view() const noexcept { return slots_->view(self_.slot); }
     slot_scan scan(clock::time_point now) const noexcept;
 
-    /// The next sessions after this one that are not dead, in the order of the slots, round the end.
+    /// The next sessions after this one that are not dead, in the order of the slots, round the
+    /// end.
     std::vector<neighbour> successors() const;
     std::vector<neighbour> predecessors() const;
 

@@ -16,8 +16,8 @@ class sqlite_db;
 
 /// One use of a prepared statement: bind from left to right, step, read columns. Reset at the end.
 ///
-/// `sql` is a string that lives for ever: its address is the key of the cache. The same text must not be
-/// in use twice at a time.
+/// `sql` is a string that lives for ever: its address is the key of the cache. The same text must
+/// not be in use twice at a time.
 class sqlite_query {
 public:
     sqlite_query(sqlite_db& db, const char* sql);

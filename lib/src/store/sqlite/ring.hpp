@@ -26,7 +26,8 @@ struct ring_plan {
     std::vector<neighbour> dead;    ///< Proved dead by a socket that refused.
 };
 
-/// Looks at the slots and connects to the successors that are not watched yet. May wait for the disk.
+/// Looks at the slots and connects to the successors that are not watched yet. May wait for the
+/// disk.
 ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched);
 
 }  // namespace mortise::store_detail

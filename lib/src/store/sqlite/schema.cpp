@@ -9,8 +9,8 @@
 namespace mortise::store_detail {
 namespace {
 
-// Names and ids are bytes. A grant and a wish stand in one table, the holders of a lock before those who
-// wait for it.
+// Names and ids are bytes. A grant and a wish stand in one table, the holders of a lock before
+// those who wait for it.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta(
     one INTEGER PRIMARY KEY CHECK(one = 1),
@@ -148,7 +148,8 @@ bool check_owner(sqlite_db& db, const std::string& path) {
 
 // Sets what the connection needs and reads it back.
 void set_up(sqlite_db& db, const std::string& path) {
-    // Small pages, since each hand-off writes three of them into the log. Of effect in a new file only.
+    // Small pages, since each hand-off writes three of them into the log. Of effect in a new file
+    // only.
     must(
         db.run("PRAGMA page_size = 1024") && db.run("PRAGMA journal_mode = WAL") &&
             db.run("PRAGMA synchronous = NORMAL") && db.run("PRAGMA temp_store = MEMORY"),
@@ -187,8 +188,8 @@ void set_up(sqlite_db& db, const std::string& path) {
 store_identity open_schema(
     sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
 ) {
-    // Our own processes exclude each other by a file lock: only a foreign program can make SQLite busy,
-    // and it gets a second to end.
+    // Our own processes exclude each other by a file lock: only a foreign program can make SQLite
+    // busy, and it gets a second to end.
     must(db.run("PRAGMA busy_timeout = 1000"), db, path);
     const bool used = check_owner(db, path);
     if (used)

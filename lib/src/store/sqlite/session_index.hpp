@@ -14,8 +14,8 @@ namespace mortise::store_detail {
 class slot_file;
 class sqlite_db;
 
-/// Where the slot of a session is. Remembers what it found, and checks what it remembers: a slot says
-/// whose it is.
+/// Where the slot of a session is. Remembers what it found, and checks what it remembers: a slot
+/// says whose it is.
 class session_index {
 public:
     struct place {

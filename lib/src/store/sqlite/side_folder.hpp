@@ -11,8 +11,8 @@ namespace mortise::store_detail {
 
 /// The folder beside the database: the lock file, the mapped heartbeats, the sockets.
 ///
-/// Opened once and used by its descriptor, so that a relative path, a later `chdir` or a long name does
-/// no harm. One open lock file per object: two stores of one process exclude each other, too.
+/// Opened once and used by its descriptor, so that a relative path, a later `chdir` or a long name
+/// does no harm. One open lock file per object: two stores of one process exclude each other, too.
 class side_folder {
 public:
     /// Opens the folder of that database, making it if need be.

@@ -152,8 +152,8 @@ std::size_t slot_file::used() const noexcept {
 slot_view slot_file::view(std::size_t index) const noexcept {
     const slot& from = at(index);
     slot_view seen;
-    // Again if the slot changed hands meanwhile; the last look is taken as it is, since every user of
-    // a view compares the incarnation, or reads under the lock.
+    // Again if the slot changed hands meanwhile; the last look is taken as it is, since every user
+    // of a view compares the incarnation, or reads under the lock.
     for (int i = 0; i < 4; ++i) {
         seen.word = slot_word(load(from.word));
         seen.key = load(from.key);

@@ -40,8 +40,8 @@ struct slot_view {
 /// The mapped file `sessions`: heartbeats that need no transaction.
 ///
 /// The word of a slot is swapped by anybody at any time (see `slot_word`); everything else of it is
-/// written under the lock of the folder. The file has its full size, and its blocks, before it is mapped
-/// and never shrinks: touching it cannot raise SIGBUS.
+/// written under the lock of the folder. The file has its full size, and its blocks, before it is
+/// mapped and never shrinks: touching it cannot raise SIGBUS.
 ///
 /// @par Threads Any.
 class slot_file {

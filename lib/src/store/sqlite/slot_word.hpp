@@ -9,12 +9,12 @@
 
 namespace mortise::store_detail {
 
-/// Life or death of a slot in one word: how often the slot was taken (upper 16 bits), and until when its
-/// session lives, in microseconds of the clock (lower 48 bits, enough for nine years since boot). Zero
-/// microseconds is death.
+/// Life or death of a slot in one word: how often the slot was taken (upper 16 bits), and until
+/// when its session lives, in microseconds of the clock (lower 48 bits, enough for nine years since
+/// boot). Zero microseconds is death.
 ///
-/// The owner swaps the word it wrote last for one with a later deadline; whoever takes over swaps what it
-/// sees for death. Only one of the two can win.
+/// The owner swaps the word it wrote last for one with a later deadline; whoever takes over swaps
+/// what it sees for death. Only one of the two can win.
 class slot_word {
 public:
     constexpr slot_word() noexcept = default;

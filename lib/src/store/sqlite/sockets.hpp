@@ -33,7 +33,8 @@ void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept;
 /// A socket to send hints from. @throws error
 unique_fd make_outbox(const side_folder& folder);
 
-/// Sends without waiting. A hint that cannot be sent is lost: its receiver finds out by a heartbeat.
+/// Sends without waiting. A hint that cannot be sent is lost: its receiver finds out by a
+/// heartbeat.
 /// @return false if the receiver's queue, or all that this outbox may have under way, was full.
 bool send_hint(
     const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what

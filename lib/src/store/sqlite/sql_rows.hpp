@@ -24,8 +24,9 @@ struct buried_session {
 
 /// The rows of one write transaction, under the lock of the folder.
 ///
-/// What the slots are to say (counts, change numbers) is collected and written by `publish`, just before
-/// the commit: whoever sees a new change number looks under the lock and finds the commit done, or undone.
+/// What the slots are to say (counts, change numbers) is collected and written by `publish`, just
+/// before the commit: whoever sees a new change number looks under the lock and finds the commit
+/// done, or undone.
 class sql_rows final : public core::lock_rows {
 public:
     /// `actor` is the session that acts: it lives as long as its slot is not dead.

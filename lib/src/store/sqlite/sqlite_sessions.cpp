@@ -25,7 +25,8 @@ std::optional<std::size_t> free_slot(const slot_file& slots) noexcept {
     return std::nullopt;
 }
 
-// The session whose row names this slot; nothing if the slot was claimed and the claim never committed.
+// The session whose row names this slot; nothing if the slot was claimed and the claim never
+// committed.
 bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
     sqlite_query query(db, "SELECT slot, nonce FROM session WHERE key = ?");
     return query.bind(seen.key).step() && query.number(0) == slot && query.number(1) == seen.nonce;
@@ -72,8 +73,9 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
     const auto folder = files_.folder();
     const auto slots = files_.slots();
     {
-        // Under the lock from the first file to the last word: whoever finds nobody alive sweeps the
-        // folder. The socket listens before anybody can know of it, else its silence would mean death.
+        // Under the lock from the first file to the last word: whoever finds nobody alive sweeps
+        // the folder. The socket listens before anybody can know of it, else its silence would mean
+        // death.
         const folder_guard guard(*folder);
         opened.sockets = make_sockets(*folder, nonce);
         try {

@@ -28,11 +28,11 @@ struct beat_report {
     ring_plan ring;
 };
 
-/// The part of the SQLite store that lives on the client's strand: it hands the work to two threads, reads
-/// the sockets, and tells the client.
+/// The part of the SQLite store that lives on the client's strand: it hands the work to two
+/// threads, reads the sockets, and tells the client.
 ///
-/// The writer's thread does everything that waits for the database or its lock. Heartbeats have a thread
-/// of their own: a writer that is stuck must not end the session.
+/// The writer's thread does everything that waits for the database or its lock. Heartbeats have a
+/// thread of their own: a writer that is stuck must not end the session.
 ///
 /// @par Threads The strand.
 class sqlite_shell final : public std::enable_shared_from_this<sqlite_shell>,
@@ -51,7 +51,8 @@ public:
     asio::awaitable<error_code> end();
     asio::awaitable<result<heartbeat>> beat();
 
-    /// Runs `job`, which gives an `outcome<T>`, on the writer's thread; its notices are told afterwards.
+    /// Runs `job`, which gives an `outcome<T>`, on the writer's thread; its notices are told
+    /// afterwards.
     template <class T, class Job>
     asio::awaitable<outcome<T>> ask(Job job);
 

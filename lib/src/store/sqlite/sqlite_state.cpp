@@ -94,7 +94,8 @@ clock::time_point sqlite_state::quarantine_until() const noexcept {
     return clock::time_point(clock::duration(quarantine_until_.load()));
 }
 
-// Throws what the connection's first failure means; gives the connection up if it cannot be believed.
+// Throws what the connection's first failure means; gives the connection up if it cannot be
+// believed.
 void sqlite_state::fail() {
     const error why = failure_of(files_.db(), files_.path());
     const bool lost = poisons(files_.db().code());
@@ -220,7 +221,8 @@ void sqlite_state::checkpoint_if_due() {
         return;
     const folder_guard guard(*files_.folder());
     db.checkpoint(db.log_bytes() >= 4 * files_.checkpoint_bytes());
-    // A reader may keep the log from being used anew: then it is tried again only when it has grown.
+    // A reader may keep the log from being used anew: then it is tried again only when it has
+    // grown.
     checkpoint_at_ =
         std::max(files_.checkpoint_bytes(), db.log_bytes() + files_.checkpoint_bytes() / 4);
 }

@@ -32,14 +32,15 @@ struct opened_session {
     bool is_new = false;
 };
 
-/// The blocking half of the SQLite store: every function may wait for the disk or for other processes.
+/// The blocking half of the SQLite store: every function may wait for the disk or for other
+/// processes.
 ///
-/// Each function that changes a lock is one transaction under the lock of the side folder, and ends with
-/// hints to whom it concerns, sent after the lock is free again. What concerns this store's own client
-/// comes back as notices.
+/// Each function that changes a lock is one transaction under the lock of the side folder, and ends
+/// with hints to whom it concerns, sent after the lock is free again. What concerns this store's
+/// own client comes back as notices.
 ///
-/// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp (opening,
-/// ending and reaping sessions), sqlite_queries.cpp (what only reads).
+/// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp
+/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads).
 ///
 /// @par Threads The writer's thread, one call at a time; those marked so: any thread.
 class sqlite_state {
@@ -72,7 +73,8 @@ public:
     clock::time_point quarantine_until() const noexcept;
 
 private:
-    /// Does its work on the rows; may be called again after a rollback, so it sets what it finds anew.
+    /// Does its work on the rows; may be called again after a rollback, so it sets what it finds
+    /// anew.
     using work = std::function<error_code(core::lock_engine&, sql_rows&)>;
 
     template <class T, class Body>

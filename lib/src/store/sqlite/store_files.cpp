@@ -26,7 +26,8 @@ bool anybody_alive(slot_file& slots, clock::time_point now) noexcept {
     return alive;
 }
 
-// Deadlines of another time namespace say nothing here, but a socket that refuses proves death anywhere.
+// Deadlines of another time namespace say nothing here, but a socket that refuses proves death
+// anywhere.
 bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept {
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_view seen = slots.view(i);

@@ -13,7 +13,8 @@
 
 namespace mortise::store_detail {
 
-/// Everything of a store that lies on the disk: the database, its side folder, the mapped heartbeats.
+/// Everything of a store that lies on the disk: the database, its side folder, the mapped
+/// heartbeats.
 ///
 /// Opening decides who may work here at all, and whether anybody who did is still alive.
 class store_files {

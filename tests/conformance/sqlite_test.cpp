@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/port_conformance.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store/sqlite.hpp"
+
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+/// The SQLite store in a folder of its own, in real time.
+class sqlite_harness final : public store_harness {
+public:
+    sqlite_harness() {
+        std::string pattern = std::filesystem::temp_directory_path() / "mortise-conformance-XXXXXX";
+        folder_ = ::mkdtemp(pattern.data());
+    }
+    ~sqlite_harness() override { std::filesystem::remove_all(folder_); }
+
+    std::unique_ptr<store> make_store() override {
+        sqlite_store_config config;
+        config.path = folder_ / "locks.db";
+        return make_sqlite_store(config);
+    }
+
+    std::shared_ptr<coro::time_source> time() override { return time_; }
+    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }
+
+    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
+        const auto end = time_->now() + limit;
+        context.restart();
+        while (!done() && time_->now() < end)
+            context.run_one_for(std::chrono::milliseconds(20));
+        return done();
+    }
+
+    std::size_t residue() override {
+        std::size_t count = rows("session") + rows("entry");
+        for (const auto& each : std::filesystem::directory_iterator(folder_ / "locks.db.mortise"))
+            count += each.is_socket();
+        return count;
+    }
+
+    // A hint that finds no socket is lost like one that finds it full.
+    bool lose_pushes(std::size_t count) override {
+        if (count == 0)
+            return true;
+        for (const auto& each : std::filesystem::directory_iterator(folder_ / "locks.db.mortise")) {
+            if (each.path().extension() == ".d")
+                std::filesystem::remove(each.path());
+        }
+        return true;
+    }
+
+private:
+    std::size_t rows(const std::string& table) {
+        sqlite3* db = nullptr;
+        EXPECT_EQ(::sqlite3_open((folder_ / "locks.db").c_str(), &db), SQLITE_OK);
+        ::sqlite3_busy_timeout(db, 5'000);
+        std::size_t count = 0;
+        const std::string sql = "SELECT count(*) FROM " + table;
+        EXPECT_EQ(
+            ::sqlite3_exec(
+                db,
+                sql.c_str(),
+                [](void* into, int, char** values, char**) {
+                    *static_cast<std::size_t*>(into) = std::stoul(values[0]);
+                    return 0;
+                },
+                &count,
+                nullptr
+            ),
+            SQLITE_OK
+        );
+        ::sqlite3_close(db);
+        return count;
+    }
+
+    std::filesystem::path folder_;
+    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context.get_executor());
+};
+
+}  // namespace
+}  // namespace mortise::test
+
+MORTISE_LOCK_CONFORMANCE(Sqlite, sqlite_harness)
