@@ -7,7 +7,7 @@
 namespace flash_sale {
 
 const char* const usage =
-    R"(usage: flash_sale [--processes 4] [--buyers 32] [--stock 100] [--visits 4] [--think 20]
+    R"(usage: flash_sale [--processes 4] [--buyers 32] [--stock 100] [--visits 4] [--think 30]
                   [--json]
 
 Several processes with many buyers each compete for few items. The stock is read, thought about

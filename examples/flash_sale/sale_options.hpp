@@ -14,7 +14,7 @@ struct sale_options {
     int buyers = 32;  ///< In each process.
     int stock = 100;
     int visits = 4;                       ///< How often each buyer comes back for one more.
-    std::chrono::milliseconds think{20};  ///< Between reading the stock and writing it.
+    std::chrono::milliseconds think{30};  ///< Between reading the stock and writing it.
     bool json = false;
     bool help = false;
 

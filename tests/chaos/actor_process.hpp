@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CHAOS_ACTOR_PROCESS_HPP
+#define MORTISE_TESTS_CHAOS_ACTOR_PROCESS_HPP
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// A `lock_actor` beside the test, on the store and the resource in a folder.
+class actor_process {
+public:
+    actor_process(const std::filesystem::path& folder, std::chrono::milliseconds ttl);
+    ~actor_process();
+    actor_process(const actor_process&) = delete;
+    actor_process& operator=(const actor_process&) = delete;
+
+    void tell(const std::string& line);
+
+    /// The next line that begins with these words, if it comes in time; lines before it are passed
+    /// over.
+    std::optional<std::string>
+    hear(const std::string& begins, std::chrono::milliseconds limit = std::chrono::seconds(20));
+
+    /// Tells it to acquire and waits until it holds. @return the token.
+    std::uint64_t acquire(const std::string& name);
+
+    void send(int signal) const;
+    /// Kills it and waits until it is gone. @return when, in nanoseconds of CLOCK_BOOTTIME.
+    std::int64_t kill();
+
+private:
+    std::optional<std::string> take_line(std::chrono::milliseconds limit);
+
+    pid_t pid_ = -1;
+    int to_ = -1;
+    int from_ = -1;
+    std::string buffer_;
+};
+
+/// The words of a line.
+std::vector<std::string> words_of(const std::string& line);
+
+}  // namespace mortise::test
+
+#endif
