@@ -31,8 +31,8 @@ bool own_session::alive() const noexcept {
     return word.incarnation() == self_.incarnation && !word.dead();
 }
 
-bool own_session::in_place() const noexcept {
-    return store_files::in_place(path_, owner_, *folder_, *slots_);
+whereabouts own_session::where() const noexcept {
+    return store_files::where(path_, owner_, *folder_, *slots_);
 }
 
 bool own_session::extend(clock::time_point sent) noexcept {

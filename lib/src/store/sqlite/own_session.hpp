@@ -65,7 +65,7 @@ public:
     bool alive() const noexcept;
 
     /// Whether the store is still where it was.
-    bool in_place() const noexcept;
+    whereabouts where() const noexcept;
 
     /// Extends its life to `sent` + TTL. @return false if it was declared dead: for ever.
     bool extend(clock::time_point sent) noexcept;

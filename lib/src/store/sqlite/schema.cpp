@@ -226,9 +226,10 @@ void begin_epoch(
     {
         sqlite_query query(
             db,
-            "UPDATE meta SET boot_id = ?, incarnation = ?, quarantine_until = ?,"
-            " token_next = max(token_next, token_mark), token_mark = max(token_next, token_mark) + "
-            "?"
+            "UPDATE meta SET boot_id = ?1, incarnation = ?2,"
+            " quarantine_until = CASE boot_id WHEN ?1 THEN max(quarantine_until, ?3) ELSE ?3 END,"
+            " token_next = max(token_next, token_mark),"
+            " token_mark = max(token_next, token_mark) + ?4"
         );
         query.bind_text(fresh.boot)
             .bind(fresh.incarnation)

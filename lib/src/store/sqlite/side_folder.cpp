@@ -73,19 +73,11 @@ void side_folder::unlock() noexcept {
     ::flock(lock_.get(), LOCK_UN);
 }
 
-bool side_folder::same_lock_file() const noexcept {
-    struct stat by_name {};
-    struct stat by_fd {};
-    return ::fstatat(folder_.get(), lock_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ::fstat(lock_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
-           by_name.st_dev == by_fd.st_dev;
-}
-
-bool side_folder::in_place() const noexcept {
-    struct stat by_name {};
-    struct stat by_fd {};
-    return ::stat(path_.c_str(), &by_name) == 0 && ::fstat(folder_.get(), &by_fd) == 0 &&
-           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev && same_lock_file();
+whereabouts side_folder::where() const noexcept {
+    return both(
+        find_file(AT_FDCWD, path_.c_str(), identity_of(folder_.get())),
+        find_file(folder_.get(), lock_name, identity_of(lock_.get()))
+    );
 }
 
 void side_folder::remove(const std::string& name) noexcept {

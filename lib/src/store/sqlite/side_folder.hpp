@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_SQLITE_SIDE_FOLDER_HPP
 #define MORTISE_STORE_SQLITE_SIDE_FOLDER_HPP
 
+#include "store/sqlite/file_identity.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
 #include <cstdint>
@@ -33,7 +34,7 @@ public:
     void unlock() noexcept;
 
     /// Whether the path still leads to this folder and to this lock file.
-    bool in_place() const noexcept;
+    whereabouts where() const noexcept;
 
     void remove(const std::string& name) noexcept;
 
@@ -41,8 +42,6 @@ public:
     void sweep() noexcept;
 
 private:
-    bool same_lock_file() const noexcept;
-
     std::string path_;
     unique_fd folder_;
     unique_fd lock_;

@@ -39,10 +39,9 @@ struct slot_file::header {
     std::uint64_t slots;
     std::uint64_t used;
     random_id store;
-    std::uint64_t database_device;
-    std::uint64_t database_inode;
+    file_identity database;
     std::uint64_t time_namespace;
-    std::array<char, 40> boot;
+    std::array<char, slot_file::boot_size_max + 1> boot;
 };
 
 struct alignas(64) slot_file::slot {
@@ -83,7 +82,7 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
     }
     struct stat size {};
     if (::fstat(fd.get(), &size) != 0 || size.st_size != static_cast<off_t>(file_bytes))
-        return nullptr;  // Somebody died while making it, or it was cut: nothing in it can be believed.
+        return nullptr;  // Cut, or not ours: nothing in it can be believed.
     auto file = map(std::move(fd), folder.path());
     const header& head = file->head();
     if (head.magic != magic || head.format != format || head.slots != capacity ||
@@ -104,7 +103,7 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
 
 std::shared_ptr<slot_file>
 slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
-    MORTISE_ASSERT(owner.boot.size() < sizeof(header::boot));
+    MORTISE_ASSERT(owner.boot.size() <= boot_size_max);
     ::unlinkat(folder.fd(), new_name, 0);
     unique_fd fd(
         ::openat(folder.fd(), new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
@@ -120,8 +119,7 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     head.slots = capacity;
     head.used = 0;
     head.store = owner.store;
-    head.database_device = owner.database_device;
-    head.database_inode = owner.database_inode;
+    head.database = owner.database;
     head.time_namespace = owner.time_namespace;
     std::copy(owner.boot.begin(), owner.boot.end(), head.boot.begin());
     head.magic = magic;
@@ -222,12 +220,8 @@ void slot_file::set_counts(
     store(to.requests, requests);
 }
 
-bool slot_file::in_place(const side_folder& folder) const noexcept {
-    struct stat by_name {};
-    struct stat by_fd {};
-    return ::fstatat(folder.fd(), file_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ::fstat(fd_.get(), &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
-           by_name.st_dev == by_fd.st_dev;
+whereabouts slot_file::where(const side_folder& folder) const noexcept {
+    return find_file(folder.fd(), file_name, identity_of(fd_.get()));
 }
 
 }  // namespace mortise::store_detail

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 
 #include "mortise/store_types.hpp"
+#include "store/sqlite/file_identity.hpp"
 #include "store/sqlite/slot_word.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
@@ -21,9 +22,8 @@ struct slot_file_owner {
     slot_file_owner() = default;
 
     random_id store;
-    std::uint64_t database_device = 0;  ///< Of the database file: a restored copy is another one.
-    std::uint64_t database_inode = 0;
-    std::string boot;  ///< The boot id of the host.
+    file_identity database;  ///< A restored copy is another file.
+    std::string boot;        ///< The boot id of the host.
     std::uint64_t time_namespace = 0;
 };
 
@@ -47,14 +47,15 @@ struct slot_view {
 class slot_file {
 public:
     static constexpr std::size_t capacity = 4096;
+    static constexpr std::size_t boot_size_max = 39;
 
     /// Why a file was not taken as it was.
     enum class found : std::uint8_t {
         good,
-        none,        ///< There was no file, or one that cannot be read.
-        other_boot,  ///< The host was started again since: nobody in it is alive.
-        other_database,  ///< Of this boot, but of another database: whoever is alive in it uses that one.
-        other_clock,  ///< Of another time namespace on the same boot: its deadlines say nothing here.
+        none,            ///< There was no file, or one that cannot be read.
+        other_boot,      ///< The host was started again since: nobody in it is alive.
+        other_database,  ///< Of this boot, but another database: who is alive in it uses that one.
+        other_clock,  ///< Of another time namespace of this boot: its deadlines say nothing here.
     };
 
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
@@ -91,7 +92,7 @@ public:
     void set_counts(std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept;
 
     /// Whether the name in the folder still is this file.
-    bool in_place(const side_folder& folder) const noexcept;
+    whereabouts where(const side_folder& folder) const noexcept;
 
 private:
     struct header;

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/clock.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -27,7 +28,7 @@ public:
         using std::chrono::ceil;
         using std::chrono::microseconds;
         const auto count = ceil<microseconds>(when.time_since_epoch()).count();
-        return count <= 0 ? 1 : static_cast<std::uint64_t>(count);
+        return count <= 0 ? 1 : std::min(static_cast<std::uint64_t>(count), deadline_mask);
     }
 
     constexpr std::uint64_t raw() const noexcept { return raw_; }

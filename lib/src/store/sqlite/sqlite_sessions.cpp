@@ -37,9 +37,9 @@ bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
 outcome<opened_session> sqlite_state::resume(const session_start& start) {
     return guarded<opened_session>([&](outcome<opened_session>& out) -> error_code {
         auto own = session();
-        if (!store_files::in_place(
-                files_.path(), files_.owner(), *files_.folder(), *files_.slots()
-            )) {
+        const auto where =
+            store_files::where(files_.path(), files_.owner(), *files_.folder(), *files_.slots());
+        if (where == whereabouts::other) {
             // Another store lies there now: begin with it as if nothing had been.
             abandon_session(own);
             own.reset();

@@ -27,8 +27,10 @@ beat_report beat_once(
     clock::time_point quarantine_until
 ) {
     beat_report report;
-    if (!session.in_place()) {
-        report.code = errc::store_replaced;
+    const auto where = session.where();
+    if (where != whereabouts::same) {
+        // Whoever comes to this place now does not know of the session any more: it cannot go on.
+        report.code = where == whereabouts::other ? errc::store_replaced : errc::store_unavailable;
         return report;
     }
     report.value.sent = time.now();
@@ -123,6 +125,8 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     if (std::get<0>(reply))
         co_return error_code(errc::store_unavailable);
     beat_report report = std::move(std::get<1>(reply));
+    if (report.code == errc::store_replaced)
+        give_up(report.code);
     if (report.code)
         co_return report.code;
     report.value.incarnation = incarnation_;
@@ -132,6 +136,16 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     if (report.to_reap)
         reap({});
     co_return report.value;
+}
+
+// The session is no more, for a reason that the client is told; the next one may find a new store.
+void sqlite_shell::give_up(error_code why) {
+    state_->forget_session();
+    close_mailbox();
+    notice lost;
+    lost.what = store_event::kind::session_lost;
+    lost.why = why;
+    tell_later({lost});
 }
 
 void sqlite_shell::on_hints(const std::vector<hint>& hints) {

@@ -70,6 +70,7 @@ private:
     void tell_later(std::vector<notice> notices);
     void tell(const std::vector<notice>& notices);
     void close_mailbox() noexcept;
+    void give_up(error_code why);
 
     asio::any_io_executor strand_;
     store_events* events_;

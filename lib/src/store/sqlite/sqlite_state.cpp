@@ -307,10 +307,17 @@ sqlite_state::break_(const std::string& name, const fencing_token& token, const 
 }
 
 void sqlite_state::abandon() noexcept {
-    std::shared_ptr<own_session> left;
     {
         const std::lock_guard guard(mutex_);
         abandoned_ = true;
+    }
+    forget_session();
+}
+
+void sqlite_state::forget_session() noexcept {
+    std::shared_ptr<own_session> left;
+    {
+        const std::lock_guard guard(mutex_);
         left = std::exchange(session_, nullptr);
     }
     if (!left)

@@ -67,6 +67,8 @@ public:
     // Any thread.
     /// The client has gone: the session is dead from now on, and others may take what it held.
     void abandon() noexcept;
+    /// The session cannot go on; another one can begin.
+    void forget_session() noexcept;
     std::shared_ptr<own_session> session() const;
     std::string explain() const;
     /// Until when nothing is granted; the clock's epoch if that is over.

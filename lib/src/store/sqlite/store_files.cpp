@@ -6,6 +6,7 @@
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/sockets.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -62,6 +63,13 @@ bool store_files::open(clock::time_point now) {
     }
     check_file_system();
     boot_ = config_.boot_id_override.empty() ? boot_id() : config_.boot_id_override;
+    if (boot_.empty() || boot_.size() > slot_file::boot_size_max) {
+        throw error(
+            errc::unsupported,
+            "no boot id in /proc",
+            "mount /proc: without it the store cannot tell a crash from a restart of the host"
+        );
+    }
     folder_ = std::make_shared<side_folder>(path_);
     const auto folder = folder_;
     const folder_guard guard(*folder);
@@ -83,15 +91,14 @@ void store_files::close() noexcept {
     folder_.reset();
 }
 
-bool store_files::in_place(
+whereabouts store_files::where(
     const std::string& path,
     const slot_file_owner& owner,
     const side_folder& folder,
     const slot_file& slots
 ) noexcept {
-    struct stat found {};
-    return ::stat(path.c_str(), &found) == 0 && found.st_dev == owner.database_device &&
-           found.st_ino == owner.database_inode && folder.in_place() && slots.in_place(folder);
+    const auto database = find_file(AT_FDCWD, path.c_str(), owner.database);
+    return both(database, both(folder.where(), slots.where(folder)));
 }
 
 void store_files::check_file_system() const {
@@ -122,13 +129,12 @@ void store_files::open_database(bool anew) {
         struct stat found {};
         if (::stat(path_.c_str(), &found) != 0)
             throw failure_of_call(errno, "stat", path_);
-        if (anew && (identity.store != identity_.store || found.st_ino != owner_.database_inode ||
-                     found.st_dev != owner_.database_device))
+        const file_identity database{found.st_dev, found.st_ino};
+        if (anew && (identity.store != identity_.store || database != owner_.database))
             throw error(errc::store_replaced, path_, "open the store again");
         identity_ = identity;
         owner_.store = identity.store;
-        owner_.database_device = found.st_dev;
-        owner_.database_inode = found.st_ino;
+        owner_.database = database;
         owner_.boot = boot_;
         owner_.time_namespace = time_namespace();
     } catch (...) {

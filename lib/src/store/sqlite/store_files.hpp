@@ -33,7 +33,7 @@ public:
     void close_database() noexcept { db_.close(); }
 
     /// Whether the paths still lead to what is open. Any thread, while `folder` and `slots` live.
-    static bool in_place(
+    static whereabouts where(
         const std::string& path,
         const slot_file_owner& owner,
         const side_folder& folder,
