@@ -38,7 +38,10 @@ void write_table(
         std::cout << "Without a lock, " << without.oversold()
                   << " buyers paid for what was not there.\n";
     if (with.exact(options.demand()))
-        std::cout << "With the lock, exactly what was there was sold.\n";
+        std::cout
+            << "With the lock, exactly what was there was sold. It takes longer since buyers take "
+               "turns,\nand each of them thinks for "
+            << options.think.count() << " ms.\n";
     else
         std::cout << "With the lock the shop is off: " << with.sold << " sold, " << with.stock_left
                   << " left of " << with.stock << ". That must not happen.\n";
