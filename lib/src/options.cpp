@@ -75,13 +75,13 @@ std::optional<error> check_config(const client_config& config) {
         );
     }
     const auto timing = core::session_timing::from(config);
-    if (timing.ttl != clock::duration::zero()
-        && timing.window - timing.stop_margin <= timing.beat_every) {
+    if (timing.ttl != clock::duration::zero() &&
+        timing.window - timing.stop_margin <= timing.beat_every) {
         // The holders would be told to stop before a heartbeat could prove the session again.
         return error(
             errc::bad_config,
-            "stop_margin = " + text_of(config.stop_margin) + " with ttl = " + text_of(config.ttl)
-                + " and clock_drift_ppm = " + std::to_string(config.clock_drift_ppm),
+            "stop_margin = " + text_of(config.stop_margin) + " with ttl = " + text_of(config.ttl) +
+                " and clock_drift_ppm = " + std::to_string(config.clock_drift_ppm),
             "use less of either: more than a third of the TTL must be left for the heartbeat"
         );
     }

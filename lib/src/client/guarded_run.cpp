@@ -30,6 +30,7 @@ public:
 
     void start(std::string name, lock_options options) {
         name_ = name;
+        options_ = options;
         coro::detail::install_cancel_proxy<guarded_run>(
             handler_.slot(), executor_, weak_from_this()
         );
@@ -59,7 +60,7 @@ private:
 
     void acquired(error_code code, lease held) {
         if (code) {
-            complete(std::make_exception_ptr(error(code, "lock \"" + name_ + "\"", remedy(code))));
+            complete(refusal(code));
             return;
         }
         held_ = std::move(held);
@@ -132,12 +133,17 @@ private:
         }
     }
 
-    std::string remedy(error_code code) const {
-        if (code == errc::busy)
-            return "try again, or wait longer (lock_options::wait_max)";
-        if (const auto wrong = check_name(name_))
-            return wrong->remedy();
-        return client_.explain();
+    std::exception_ptr refusal(error_code code) const {
+        for (const auto& wrong : {check_name(name_), check_options(options_)}) {
+            if (wrong && wrong->code() == code)
+                return std::make_exception_ptr(*wrong);
+        }
+        return std::make_exception_ptr(error(
+            code,
+            "lock \"" + name_ + "\"",
+            code == errc::busy ? "try again, or wait longer (lock_options::wait_max)"
+                               : client_.explain()
+        ));
     }
 
     void complete(std::exception_ptr failure) {
@@ -151,6 +157,7 @@ private:
     std::shared_ptr<guarded_body> body_;
     guarded_handler handler_;
     std::string name_;
+    lock_options options_;
     lease held_;
     asio::cancellation_signal stop_;     // of the acquire, then of the body
     asio::cancellation_signal unwatch_;  // of the wait for the loss
