@@ -93,8 +93,7 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
         what = found::other_boot;
     else if (head.time_namespace != owner.time_namespace)
         what = found::other_clock;
-    else if (head.store != owner.store || head.database_device != owner.database_device
-        || head.database_inode != owner.database_inode)
+    else if (head.store != owner.store || head.database != owner.database)
         what = found::other_database;
     else
         what = found::good;
