@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 
 TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        auto cut = cut_off_switch();
+        const auto line = std::make_shared<faulty_line>();
         lock_client alice(
             harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut),
+            make_detachable(harness.make_store(), line),
             config_of(harness)
         );
         lock_client bob = make_client(harness);
@@ -49,7 +49,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
         );
         co_await pause(harness, harness.ttl() / 2);
         EXPECT_EQ(held.state(), lease_state::held);  // heartbeats go on
-        cut->store(true);
+        line->cut = true;
         co_await until(harness, [&] { return static_cast<bool>(why); });
         const auto deadline = held.valid_until();
         EXPECT_EQ(why, errc::lease_expired);
@@ -58,7 +58,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
         EXPECT_LE(deadline, taken);  // and the window ends before the store gives the lock away
         EXPECT_NE(held.state(), lease_state::held);
         EXPECT_TRUE(held.check() == condition::not_held);
-        cut->store(false);
+        line->cut = false;
         co_await until(harness, [&] { return held.state() == lease_state::lost; });
         EXPECT_EQ(held.check(), errc::lease_lost);
         co_await alice.async_stop();
@@ -69,18 +69,18 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
 
 TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        auto cut = cut_off_switch();
+        const auto line = std::make_shared<faulty_line>();
         // A window much shorter than the TTL, so that it ends long before the store acts.
         client_config config = config_of(harness);
         config.clock_drift_ppm = 500'000;
         lock_client alice(
-            harness.context.get_executor(), make_detachable(harness.make_store(), cut), config
+            harness.context.get_executor(), make_detachable(harness.make_store(), line), config
         );
         lease held = co_await alice.async_acquire("door");
-        cut->store(true);
+        line->cut = true;
         co_await until(harness, [&] { return held.state() == lease_state::unsure; });
         EXPECT_EQ(held.check(), errc::lease_expired);
-        cut->store(false);
+        line->cut = false;
         co_await until(harness, [&] { return held.state() != lease_state::unsure; });
         EXPECT_EQ(held.state(), lease_state::held);
         co_await alice.async_stop();
@@ -89,11 +89,11 @@ TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
 
 TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        auto cut = cut_off_switch();
+        const auto line = std::make_shared<faulty_line>();
         lock_client alice = make_client(harness);
         lock_client bob(
             harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut),
+            make_detachable(harness.make_store(), line),
             config_of(harness)
         );
         lease held = co_await alice.async_acquire("door");
@@ -108,9 +108,9 @@ TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
             asio::detached
         );
         co_await queued(alice, "door", 1, harness);
-        cut->store(true);
+        line->cut = true;
         co_await queued(alice, "door", 0, harness);  // its session died at the store
-        cut->store(false);
+        line->cut = false;
         co_await queued(alice, "door", 1, harness);  // and it stands in the queue with a new one
         co_await held.async_release();
         co_await until(harness, [&] { return got; });
@@ -159,16 +159,16 @@ TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd) {
 
 TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        auto cut = cut_off_switch();
+        const auto line = std::make_shared<faulty_line>();
         lock_client locks(
             harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut),
+            make_detachable(harness.make_store(), line),
             config_of(harness)
         );
         bool stopped = false;
         error_code thrown;
         auto body = [&](const lease& held) -> asio::awaitable<void> {
-            cut->store(true);
+            line->cut = true;
             try {
                 co_await pause(harness, 1h);
             } catch (const boost::system::system_error& e) {
@@ -183,26 +183,26 @@ TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost) {
         }
         EXPECT_TRUE(stopped);  // told while the lease was still sure
         EXPECT_EQ(thrown, errc::lease_expired);
-        cut->store(false);
+        line->cut = false;
         co_await locks.async_stop();
     }(h()));
 }
 
 TEST_P(LockConformance, WithLockThrowsAfterALossEvenIfTheBodySucceeded) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        auto cut = cut_off_switch();
+        const auto line = std::make_shared<faulty_line>();
         lock_client locks(
             harness.context.get_executor(),
-            make_detachable(harness.make_store(), cut),
+            make_detachable(harness.make_store(), line),
             config_of(harness)
         );
         error_code thrown;
         auto body = [&](const lease& held) -> asio::awaitable<int> {
-            cut->store(true);
+            line->cut = true;
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             while (held.held())
                 co_await pause(harness, 5ms);
-            cut->store(false);
+            line->cut = false;
             co_return 7;
         };
         try {

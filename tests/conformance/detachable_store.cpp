@@ -4,12 +4,20 @@
 #include <utility>
 
 namespace mortise::test {
+
+bool faulty_line::loses_this_reply() {
+    if (replies_to_lose == 0)
+        return false;
+    --replies_to_lose;
+    return true;
+}
+
 namespace {
 
 class detachable_store final : public store, private store_events {
 public:
-    detachable_store(std::unique_ptr<store> inner, cut_off cut)
-        : inner_(std::move(inner)), cut_(std::move(cut)) {}
+    detachable_store(std::unique_ptr<store> inner, std::shared_ptr<faulty_line> line)
+        : inner_(std::move(inner)), line_(std::move(line)) {}
 
     store_traits traits() const noexcept override { return inner_->traits(); }
 
@@ -23,76 +31,104 @@ public:
     void detach() noexcept override { inner_->detach(); }
 
     asio::awaitable<result<resumed>> resume(session_start start) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->resume(std::move(start));
+        auto reply = co_await inner_->resume(std::move(start));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<error_code> end() override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->end();
+        auto reply = co_await inner_->end();
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->request(std::move(request));
+        auto reply = co_await inner_->request(std::move(request));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->withdraw(std::move(name), id);
+        auto reply = co_await inner_->withdraw(std::move(name), id);
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->release(std::move(held));
+        auto reply = co_await inner_->release(std::move(held));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<heartbeat>> beat() override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->beat();
+        auto reply = co_await inner_->beat();
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<session_view>> look() override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->look();
+        auto reply = co_await inner_->look();
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->list(std::move(after), limit, queue_max);
+        auto reply = co_await inner_->list(std::move(after), limit, queue_max);
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
     asio::awaitable<result<bool>>
     break_(std::string name, fencing_token token, std::string why) override {
-        if (*cut_)
+        if (line_->cut)
             co_return errc::store_unavailable;
-        co_return co_await inner_->break_(std::move(name), token, std::move(why));
+        auto reply = co_await inner_->break_(std::move(name), token, std::move(why));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
     }
 
 private:
     void on_store_event(const store_event& event) noexcept override {
-        if (!*cut_)
+        if (!line_->cut)
             events_->on_store_event(event);
     }
 
     const std::unique_ptr<store> inner_;
-    const cut_off cut_;
+    const std::shared_ptr<faulty_line> line_;
     store_events* events_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<store> make_detachable(std::unique_ptr<store> inner, cut_off cut) {
-    return std::make_unique<detachable_store>(std::move(inner), std::move(cut));
+std::unique_ptr<store>
+make_detachable(std::unique_ptr<store> inner, std::shared_ptr<faulty_line> line) {
+    return std::make_unique<detachable_store>(std::move(inner), std::move(line));
 }
 
 }  // namespace mortise::test

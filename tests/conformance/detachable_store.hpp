@@ -5,19 +5,26 @@
 #include "mortise/store.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 
 namespace mortise::test {
 
-using cut_off = std::shared_ptr<std::atomic<bool>>;
+/// What is wrong with the line between a client and its store.
+class faulty_line {
+public:
+    /// While set, every call fails with `store_unavailable` before it is sent, and no event comes
+    /// through.
+    std::atomic<bool> cut = false;
 
-inline cut_off cut_off_switch() {
-    return std::make_shared<std::atomic<bool>>(false);
-}
+    /// So many calls still take effect without their answer coming back.
+    std::atomic<std::size_t> replies_to_lose = 0;
 
-/// A store whose line to the server can be cut: while `cut` is set every call fails with
-/// `store_unavailable` before it is sent, and no event comes through.
-std::unique_ptr<store> make_detachable(std::unique_ptr<store> inner, cut_off cut);
+    bool loses_this_reply();
+};
+
+std::unique_ptr<store>
+make_detachable(std::unique_ptr<store> inner, std::shared_ptr<faulty_line> line);
 
 }  // namespace mortise::test
 

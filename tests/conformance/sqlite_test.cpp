@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "conformance/detachable_store.hpp"
 #include "conformance/port_conformance.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
@@ -24,7 +25,7 @@ public:
     std::unique_ptr<store> make_store() override {
         sqlite_store_config config;
         config.path = folder_ / "locks.db";
-        return make_sqlite_store(config);
+        return make_detachable(make_sqlite_store(config), line_);
     }
 
     std::shared_ptr<coro::time_source> time() override { return time_; }
@@ -43,6 +44,11 @@ public:
         for (const auto& each : std::filesystem::directory_iterator(folder_ / "locks.db.mortise"))
             count += each.is_socket();
         return count;
+    }
+
+    bool lose_replies(std::size_t count) override {
+        line_->replies_to_lose = count;
+        return true;
     }
 
     // A hint that finds no socket is lost like one that finds it full.
@@ -80,6 +86,7 @@ private:
         return count;
     }
 
+    const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::filesystem::path folder_;
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context.get_executor());
 };
