@@ -4,7 +4,7 @@
 namespace mortise {
 
 error_code fencing_gate::admit(const fencing_token& held) noexcept {
-    // Without a domain it comes from no store; let in first, it would open the gate to every domain.
+    // Without a domain it comes from no store; let in first, it would open the gate to all domains.
     if (!held || held.domain.empty())
         return errc::no_token;
     const std::lock_guard guard(mutex_);

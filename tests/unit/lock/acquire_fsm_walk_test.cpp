@@ -255,8 +255,8 @@ private:
         carry_out(fsm_.session_ready());
     }
 
-    // By force, or by a store that lost its memory. Whoever has taken the lock with an answer that was
-    // on its way learns it as any holder does, so such moments are left out.
+    // By force, or by a store that lost its memory. Whoever has taken the lock with an answer that
+    // was on its way learns it as any holder does, so such moments are left out.
     void take_away() {
         if (row_ == row::granted && (fsm_.unproved() || fsm_.stopped()) && replies_.empty())
             row_ = row::none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a user can get wrong, and what he is told: the code, the value at fault, and the remedy. What
-// can be wrong with an SQLite file is in tests/unit/sqlite.
+// What a user can get wrong, and what he is told: the code, the value at fault, and the remedy.
+// What can be wrong with an SQLite file is in tests/unit/sqlite.
 #include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store/memory.hpp"

@@ -11,7 +11,7 @@
 namespace mortise::detail::fork_guard_test {
 namespace {
 
-// Runs `child` in a forked child and gives its exit code; the child runs nothing else of this process.
+// Runs `child` in a forked child, which runs nothing else of this process; gives its exit code.
 template <class Child>
 int exit_code_of(Child child) {
     const pid_t pid = ::fork();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The empty lease: never acquired, moved from or released. Leases that hold something are tested with
-// their clients (tests/unit/client, tests/conformance).
+// The empty lease: never acquired, moved from or released. Leases that hold something are tested
+// with their clients (tests/unit/client, tests/conformance).
 #include "mortise/lease.hpp"
 #include "support/co_test.hpp"
 
