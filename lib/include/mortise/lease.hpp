@@ -120,7 +120,7 @@ private:
     friend void detail::start_release(coro::detail::completion<void(error_code)>, lease);
 
     void let_go() noexcept;
-    void require_held() const;
+    static void require_held(const std::shared_ptr<detail::held_grant>& grant);
 
     std::shared_ptr<detail::held_grant> grant_;
 };
@@ -152,14 +152,14 @@ auto lease::async_wait_lost(Token&& token) {
 
 template <class T>
 asio::awaitable<T> lease::guard(asio::awaitable<T> op) const {
-    const auto kept = grant_;  // the lease object may be moved while `op` runs
-    require_held();
+    const auto kept = grant_;  // the lease object may be moved or destroyed while `op` runs
+    require_held(kept);
     if constexpr (std::is_void_v<T>) {
         co_await std::move(op);
-        require_held();
+        require_held(kept);
     } else {
         T value = co_await std::move(op);
-        require_held();
+        require_held(kept);
         co_return value;
     }
 }

@@ -31,6 +31,9 @@ class client_core;
 /// whatever the number of locks. Runs its own tasks on a strand of its own: there is nothing to
 /// start.
 ///
+/// While its session is open, the heartbeat keeps the executor's context busy: `io_context::run`
+/// returns after `async_stop`, or after the client was destroyed.
+///
 /// @par Threads   All members may be called from any thread.
 /// @par Lifetimes The client may be destroyed while operations are pending: they complete with
 ///                `client_stopped`, and its leases are lost. The store then frees what it held when

@@ -31,8 +31,9 @@ namespace mortise {
 ///                   body's end, *even if the body succeeded*; else the body's own exception,
 ///                   unchanged. A release that was not acknowledged is no error here: it goes on in
 ///                   the background and is counted.
-/// @par Cancellation terminal, partial, total: before the grant as for `async_acquire`, afterwards
-///                   all are forwarded to the body. The release is not cancelled.
+/// @par Cancellation before the grant as for `async_acquire`, afterwards forwarded to the body; the
+///                   release is not cancelled. A coroutine lets only `terminal` through, unless it
+///                   calls `asio::this_coro::reset_cancellation_state`; so does the body.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
 /// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns
 ///                   nothing (docs/compilers.md, G2).

@@ -16,7 +16,11 @@ held_grant::held_grant(
       owner_(std::move(owner)),
       executor_(std::move(executor)) {}
 
+// The deadline is read before the phase and the clock after both: the client marks the grants of a
+// lost session before it publishes the deadline of the next one, so that a thread which was paused
+// between the reads never takes the new session's deadline for the old one's.
 lease_state held_grant::state() const noexcept {
+    const clock::time_point deadline = session_->deadline();
     switch (phase_.load(std::memory_order_acquire)) {
     case phase::released:
         return lease_state::released;
@@ -27,7 +31,7 @@ lease_state held_grant::state() const noexcept {
     }
     if (session_->forked())
         return lease_state::lost;
-    return session_->now() < session_->deadline() ? lease_state::held : lease_state::unsure;
+    return session_->now() < deadline ? lease_state::held : lease_state::unsure;
 }
 
 error_code held_grant::check() const noexcept {

@@ -76,8 +76,8 @@ clock::duration lease::verified_ago() const noexcept {
     return grant_->session().now() - grant_->session().verified();
 }
 
-void lease::require_held() const {
-    if (const error_code wrong = check())
+void lease::require_held(const std::shared_ptr<detail::held_grant>& grant) {
+    if (const error_code wrong = grant ? grant->check() : error_code(errc::lease_released))
         throw boost::system::system_error(wrong);
 }
 

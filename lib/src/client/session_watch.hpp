@@ -14,18 +14,16 @@ namespace mortise::detail {
 
 /// What the leases of a session can see of it from any thread, without asking anybody.
 ///
-/// Written on the client's strand, read by the leases. Each value stands for itself, so relaxed
-/// order is enough: a reader that sees an older deadline errs to the safe side, for deadlines only
-/// grow, and a doubt that shortens one is published before the store can act on it no more than any
-/// message is.
+/// Written on the client's strand, read by the leases. A deadline is published with what came before
+/// it: who reads it sees what became of the grants of an earlier session (see `held_grant::state`).
 class session_watch {
 public:
     explicit session_watch(std::shared_ptr<coro::time_source> time) noexcept
         : time_(std::move(time)) {}
 
     void publish(clock::time_point verified, clock::time_point deadline) noexcept {
-        verified_.store(verified.time_since_epoch().count(), std::memory_order_relaxed);
-        deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
+        verified_.store(verified.time_since_epoch().count(), std::memory_order_release);
+        deadline_.store(deadline.time_since_epoch().count(), std::memory_order_release);
     }
 
     clock::time_point now() const noexcept { return time_->now(); }
@@ -36,7 +34,7 @@ public:
 
 private:
     static clock::time_point at(const std::atomic<clock::rep>& value) noexcept {
-        return clock::time_point(clock::duration(value.load(std::memory_order_relaxed)));
+        return clock::time_point(clock::duration(value.load(std::memory_order_acquire)));
     }
 
     const std::shared_ptr<coro::time_source> time_;
