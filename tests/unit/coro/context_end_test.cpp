@@ -10,9 +10,11 @@
 #include "support/print.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
@@ -197,24 +199,63 @@ TEST(ContextEnd, OfTheWaiterLeavesOtherWaitersOfThePrimitiveAlone) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(ContextEnd, OfALongQueueDoesNotNeedADeepStack) {
-    constexpr int waiters = 20'000;
+/// Starts a wait where none can be served any more: in the destructor of a handler that is destroyed
+/// with its context.
+class waits_at_the_end {
+public:
+    waits_at_the_end(asio::io_context& context, coro::event& on, witness held)
+        : context_(&context), on_(&on), held_(std::move(held)) {}
+    waits_at_the_end(waits_at_the_end&&) = default;
+    waits_at_the_end& operator=(waits_at_the_end&&) = delete;
+    ~waits_at_the_end() {
+        if (held_)
+            on_->async_wait(asio::bind_executor(*context_, [held = held_](error_code) {}));
+    }
+
+private:
+    asio::io_context* context_;
+    coro::event* on_;
+    witness held_;
+};
+
+TEST(ContextEnd, DestroysAWaitThatIsStartedTooLate) {
+    asio::io_context other;
+    coro::event e(other.get_executor());
     const auto held = std::make_shared<int>(1);
     {
         asio::io_context context;
-        coro::mutex m(context.get_executor());
-        const auto wait = [&m](witness) -> awaitable<void> {
-            const auto mine = co_await m.async_lock();
-        };
-        auto guard = m.try_lock();
-        const auto strand = asio::make_strand(context);
-        for (int i = 0; i < waiters; ++i)
-            asio::co_spawn(strand, wait(held), asio::detached);
-        context.poll();
-        EXPECT_EQ(held.use_count(), waiters + 1);
-        guard.reset();  // the first is granted; destroying it grants the second, and so on
+        e.async_wait(asio::bind_executor(context, [](error_code) {}));
+        // The scheduler is the oldest service of all and ends after ours.
+        asio::post(context, [late = waits_at_the_end(context, e, held)] {});
     }
     EXPECT_EQ(held.use_count(), 1);
+    e.set();
+}
+
+TEST(ContextEnd, OfALongQueueDoesNotNeedADeepStack) {
+    constexpr int waiters = 20'000;
+    const auto held = std::make_shared<int>(1);
+    std::optional<asio::io_context> context(std::in_place);
+    coro::mutex m(context->get_executor());
+    // Services end in the reverse order of their creation. Ours is created by the first wait, so
+    // that the strand's ends before it, while all of these still wait.
+    auto guard = m.try_lock();
+    m.async_lock([](error_code, coro::mutex_guard) {});
+    guard.reset();
+    context->poll();
+    context->restart();
+    guard = m.try_lock();
+    ASSERT_TRUE(guard);
+    const auto wait = [&m](witness) -> awaitable<void> {
+        const auto mine = co_await m.async_lock();
+    };
+    for (const auto strand = asio::make_strand(*context); held.use_count() <= waiters;)
+        asio::co_spawn(strand, wait(held), asio::detached);
+    EXPECT_GT(context->poll(), 0U);
+    guard.reset();  // the first is granted; destroying it grants the second, and so on
+    context.reset();
+    EXPECT_EQ(held.use_count(), 1);
+    EXPECT_TRUE(m.try_lock());
 }
 
 /// A read that blocks until the other end of the pipe is closed, as a lock that another process

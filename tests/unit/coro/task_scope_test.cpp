@@ -5,6 +5,8 @@
 #include "support/co_test.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <stdexcept>
@@ -165,11 +167,38 @@ TEST(TaskScope, CancellingTheJoinCancelsTheTasksAndStillWaitsForThem) {
     signal.emit(asio::cancellation_type::terminal);
     world.pass(1s);
     EXPECT_FALSE(joined);
-    world.settle();
+    world.pass(10s);
     EXPECT_TRUE(cleaned);
     EXPECT_TRUE(joined);
     EXPECT_FALSE(went_on) << "the join must hand the cancellation back to its coroutine";
     EXPECT_EQ(outcome->code(), asio::error::operation_aborted);
+}
+
+TEST(TaskScope, JoinInACoroutineThatWasCancelledBeforeCancelsTheTasks) {
+    co_world world;
+    task_scope scope(world.executor());
+    int count = 0;
+    bool joined = false;
+    const auto owner = [&]() -> asio::awaitable<void> {
+        co_await asio::this_coro::throw_if_cancelled(false);
+        scope.spawn(sleep_and_count(world, 1h, count));
+        co_await asio::post(asio::deferred);
+        co_await scope.join();
+        joined = true;
+        EXPECT_FALSE(co_await asio::this_coro::throw_if_cancelled());
+    };
+    asio::cancellation_signal signal;
+    const auto outcome = std::make_shared<co_world::outcome>();
+    asio::co_spawn(
+        world.context,
+        owner(),
+        asio::bind_cancellation_slot(signal.slot(), co_world::record(outcome))
+    );
+    world.context.poll_one();
+    signal.emit(asio::cancellation_type::terminal);
+    world.pass(1s);
+    EXPECT_TRUE(joined);
+    EXPECT_EQ(count, 0);
 }
 
 TEST(TaskScopeDeathTest, AbortsWhenItIsDestroyedBeforeItsTasksWereJoined) {

@@ -52,6 +52,17 @@ TEST(VirtualTime, TellsTheNextDeadline) {
     EXPECT_EQ(world.time.next_deadline(), when);
 }
 
+TEST(VirtualTime, ForEverDoesNotEndAtTheEndOfTime) {
+    co_world world;
+    int calls = 0;
+    world.time.async_wait_until(clock::time_point::max(), [&](error_code) { ++calls; });
+    world.time.async_wait_until(world.time.now() + 1h, [&](error_code) { ++calls; });
+    world.pass(clock::duration::max());
+    EXPECT_EQ(world.time.now(), clock::time_point::max());
+    world.settle();
+    EXPECT_EQ(calls, 1);
+}
+
 TEST(VirtualTime, CompletesAPastDeadlineButNeverInline) {
     co_world world;
     int calls = 0;

@@ -232,6 +232,19 @@ TEST(Worker, StopDropsTheQueueAndLetsTheRunningWorkEnd) {
     EXPECT_FALSE(ran);
 }
 
+TEST(Worker, MayBeDestroyedByItsOwnWork) {
+    asio::io_context context;
+    const auto done = std::make_shared<std::promise<void>>();
+    auto own = std::make_shared<worker>(context.get_executor());
+    worker& w = *own;
+    w.post([keep = std::exchange(own, nullptr), done]() mutable {
+        keep.reset();
+        done->set_value();
+    });
+    EXPECT_EQ(done->get_future().wait_for(10s), std::future_status::ready)
+        << "the thread waits for itself";
+}
+
 class WorkerCancellation : public testing::TestWithParam<asio::cancellation_type> {};
 
 TEST_P(WorkerCancellation, RemovesQueuedWork) {
