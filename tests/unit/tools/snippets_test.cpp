@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Code in the documents is cut out of the examples, which are compiled. A block follows a line
 // `<!-- examples/FILE.cpp [NAME] -->`; the part of the file lies between `//[NAME` and `//]`.
+// And the tests that docs/guarantees.md names are there.
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -82,6 +84,40 @@ TEST(Snippets, InTheDocumentsAreThoseOfTheExamples) {
         }
     }
     EXPECT_GE(compared, 1u);
+}
+
+/// Whether the file has a test of that name, which is "Case" or "Suite.Case".
+bool has_test(const fs::path& file, const std::string& name) {
+    std::ifstream in(file);
+    std::ostringstream text;
+    text << in.rdbuf();
+    const std::size_t dot = name.find('.');
+    const std::string suite = dot == std::string::npos ? "[A-Za-z]+" : name.substr(0, dot);
+    const std::string which = dot == std::string::npos ? name : name.substr(dot + 1);
+    return std::regex_search(
+        text.str(), std::regex("TEST(_F|_P)?\\(" + suite + ",\\s*" + which + "\\)")
+    );
+}
+
+TEST(Guarantees, NameTestsThatExist) {
+    const fs::path root(MORTISE_SOURCE_DIR);
+    const std::regex link(R"(\[`([A-Za-z0-9.]+)`\]\(\.\./(tests/[^)]+)\))");
+    std::ifstream page(root / "docs/guarantees.md");
+    std::size_t named = 0;
+    for (const std::string& line : lines_of(page)) {
+        if (!line.starts_with("| "))
+            continue;
+        for (std::sregex_iterator at(line.begin(), line.end(), link), end; at != end; ++at, ++named)
+            EXPECT_TRUE(has_test(root / (*at)[2].str(), (*at)[1]))
+                << (*at)[1] << " in " << (*at)[2];
+    }
+    EXPECT_GT(named, 20u);
+    EXPECT_FALSE(
+        has_test(root / "tests/unit/tools/snippets_test.cpp", "Guarantees.NameATestThatIsNot")
+    );
+    EXPECT_TRUE(
+        has_test(root / "tests/unit/tools/snippets_test.cpp", "Guarantees.NameTestsThatExist")
+    );
 }
 
 TEST(Snippets, AreFoundInAPage) {
