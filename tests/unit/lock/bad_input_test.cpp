@@ -9,6 +9,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -335,20 +336,22 @@ CO_TEST(BadInput, AcquiresGiveTheCodeAndAskNobody) {
     EXPECT_EQ(stats.waiting, 0u);
 }
 
-template <class Options>
 asio::awaitable<std::optional<error>>
-thrown_by_with_lock(lock_client& locks, const std::string& name, Options options) {
-    auto body = [](const lease&) -> asio::awaitable<void> {
-        ADD_FAILURE() << "the body ran";
-        co_return;
+thrown_by_with_lock(lock_client& locks, std::string name, lock_options options) {
+    bool ran = false;
+    auto body = [&ran](const lease& held) -> asio::awaitable<void> {
+        ran = held.held();
+        co_await asio::post(asio::deferred);
     };
+    std::optional<error> wrong;
     try {
-        auto run = with_lock(locks, name, options, body);
+        auto run = with_lock(locks, std::move(name), options, body);
         co_await std::move(run);
-    } catch (const error& wrong) {
-        co_return wrong;
+    } catch (const error& thrown) {
+        wrong = thrown;
     }
-    co_return std::nullopt;
+    EXPECT_FALSE(ran);
+    co_return wrong;
 }
 
 CO_TEST(BadInput, WithLockSaysWhatIsWrongAndWhatToDo) {
