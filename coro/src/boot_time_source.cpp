@@ -178,7 +178,7 @@ private:
         if (when <= now())
             done.complete(error_code());
         else
-            timer_->add(when, std::move(done));
+            std::shared_ptr(timer_)->add(when, std::move(done));
     }
 
     std::shared_ptr<boot_timer> timer_;

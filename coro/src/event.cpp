@@ -69,7 +69,7 @@ void event::close() noexcept {
 }
 
 void event::start_wait(
-    detail::completion<void(error_code)> done, const std::shared_ptr<detail::event_state>& state
+    detail::completion<void(error_code)> done, std::shared_ptr<detail::event_state> state
 ) {
     state->wait(std::move(done));
 }

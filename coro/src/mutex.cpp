@@ -83,12 +83,13 @@ std::optional<mutex_guard> mutex::try_lock() {
 }
 
 void mutex::close() noexcept {
-    state_->close();
+    const auto state = state_;  // *this may be gone as soon as a waiter on another thread runs
+    state->close();
 }
 
 void mutex::start_lock(
     detail::completion<void(error_code, mutex_guard)> done,
-    const std::shared_ptr<detail::mutex_state>& state
+    std::shared_ptr<detail::mutex_state> state
 ) {
     state->lock(std::move(done));
 }

@@ -14,7 +14,7 @@ void worker_job::shut_down() noexcept {
         worker->let_go(*this);
 }
 
-bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_job> job) {
+bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job) {
     return worker->submit(std::move(job));
 }
 
@@ -33,7 +33,8 @@ worker::~worker() {
 }
 
 void worker::stop() noexcept {
-    state_->stop();
+    const auto state = state_;  // *this may be gone as soon as a handler on another thread runs
+    state->stop();
 }
 
 std::size_t worker::queued() const noexcept {

@@ -199,8 +199,8 @@ TEST(ContextEnd, OfTheWaiterLeavesOtherWaitersOfThePrimitiveAlone) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-/// Starts a wait where none can be served any more: in the destructor of a handler that is destroyed
-/// with its context.
+/// Starts a wait where none can be served any more: in the destructor of a handler that is
+/// destroyed with its context.
 class waits_at_the_end {
 public:
     waits_at_the_end(asio::io_context& context, coro::event& on, witness held)

@@ -54,7 +54,7 @@ public:
 
 private:
     static void start_wait(
-        detail::completion<void(error_code)> done, const std::shared_ptr<detail::event_state>& state
+        detail::completion<void(error_code)> done, std::shared_ptr<detail::event_state> state
     );
 
     executor_type executor_;

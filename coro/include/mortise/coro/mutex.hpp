@@ -57,7 +57,7 @@ public:
 private:
     static void start_lock(
         detail::completion<void(error_code, mutex_guard)> done,
-        const std::shared_ptr<detail::mutex_state>& state
+        std::shared_ptr<detail::mutex_state> state
     );
 
     executor_type executor_;

@@ -75,10 +75,12 @@ public:
             executor_,
             std::forward<Token>(token),
             [](detail::completion<signature> done,
-               const std::shared_ptr<detail::worker_state>& state,
+               std::shared_ptr<detail::worker_state> state,
                Work todo) {
                 using job = detail::awaited_job<Work, result>;
-                detail::submit(state, std::make_shared<job>(std::move(done), std::move(todo)));
+                detail::submit(
+                    std::move(state), std::make_shared<job>(std::move(done), std::move(todo))
+                );
             },
             state_,
             std::move(work)

@@ -117,7 +117,9 @@ private:
 };
 
 /// Queues the job. When it cannot be queued, an awaited one completes with the reason, by post.
-bool submit(const std::shared_ptr<worker_state>& worker, std::shared_ptr<worker_job> job);
+///
+/// By value: the job may run, and destroy the worker, before this returns.
+bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job);
 
 }  // namespace mortise::coro::detail
 
