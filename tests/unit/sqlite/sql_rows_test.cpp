@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// The queue rules on SQL rows do what they do on rows in memory: the same random operations on both.
+#include "core/lock_engine.hpp"
+#include "store/memory_rows.hpp"
+#include "store/sqlite/query.hpp"
+#include "store/sqlite/sql_rows.hpp"
+#include "store/sqlite/store_files.hpp"
+#include "unit/sqlite/store_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::sql_rows_test {
+namespace {
+
+using core::lock_engine;
+using core::session_key;
+using store_detail::slot_word;
+using store_detail::sql_rows;
+using store_detail::sqlite_query;
+
+// Sessions have slots of the same number as their key.
+class sql_world {
+public:
+    sql_world() { files_.open(now()); }
+
+    static clock::time_point now() { return clock::time_point(std::chrono::hours(1)); }
+
+    session_key open() {
+        const session_key key = ++last_key_;
+        sqlite_query query(
+            files_.db(), "INSERT INTO session VALUES(?1, ?1, 1, ?1, ?1, 0, '', '', 1000, 0)"
+        );
+        query.bind(key).step();
+        auto& slots = *files_.slots();
+        slots.claim(key, key, key);
+        slots.swap(
+            key, slots.word(key), slots.word(key).next(slot_word::microseconds_until(later()))
+        );
+        return key;
+    }
+
+    void expire(session_key key) {
+        const auto word = files_.slots()->word(key);
+        files_.slots()->swap(
+            key, word, slot_word(word.incarnation(), slot_word::microseconds_until(now()))
+        );
+    }
+
+    template <class Work>
+    auto transact(session_key actor, Work work) {
+        EXPECT_TRUE(files_.db().step("BEGIN IMMEDIATE"));
+        sql_rows rows(files_.db(), *files_.slots(), index_, actor, now());
+        lock_engine engine(rows, now());
+        auto result = work(engine);
+        rows.publish();
+        EXPECT_TRUE(files_.db().step("COMMIT")) << files_.db().text();
+        effects = engine.take_effects();
+        for (const auto& each : rows.buried()) {
+            if (each.has_slot)
+                files_.slots()->free(each.slot);
+        }
+        return result;
+    }
+
+    std::string line(const std::string& name) {
+        sql_rows rows(files_.db(), *files_.slots(), index_, 0, now());
+        return line_of(rows, name);
+    }
+
+    template <class Rows>
+    static std::string line_of(Rows& rows, const std::string& name) {
+        std::string text;
+        for (const bool granted : {true, false}) {
+            std::uint64_t after = 0;
+            while (const auto entry = rows.next(name, granted, after)) {
+                after = entry->ordinal;
+                text += std::to_string(entry->session) + "." + std::to_string(entry->id) + "=" +
+                        std::to_string(entry->token) + (granted ? "! " : " ");
+            }
+        }
+        return text;
+    }
+
+    store_detail::slot_view slot(session_key key) { return files_.slots()->view(key); }
+    bool failed() { return files_.db().failed(); }
+
+    std::vector<core::effect> effects;
+
+private:
+    static clock::time_point later() { return now() + std::chrono::hours(1); }
+
+    store_folder folder_;
+    store_detail::store_files files_{folder_.config()};
+    store_detail::session_index index_;
+    session_key last_key_ = 0;
+};
+
+class memory_world {
+public:
+    memory_world() { rows.now = sql_world::now(); }
+
+    session_key open() {
+        const session_key key = ++rows.last_key;
+        rows.sessions[key].deadline = clock::time_point::max();
+        return key;
+    }
+
+    void expire(session_key key) { rows.sessions[key].deadline = rows.now; }
+
+    template <class Work>
+    auto transact(session_key, Work work) {
+        lock_engine engine(rows, rows.now);
+        auto result = work(engine);
+        effects = engine.take_effects();
+        return result;
+    }
+
+    store_detail::memory_rows rows;
+    std::vector<core::effect> effects;
+};
+
+std::string text_of(const std::vector<core::effect>& effects) {
+    std::string text;
+    for (const auto& each : effects) {
+        text += std::to_string(static_cast<int>(each.what)) + ":" + std::to_string(each.to) + "." +
+                std::to_string(each.id) + "=" + std::to_string(each.token) + each.name + " ";
+    }
+    return text;
+}
+
+std::string text_of(const answer& given) {
+    return std::to_string(static_cast<int>(given.what)) + "/" + std::to_string(given.token.value) +
+           "/" + std::to_string(given.position) + "/" + std::to_string(given.queue_length);
+}
+
+std::string text_of(bool given) {
+    return given ? "yes" : "no";
+}
+
+class run {
+public:
+    explicit run(std::uint64_t seed) : random_(seed) {
+        for (int i = 0; i < 4; ++i)
+            open();
+    }
+
+    void step() {
+        const session_key who = sessions_[pick(sessions_.size())];
+        switch (pick(12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+            return ask(who, pick(4) != 0);
+        case 4:
+        case 5:
+        case 6:
+            return release(who);
+        case 7:
+        case 8: {
+            const request_id id = 1 + pick(last_id_ + 1);
+            return both(who, [&](lock_engine& engine) { return engine.withdraw(who, id); });
+        }
+        case 9:
+            return break_some();
+        case 10:
+            if (pick(4) == 0)
+                return end(who, false);
+            return;
+        default:
+            if (pick(4) == 0)
+                return end(who, true);
+        }
+    }
+
+    void compare() {
+        for (const auto& name : names_)
+            ASSERT_EQ(sql_.line(name), sql_world::line_of(memory_.rows, name)) << name;
+        for (const session_key key : sessions_) {
+            const auto seen = sql_.slot(key);
+            const auto& known = memory_.rows.sessions.at(key);
+            ASSERT_EQ(seen.grants, known.grants);
+            ASSERT_EQ(seen.requests, known.requests);
+            ASSERT_EQ(seen.changes, known.changes);
+        }
+        ASSERT_FALSE(sql_.failed());
+    }
+
+private:
+    std::size_t pick(std::size_t end) {
+        return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
+    }
+
+    void open() {
+        const session_key key = sql_.open();
+        EXPECT_EQ(memory_.open(), key);
+        sessions_.push_back(key);
+    }
+
+    template <class Work>
+    void both(session_key actor, Work work) {
+        const auto one = memory_.transact(actor, work);
+        const auto other = sql_.transact(actor, work);
+        EXPECT_EQ(text_of(one), text_of(other));
+        EXPECT_EQ(text_of(memory_.effects), text_of(sql_.effects));
+    }
+
+    void ask(session_key who, bool queue) {
+        lock_request wish;
+        wish.id = pick(8) == 0 ? 1 + pick(last_id_ + 1) : ++last_id_;
+        wish.name = names_[pick(names_.size())];
+        wish.queue = queue;
+        both(who, [&](lock_engine& engine) { return engine.request(who, wish); });
+    }
+
+    void release(session_key who) {
+        const auto& name = names_[pick(names_.size())];
+        const auto holder = memory_.rows.next(name, true, 0);
+        const auto id = holder ? holder->id : 1;
+        const auto token = (holder ? holder->token : 0) + (pick(8) == 0 ? 1 : 0);
+        // Never one that has expired: in a store it is refused before it comes to the rows.
+        if (holder && pick(4) != 0 &&
+            std::find(sessions_.begin(), sessions_.end(), holder->session) != sessions_.end())
+            who = holder->session;
+        both(who, [&](lock_engine& engine) { return engine.release(who, id, token); });
+    }
+
+    void break_some() {
+        const auto& name = names_[pick(names_.size())];
+        const auto holder = memory_.rows.next(name, true, 0);
+        const auto token = holder ? holder->token : 1;
+        both(0, [&](lock_engine& engine) { return engine.break_grant(name, token); });
+    }
+
+    // Ended, or expired: then the next who looks at its entries buries it.
+    void end(session_key who, bool expired) {
+        std::erase(sessions_, who);
+        if (expired) {
+            memory_.expire(who);
+            sql_.expire(who);
+        } else {
+            both(0, [&](lock_engine& engine) { return engine.end(who), true; });
+        }
+        open();
+    }
+
+    std::mt19937_64 random_;
+    const std::vector<std::string> names_{
+        "a", std::string("a\0b", 3), "B\xff", std::string(1024, 'x')};
+    memory_world memory_;
+    sql_world sql_;
+    std::vector<session_key> sessions_;
+    request_id last_id_ = 0;
+};
+
+TEST(SqlRows, DoWhatRowsInMemoryDo) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        run both(seed);
+        for (int i = 0; i < 300; ++i) {
+            both.step();
+            ASSERT_NO_FATAL_FAILURE(both.compare()) << "step " << i;
+            ASSERT_FALSE(testing::Test::HasFailure()) << "step " << i;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::sql_rows_test
