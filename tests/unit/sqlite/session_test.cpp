@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sessions that end, expire and crash, at every point where a process can be killed.
+#include "store/sqlite/query.hpp"
+#include "unit/sqlite/state_user.hpp"
+#include "unit/sqlite/store_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test::sqlite_session_test {
+namespace {
+
+using namespace std::chrono_literals;
+using store_detail::side_folder;
+using store_detail::slot_file;
+using store_detail::slot_word;
+using store_detail::sqlite_db;
+using store_detail::whereabouts;
+
+class SqliteSession : public testing::Test {
+protected:
+    std::unique_ptr<state_user> opened() {
+        auto user = std::make_unique<state_user>(folder.config(), time);
+        EXPECT_EQ(user->open(), error_code()) << user->state.explain();
+        return user;
+    }
+
+    void reap(state_user& user) { ASSERT_EQ(user.state.reap({}).code, error_code()); }
+
+    std::int64_t sessions() const { return folder.sql("SELECT count(*) FROM session"); }
+    std::int64_t entries() const { return folder.sql("SELECT count(*) FROM entry"); }
+
+    store_folder folder;
+    still_clock time;
+};
+
+TEST_F(SqliteSession, EndLeavesNothing) {
+    auto user = opened();
+    EXPECT_EQ(user->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(folder.sockets(), 2u);
+    EXPECT_EQ(user->state.end().code, error_code());
+    EXPECT_EQ(sessions() + entries(), 0);
+    EXPECT_EQ(folder.sockets(), 0u);
+    EXPECT_EQ(std::filesystem::file_size(folder.database().string() + "-wal"), 0u)
+        << "the last one out folds the log back";
+    EXPECT_EQ(user->state.end().code, error_code()) << "ending twice is no error";
+    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
+    EXPECT_EQ(user->asked(), errc::session_lost);
+}
+
+TEST_F(SqliteSession, AnExpiredSessionMayGoOnUntilSomebodyTakesOver) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    time.pass(state_user::ttl * 2);
+    EXPECT_EQ(user->beat(), error_code()) << "nobody had a use for its death";
+    time.pass(state_user::ttl * 2);
+    auto other = opened();  // takes over: whoever opens reaps
+    EXPECT_EQ(user->beat(), errc::session_lost);
+    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
+    EXPECT_EQ(user->asked(), errc::session_lost);
+    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(sessions(), 1);
+}
+
+TEST_F(SqliteSession, ReapingHandsOverInTheOrderOfTheQueue) {
+    auto holder = opened();
+    auto first = opened();
+    auto second = opened();
+    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(first->ask("a").what, answer::kind::queued);
+    ASSERT_EQ(second->ask("a").what, answer::kind::queued);
+    time.pass(state_user::ttl);
+    ASSERT_EQ(first->beat(), error_code());
+    ASSERT_EQ(second->beat(), error_code());
+    const auto out = first->state.reap({});
+    ASSERT_EQ(out.notices.size(), 1u);
+    EXPECT_EQ(out.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(out.notices[0].id, 1u);
+    EXPECT_EQ(holder->beat(), errc::session_lost);
+}
+
+TEST_F(SqliteSession, ADeadHolderIsFoundByWhoeverAsks) {
+    auto holder = opened();
+    auto other = opened();
+    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    holder->opened.session->kill();
+    const auto got = other->ask("a");
+    EXPECT_EQ(got.what, answer::kind::granted);
+    EXPECT_EQ(sessions(), 1) << "and is buried by the way";
+}
+
+// Killed between the swap to death and the transaction that frees.
+TEST_F(SqliteSession, ADeadSlotWhoseRowsAreThereIsReapedByAnybody) {
+    ASSERT_TRUE(in_dying_child([&] {
+        state_user user(folder.config(), time);
+        const bool good = !user.open() && user.ask("a").what == answer::kind::granted;
+        user.opened.session->kill();
+        return good;
+    }));
+    EXPECT_EQ(sessions(), 1);
+    auto other = opened();
+    EXPECT_EQ(sessions(), 1) << "only its own";
+    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+}
+
+// Killed between the claim of the slot and the commit of the row.
+TEST_F(SqliteSession, AClaimedSlotWithoutARowIsFreedAndHarmsNobody) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    auto& slots = user->opened.session->slots();
+    const auto key = user->opened.session->key();
+    slots.claim(7, key, 4711);       // the claim was rolled back, and the key was given again
+    slots.claim(8, key + 50, 4712);  // or not yet
+    reap(*user);
+    EXPECT_EQ(slots.view(7).key, 0u);
+    EXPECT_EQ(slots.view(8).key, 0u);
+    EXPECT_EQ(user->beat(), error_code());
+    EXPECT_EQ(entries(), 1);
+}
+
+// Killed between the commit of the row and the first deadline.
+TEST_F(SqliteSession, ARowWhoseSlotNeverLivedIsReaped) {
+    auto user = opened();
+    auto& slots = user->opened.session->slots();
+    slots.claim(9, 1'000, 4711);
+    folder.sql("INSERT INTO session VALUES(1000, x'01', 1, 9, 4711, 0, '', '', 1000, 0)");
+    reap(*user);
+    EXPECT_EQ(sessions(), 1);
+    EXPECT_EQ(slots.view(9).key, 0u);
+}
+
+// Killed inside of a transaction: the kernel frees its locks, SQLite forgets what was not committed.
+TEST_F(SqliteSession, ACrashInsideATransactionIsUndone) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    ASSERT_TRUE(in_dying_child([&] {
+        side_folder side(folder.database().string());
+        sqlite_db db;
+        side.lock();
+        return db.open(folder.database().string()) && db.step("BEGIN IMMEDIATE") &&
+               db.step("DELETE FROM entry") && db.step("UPDATE meta SET token_next = 1");
+    }));
+    EXPECT_EQ(entries(), 1);
+    auto other = opened();
+    EXPECT_EQ(other->ask("a").what, answer::kind::queued);
+}
+
+// Killed between the counts in the slots and the commit.
+TEST_F(SqliteSession, LookingRepairsTheCounts) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    auto& slots = user->opened.session->slots();
+    const auto slot = user->opened.session->self().slot;
+    slots.add(slot, 3, 5, 1);
+    const auto seen = user->state.look();
+    ASSERT_EQ(seen.code, error_code());
+    EXPECT_EQ(seen.value.changes, 1u);
+    ASSERT_EQ(seen.value.entries.size(), 1u);
+    EXPECT_EQ(slots.view(slot).grants, 1u);
+    EXPECT_EQ(slots.view(slot).requests, 0u);
+    EXPECT_EQ(slots.view(slot).changes, 1u) << "change numbers never go back";
+}
+
+// Killed between the commit and the datagram.
+TEST_F(SqliteSession, AGrantWithoutADatagramShowsInTheChangeNumber) {
+    auto holder = opened();
+    auto waiter = opened();
+    const auto held = holder->ask("a");
+    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    const auto before = waiter->state.look().value.changes;
+    ASSERT_TRUE(holder->release("a", held.token));
+    EXPECT_EQ(waiter->opened.session->view().changes, before + 1);
+    const auto seen = waiter->state.look().value;
+    EXPECT_EQ(seen.changes, before + 1);
+    ASSERT_EQ(seen.entries.size(), 1u);
+    EXPECT_TRUE(seen.entries[0].granted);
+    EXPECT_GT(seen.entries[0].token.value, held.token.value);
+}
+
+TEST_F(SqliteSession, AHintIsTrueOnlyIfTheRowSaysSo) {
+    auto holder = opened();
+    auto waiter = opened();
+    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(waiter->ask("a").what, answer::kind::queued);
+    using store_detail::hint;
+    const auto key = waiter->opened.session->key();
+    const std::vector<hint> forged{
+        {hint::kind::granted, key, 1},
+        {hint::kind::contended, key, 1},
+        {hint::kind::granted, key, 9}};
+    EXPECT_TRUE(waiter->state.verify(forged).notices.empty());
+    const auto looked = waiter->state.verify({{hint::kind::changed, key, 0}});
+    ASSERT_EQ(looked.notices.size(), 1u);
+    EXPECT_EQ(looked.notices[0].what, store_event::kind::look_again);
+    waiter->opened.session->kill();
+    const auto lost = waiter->state.verify(forged);
+    ASSERT_EQ(lost.notices.size(), 1u);
+    EXPECT_EQ(lost.notices[0].what, store_event::kind::session_lost);
+}
+
+TEST_F(SqliteSession, ALowerGenerationIsRefused) {
+    auto user = opened();
+    session_start start;
+    start.id = user->opened.session->id();
+    start.ttl = state_user::ttl;
+    start.generation = 3;
+    EXPECT_EQ(user->state.resume(start).code, error_code());
+    EXPECT_EQ(folder.sql("SELECT generation FROM session"), 3);
+    start.generation = 2;
+    EXPECT_EQ(user->state.resume(start).code, errc::session_lost);
+    folder.sql("UPDATE session SET generation = 4");  // somebody else resumed it
+    EXPECT_EQ(user->ask("a").what, answer::kind::refused);
+    EXPECT_EQ(user->asked(), errc::session_lost);
+}
+
+TEST_F(SqliteSession, WhatIsGoneIsNotResumed) {
+    auto user = opened();
+    session_start start;
+    start.id = random_id::draw();
+    start.ttl = state_user::ttl;
+    start.generation = 2;
+    EXPECT_EQ(user->state.resume(start).code, errc::session_lost) << "never seen";
+    start.id = user->opened.session->id();
+    user->opened.session->kill();
+    EXPECT_EQ(user->state.resume(start).code, errc::session_lost);
+    EXPECT_EQ(user->open(), error_code()) << "a new one can begin";
+    EXPECT_EQ(sessions(), 1);
+}
+
+TEST_F(SqliteSession, ANewSessionOfTheSameStoreEndsTheOldOne) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    const auto old = user->opened.session;
+    ASSERT_EQ(user->open(), error_code());
+    EXPECT_FALSE(old->alive());
+    EXPECT_EQ(entries(), 0);
+    EXPECT_EQ(sessions(), 1);
+}
+
+TEST_F(SqliteSession, AbandoningFreesForWhoeverComes) {
+    auto user = opened();
+    ASSERT_EQ(user->ask("a").what, answer::kind::granted);
+    auto other = opened();
+    user->state.abandon();
+    EXPECT_EQ(user->ask("b").what, answer::kind::refused);
+    EXPECT_EQ(other->ask("a").what, answer::kind::granted);
+    EXPECT_EQ(folder.sockets(), 2u);
+    // What comes too late for a client that has gone does not stay either.
+    EXPECT_EQ(user->open(), error_code());
+    reap(*other);
+    EXPECT_EQ(sessions(), 1);
+}
+
+TEST_F(SqliteSession, TheStoreHasRoomForSoMany) {
+    auto user = opened();
+    auto& slots = user->opened.session->slots();
+    for (std::size_t i = 0; i < slot_file::capacity; ++i) {
+        if (i == user->opened.session->self().slot)
+            continue;
+        slots.claim(i, 10'000 + i, i);
+        slots.swap(i, slots.word(i), slots.word(i).next(~std::uint64_t{0}));
+    }
+    state_user late(folder.config(), time);
+    EXPECT_EQ(late.open(), errc::too_many_sessions);
+    EXPECT_NE(late.state.explain().find("4096"), std::string::npos) << late.state.explain();
+    EXPECT_EQ(folder.sockets(), 2u) << "what it had made is removed";
+    EXPECT_EQ(user->ask("a").what, answer::kind::granted);
+}
+
+TEST_F(SqliteSession, NobodyIsGrantedBeforeTheForgottenHaveExpired) {
+    auto holder = opened();
+    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    std::filesystem::remove(folder.side() / "sessions");
+    auto user = opened();
+    EXPECT_EQ(holder->opened.session->where(), whereabouts::other);
+    EXPECT_EQ(user->ask("a").what, answer::kind::queued) << "the old holder may not know yet";
+    EXPECT_GT(user->state.quarantine_until(), time.now());
+    time.pass(state_user::ttl / 2);
+    ASSERT_EQ(user->beat(), error_code());
+    EXPECT_TRUE(user->state.reap({}).notices.empty());
+    time.pass(state_user::ttl / 2);
+    ASSERT_EQ(user->beat(), error_code());
+    const auto woken = user->state.reap({}).notices;
+    ASSERT_EQ(woken.size(), 1u);
+    EXPECT_EQ(woken[0].what, store_event::kind::granted);
+}
+
+TEST_F(SqliteSession, ACopyInThePlaceOfTheDatabaseIsAnotherStore) {
+    auto holder = opened();
+    ASSERT_EQ(holder->ask("a").what, answer::kind::granted);
+    folder.sql("VACUUM INTO '" + (folder.path() / "copy.db").string() + "'");
+    std::filesystem::rename(folder.path() / "copy.db", folder.database());
+    std::filesystem::remove(folder.database().string() + "-wal");
+    std::filesystem::remove(folder.database().string() + "-shm");
+    EXPECT_EQ(holder->opened.session->where(), whereabouts::other);
+    auto user = opened();
+    EXPECT_EQ(user->ask("a").what, answer::kind::queued);
+    time.pass(state_user::ttl);
+    ASSERT_EQ(user->beat(), error_code());
+    EXPECT_EQ(user->ask("b").what, answer::kind::granted) << "the quarantine is over";
+    ASSERT_EQ(holder->open(), error_code()) << "begins anew in the store that is there now";
+    EXPECT_EQ(holder->ask("b").what, answer::kind::queued);
+}
+
+TEST_F(SqliteSession, AForeignTimeNamespaceIsRefusedUnlessItsUsersAreProvedDead) {
+    auto holder = opened();
+    auto owner = store_detail::slot_file_owner();
+    {
+        store_detail::store_files files(folder.config());
+        files.open(time.now());
+        owner = files.owner();
+    }
+    owner.time_namespace += 1;
+    side_folder side(folder.database().string());
+    const auto nonce = holder->opened.session->self().nonce;
+    const auto slots = slot_file::make(side, owner);
+    slots->claim(0, holder->opened.session->key(), nonce);
+    slots->swap(0, slots->word(0), slots->word(0).next(1));
+    state_user user(folder.config(), time);
+    EXPECT_EQ(user.open(), errc::foreign_time_namespace) << "its socket listens";
+    EXPECT_FALSE(user.state.explain().empty());
+    holder->opened.sockets = store_detail::session_sockets();
+    EXPECT_EQ(user.open(), error_code()) << "it listens no more: its process is dead";
+}
+
+TEST_F(SqliteSession, BreakIsWrittenDown) {
+    auto holder = opened();
+    auto other = opened();
+    const auto held = holder->ask("a");
+    EXPECT_TRUE(other->state.break_("a", held.token, "stuck").value);
+    EXPECT_EQ(folder.sql("SELECT count(*) FROM break_log WHERE why = 'stuck' AND name = x'61'"), 1);
+    EXPECT_FALSE(other->state.break_("a", held.token, "again").value);
+    EXPECT_EQ(folder.sql("SELECT count(*) FROM break_log"), 1);
+    EXPECT_EQ(holder->opened.session->view().changes, 1u);
+}
+
+}  // namespace
+}  // namespace mortise::test::sqlite_session_test
