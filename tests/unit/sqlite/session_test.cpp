@@ -136,7 +136,8 @@ TEST_F(SqliteSession, ARowWhoseSlotNeverLivedIsReaped) {
     EXPECT_EQ(slots.view(9).key, 0u);
 }
 
-// Killed inside of a transaction: the kernel frees its locks, SQLite forgets what was not committed.
+// Killed inside of a transaction: the kernel frees its locks, SQLite forgets what was not
+// committed.
 TEST_F(SqliteSession, ACrashInsideATransactionIsUndone) {
     auto user = opened();
     ASSERT_EQ(user->ask("a").what, answer::kind::granted);

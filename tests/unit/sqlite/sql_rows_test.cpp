@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0
-// The queue rules on SQL rows do what they do on rows in memory: the same random operations on both.
+// SPDX-License-Identifier: BSL-1.0 The queue rules on SQL rows do what they do on rows in memory:
+// the same random operations on both.
 #include "core/lock_engine.hpp"
 #include "store/memory_rows.hpp"
 #include "store/sqlite/query.hpp"
