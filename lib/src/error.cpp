@@ -134,6 +134,9 @@ std::string printable(const std::string& value) {
 
 std::string text_of(const error_code& code, const std::string& value, const std::string& remedy) {
     std::string text = code.message();
+    // The general hint in the message of an argument's code makes room for the particular remedy.
+    if (is_bad_argument(code) && !remedy.empty())
+        text = text.substr(0, text.find(": "));
     if (!value.empty())
         text += ": " + printable(value);
     if (!remedy.empty())

@@ -64,8 +64,8 @@ void stop(asio::io_context& context, lock_client& locks) {
     EXPECT_TRUE(run_until(context, [&] { return stopped; }));
 }
 
-// The store's threads make the number of handlers differ from run to run, so that each step is tried
-// in several runs over the three types; what counts is that none of them leaves anything.
+// The store's threads make the number of handlers differ from run to run, so that each step is
+// tried in several runs over the three types; what counts is that none of them leaves anything.
 TEST_F(SqliteSweep, AnAcquireThatIsCancelledAtWhateverHandlerLeavesNothing) {
     asio::io_context context;
     lock_client alice(context.get_executor(), open_store(url()));
