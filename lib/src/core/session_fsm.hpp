@@ -24,8 +24,8 @@ struct session_timing {
 ///
 /// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot
 /// have started its own TTL before. Past it the session is unsure; a later proof makes it held
-/// again, for the store never revives a session that is gone. Gone is for ever: what is proved after
-/// that is a new session.
+/// again, for the store never revives a session that is gone. Gone is for ever: what is proved
+/// after that is a new session.
 class session_fsm {
 public:
     enum class state : std::uint8_t {
