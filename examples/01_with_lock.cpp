@@ -24,7 +24,7 @@ asio::awaitable<void> make_report(mortise::fencing_token token) {
     co_await timer.async_wait(asio::deferred);
 }
 
-void rethrow(std::exception_ptr thrown) {
+void rethrow(const std::exception_ptr& thrown) {
     if (thrown)
         std::rethrow_exception(thrown);
 }

@@ -11,7 +11,7 @@ namespace mortise::tool {
 int await_main(asio::io_context& context, asio::awaitable<int> main) {
     int code = 0;
     std::exception_ptr failed;
-    asio::co_spawn(context, std::move(main), [&](std::exception_ptr thrown, int result) {
+    asio::co_spawn(context, std::move(main), [&](const std::exception_ptr& thrown, int result) {
         failed = thrown;
         code = result;
     });

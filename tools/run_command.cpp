@@ -19,6 +19,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -31,10 +32,13 @@ void tell(const std::string& line) {
     std::cerr << "mortise: " << printable(line, newlines::as_spaces) << '\n';
 }
 
+constexpr std::size_t label_size_max = 64;  // it is for people to read
+
 client_config config_for(const run_settings& settings) {
     client_config config;
     config.ttl = settings.ttl;
-    config.label = "run: " + printable(settings.command.front());
+    const std::string program = std::filesystem::path(settings.command.front()).filename();
+    config.label = "run: " + printable(program.substr(0, label_size_max));
     return config;
 }
 

@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-signal_source::signal_source(asio::any_io_executor executor) : descriptor_(std::move(executor)) {
+signal_source::signal_source(const asio::any_io_executor& executor) : descriptor_(executor) {
     // A parent may have told us to ignore it; the end of a child would then never be seen.
     std::signal(SIGCHLD, SIG_DFL);
     sigset_t wanted;

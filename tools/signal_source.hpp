@@ -26,7 +26,7 @@ public:
         bool from_terminal = false;
     };
 
-    explicit signal_source(asio::any_io_executor executor);
+    explicit signal_source(const asio::any_io_executor& executor);
     ~signal_source();
     signal_source(const signal_source&) = delete;
     signal_source& operator=(const signal_source&) = delete;

@@ -115,7 +115,7 @@ int run_buyers(const sale_options& options) {
         context.get_executor(), mortise::open_store("sqlite:" + (folder / "locks.db").native())
     );
     const market m{options, context.get_executor(), goods, locks};
-    asio::co_spawn(context, all_buyers(m), [](std::exception_ptr e) {
+    asio::co_spawn(context, all_buyers(m), [](const std::exception_ptr& e) {
         if (e)
             std::rethrow_exception(e);
     });

@@ -3,6 +3,8 @@
 
 #include <boost/asio/deferred.hpp>
 
+#include <utility>
+
 namespace flash_sale {
 namespace {
 
@@ -14,7 +16,7 @@ void require(const mortise::error_code& code) {
 }  // namespace
 
 shop::shop(asio::any_io_executor executor, const std::filesystem::path& file)
-    : database_(file), worker_(executor) {}
+    : database_(file), worker_(std::move(executor)) {}
 
 // The lambdas capture references only: g++ 12 destroys a temporary closure that owns something
 // twice when it stands in a `co_await` expression.

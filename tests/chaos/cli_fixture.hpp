@@ -15,10 +15,11 @@ namespace mortise::test {
 
 /// Tests of the built `mortise` as a process, each with a store of its own.
 class Cli : public testing::Test {
-protected:
+public:
     Cli();
     ~Cli() override;
 
+protected:
     /// Starts `mortise ARGUMENTS...`.
     cli_process start(const std::vector<std::string>& arguments) const;
 

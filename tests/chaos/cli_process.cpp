@@ -42,6 +42,8 @@ cli_process::cli_process(
     pid_ = ::fork();  // the test has one thread
     if (pid_ == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (out < 0 || err < 0)
+            ::_exit(125);
         ::dup2(out, STDOUT_FILENO);
         ::dup2(err, STDERR_FILENO);
         for (const auto& [name, value] : environment) {
