@@ -16,7 +16,10 @@ namespace {
 
 asio::awaitable<void> use(mortise::lock_client& locks, std::uint64_t& seen) {
     co_await mortise::with_lock(
-        locks, "consumer", {}, [&](const mortise::lease& held) -> asio::awaitable<void> {
+        locks,
+        "consumer",
+        {},
+        [&](const mortise::lease& held) -> asio::awaitable<void> {
             seen = held.token().value;
             co_return;
         }
