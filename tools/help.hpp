@@ -81,6 +81,7 @@ inline constexpr const char* bench_footer = R"(
 
 Without --store (or MORTISE_STORE) a new SQLite store in a temporary folder is used and removed
 again. Exit code 1: two held a lock at the same time, or a token fell; that must never happen.
+handoff keeps each process to one processor, in turn, for the lock and for the limit alike.
 
 Examples:
   mortise bench handoff --processes 2

@@ -77,6 +77,8 @@ asio::awaitable<void> release_for_bench(lock_client& locks, lease& held) {
 int bench_worker(const global_settings& global, const bench_worker_settings& settings) {
     const unique_fd ready(settings.ready);
     const bench_board board = bench_board::attach(settings.board);
+    if (settings.bench.what == bench_settings::kind::handoff)
+        keep_to_one_processor(settings.index);  // before any thread is started
     asio::io_context context(1);
     client_config config;
     config.label = "bench";

@@ -52,7 +52,7 @@ bench_report measure_handoff(const std::string& store, const bench_settings& set
     const double limit = static_cast<double>(shared.pings.load()) / ping_seconds;
     bench_report report;
     report.add("handoffs_per_s", rate, 1, "the lock passed from one process to another");
-    report.add("limit_per_s", limit, 1, "bare datagrams, one way, between two of the processes");
+    report.add("limit_per_s", limit, 1, "bare datagrams, one way, between two of these processes");
     report.add("ratio", rate / limit, 3, "of the two");
     return report;
 }

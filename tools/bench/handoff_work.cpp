@@ -3,10 +3,12 @@
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
 
+#include <sched.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace mortise::tool {
@@ -33,6 +35,24 @@ char receive_ping(int socket) {
 }
 
 }  // namespace
+
+void keep_to_one_processor(unsigned index) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;  // more processors than the set has room for: then it is left to the scheduler
+    const auto count = static_cast<unsigned>(CPU_COUNT(&allowed));
+    unsigned place = index % count;
+    for (std::size_t processor = 0; processor < CPU_SETSIZE; ++processor) {
+        if (!CPU_ISSET(processor, &allowed) || place-- != 0)
+            continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        ::sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
 
 asio::awaitable<void> pass_to_and_fro(bench_work work) {
     const std::uint32_t me = work.settings.index + 1;

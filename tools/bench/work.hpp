@@ -27,6 +27,12 @@ asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& 
 /// Releases. @throws failure.
 asio::awaitable<void> release_for_bench(lock_client& locks, lease& held);
 
+/// Keeps this process, and all threads that it starts later, to one of its processors: the next one
+/// for each index. Left alone, the scheduler puts two processes that only wait for each other on
+/// one processor or on two, as it likes, and the limit differs by a factor of twenty between the
+/// two.
+void keep_to_one_processor(unsigned index);
+
 /// Acquires and releases one lock in a loop, and counts the grants that came from another process.
 asio::awaitable<void> pass_to_and_fro(bench_work work);
 
