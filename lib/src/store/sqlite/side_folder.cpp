@@ -34,7 +34,7 @@ side_folder::side_folder(const std::string& database) : path_(database + ".morti
     made_ = ::mkdir(path_.c_str(), 0700) == 0;
     if (!made_ && errno != EEXIST)
         throw failure_of_call(errno, "making the side folder", path_);
-    folder_.reset(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    folder_.reset(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!folder_)
         throw failure_of_call(errno, "opening the side folder", path_);
     lock_ = open_lock(folder_.get(), path_);

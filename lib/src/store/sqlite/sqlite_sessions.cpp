@@ -277,8 +277,6 @@ void sqlite_state::reap_now(
 void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
     if (quarantine_over_ || now() < files_.quarantine_until())
         return;
-    quarantine_over_ = true;
-    quarantine_until_ = 0;
     transact(0, 0, notices, [&](lock_engine& engine, sql_rows&) {
         std::vector<std::string> names;
         {
@@ -290,6 +288,8 @@ void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
             engine.advance(name);
         return error_code();
     });
+    quarantine_over_ = true;
+    quarantine_until_ = 0;
 }
 
 }  // namespace mortise::store_detail

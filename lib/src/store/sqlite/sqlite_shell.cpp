@@ -140,6 +140,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
 
 // The session is no more, for a reason that the client is told; the next one may find a new store.
 void sqlite_shell::give_up(error_code why) {
+    state_->remember(error(why, state_->path(), "see who moved the store or its side folder away"));
     state_->forget_session();
     close_mailbox();
     notice lost;

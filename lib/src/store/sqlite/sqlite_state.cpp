@@ -124,8 +124,12 @@ error_code sqlite_state::transact(
     }
     if (again)
         return errc::store_full;
-    tell(effects, answered, notices);
-    checkpoint_if_due();
+    try {
+        tell(effects, answered, notices);
+        checkpoint_if_due();
+    } catch (const error& why) {
+        remember(why);  // What was committed is done, whether or not anybody could be told.
+    }
     return code;
 }
 

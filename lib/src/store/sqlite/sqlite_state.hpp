@@ -71,6 +71,8 @@ public:
     void forget_session() noexcept;
     std::shared_ptr<own_session> session() const;
     std::string explain() const;
+    void remember(const error& why);
+    const std::string& path() const noexcept { return files_.path(); }
     /// Until when nothing is granted; the clock's epoch if that is over.
     clock::time_point quarantine_until() const noexcept;
 
@@ -83,7 +85,6 @@ private:
     outcome<T> guarded(Body body);
     void open_if_needed(std::vector<notice>& notices);
     void close_all() noexcept;
-    void remember(const error& why);
     clock::time_point now() const noexcept { return time_->now(); }
 
     // sqlite_state.cpp
