@@ -31,8 +31,7 @@ struct kept_value<void> {
 template <class T, class Body>
 class typed_body final : public guarded_body {
 public:
-    template <class F>
-    explicit typed_body(F&& body) : body_(std::forward<F>(body)) {}
+    explicit typed_body(Body body) : body_(std::move(body)) {}
 
     void start(
         const lease& held,
