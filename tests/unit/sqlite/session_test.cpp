@@ -331,6 +331,23 @@ TEST_F(SqliteSession, AForeignTimeNamespaceIsRefusedUnlessItsUsersAreProvedDead)
     EXPECT_EQ(user.open(), error_code()) << "it listens no more: its process is dead";
 }
 
+TEST_F(SqliteSession, TheFirstToComeSweepsTheSocketsOfTheDead) {
+    ASSERT_TRUE(in_dying_child([&] {
+        state_user user(folder.config(), time);
+        return !user.open();
+    }));
+    EXPECT_EQ(folder.sockets(), 2u);
+    {
+        auto other = opened();
+        EXPECT_EQ(folder.sockets(), 4u) << "the dead one may live, as far as anybody knows";
+        ASSERT_EQ(other->state.end().code, error_code());
+    }
+    time.pass(state_user::ttl);
+    auto user = opened();
+    EXPECT_EQ(folder.sockets(), 2u);
+    EXPECT_EQ(sessions(), 1);
+}
+
 TEST_F(SqliteSession, BreakIsWrittenDown) {
     auto holder = opened();
     auto other = opened();
