@@ -18,13 +18,15 @@ fencing_token token(std::uint64_t value, std::string_view domain = "locks") {
 }
 
 class SqliteFence : public testing::Test {
+public:
+    ~SqliteFence() override { ::sqlite3_close(db); }
+
 protected:
     SqliteFence() {
         EXPECT_EQ(::sqlite3_open(":memory:", &db), SQLITE_OK);
         run("CREATE TABLE stock(left INTEGER)");
         run("INSERT INTO stock VALUES(10)");
     }
-    ~SqliteFence() override { ::sqlite3_close(db); }
 
     void run(const std::string& sql) {
         ASSERT_EQ(::sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)

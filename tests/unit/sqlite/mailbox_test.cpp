@@ -25,16 +25,17 @@ using store_detail::hint;
 using store_detail::mailbox;
 using store_detail::neighbour;
 using store_detail::probe;
-using store_detail::ring_link;
 using store_detail::ring_plan;
 
 constexpr core::session_key self = 5;
 constexpr std::uint64_t nonce = 0xabcdef;
 
 class Mailbox : public testing::Test, protected store_detail::mailbox_events {
+public:
+    ~Mailbox() override { box->close(); }
+
 protected:
     Mailbox() { box->open(store_detail::make_sockets(side, nonce)); }
-    ~Mailbox() override { box->close(); }
 
     void on_hints(const std::vector<hint>& arrived) override {
         hints.insert(hints.end(), arrived.begin(), arrived.end());

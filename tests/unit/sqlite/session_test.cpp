@@ -20,7 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 using store_detail::side_folder;
 using store_detail::slot_file;
-using store_detail::slot_word;
 using store_detail::sqlite_db;
 using store_detail::whereabouts;
 

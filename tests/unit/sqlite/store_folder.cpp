@@ -57,6 +57,7 @@ bool in_dying_child(const std::function<bool()>& body) {
         try {
             good = body();
         } catch (...) {
+            good = false;
         }
         ::_exit(good ? 0 : 1);
     }

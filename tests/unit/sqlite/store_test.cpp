@@ -35,6 +35,7 @@ protected:
         address.sun_family = AF_UNIX;
         to.string().copy(address.sun_path, sizeof address.sun_path - 1);
         const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        ASSERT_GE(fd, 0);
         ASSERT_EQ(
             ::sendto(fd, data, size, 0, reinterpret_cast<sockaddr*>(&address), sizeof address),
             static_cast<ssize_t>(size)
@@ -148,6 +149,7 @@ TEST_F(SqliteStore, AFullInboxEndsInALookAgain) {
     address.sun_family = AF_UNIX;
     box.string().copy(address.sun_path, sizeof address.sun_path - 1);
     const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ASSERT_GE(fd, 0);
     int sent = 0;
     while (sent < 100'000 &&
            ::sendto(fd, "x", 1, 0, reinterpret_cast<sockaddr*>(&address), sizeof address) == 1)

@@ -258,7 +258,7 @@ void sqlite_state::reap_now(
     }
     if (dead.empty())
         return;
-    transact(0, 0, notices, [&](lock_engine& engine, sql_rows& rows) {
+    serve(notices, [&](lock_engine& engine, sql_rows& rows) {
         for (const std::size_t i : dead) {
             // Others may have been faster, and the slot may be somebody else's by now.
             const slot_view seen = slots.view(i);
@@ -277,7 +277,7 @@ void sqlite_state::reap_now(
 void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
     if (quarantine_over_ || now() < files_.quarantine_until())
         return;
-    transact(0, 0, notices, [&](lock_engine& engine, sql_rows&) {
+    serve(notices, [&](lock_engine& engine, sql_rows&) {
         std::vector<std::string> names;
         {
             sqlite_query query(files_.db(), "SELECT DISTINCT name FROM entry");

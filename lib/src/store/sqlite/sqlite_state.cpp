@@ -133,6 +133,11 @@ error_code sqlite_state::transact(
     return code;
 }
 
+void sqlite_state::serve(std::vector<notice>& notices, const work& body) {
+    if (const error_code failed = transact(0, 0, notices, body))
+        throw error(failed, files_.path(), remedy_of(errc::store_full));
+}
+
 error_code sqlite_state::attempt(
     session_key actor, const work& body, std::vector<effect>& effects, bool& again
 ) {

@@ -91,6 +91,8 @@ private:
     error_code transact(
         core::session_key actor, request_id answered, std::vector<notice>& notices, const work& body
     );
+    /// The same for nobody's session, where nothing can be refused.
+    void serve(std::vector<notice>& notices, const work& body);
     error_code attempt(
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
     );
