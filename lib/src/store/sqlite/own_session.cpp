@@ -55,6 +55,11 @@ void own_session::kill() noexcept {
     slots_->kill(self_.slot, self_.incarnation);
 }
 
+std::uint64_t own_session::noted_grant(request_id id) const noexcept {
+    const std::uint64_t token = slots_->noted_grant(self_.slot, id);
+    return alive() ? token : 0;  // asked afterwards: a dead session's slot may be another's
+}
+
 slot_scan own_session::scan(clock::time_point now) const noexcept {
     slot_scan found;
     const std::size_t used = slots_->used();

@@ -74,6 +74,9 @@ public:
     /// Declares it dead: what it holds is free for whoever looks.
     void kill() noexcept;
 
+    /// The token of a request of this session, if the slot says that it was granted; else zero.
+    std::uint64_t noted_grant(request_id id) const noexcept;
+
     slot_view view() const noexcept { return slots_->view(self_.slot); }
     slot_scan scan(clock::time_point now) const noexcept;
 

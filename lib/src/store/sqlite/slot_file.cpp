@@ -51,7 +51,8 @@ struct alignas(64) slot_file::slot {
     std::uint64_t changes;
     std::uint64_t grants;
     std::uint64_t requests;
-    std::array<std::uint64_t, 2> spare;
+    std::uint64_t granted_request;
+    std::uint64_t granted_token;
 };
 
 namespace {
@@ -190,6 +191,8 @@ void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce)
     store(to.changes, 0);
     store(to.grants, 0);
     store(to.requests, 0);
+    store(to.granted_request, 0);
+    store(to.granted_token, 0);
     store(to.nonce, nonce);
     store(to.key, key);
     if (index >= used())
@@ -217,6 +220,28 @@ void slot_file::set_counts(
     slot& to = at(index);
     store(to.grants, grants);
     store(to.requests, requests);
+}
+
+void slot_file::note_grant(std::size_t index, std::uint64_t request, std::uint64_t token) noexcept {
+    slot& to = at(index);
+    store(to.granted_request, 0);
+    store(to.granted_token, token);
+    store(to.granted_request, request);
+}
+
+void slot_file::forget_grant(std::size_t index, std::uint64_t request) noexcept {
+    slot& to = at(index);
+    if (load(to.granted_request) == request)
+        store(to.granted_request, 0);
+}
+
+std::uint64_t slot_file::noted_grant(std::size_t index, std::uint64_t request) const noexcept {
+    const slot& from = at(index);
+    if (request == 0 || load(from.granted_request) != request)
+        return 0;
+    const std::uint64_t token = load(from.granted_token);
+    // A later grant would have changed the request first.
+    return load(from.granted_request) == request ? token : 0;
 }
 
 whereabouts slot_file::where(const side_folder& folder) const noexcept {

@@ -91,6 +91,13 @@ public:
     ) noexcept;
     void set_counts(std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept;
 
+    /// What was committed last for a session: that this request has this token. Noted after the
+    /// commit that grants, forgotten before the commit that takes away: what is noted is true.
+    void note_grant(std::size_t index, std::uint64_t request, std::uint64_t token) noexcept;
+    void forget_grant(std::size_t index, std::uint64_t request) noexcept;
+    /// Any time. @return the token, or zero if nothing is noted of that request: then ask the row.
+    std::uint64_t noted_grant(std::size_t index, std::uint64_t request) const noexcept;
+
     /// Whether the name in the folder still is this file.
     whereabouts where(const side_folder& folder) const noexcept;
 

@@ -102,6 +102,8 @@ void sql_rows::insert(const lock_entry& entry) {
 }
 
 void sql_rows::erase(const lock_entry& entry) {
+    if (entry.granted)
+        taken_.emplace_back(entry.session, entry.id);
     sqlite_query query(db_, "DELETE FROM entry WHERE name = ? AND queued = ? AND ordinal = ?");
     query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).step();
 }
@@ -203,6 +205,10 @@ void sql_rows::publish() {
     if (drew_) {
         sqlite_query query(db_, "UPDATE meta SET token_next = ?");
         query.bind(token_next_).step();
+    }
+    for (const auto& [session, id] : taken_) {
+        if (const auto place = index_.find(db_, slots_, session))
+            slots_.forget_grant(place->slot, id);
     }
     for (const change& each : changes_) {
         const auto place = index_.find(db_, slots_, each.session);

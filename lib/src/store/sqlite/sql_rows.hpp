@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -85,6 +86,7 @@ private:
     core::session_key actor_;
     clock::time_point now_;
     std::vector<change> changes_;
+    std::vector<std::pair<core::session_key, request_id>> taken_;  // grants that were erased
     std::vector<published> published_;
     std::vector<buried_session> buried_;
     bool meta_loaded_ = false;

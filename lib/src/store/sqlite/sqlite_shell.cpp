@@ -150,15 +150,29 @@ void sqlite_shell::give_up(error_code why) {
 }
 
 void sqlite_shell::on_hints(const std::vector<hint>& hints) {
+    const auto session = state_->session();
     for (const auto& each : hints) {
+        const std::uint64_t token =
+            each.what == hint::kind::granted && session ? session->noted_grant(each.request) : 0;
         if (each.what == hint::kind::ring)
             look_round();
+        else if (token != 0)
+            tell_granted(each.request, token);
         else if (hints_.size() < hints_max)
             hints_.push_back(each);
         else
             hints_.back() = {hint::kind::changed, each.session, 0};
     }
     verify_hints();
+}
+
+// The short way: the slot says what the row says, and this costs no change of threads.
+void sqlite_shell::tell_granted(request_id id, std::uint64_t token) {
+    notice granted;
+    granted.what = store_event::kind::granted;
+    granted.id = id;
+    granted.token = token;
+    tell({granted});
 }
 
 // All hints that came while the last ones were looked at are looked at together.

@@ -62,6 +62,7 @@ private:
     void on_hints(const std::vector<hint>& hints) override;
     void on_silence(const neighbour& whom) override;
 
+    void tell_granted(request_id id, std::uint64_t token);
     void verify_hints();
     void reap(const std::vector<neighbour>& proved_dead);
     void start_reaping();

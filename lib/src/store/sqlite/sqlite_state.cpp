@@ -170,8 +170,20 @@ error_code sqlite_state::attempt(
         throw why;
     }
     effects = engine.take_effects();
+    note_grants(effects);
     clean_up(rows.buried());
     return {};
+}
+
+// Under the lock, after the commit: whom a hint reaches need not ask the database.
+void sqlite_state::note_grants(const std::vector<effect>& effects) {
+    for (const auto& each : effects) {
+        if (each.what != effect::kind::granted)
+            continue;
+        if (const auto place = index_.find(files_.db(), *files_.slots(), each.to))
+            files_.slots()->note_grant(place->slot, each.id, each.token);
+    }
+    files_.db().forgive();
 }
 
 // Under the lock, after the commit: the sessions have no rows any more.

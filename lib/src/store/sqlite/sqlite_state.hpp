@@ -97,6 +97,7 @@ private:
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
     );
     [[noreturn]] void fail();
+    void note_grants(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
     void tell(
         const std::vector<core::effect>& effects, request_id answered, std::vector<notice>& notices
