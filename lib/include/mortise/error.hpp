@@ -30,6 +30,9 @@ enum class errc : int {
     session_lost,      ///< The store declared this client's session dead; its leases are lost.
     too_many_waiters,  ///< `client_config::waiters_max` acquires are waiting already.
     forked,            ///< A forked child uses a client of its parent: make a new one there.
+    capacity_differs,  ///< The lock is in use with another number of permits.
+    /// The owner holds the lock shared: it must release it before it asks for more.
+    upgrade_refused,
 
     // Tokens.
     stale_token,  ///< A higher fencing token was already admitted: this writer is too late.
@@ -46,6 +49,7 @@ enum class errc : int {
     duration_too_long,  ///< A duration is longer than the hundred years that are the limit.
     ttl_too_short,      ///< The session's TTL is below the smallest that the store can keep.
     ttl_too_long,       ///< The session's TTL is above the largest that the store accepts.
+    bad_mode,           ///< A lock has 1 to 65,535 permits.
     bad_config,         ///< Two settings contradict each other, or one is outside of its limits.
     unknown_scheme,     ///< No store answers to the scheme of this URL.
     bad_url,            ///< The store URL cannot be understood.

@@ -16,7 +16,11 @@ public:
     static constexpr lock_mode exclusive() noexcept { return {}; }
     static constexpr lock_mode shared() noexcept { return lock_mode(kind::shared, 0); }
 
-    /// At most `capacity` holders at a time, each on a slot of its own.
+    /// Largest number of permits that a lock can have.
+    static constexpr std::uint32_t capacity_max = 65'535;
+
+    /// At most `capacity` holders at a time, each on a slot of its own. All that ask for one lock
+    /// at a time must name the same capacity, from 1 to `capacity_max`.
     static constexpr lock_mode permits(std::uint32_t capacity) noexcept {
         return lock_mode(kind::permits, capacity);
     }

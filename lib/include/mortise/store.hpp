@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,16 +101,39 @@ public:
     /// Everything that the store holds for this session, with the change number that belongs to it.
     virtual asio::awaitable<result<session_view>> look() = 0;
 
+    /// Draws more tokens for a grant that is held: above every token that was drawn before, and
+    /// below every one that is drawn later. What the grant had so far stays valid. The release
+    /// still names the token that the grant came with.
+    /// @par Errors `lease_lost` if the grant is not there; then nothing was drawn.
+    virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
+
     /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with
     /// each at most `queue_max` of its waiters.
     virtual asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) = 0;
 
+    /// That lock, with at most `queue_max` of its waiters; empty if nobody holds it or waits.
+    virtual asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) = 0;
+
     /// Takes the lock away from its holder, which learns of it by `look_again`, and advances the
-    /// queue. Only the grant with that token is broken: the lock may have passed on meanwhile.
+    /// queue. Only grants with that token are broken (several, if they share it): the lock may have
+    /// passed on meanwhile. Recorded in the same step.
     /// @return whether it was broken.
-    virtual asio::awaitable<result<bool>>
-    break_(std::string name, fencing_token token, std::string why) = 0;
+    virtual asio::awaitable<result<bool>> break_(break_order order) = 0;
+
+    /// The newest records of locks that were broken, newest first; of all locks if the name is
+    /// empty. A store keeps at least the last thousand.
+    virtual asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) = 0;
+
+    /// The next change of any lock is told by one event `changed`; then ask again. Needs a session.
+    /// @par Errors `unsupported` where the store cannot tell.
+    virtual asio::awaitable<error_code> watch() = 0;
+
+    /// Examines the store: what its promises rest on, and whether that is so. May take a second,
+    /// and writes nothing but files of its own that it removes again.
+    virtual asio::awaitable<result<std::vector<store_finding>>> examine() = 0;
 
     /// What the store has to say of its newest failure, for people; may be empty. Any thread.
     virtual std::string explain() const { return {}; }

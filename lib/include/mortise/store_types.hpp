@@ -51,6 +51,7 @@ struct store_traits {
     bool exclusive = true;  ///< Which modes it knows.
     bool shared = false;
     bool permits = false;
+    bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
 };
@@ -74,6 +75,8 @@ struct session_entry {
     std::string name;
     bool granted = false;
     fencing_token token;  ///< Of the grant; empty while it waits.
+    std::uint32_t slot = 0;  ///< As `answer::slot`.
+    bool contended = false;  ///< Of a grant: whether another session waits for the lock.
 };
 
 struct session_view {
@@ -100,6 +103,7 @@ struct lock_request {
     request_id id = 0;
     std::string name;
     lock_mode mode;
+    /// The store frees the grant when so much time has passed, even if the session lives.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
     /// Join the queue if the lock is not free; else refuse.
     bool queue = true;
@@ -110,11 +114,12 @@ struct answer {
 
     kind what = kind::refused;
     fencing_token token;  ///< If granted.
+    std::uint32_t slot = 0;  ///< If a permit was granted: which one, from 1 to the capacity.
     /// If queued: how many stand before it, holders included. An estimate that is never too low:
     /// who left the middle of the queue is still counted.
     std::uint64_t position = 0;
-    /// How many others wait for the lock; an estimate like `position`.
-    std::uint64_t queue_length = 0;
+    /// Whether another session waits for the lock.
+    bool contended = false;
 };
 
 /// The store's yes.
@@ -126,6 +131,12 @@ struct grant {
     fencing_token token;
 };
 
+/// Consecutive tokens that belong to one grant: `first`, `first + 1`, and so on.
+struct token_range {
+    fencing_token first;
+    std::uint64_t count = 0;
+};
+
 struct heartbeat {
     clock::time_point sent;  ///< Read before the heartbeat was sent.
     random_id incarnation;
@@ -133,8 +144,8 @@ struct heartbeat {
     std::uint64_t changes = 0;
     std::uint64_t grants = 0;    ///< Of this session, at the store.
     std::uint64_t requests = 0;  ///< Of this session, waiting at the store.
-    /// Time until the next deadline of another session: when it passes, beat again, if you wait for
-    /// a lock. Empty if there is none.
+    /// Time until the next deadline of another session, or of a grant that has one of its own: when
+    /// it passes, beat again, if you wait for a lock. Empty if there is none.
     std::optional<clock::duration> next_deadline;
 };
 
@@ -142,14 +153,18 @@ struct heartbeat {
 struct store_event {
     enum class kind : std::uint8_t {
         granted,       ///< `id` was granted with `token`.
-        contended,     ///< Somebody began to wait for `name`, which this session holds.
+        /// Another session began to wait for the lock of grant `id`, or tried to get it.
+        contended,
         session_lost,  ///< The session is gone, because of `why`.
         look_again,    ///< Something of this session changed: call `look`.
+        changed,       ///< Some lock of the store changed since `watch` was called.
     };
 
     kind what = kind::look_again;
     request_id id = 0;
     fencing_token token;
+    std::uint32_t slot = 0;  ///< As `answer::slot`.
+    bool contended = false;  ///< As `answer::contended`.
     std::string_view name;  ///< Valid during the call.
     error_code why;
 };
@@ -163,8 +178,10 @@ struct party_view {
     std::string label;
     std::int64_t pid = 0;
     lock_mode mode;
-    fencing_token token;    ///< Of a holder; empty while waiting.
-    clock::duration age{};  ///< How long it has held, or has waited.
+    std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
+    fencing_token token;     ///< Of a holder; empty while waiting.
+    std::uint32_t slot = 0;  ///< As `answer::slot`.
+    clock::duration age{};   ///< How long it has held, or has waited.
 };
 
 struct lock_view {
@@ -174,6 +191,43 @@ struct lock_view {
     std::vector<party_view> holders;
     std::vector<party_view> waiters;  ///< The first of the queue, in order.
     std::uint64_t waiter_count = 0;
+};
+
+/// A wish to take a lock from its holder by force.
+struct break_order {
+    break_order() = default;
+
+    std::string name;
+    fencing_token token;  ///< Of the grant that shall be broken.
+    std::string who;      ///< For the record: host, process, label of whoever gives the order.
+    std::string why;      ///< For the record.
+};
+
+/// A lock that was taken from its holder by force, as the store recorded it.
+struct break_record {
+    break_record() = default;
+
+    std::chrono::system_clock::time_point at;  ///< For people only.
+    std::string name;
+    fencing_token token;  ///< Of the grant that was broken.
+    std::string holder;   ///< Who held it: host, process, label.
+    std::string who;      ///< Who broke it.
+    std::string why;
+};
+
+/// One thing that a store found when it examined itself.
+struct store_finding {
+    enum class verdict : std::uint8_t {
+        holds,
+        weak,    ///< Works, with a promise that is not kept in every case.
+        broken,  ///< Must be mended before the store can be used.
+    };
+
+    store_finding() = default;
+
+    verdict what = verdict::holds;
+    std::string subject;  ///< What was examined: a few words.
+    std::string found;    ///< What is the case and, if it is not good, what to do: a sentence.
 };
 
 }  // namespace mortise

@@ -24,6 +24,8 @@ struct effect {
     std::string name;
     request_id id = 0;
     std::uint64_t token = 0;
+    std::uint32_t slot = 0;
+    bool contended = false;
 };
 
 /// The rules of the queue, once for every store whose rows this process reads and writes itself.

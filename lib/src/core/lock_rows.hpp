@@ -29,6 +29,7 @@ struct lock_entry {
     lock_mode mode;
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
     std::uint64_t token = 0;  ///< Full token value of a grant; zero while it waits.
+    std::uint32_t slot = 0;   ///< Of a granted permit: from 1 to the capacity; else zero.
     clock::time_point since;  ///< Of the grant, or of the wish.
 };
 
