@@ -33,6 +33,27 @@ std::optional<error> check_duration(const char* what, milliseconds value, bool e
     return std::nullopt;
 }
 
+std::optional<error> check_mode(const lock_options& options) {
+    if (options.mode.what() == lock_mode::kind::permits &&
+        (options.mode.capacity() == 0 || options.mode.capacity() > lock_mode::capacity_max)) {
+        return error(
+            errc::bad_mode,
+            "permits(" + std::to_string(options.mode.capacity()) + ")",
+            "use 1 to " + std::to_string(lock_mode::capacity_max)
+        );
+    }
+    if (options.hold_max == milliseconds::zero())
+        return error(errc::bad_config, "hold_max = 0 ms", "use at least 1 ms");
+    if (options.hold_max != milliseconds::max() && options.linger != milliseconds::zero()) {
+        return error(
+            errc::bad_config,
+            "linger = " + text_of(options.linger) + " with hold_max = " + text_of(options.hold_max),
+            "use one of them: a grant that ends by itself is not kept after its release"
+        );
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<error> check_name(std::string_view name) {
@@ -50,7 +71,13 @@ std::optional<error> check_name(std::string_view name) {
 }
 
 std::optional<error> check_options(const lock_options& options) {
-    return check_duration("wait_max", options.wait_max, true);
+    if (auto wrong = check_duration("wait_max", options.wait_max, true))
+        return wrong;
+    if (auto wrong = check_duration("hold_max", options.hold_max, true))
+        return wrong;
+    if (auto wrong = check_duration("linger", options.linger, false))
+        return wrong;
+    return check_mode(options);
 }
 
 std::optional<error> check_config(const client_config& config) {
@@ -59,6 +86,8 @@ std::optional<error> check_config(const client_config& config) {
     if (auto wrong = check_duration("stop_margin", config.stop_margin, false))
         return wrong;
     if (auto wrong = check_duration("release_budget", config.release_budget, false))
+        return wrong;
+    if (auto wrong = check_duration("turn_time_max", config.turn_time_max, false))
         return wrong;
     if (config.clock_drift_ppm > 500'000) {
         return error(

@@ -13,7 +13,12 @@ struct client_stats {
     std::uint64_t busy = 0;
     std::uint64_t cancelled = 0;          ///< Acquires that ended with `operation_aborted`.
     std::uint64_t failed = 0;             ///< Acquires that ended with another code.
-    std::uint64_t released = 0;           ///< Releases that the store acknowledged.
+    std::uint64_t requests = 0;  ///< Requests for locks that were sent to the store.
+    /// Grants of the store. `granted` is larger: what was passed on inside the process is no grant.
+    std::uint64_t grants = 0;
+    std::uint64_t draws = 0;  ///< Times that more tokens were drawn for a grant.
+    /// Leases released: handed on inside the process, or acknowledged by the store.
+    std::uint64_t released = 0;
     std::uint64_t released_late = 0;      ///< Of these, handed over by a destructor.
     std::uint64_t lost = 0;               ///< Leases that were lost before their release.
     std::uint64_t heartbeats = 0;         ///< Acknowledged heartbeats.

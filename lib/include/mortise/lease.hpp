@@ -20,6 +20,7 @@
 namespace mortise {
 
 class lease;
+class lease_set;
 
 namespace detail {
 class held_grant;
@@ -62,6 +63,14 @@ public:
 
     std::string_view name() const noexcept;
     fencing_token token() const noexcept;
+
+    /// Of a permit: which one, from 1 to the capacity; else zero. Each permit of a lock has a token
+    /// domain of its own, for two of them can be held at a time.
+    std::uint32_t slot() const noexcept;
+
+    /// Whether somebody else waits for the lock, in this process or, as far as is known, elsewhere:
+    /// a holder that can do its work in parts may let go between two of them.
+    bool contended() const noexcept;
 
     lease_state state() const noexcept;
     bool held() const noexcept { return state() == lease_state::held; }
@@ -117,6 +126,7 @@ public:
     auto async_wait_lost(Token&& token = Token{});
 
 private:
+    friend class lease_set;
     friend void detail::start_release(coro::detail::completion<void(error_code)>, lease);
 
     void let_go() noexcept;

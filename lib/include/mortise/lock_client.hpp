@@ -4,6 +4,7 @@
 
 #include "mortise/client_stats.hpp"
 #include "mortise/lease.hpp"
+#include "mortise/lease_set.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 
@@ -62,8 +63,9 @@ public:
     /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
     ///                   set.
     /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
-    ///                   `check_name` and `check_options`, `operation_aborted`, and what the store
-    ///                   says of itself.
+    ///                   `check_name` and `check_options`, `unsupported` (a mode that the store does
+    ///                   not know), `capacity_differs`, `upgrade_refused`, `operation_aborted`, and
+    ///                   what the store says of itself.
     /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted`
     ///                   nothing is held nor asked for at the store. A signal that comes after the
     ///                   grant was decided has no effect: the lease is delivered. If the store does
@@ -73,12 +75,13 @@ public:
     /// @par Threads      Any thread. The handler runs on its associated executor, else on
     ///                   `get_executor()`; never from inside this call.
     /// @par Lifetimes    `name` is copied. The client may be destroyed meanwhile (see above).
-    /// @par Cost         One request when uncontended; one request and one push when not.
+    /// @par Cost         One request when uncontended; one request and one push when not; nothing
+    ///                   when the lock is passed on inside the process.
     template <class Token = asio::deferred_t>
     auto
     async_acquire(std::string name, lock_options options = lock_options(), Token&& token = Token{});
 
-    /// Acquires `name` if it is free just now.
+    /// Acquires `name` if it is free just now. `options.wait_max` is not used.
     ///
     /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the
     ///                   optional is empty then.
@@ -86,9 +89,33 @@ public:
     /// @par Cancellation as `async_acquire`.
     /// @par Threads      as `async_acquire`.
     /// @par Lifetimes    as `async_acquire`.
-    /// @par Cost         One request.
+    /// @par Cost         One request, or none if somebody in this process has the lock.
     template <class Token = asio::deferred_t>
-    auto async_try_acquire(std::string name, Token&& token = Token{});
+    auto async_try_acquire(
+        std::string name, lock_options options = lock_options(), Token&& token = Token{}
+    );
+
+    /// Acquires all of these locks, or none.
+    ///
+    /// They are acquired one after the other in the order of their bytes, whatever the order of
+    /// `names` and however often one occurs: so two of these calls cannot wait for each other.
+    /// (They can wait for somebody who takes single locks in another order.) `options` is for each
+    /// of them; `wait_max` is the time for all together.
+    ///
+    /// @par Completion   `void(error_code, lease_set)`; at completion all of them were held. The
+    ///                   set is empty if and only if the code is set.
+    /// @par Errors       as `async_acquire`; `lease_expired` or `lease_lost` if an early one was
+    ///                   lost while the later ones were waited for.
+    /// @par Cancellation as `async_acquire`: on `operation_aborted` none is held or asked for.
+    /// @par Threads      as `async_acquire`.
+    /// @par Lifetimes    as `async_acquire`; `names` is moved.
+    /// @par Cost         as that of the single acquires.
+    template <class Token = asio::deferred_t>
+    auto async_acquire_all(
+        std::vector<std::string> names,
+        lock_options options = lock_options(),
+        Token&& token = Token{}
+    );
 
     /// The locks whose name comes after `after`, in byte order, at most `limit` of them, with their
     /// holders and at most `queue_max` waiters each. Call again with the last name for the next
@@ -103,6 +130,68 @@ public:
     auto async_list(
         std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{}
     );
+
+    /// That lock, with its holders and at most `queue_max` of its waiters; empty if nobody holds it
+    /// or waits for it.
+    ///
+    /// @par Completion   `void(error_code, std::optional<lock_view>)`.
+    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Cancellation none: it is one short read.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_inspect(std::string name, std::size_t queue_max, Token&& token = Token{});
+
+    /// Takes a lock from its holder by force, and gives it to the next who waits. For people who
+    /// know that the holder is stuck: it goes on until it learns of the loss, and only a fence at
+    /// the resource stops it before.
+    ///
+    /// Broken is the grant with the token that `async_inspect` or `async_list` shows, and nothing
+    /// if the lock has passed on meanwhile; of a lock that is held shared, all that share it. Who
+    /// did it and `why` are recorded by the store; see `async_breaks`.
+    ///
+    /// @par Completion   `void(error_code, bool)`: whether it was broken.
+    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Cancellation none.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_break(
+        std::string name, fencing_token which, std::string why, Token&& token = Token{}
+    );
+
+    /// The newest records of locks that were broken, at most `limit`, newest first; of all locks if
+    /// `name` is empty.
+    ///
+    /// @par Completion   `void(error_code, std::vector<break_record>)`.
+    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Cancellation none.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_breaks(std::string name, std::size_t limit, Token&& token = Token{});
+
+    /// Waits until some lock of the store has changed, by whomever; may also end without a change.
+    /// To follow a store: watch, look, and watch again, with the next wait begun before the look.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Errors       `unsupported`, `client_stopped`, `operation_aborted`, and what the store
+    ///                   says of itself.
+    /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request, and an open session.
+    template <class Token = asio::deferred_t>
+    auto async_watch(Token&& token = Token{});
+
+    /// Examines the store: what its promises rest on, and whether that is so.
+    ///
+    /// @par Completion   `void(error_code, std::vector<store_finding>)`.
+    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Cancellation none.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         May take a second.
+    template <class Token = asio::deferred_t>
+    auto async_examine(Token&& token = Token{});
 
     /// Stops: refuses new acquires, completes waiting ones with `client_stopped`, releases every
     /// lease and ends the session at the store. Leases are lost from the call on.

@@ -5,6 +5,8 @@
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/fwd.hpp"
 #include "mortise/error.hpp"
+#include "mortise/lock_mode.hpp"
+#include "mortise/owner_id.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -31,6 +33,23 @@ inline constexpr std::chrono::milliseconds duration_max = std::chrono::hours(24 
 struct lock_options {
     /// How long to wait for the present holder; zero is a try; `milliseconds::max()` is for ever.
     std::chrono::milliseconds wait_max = std::chrono::milliseconds::max();
+
+    lock_mode mode = lock_mode::exclusive();
+
+    /// The store frees the lock after so long, even if the session lives: the classic lease without
+    /// renewal. The lease ends for good a little sooner, by as much as its grant was under way.
+    /// Such a grant is never passed on inside the process.
+    std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
+
+    /// Keeps the grant for so long after the release if nobody waits, so that the next acquire of
+    /// this process costs no request. It ends at once when another process asks for the lock; a try
+    /// that comes from there is refused once, and ends it, too.
+    std::chrono::milliseconds linger{0};
+
+    /// Reentrancy: who holds the lock already gets it again at once, passing the queue by. Refused
+    /// with `upgrade_refused` if it is held in a weaker mode, and with what `lease::check` says if
+    /// it is not surely held.
+    owner_id owner;
 };
 static_assert(std::is_trivially_destructible_v<lock_options>, "docs/compilers.md, G1");
 
@@ -55,6 +74,15 @@ public:
     /// How long a cancelled acquire or a release waits for the store's answer before it goes on in
     /// the background.
     std::chrono::milliseconds release_budget{2'000};
+
+    /// Coroutines of one client that want the same lock pass it on among themselves, with no word
+    /// to the store. Once another client waits for it, they may do so that many times more, and
+    /// for so long, before it goes to the store.
+    std::uint32_t turn_handoffs_max = 16;
+    std::chrono::milliseconds turn_time_max{20};
+
+    /// Whether they pass it on among themselves at all.
+    bool local_handoff = true;
 
     /// How many acquires may wait at the same time.
     std::size_t waiters_max = 1'000'000;

@@ -77,6 +77,7 @@ struct session_entry {
     fencing_token token;  ///< Of the grant; empty while it waits.
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     bool contended = false;  ///< Of a grant: whether another session waits for the lock.
+    clock::duration age{};   ///< Of a grant: for how long the store has had it.
 };
 
 struct session_view {

@@ -5,6 +5,7 @@
 #include "mortise/detail/callable_check.hpp"
 #include "mortise/detail/guarded_run.hpp"
 #include "mortise/lease.hpp"
+#include "mortise/lease_set.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/options.hpp"
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace mortise {
 
@@ -42,6 +44,17 @@ template <class Body>
     requires std::invocable<Body&, const lease&>
 auto with_lock(lock_client& client, std::string name, lock_options options, Body&& body)
     -> std::invoke_result_t<Body&, const lease&>;
+
+/// The same for several locks: acquires all (`lock_client::async_acquire_all`), runs
+/// `body(lease_set)` and releases all. The body is stopped when one of them is about to be lost.
+///
+/// With g++ 12, give the vector a name before the `co_await` expression: a list in braces does not
+/// compile there (docs/compilers.md).
+template <class Body>
+    requires std::invocable<Body&, const lease_set&>
+auto with_lock(
+    lock_client& client, std::vector<std::string> names, lock_options options, Body&& body
+) -> std::invoke_result_t<Body&, const lease_set&>;
 
 }  // namespace mortise
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
-#include "mortise/coro/assert.hpp"
-#include "mortise/coro/detail/cancel_proxy.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
@@ -12,221 +10,128 @@ namespace mortise::detail {
 namespace {
 
 // What speaks against an acquire before anybody is asked.
-error_code refusal(const std::string& name, const lock_options& options) {
+error_code
+refusal(const std::string& name, const lock_options& options, const store_traits& store) {
     if (const auto wrong = check_name(name))
         return wrong->code();
     if (const auto wrong = check_options(options))
         return wrong->code();
-    return {};
+    const auto mode = options.mode.what();
+    const bool known = mode == lock_mode::kind::exclusive ? store.exclusive
+                       : mode == lock_mode::kind::shared  ? store.shared
+                                                          : store.permits;
+    const bool endless = options.hold_max == std::chrono::milliseconds::max();
+    return known && (endless || store.hold_max) ? error_code() : error_code(errc::unsupported);
 }
+
+// Completions under way on this thread. One whose executor's context has ended destroys the
+// handler, and the lease in it, from inside: what follows from that waits its turn, for a long
+// queue of those must not become a deep stack.
+thread_local waiter_list* completing = nullptr;
 
 }  // namespace
 
 void client_core::acquire(
-    std::string name, lock_options options, bool queue, acquire_op::handler_type handler
+    std::string name, lock_options options, bool queues, local_waiter::handler_type handler
 ) {
     const error_code refused =
-        process_.forked() ? error_code(errc::forked) : refusal(name, options);
-    const auto op = std::make_shared<acquire_op>(
+        process_.forked() ? error_code(errc::forked) : refusal(name, options, traits_);
+    const auto waiter = std::make_shared<local_waiter>(
         weak_from_this(),
-        std::move(name),
         options,
-        queue && options.wait_max != std::chrono::milliseconds::zero(),
+        queues && options.wait_max != std::chrono::milliseconds::zero(),
         std::move(handler)
     );
     counters_.add(&client_stats::waiting);
+    queue_work work;
     if (refused) {
-        deliver(*op, refused, lease());
-        return;
+        waiter->code = refused;
+        work.done.push(waiter);
+    } else {
+        waiter->listen();
+        table_.acquire(std::move(name), waiter, work);
     }
-    coro::detail::install_cancel_proxy<acquire_op>(op->slot(), *strand_, op);
-    asio::dispatch(*strand_, [self = shared_from_this(), op] { self->start(op); });
+    carry_out(std::move(work));
 }
 
-void client_core::start(const op_ptr& op) {
-    if (op->fsm.finished())
-        return;  // The signal was faster.
-    if (stopping_)
-        return stop_op(op, errc::client_stopped);
-    if (ops_.size() + idle_ops_.size() >= config_.waiters_max)
-        return stop_op(op, errc::too_many_waiters);
-    op->order = ++last_order_;
-    if (op->queue) {
-        deadlines_.set(op->timer, coro::saturating_add(now(), op->options.wait_max), [this, op] {
-            stop_op(op, errc::busy);
+void client_core::cancel(local_waiter& waiter, error_code why) {
+    queue_work work;
+    table_.cancel(waiter, why, work);
+    carry_out(std::move(work));
+}
+
+// Not under the table's mutex.
+void client_core::carry_out(queue_work work) {
+    if (!work.tasks.empty() && !*context_ended_) {
+        asio::dispatch(*strand_, [self = shared_from_this(), tasks = std::move(work.tasks)] {
+            self->run(tasks);
         });
     }
-    idle_ops_.emplace(op->order, op);
-    if (session_.open())
-        drive(op, op->fsm.session_ready());
-    else
-        need_session();
-    arm();
-}
-
-void client_core::cancel(acquire_op& op) {
-    stop_op(op.shared_from_this(), asio::error::operation_aborted);
-    arm();
-}
-
-void client_core::stop_op(const op_ptr& op, error_code reason) {
-    const action next = op->fsm.stop(reason);
-    bound_undo(op);
-    drive(op, next);
-}
-
-// From the moment that nobody wants the lock any more, the budget runs.
-void client_core::bound_undo(const op_ptr& op) {
-    if (!op->fsm.stopped() || op->fsm.finished() || op->undo_since != clock::time_point())
+    if (completing != nullptr) {
+        while (!work.done.empty())
+            completing->push(work.done.pop());
         return;
-    op->undo_since = now();
-    deadlines_
-        .set(op->timer, coro::saturating_add(op->undo_since, config_.release_budget), [this, op] {
-            counters_.add(&client_stats::undone_late);
-            drive(op, op->fsm.budget_over());
-        });
-}
-
-void client_core::drive(const op_ptr& op, action next) {
-    switch (next) {
-    case action::none:
-        break;
-    case action::send_request:
-        send_request(op);
-        break;
-    case action::send_withdraw:
-        spawn(run_withdraw(shared_from_this(), op));
-        break;
-    case action::try_later:
-        undo_later(op);
-        break;
-    case action::finish:
-        finish(op);
-        break;
     }
-    if (op->fsm.settled()) {
-        drop(op);
-    } else if (op->fsm.unproved()) {
-        unproved_.insert(op->id);
-        beat_now();
-    }
+    completing = &work.done;
+    while (!work.done.empty())
+        complete(work.done.pop());
+    completing = nullptr;
 }
 
-void client_core::send_request(const op_ptr& op) {
-    if (op->id == 0) {
-        idle_ops_.erase(op->order);
-        op->id = ++last_id_;
-        ops_.emplace(op->id, op);
-    }
-    spawn(run_request(shared_from_this(), op));
-}
-
-asio::awaitable<void>
-client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, op_ptr op) {
-    const auto epoch = epoch_;
-    lock_request wish;
-    wish.id = op->id;
-    wish.name = op->name;
-    wish.queue = op->queue;
-    ++calls_;
-    ++calls_under_way_;
-    const auto reply = co_await store_->request(std::move(wish));
-    --calls_under_way_;
-    if (epoch != epoch_ || closed_)
-        co_return;  // That session is gone; the state machine was told.
-    if (reply)
-        drive(op, op->fsm.answered(*reply, surely_held()));
-    else if (reply.error() == errc::session_lost)
-        session_over(errc::lease_lost);
-    else
-        fail_request(op, reply.error());
-    arm();
-}
-
-// Whether it arrived is unknown, so it is undone like a cancelled one, within the same budget.
-void client_core::fail_request(const op_ptr& op, error_code why) {
-    const action next = op->fsm.request_failed(why);
-    bound_undo(op);
-    drive(op, next);
-}
-
-asio::awaitable<void>
-client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, op_ptr op) {
-    const auto epoch = epoch_;
-    ++calls_;
-    ++calls_under_way_;
-    const error_code result = co_await store_->withdraw(op->name, op->id);
-    --calls_under_way_;
-    if (epoch != epoch_ || closed_)
-        co_return;
-    if (result == errc::session_lost)
-        session_over(errc::lease_lost);
-    else
-        drive(op, op->fsm.withdrawn(result));
-    arm();
-}
-
-// A live session would keep for ever what cannot be withdrawn: after a TTL of trying it is given
-// up.
-void client_core::undo_later(const op_ptr& op) {
-    if (op->fsm.finished() && now() - op->undo_since > timing_.ttl)
-        return abandon();
-    deadlines_.set(op->retry_timer, now() + undo_pause(op->retries++), [this, op] {
-        drive(op, op->fsm.retry());
-    });
-}
-
-void client_core::finish(const op_ptr& op) {
-    if (!op->fsm.token())
-        return deliver(*op, op->fsm.outcome(), lease());
-    grant at_store;
-    at_store.id = op->id;
-    at_store.name = op->name;
-    at_store.token = op->fsm.token();
-    auto held =
-        std::make_shared<held_grant>(std::move(at_store), watch_, weak_from_this(), executor_);
-    grants_.emplace(op->id, held);
-    counters_.add(&client_stats::leases);
-    deliver(*op, {}, lease(std::move(held)));
-}
-
-void client_core::deliver(acquire_op& op, error_code code, lease held) {
+void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     counters_.add(&client_stats::waiting, -1);
-    if (!code)
+    if (!waiter->code) {
         counters_.add(&client_stats::granted);
-    else if (code == errc::busy)
+        counters_.add(&client_stats::leases);
+    } else if (waiter->code == errc::busy) {
         counters_.add(&client_stats::busy);
-    else if (code == asio::error::operation_aborted)
+    } else if (waiter->code == asio::error::operation_aborted) {
         counters_.add(&client_stats::cancelled);
-    else
+    } else {
         counters_.add(&client_stats::failed);
-    op.complete(code, std::move(held));
+    }
+    waiter->complete();
 }
 
-// Back to the queue of those that wait for a session.
-void client_core::to_idle(const op_ptr& op) {
-    deadlines_.clear(op->retry_timer);
-    op->id = 0;
-    op->retries = 0;
-    idle_ops_.emplace(op->order, op);
+// The client has ended meanwhile: nobody may be left waiting.
+void client_core::refuse(const std::vector<strand_task>& tasks) {
+    queue_work work;
+    for (const auto& each : tasks) {
+        if (!each.whom)
+            continue;
+        table_.give_up(*each.whom, errc::client_stopped, work);
+        if (auto handler = std::move(each.whom->released))
+            handler.complete(errc::client_stopped);
+    }
+    work.tasks.clear();
+    carry_out(std::move(work));
 }
 
-void client_core::drop(const op_ptr& op) {
-    deadlines_.clear(op->timer);
-    deadlines_.clear(op->retry_timer);
-    idle_ops_.erase(op->order);
-    unproved_.erase(op->id);
-    ops_.erase(op->id);
-}
-
-std::vector<client_core::op_ptr> client_core::all_ops() const {
-    std::vector<op_ptr> all;
-    all.reserve(ops_.size() + idle_ops_.size());
-    for (const auto& [id, op] : ops_)
-        all.push_back(op);
-    for (const auto& [order, op] : idle_ops_)
-        all.push_back(op);
-    return all;
+void client_core::run(const std::vector<strand_task>& tasks) {
+    if (closed_)
+        return refuse(tasks);
+    for (const auto& each : tasks) {
+        switch (each.what) {
+        case strand_task::kind::ask:
+            start(each.whom);
+            break;
+        case strand_task::kind::stop:
+            stop(each.whom, each.why);
+            break;
+        case strand_task::kind::release:
+            start_release(each.whom);
+            break;
+        case strand_task::kind::draw:
+            draw(each.whom);
+            break;
+        case strand_task::kind::linger:
+            linger(each.whom);
+            break;
+        case strand_task::kind::arm:
+            break;
+        }
+    }
+    arm();
 }
 
 }  // namespace mortise::detail

@@ -61,12 +61,21 @@ client_core::client_core(
       config_(checked(std::move(config), traits_)),
       time_(time_of(config_, executor_)),
       timing_(core::session_timing::from(config_)),
-      session_(timing_),
-      watch_(std::make_shared<session_watch>(time_)) {}
+      watch_(std::make_shared<session_watch>(time_)),
+      home_(std::make_shared<client_home>()),
+      table_(
+          {home_, config_.turn_handoffs_max, config_.turn_time_max, config_.local_handoff},
+          config_.waiters_max
+      ),
+      session_(timing_) {
+    home_->session = watch_;
+    home_->executor = executor_;
+}
 
 client_core::~client_core() = default;
 
 void client_core::attach() {
+    home_->core = weak_from_this();
     auto& service =
         coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
     context_ended_ = service.ended();
@@ -86,11 +95,11 @@ void client_core::shut_down() noexcept {
     closed_ = true;
     store_->detach();
     deadlines_.clear();
-    const auto ops = std::exchange(ops_, {});
-    const auto idle = std::exchange(idle_ops_, {});
+    const auto waiting = table_.abandon();
+    const auto asking = std::exchange(asking_, {});
+    const auto idle = std::exchange(idle_claims_, {});
     const auto releases = std::exchange(releases_, {});
-    for (const auto& [id, held] : std::exchange(grants_, {}))
-        held->lose_silently(errc::client_stopped);
+    granted_.clear();
     // A strand must not outlive its context, and the user's client may.
     strand_.reset();
 }
@@ -113,17 +122,19 @@ void client_core::close_now() {
     deadlines_.clear();
     session_.gone();
     publish();
-    for (const auto& [id, held] : std::exchange(grants_, {}))
-        lose(*held, errc::client_stopped);
+    queue_work work;
+    table_.close(errc::client_stopped, work);
+    lose_all(errc::client_stopped, work);
     store_->detach();
     for (const auto& [id, op] : std::exchange(releases_, {}))
         complete_release(*op, errc::outcome_unknown);
-    for (const auto& op : all_ops()) {
-        if (!op->fsm.finished())
-            deliver(*op, errc::client_stopped, lease());
-    }
-    ops_.clear();
-    idle_ops_.clear();
+    for (const auto& what : all_asking())
+        table_.give_up(*what, errc::client_stopped, work);
+    watchers_.complete_all(errc::client_stopped);
+    asking_.clear();
+    idle_claims_.clear();
+    work.tasks.clear();
+    carry_out(std::move(work));
 }
 
 void client_core::on_store_event(const store_event& event) noexcept {
@@ -131,28 +142,50 @@ void client_core::on_store_event(const store_event& event) noexcept {
         return;
     switch (event.what) {
     case store_event::kind::granted:
-        if (const auto found = ops_.find(event.id); found != ops_.end()) {
-            const op_ptr op = found->second;
-            drive(op, op->fsm.granted(event.token, surely_held()));
-        }
+        pushed(event);
         break;
     case store_event::kind::contended:
-        break;  // Nobody asks for it yet.
+        if (const auto found = granted_.find(event.id); found != granted_.end())
+            contend(*found->second);
+        else if (const auto asked = asking_.find(event.id); asked != asking_.end())
+            contend(*asked->second);
+        break;
     case store_event::kind::session_lost:
         session_over(errc::lease_lost);
         break;
     case store_event::kind::look_again:
         look_now();
         break;
+    case store_event::kind::changed:
+        changed();
+        break;
     }
     arm();
+}
+
+void client_core::pushed(const store_event& event) {
+    const auto found = asking_.find(event.id);
+    if (found == asking_.end())
+        return;
+    const claim_ptr what = found->second;
+    if (what->ends_by_itself() && what->fsm.at_store())
+        return look_now();  // Its end counts from the grant: the store must say how old it is.
+    note_grant(*what, event.slot, event.contended);
+    drive(what, what->fsm.granted(event.token, surely_held()));
+}
+
+void client_core::contend(claim& what) {
+    queue_work work;
+    table_.contended(what, work);
+    carry_out(std::move(work));
 }
 
 // One timer serves everything: it is set for the earliest moment at which something is due.
 void client_core::arm() {
     if (closed_)
         return;
-    clock::time_point next = std::min(deadlines_.next(), session_.alarm_at());
+    clock::time_point next =
+        std::min({deadlines_.next(), table_.next_deadline(), session_.alarm_at()});
     if (!beating_)
         next = std::min(next, session_.beat_at());
     if (!beating_ && has_waiters())
@@ -185,9 +218,14 @@ void client_core::on_alarm() {
         return;
     const auto at = now();
     if (session_.take_alarm(at)) {
-        for (const auto& [id, held] : grants_)
-            held->end_waiting(errc::lease_expired);
+        for (const auto& [id, what] : granted_) {
+            for (const auto& held : table_.holders(*what))
+                held->end_waiting(errc::lease_expired);
+        }
     }
+    queue_work work;
+    table_.expire(at, work);
+    carry_out(std::move(work));
     // A task may set new deadlines, never one that is due at `at` again: each is in the future.
     while (const auto due = deadlines_.take_due(at))
         due();
@@ -211,10 +249,21 @@ clock::duration client_core::undo_pause(unsigned attempt) noexcept {
     );
 }
 
-void client_core::lose(held_grant& held, errc why) {
-    if (held.lose(why))
-        counters_.add(&client_stats::lost);
-    counters_.add(&client_stats::leases, -1);
+// The grant is gone: its holders hear of it. What follows for those who wait is left to the caller.
+void client_core::lose(claim& what, errc why, queue_work& work) {
+    for (const auto& held : table_.lost(what, work)) {
+        if (held->lose(why))
+            counters_.add(&client_stats::lost);
+        counters_.add(&client_stats::leases, -1);
+    }
+}
+
+void client_core::lose_all(errc why, queue_work& work) {
+    for (const auto& [id, what] : std::exchange(granted_, {})) {
+        deadlines_.clear(what->timer);
+        deadlines_.clear(what->alarm);
+        lose(*what, why, work);
+    }
 }
 
 void client_core::stop(lease_handler handler) {
@@ -227,10 +276,12 @@ void client_core::stop(lease_handler handler) {
 asio::awaitable<void>
 client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler) {
     stopping_ = true;
-    for (const auto& [id, held] : std::exchange(grants_, {}))
-        lose(*held, errc::client_stopped);
-    for (const auto& op : all_ops())
-        stop_op(op, errc::client_stopped);
+    queue_work work;
+    table_.close(errc::client_stopped, work);
+    lose_all(errc::client_stopped, work);
+    carry_out(std::move(work));
+    for (const auto& what : all_asking())
+        stop(what, errc::client_stopped);
     error_code result;
     const auto give_up = coro::saturating_add(now(), config_.release_budget);
     for (unsigned attempt = 0; !closed_ && (session_.open() || opening_); ++attempt) {
@@ -248,40 +299,6 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_
         session_over(errc::client_stopped);
     close_now();
     handler.complete(result ? error_code(errc::outcome_unknown) : error_code());
-}
-
-void client_core::list(
-    std::string after, std::size_t limit, std::size_t queue_max, list_handler handler
-) {
-    asio::dispatch(
-        *strand_,
-        [self = shared_from_this(),
-         after = std::move(after),
-         limit,
-         queue_max,
-         handler = std::move(handler)]() mutable {
-            self->spawn(self->run_list(self, std::move(after), limit, queue_max, std::move(handler))
-            );
-        }
-    );
-}
-
-asio::awaitable<void> client_core::run_list(
-    [[maybe_unused]] std::shared_ptr<client_core> self,
-    std::string after,
-    std::size_t limit,
-    std::size_t queue_max,
-    list_handler handler
-) {
-    if (stopping_) {
-        handler.complete(errc::client_stopped, {});
-        co_return;
-    }
-    auto views = co_await store_->list(std::move(after), limit, queue_max);
-    if (views)
-        handler.complete({}, std::move(*views));
-    else
-        handler.complete(views.error(), {});
 }
 
 }  // namespace mortise::detail

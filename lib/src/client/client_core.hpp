@@ -2,13 +2,18 @@
 #ifndef MORTISE_CLIENT_CLIENT_CORE_HPP
 #define MORTISE_CLIENT_CLIENT_CORE_HPP
 
-#include "client/acquire_op.hpp"
+#include "client/claim.hpp"
 #include "client/client_counters.hpp"
+#include "client/client_home.hpp"
 #include "client/deadline_list.hpp"
 #include "client/held_grant.hpp"
+#include "client/local_waiter.hpp"
+#include "client/lock_table.hpp"
+#include "client/queue_work.hpp"
 #include "client/release_op.hpp"
 #include "client/session_watch.hpp"
 #include "core/session_fsm.hpp"
+#include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store.hpp"
@@ -29,21 +34,30 @@
 
 namespace mortise::detail {
 
-/// What a `lock_client` is inside: the session, the acquires under way, the grants that are held.
+/// What a `lock_client` is inside: the session, and the claims that it has at the store.
 ///
-/// Everything but the functions marked *any thread* runs on the strand. The object lives until its
-/// last call at the store has returned; `close` cuts it off from user and store before that.
+/// Who waits and who holds inside the process is the lock table's; what the table cannot settle by
+/// itself becomes a claim: a request, then a grant, on the strand. Everything but the functions
+/// marked *any thread* runs there. The object lives until its last call at the store has returned;
+/// `close` cuts it off from user and store before that.
 ///
-/// Source files: client_core.cpp (life and end), client_acquire.cpp, client_release.cpp,
-/// client_session.cpp (opening, heartbeat, loss), client_look.cpp (comparing with the store).
+/// Source files: client_core.cpp (life and end), client_acquire.cpp (waiters), client_claim.cpp
+/// (requests), client_release.cpp, client_session.cpp (opening, heartbeat, loss), client_look.cpp
+/// (comparing with the store), client_ask.cpp (questions of users).
 class client_core final : public std::enable_shared_from_this<client_core>,
                           public coro::detail::shutdown_hook,
                           private store_events {
 public:
-    using list_handler = coro::detail::completion<void(error_code, std::vector<lock_view>)>;
+    template <class T>
+    using answer_handler = coro::detail::completion<void(error_code, T)>;
+    using list_handler = answer_handler<std::vector<lock_view>>;
+    using inspect_handler = answer_handler<std::optional<lock_view>>;
+    using break_handler = answer_handler<bool>;
+    using breaks_handler = answer_handler<std::vector<break_record>>;
+    using examine_handler = answer_handler<std::vector<store_finding>>;
 
     client_core(asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config);
-    ~client_core();
+    ~client_core() override;
 
     /// Once, after construction, as it needs `shared_from_this`.
     void attach();
@@ -53,62 +67,78 @@ public:
     store_traits traits() const noexcept { return traits_; }
     client_stats stats() const noexcept { return counters_.read(); }
     std::string explain() const;
-    void
-    acquire(std::string name, lock_options options, bool queue, acquire_op::handler_type handler);
-    void release(std::shared_ptr<held_grant> held, release_op::handler_type handler);
-    void release_late(std::shared_ptr<held_grant> held) noexcept;
-    void wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler);
+    clock::time_point now() const noexcept { return watch_->now(); }
+    void acquire(
+        std::string name, lock_options options, bool queues, local_waiter::handler_type handler
+    );
+    void cancel(local_waiter& waiter, error_code why);
+    void release(const std::shared_ptr<held_grant>& held, release_handler handler);
+    void release_late(const std::shared_ptr<held_grant>& held) noexcept;
+    void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
+    bool wanted(const held_grant& held) const { return table_.wanted(held.of()); }
     bool forked() const noexcept { return process_.forked(); }
     void list(std::string after, std::size_t limit, std::size_t queue_max, list_handler handler);
+    void inspect(std::string name, std::size_t queue_max, inspect_handler handler);
+    void
+    break_lock(std::string name, fencing_token token, std::string why, break_handler handler);
+    void breaks(std::string name, std::size_t limit, breaks_handler handler);
+    void examine(examine_handler handler);
+    void watch(lease_handler handler);
     void stop(lease_handler handler);
     void close() noexcept;
 
-    // For acquire_op, on the strand.
-    void cancel(acquire_op& op);
-
 private:
     using strand_type = asio::strand<asio::any_io_executor>;
-    using op_ptr = std::shared_ptr<acquire_op>;
+    using claim_ptr = std::shared_ptr<claim>;
     using action = core::acquire_fsm::action;
 
     void on_store_event(const store_event& event) noexcept override;
     void shut_down() noexcept override;
-    clock::time_point now() const noexcept { return watch_->now(); }
 
     // client_core.cpp
     void close_now();
+    void pushed(const store_event& event);
     void arm();
     void on_alarm();
     asio::awaitable<void> run_stop(std::shared_ptr<client_core> self, lease_handler handler);
-    asio::awaitable<void> run_list(
-        std::shared_ptr<client_core> self,
-        std::string after,
-        std::size_t limit,
-        std::size_t queue_max,
-        list_handler handler
-    );
     void spawn(asio::awaitable<void> task);
     static clock::duration undo_pause(unsigned attempt) noexcept;
-    void lose(held_grant& held, errc why);
+    void lose(claim& what, errc why, queue_work& work);
+    void lose_all(errc why, queue_work& work);
 
     // client_acquire.cpp
-    void start(const op_ptr& op);
-    void stop_op(const op_ptr& op, error_code reason);
-    void drive(const op_ptr& op, action next);
-    void send_request(const op_ptr& op);
-    void fail_request(const op_ptr& op, error_code why);
-    void bound_undo(const op_ptr& op);
-    void undo_later(const op_ptr& op);
-    void finish(const op_ptr& op);
-    void deliver(acquire_op& op, error_code code, lease held);
-    void to_idle(const op_ptr& op);
-    void drop(const op_ptr& op);
-    asio::awaitable<void> run_request(std::shared_ptr<client_core> self, op_ptr op);
-    asio::awaitable<void> run_withdraw(std::shared_ptr<client_core> self, op_ptr op);
-    std::vector<op_ptr> all_ops() const;
+    void carry_out(queue_work work);
+    void run(const std::vector<strand_task>& tasks);
+    void refuse(const std::vector<strand_task>& tasks);
+    void complete(const std::shared_ptr<local_waiter>& waiter);
+
+    // client_claim.cpp
+    void start(const claim_ptr& what);
+    void stop(const claim_ptr& what, error_code reason);
+    void drive(const claim_ptr& what, action next);
+    void send_request(const claim_ptr& what);
+    void fail_request(const claim_ptr& what, error_code why);
+    void note_grant(claim& what, std::uint32_t slot, bool contended);
+    void contend(claim& what);
+    void bound_undo(const claim_ptr& what);
+    void undo_later(const claim_ptr& what);
+    void finish(const claim_ptr& what);
+    void accept(const claim_ptr& what);
+    void end_at(const claim_ptr& what);
+    void to_idle(const claim_ptr& what);
+    void drop(const claim_ptr& what);
+    void draw(const claim_ptr& what);
+    void linger(const claim_ptr& what);
+    asio::awaitable<void> run_request(std::shared_ptr<client_core> self, claim_ptr what);
+    asio::awaitable<void> run_withdraw(std::shared_ptr<client_core> self, claim_ptr what);
+    asio::awaitable<void> run_draw(std::shared_ptr<client_core> self, claim_ptr what);
+    std::vector<claim_ptr> all_asking() const;
+    static grant grant_of(const claim& what);
 
     // client_release.cpp
-    void start_release(const std::shared_ptr<release_op>& op);
+    void start_release(const claim_ptr& what);
+    void count_release(lock_queue::release_outcome outcome, bool late) noexcept;
+    void end_grant(claim& what, errc why, queue_work& work);
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);
     void release_later(const std::shared_ptr<release_op>& op);
@@ -121,6 +151,7 @@ private:
     void need_session();
     asio::awaitable<void> run_open(std::shared_ptr<client_core> self);
     void session_opened(const resumed& reply);
+    void fail_idle(const claim_ptr& what, error_code why);
     void beat_now();
     asio::awaitable<void> run_beat(std::shared_ptr<client_core> self);
     void beaten(const heartbeat& reply, bool quiet);
@@ -131,11 +162,22 @@ private:
     bool surely_held() const { return session_.at(now()) == core::session_fsm::state::held; }
     bool has_waiters() const;
 
+    // client_ask.cpp
+    template <class T, class Call>
+    void question(answer_handler<T> handler, Call call);
+    template <class T, class Call>
+    static asio::awaitable<void>
+    run_question(std::shared_ptr<client_core> self, answer_handler<T> handler, Call call);
+    void watch_now();
+    asio::awaitable<void> run_watch(std::shared_ptr<client_core> self);
+    void changed();
+
     // client_look.cpp
     void look_now();
     asio::awaitable<void> run_look(std::shared_ptr<client_core> self);
     /// What was known here when the store was asked to show what it has.
     struct snapshot {
+        clock::time_point at;
         request_id last_id = 0;
         std::set<request_id> known;
         std::vector<request_id> waiting;
@@ -155,15 +197,19 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     const core::session_timing timing_;
     client_counters counters_;
+    const std::shared_ptr<session_watch> watch_;
+    const std::shared_ptr<client_home> home_;
+    lock_table table_;
+    coro::detail::wait_list<> watchers_;  ///< For a change of some lock at the store.
 
     // On the strand only.
     core::session_fsm session_;
-    std::shared_ptr<session_watch> watch_;
     session_id session_id_;
     std::uint64_t epoch_ = 0;  ///< Counts sessions: answers to an earlier one are void.
     bool opening_ = false;
     bool beating_ = false;
     bool looking_ = false;
+    bool watching_ = false;
     bool look_wanted_ = false;
     std::optional<clock::time_point> proof_pending_;  ///< A proof that counts after a look.
     bool stopping_ = false;
@@ -175,12 +221,12 @@ private:
     std::uint64_t calls_under_way_ = 0;
     clock::time_point reap_at_ = clock::time_point::max();
     request_id last_id_ = 0;
-    std::map<request_id, op_ptr> ops_;          ///< By the id of the present request.
-    std::map<std::uint64_t, op_ptr> idle_ops_;  ///< Waiting for a session, in their order.
-    /// Of `ops_`: granted, but without a proof of the session.
+    std::map<request_id, claim_ptr> asking_;          ///< By the id of the present request.
+    std::map<std::uint64_t, claim_ptr> idle_claims_;  ///< Waiting for a session, in their order.
+    /// Of `asking_`: granted, but without a proof of the session.
     std::set<request_id> unproved_;
     std::uint64_t last_order_ = 0;
-    std::map<request_id, std::shared_ptr<held_grant>> grants_;
+    std::map<request_id, claim_ptr> granted_;
     std::map<request_id, std::shared_ptr<release_op>> releases_;
     deadline_list deadlines_;
     asio::cancellation_signal timer_signal_;

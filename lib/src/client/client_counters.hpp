@@ -11,7 +11,7 @@
 
 namespace mortise::detail {
 
-/// The counters of a client: written on its strand, read from any thread.
+/// The counters of a client: written and read from any thread.
 class client_counters {
 public:
     using member = std::uint64_t client_stats::*;
@@ -28,11 +28,14 @@ public:
     }
 
 private:
-    static constexpr std::array<member, 16> members{
+    static constexpr std::array<member, 19> members{
         &client_stats::granted,
         &client_stats::busy,
         &client_stats::cancelled,
         &client_stats::failed,
+        &client_stats::requests,
+        &client_stats::grants,
+        &client_stats::draws,
         &client_stats::released,
         &client_stats::released_late,
         &client_stats::lost,
@@ -47,6 +50,7 @@ private:
         &client_stats::leases};
     static_assert(sizeof(client_stats) == members.size() * sizeof(std::uint64_t));
 
+    // A constant at each call, once it is inlined.
     std::atomic<std::uint64_t>& slot(member which) noexcept {
         std::size_t i = 0;
         while (members[i] != which)

@@ -45,12 +45,13 @@ asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<cli
 client_core::snapshot client_core::take_snapshot() const {
     snapshot taken;
     taken.last_id = last_id_;
-    for (const auto& [id, op] : ops_) {
+    taken.at = now();
+    for (const auto& [id, what] : asking_) {
         taken.known.insert(id);
-        if (op->fsm.at_store())
+        if (what->fsm.at_store())
             taken.waiting.push_back(id);
     }
-    for (const auto& [id, held] : grants_) {
+    for (const auto& [id, what] : granted_) {
         taken.known.insert(id);
         taken.held.push_back(id);
     }
@@ -67,35 +68,48 @@ void client_core::compare(const session_view& view, const snapshot& before) {
     for (const auto& entry : view.entries)
         see(entry, before);
     for (const request_id id : before.waiting) {
-        const auto found = ops_.find(id);
-        if (found == ops_.end() || seen.contains(id))
+        const auto found = asking_.find(id);
+        if (found == asking_.end() || seen.contains(id))
             continue;
-        const op_ptr op = found->second;
+        const claim_ptr what = found->second;
         unproved_.erase(id);
-        drive(op, op->fsm.missing());
+        drive(what, what->fsm.missing());
     }
+    queue_work work;
     for (const request_id id : before.held) {
-        const auto found = grants_.find(id);
-        if (found == grants_.end())
+        const auto found = granted_.find(id);
+        if (found == granted_.end())
             continue;
         const auto entry = seen.find(id);
-        if (entry != seen.end() && entry->second->granted &&
-            entry->second->token == found->second->at_store().token)
+        const claim_ptr what = found->second;
+        if (entry != seen.end() && entry->second->granted && entry->second->token == what->token)
             continue;
-        const auto held = found->second;
-        grants_.erase(found);
-        lose(*held, errc::lease_lost);
+        granted_.erase(found);
+        deadlines_.clear(what->timer);
+        deadlines_.clear(what->alarm);
+        lose(*what, errc::lease_lost, work);
     }
+    carry_out(std::move(work));
 }
 
 void client_core::see(const session_entry& entry, const snapshot& before) {
-    if (const auto found = ops_.find(entry.id); found != ops_.end()) {
-        const op_ptr op = found->second;
-        if (!entry.granted || op->fsm.unproved())
+    if (const auto held = granted_.find(entry.id); held != granted_.end()) {
+        if (entry.granted && entry.contended)
+            contend(*held->second);
+        return;
+    }
+    if (const auto found = asking_.find(entry.id); found != asking_.end()) {
+        const claim_ptr what = found->second;
+        if (!entry.granted || what->fsm.unproved())
             return;
-        const bool waited = op->fsm.at_store();
-        drive(op, op->fsm.granted(entry.token, surely_held()));
-        if (waited)
+        const bool waited = what->fsm.at_store();
+        if (waited) {
+            what->seen_at = before.at;
+            what->age = entry.age;
+        }
+        note_grant(*what, entry.slot, entry.contended);
+        drive(what, what->fsm.granted(entry.token, surely_held()));
+        if (waited && !what->ends_by_itself())
             counters_.add(&client_stats::missed_grants);
         return;
     }

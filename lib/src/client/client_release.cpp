@@ -7,34 +7,60 @@
 
 namespace mortise::detail {
 
-void client_core::release(std::shared_ptr<held_grant> held, release_op::handler_type handler) {
+void client_core::release(const std::shared_ptr<held_grant>& held, release_handler handler) {
     if (!held->take_for_release()) {
         handler.complete(held->check());
         return;
     }
-    const auto op = std::make_shared<release_op>(std::move(held), std::move(handler), false);
-    asio::dispatch(*strand_, [self = shared_from_this(), op] { self->start_release(op); });
+    held->end_waiting(errc::lease_released);
+    queue_work work;
+    const auto outcome = table_.release(*held, handler, false, work);
+    count_release(outcome, false);
+    carry_out(std::move(work));
+    // Between the user's call and here the session was lost, or the client stopped.
+    if (handler)
+        handler.complete(
+            outcome == lock_queue::release_outcome::was_gone ? held->why() : error_code()
+        );
 }
 
 // By a destructor: nobody waits for it, and it must not throw.
-void client_core::release_late(std::shared_ptr<held_grant> held) noexcept {
+void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept {
     if (*context_ended_ || process_.forked() || !held->take_for_release())
         return;
-    const auto op = std::make_shared<release_op>(std::move(held), release_op::handler_type(), true);
-    asio::post(*strand_, [self = shared_from_this(), op] { self->start_release(op); });
+    held->end_waiting(errc::lease_released);
+    queue_work work;
+    release_handler nobody;
+    const auto outcome = table_.release(*held, nobody, true, work);
+    count_release(outcome, true);
+    carry_out(std::move(work));
 }
 
-void client_core::start_release(const std::shared_ptr<release_op>& op) {
-    const request_id id = op->held->at_store().id;
-    op->held->end_waiting(errc::lease_released);
-    if (grants_.erase(id) == 0) {
-        // The session was lost, or the client stopped, between the user's call and here.
+// What goes to the store is counted as released when the store has it.
+void client_core::count_release(lock_queue::release_outcome outcome, bool late) noexcept {
+    if (outcome == lock_queue::release_outcome::was_gone)
+        return;
+    counters_.add(&client_stats::leases, -1);
+    if (outcome == lock_queue::release_outcome::to_store)
+        return;
+    counters_.add(&client_stats::released);
+    if (late)
+        counters_.add(&client_stats::released_late);
+}
+
+void client_core::start_release(const claim_ptr& what) {
+    deadlines_.clear(what->timer);
+    deadlines_.clear(what->alarm);
+    const auto op = std::make_shared<release_op>(
+        what, std::move(what->released), what->released_late
+    );
+    if (granted_.erase(what->id) == 0) {
+        // The session was lost, or the client stopped, on the way here.
         complete_release(*op, stopping_ ? errc::client_stopped : errc::lease_lost);
         return;
     }
-    counters_.add(&client_stats::leases, -1);
     op->since = now();
-    releases_.emplace(id, op);
+    releases_.emplace(what->id, op);
     deadlines_.set(op->timer, coro::saturating_add(op->since, config_.release_budget), [this, op] {
         counters_.add(&client_stats::undone_late);
         complete_release(*op, errc::outcome_unknown);
@@ -49,7 +75,7 @@ asio::awaitable<void> client_core::run_release(
     const auto epoch = epoch_;
     ++calls_;
     ++calls_under_way_;
-    const auto reply = co_await store_->release(op->held->at_store());
+    const auto reply = co_await store_->release(grant_of(*op->what));
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;  // It was completed when the session ended.
@@ -73,7 +99,7 @@ void client_core::release_later(const std::shared_ptr<release_op>& op) {
 void client_core::end_release(const std::shared_ptr<release_op>& op, error_code result) {
     deadlines_.clear(op->timer);
     deadlines_.clear(op->retry_timer);
-    releases_.erase(op->held->at_store().id);
+    releases_.erase(op->what->id);
     if (result)
         counters_.add(&client_stats::lost);
     else
@@ -83,12 +109,21 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
     complete_release(*op, result);
 }
 
+// A grant that is over by the clock is taken from its holders, and goes back before the store takes
+// it by itself.
+void client_core::end_grant(claim& what, errc why, queue_work& work) {
+    if (!granted_.contains(what.id))
+        return;
+    lose(what, why, work);
+    start_release(what.shared_from_this());
+}
+
 void client_core::complete_release(release_op& op, error_code result) {
     if (auto handler = std::move(op.handler))
         handler.complete(result);
 }
 
-void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handler_type handler) {
+void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler handler) {
     // The wait begins in the initiating call, for only there is the handler's slot listened to in
     // time: a cancellation that followed at once would be missed. The look comes after it, on the
     // strand, where the alarm is raised: nothing slips between the two.
@@ -96,7 +131,8 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, release_op::handle
     asio::dispatch(*strand_, [self = shared_from_this(), held = std::move(held)] {
         if (const error_code now = held->check())
             held->end_waiting(now);
-        else if (self->session_.alarm_at() == clock::time_point::max())
+        else if (self->session_.alarm_at() == clock::time_point::max() ||
+                 self->now() >= held->of().alarm_at)
             held->end_waiting(errc::lease_expired);
     });
 }

@@ -31,9 +31,10 @@ asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<cli
         session_opened(*reply);
     } else {
         // Nothing was asked for yet, so nothing is left: those who wait are told at once.
-        const auto waiting = idle_ops_;
-        for (const auto& [order, op] : waiting)
-            stop_op(op, reply.error());
+        const auto waiting = idle_claims_;
+        for (const auto& [order, what] : waiting)
+            fail_idle(what, reply.error());
+        watchers_.complete_all(reply.error());
     }
     arm();
 }
@@ -46,9 +47,18 @@ void client_core::session_opened(const resumed& reply) {
     proof_pending_.reset();
     session_.proved(reply.sent);
     publish();
-    const auto waiting = idle_ops_;
-    for (const auto& [order, op] : waiting)
-        drive(op, op->fsm.session_ready());
+    const auto waiting = idle_claims_;
+    for (const auto& [order, what] : waiting)
+        drive(what, what->fsm.session_ready());
+    if (watchers_.size() != 0)
+        watch_now();
+}
+
+void client_core::fail_idle(const claim_ptr& what, error_code why) {
+    queue_work work;
+    table_.doomed(*what, work);
+    stop(what, why);
+    carry_out(std::move(work));
 }
 
 void client_core::beat_now() {
@@ -104,8 +114,8 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
         proved(reply.sent);
     }
     const bool counts_differ =
-        quiet && (reply.grants != grants_.size() + unproved_.size() ||
-                  reply.grants + reply.requests != grants_.size() + ops_.size());
+        quiet && (reply.grants != granted_.size() + unproved_.size() ||
+                  reply.grants + reply.requests != granted_.size() + asking_.size());
     if (reply.changes != changes_seen_ || counts_differ || look_wanted_)
         look_now();
 }
@@ -116,9 +126,9 @@ void client_core::proved(clock::time_point sent) {
     if (!surely_held())
         return;  // An answer that took longer than its own window.
     for (const request_id id : std::exchange(unproved_, {})) {
-        if (const auto found = ops_.find(id); found != ops_.end()) {
-            const op_ptr op = found->second;
-            drive(op, op->fsm.proved());
+        if (const auto found = asking_.find(id); found != asking_.end()) {
+            const claim_ptr what = found->second;
+            drive(what, what->fsm.proved());
         }
     }
 }
@@ -135,23 +145,25 @@ void client_core::session_over(errc why) {
     proof_pending_.reset();
     calls_under_way_ = 0;
     beating_ = looking_ = look_wanted_ = false;
+    changed();
     reap_at_ = clock::time_point::max();
     unproved_.clear();
-    for (const auto& [id, held] : std::exchange(grants_, {}))
-        lose(*held, why);
+    queue_work work;
+    lose_all(why, work);
     for (const auto& [id, op] : std::exchange(releases_, {})) {
         deadlines_.clear(op->timer);
         deadlines_.clear(op->retry_timer);
         complete_release(*op, why);
     }
-    const auto at_store = std::exchange(ops_, {});
-    for (const auto& [id, op] : at_store) {
-        drive(op, op->fsm.session_lost());
-        if (!op->fsm.settled())
-            to_idle(op);
+    const auto at_store = std::exchange(asking_, {});
+    for (const auto& [id, what] : at_store) {
+        drive(what, what->fsm.session_lost());
+        if (!what->fsm.settled())
+            to_idle(what);
     }
-    if (!idle_ops_.empty())
+    if (!idle_claims_.empty())
         need_session();
+    carry_out(std::move(work));
     arm();
 }
 
@@ -162,7 +174,7 @@ void client_core::abandon() {
 }
 
 bool client_core::has_waiters() const {
-    return ops_.size() > unproved_.size();
+    return asking_.size() > unproved_.size();
 }
 
 }  // namespace mortise::detail

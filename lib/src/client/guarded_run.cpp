@@ -7,41 +7,83 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::detail {
 namespace {
 
-/// One `with_lock` under way. Lives on the caller's executor, kept alive by whatever it waits for.
+void acquire_for(lock_client& client, const std::string& name, const lock_options& options, auto then) {
+    client.async_acquire(name, options, std::move(then));
+}
+
+void acquire_for(
+    lock_client& client,
+    const std::vector<std::string>& names,
+    const lock_options& options,
+    auto then
+) {
+    client.async_acquire_all(names, options, std::move(then));
+}
+
+std::string text_of(const std::string& name) {
+    return "lock \"" + name + '"';
+}
+
+std::string text_of(const std::vector<std::string>& names) {
+    std::string text = "locks";
+    for (const auto& each : names)
+        text += " \"" + each + '"';
+    return text;
+}
+
+std::optional<error> wrong_name(const std::string& name) {
+    return check_name(name);
+}
+
+std::optional<error> wrong_name(const std::vector<std::string>& names) {
+    for (const auto& each : names) {
+        if (auto wrong = check_name(each))
+            return wrong;
+    }
+    return names.empty() ? std::optional(error(errc::name_empty, "no names", "name at least one"))
+                         : std::nullopt;
+}
+
+/// One `with_lock` under way, of one lock or of several. Lives on the caller's executor, kept alive by whatever it waits for.
 ///
 /// acquire -> body, and beside it the wait for the loss -> both have ended -> release -> complete
-class guarded_run final : public std::enable_shared_from_this<guarded_run> {
+template <class Held, class Name>
+class guarded_run final : public std::enable_shared_from_this<guarded_run<Held, Name>> {
 public:
     guarded_run(
         guarded_handler handler,
         asio::any_io_executor executor,
         lock_client& client,
-        std::shared_ptr<guarded_body> body
+        std::shared_ptr<guarded_body<Held>> body
     )
         : executor_(std::move(executor)),
           client_(client),
           body_(std::move(body)),
           handler_(std::move(handler)) {}
 
-    void start(std::string name, lock_options options) {
-        name_ = name;
+    void start(Name name, lock_options options) {
+        name_ = std::move(name);
         options_ = options;
         coro::detail::install_cancel_proxy<guarded_run>(
-            handler_.slot(), executor_, weak_from_this()
+            handler_.slot(), executor_, this->weak_from_this()
         );
-        client_.async_acquire(
-            std::move(name),
+        acquire_for(
+            client_,
+            name_,
             options,
             asio::bind_cancellation_slot(
                 stop_.slot(),
                 asio::bind_executor(
                     executor_,
-                    [self = shared_from_this()](error_code code, lease held) {
+                    [self = this->shared_from_this()](error_code code, Held held) {
                         self->acquired(code, std::move(held));
                     }
                 )
@@ -58,7 +100,7 @@ public:
 private:
     enum class stage : std::uint8_t { acquiring, running, releasing };
 
-    void acquired(error_code code, lease held) {
+    void acquired(error_code code, Held held) {
         if (code) {
             complete(refusal(code));
             return;
@@ -69,14 +111,14 @@ private:
         held_.async_wait_lost(asio::bind_cancellation_slot(
             unwatch_.slot(),
             asio::bind_executor(
-                executor_, [self = shared_from_this()](error_code why) { self->lost(why); }
+                executor_, [self = this->shared_from_this()](error_code why) { self->lost(why); }
             )
         ));
         body_->start(
             held_,
             executor_,
             stop_.slot(),
-            [self = shared_from_this()](std::exception_ptr failure) { self->ended(failure); }
+            [self = this->shared_from_this()](std::exception_ptr failure) { self->ended(failure); }
         );
     }
 
@@ -101,7 +143,7 @@ private:
     void release() {
         stage_ = stage::releasing;
         held_.async_release(asio::bind_executor(
-            executor_, [self = shared_from_this()](error_code code) { self->released(code); }
+            executor_, [self = this->shared_from_this()](error_code code) { self->released(code); }
         ));
     }
 
@@ -115,7 +157,7 @@ private:
         if (wrong) {
             failure_ = std::make_exception_ptr(error(
                 wrong,
-                "lock \"" + name_ + "\"",
+                text_of(name_),
                 "what the body did may have met another holder: fence its writes with the token"
             ));
         }
@@ -134,13 +176,13 @@ private:
     }
 
     std::exception_ptr refusal(error_code code) const {
-        for (const auto& wrong : {check_name(name_), check_options(options_)}) {
+        for (const auto& wrong : {wrong_name(name_), check_options(options_)}) {
             if (wrong && wrong->code() == code)
                 return std::make_exception_ptr(*wrong);
         }
         return std::make_exception_ptr(error(
             code,
-            "lock \"" + name_ + "\"",
+            text_of(name_),
             code == errc::busy ? "try again, or wait longer (lock_options::wait_max)"
                                : client_.explain()
         ));
@@ -154,11 +196,11 @@ private:
 
     const asio::any_io_executor executor_;
     lock_client& client_;
-    std::shared_ptr<guarded_body> body_;
+    std::shared_ptr<guarded_body<Held>> body_;
     guarded_handler handler_;
-    std::string name_;
+    Name name_;
     lock_options options_;
-    lease held_;
+    Held held_;
     asio::cancellation_signal stop_;     // of the acquire, then of the body
     asio::cancellation_signal unwatch_;  // of the wait for the loss
     stage stage_ = stage::acquiring;
@@ -177,12 +219,26 @@ void start_guarded_run(
     lock_client* client,
     std::string name,
     lock_options options,
-    std::shared_ptr<guarded_body> body
+    std::shared_ptr<guarded_body<lease>> body
 ) {
-    const auto run = std::make_shared<guarded_run>(
+    const auto run = std::make_shared<guarded_run<lease, std::string>>(
         std::move(handler), std::move(executor), *client, std::move(body)
     );
     run->start(std::move(name), options);
+}
+
+void start_guarded_run_of_all(
+    guarded_handler handler,
+    asio::any_io_executor executor,
+    lock_client* client,
+    std::vector<std::string> names,
+    lock_options options,
+    std::shared_ptr<guarded_body<lease_set>> body
+) {
+    const auto run = std::make_shared<guarded_run<lease_set, std::vector<std::string>>>(
+        std::move(handler), std::move(executor), *client, std::move(body)
+    );
+    run->start(std::move(names), options);
 }
 
 }  // namespace mortise::detail

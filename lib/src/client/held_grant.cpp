@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/held_grant.hpp"
 
+#include "client/lock_queue.hpp"
+#include "mortise/coro/assert.hpp"
+
+#include <algorithm>
 #include <utility>
 
 namespace mortise::detail {
 
 held_grant::held_grant(
-    grant at_store,
-    std::shared_ptr<session_watch> session,
-    std::weak_ptr<client_core> owner,
-    asio::any_io_executor executor
+    std::shared_ptr<claim> what,
+    std::shared_ptr<const client_home> home,
+    const fencing_token& token
 ) noexcept
-    : at_store_(std::move(at_store)),
-      session_(std::move(session)),
-      owner_(std::move(owner)),
-      executor_(std::move(executor)) {}
+    : of_(std::move(what)), home_(std::move(home)), token_(token) {}
+
+held_grant::~held_grant() {
+    delete waiters_.load(std::memory_order_acquire);
+}
+
+const std::string& held_grant::name() const noexcept {
+    return of_->of->name();
+}
+
+clock::time_point held_grant::deadline() const noexcept {
+    return std::min(home_->session->deadline(), of_->ends_at);
+}
 
 // The deadline is read before the phase and the clock after both: the client marks the grants of a
 // lost session before it publishes the deadline of the next one, so that a thread which was paused
 // between the reads never takes the new session's deadline for the old one's.
 lease_state held_grant::state() const noexcept {
-    const clock::time_point deadline = session_->deadline();
+    const clock::time_point sure_until = home_->session->deadline();
     switch (phase_.load(std::memory_order_acquire)) {
     case phase::released:
         return lease_state::released;
@@ -29,13 +41,16 @@ lease_state held_grant::state() const noexcept {
     case phase::live:
         break;
     }
-    if (session_->forked())
+    if (home_->session->forked())
         return lease_state::lost;
-    return session_->now() < deadline ? lease_state::held : lease_state::unsure;
+    const clock::time_point now = home_->session->now();
+    if (now >= of_->ends_at)
+        return lease_state::lost;
+    return now < sure_until ? lease_state::held : lease_state::unsure;
 }
 
 error_code held_grant::check() const noexcept {
-    if (session_->forked())
+    if (home_->session->forked())
         return errc::forked;
     switch (state()) {
     case lease_state::held:
@@ -43,7 +58,10 @@ error_code held_grant::check() const noexcept {
     case lease_state::unsure:
         return errc::lease_expired;
     case lease_state::lost:
-        return why_.load(std::memory_order_relaxed);
+        // Nobody has marked it yet if it ended by the clock alone.
+        return phase_.load(std::memory_order_acquire) == phase::live
+                   ? errc::lease_expired
+                   : why_.load(std::memory_order_relaxed);
     case lease_state::released:
         break;
     }
@@ -59,7 +77,7 @@ bool held_grant::lose(errc why) {
     why_.store(why, std::memory_order_relaxed);
     phase expected = phase::live;
     const bool news = phase_.compare_exchange_strong(expected, phase::lost);
-    waiters_.complete_all(why);
+    end_waiting(why);
     return news;
 }
 
@@ -70,11 +88,18 @@ void held_grant::lose_silently(errc why) noexcept {
 }
 
 void held_grant::end_waiting(error_code why) {
-    waiters_.complete_all(why);
+    if (auto* const waiters = waiters_.load(std::memory_order_acquire))
+        waiters->complete_all(why);
 }
 
 void held_grant::wait_lost(lease_handler handler) {
-    waiters_.add(std::move(handler));
+    auto* waiters = waiters_.load(std::memory_order_acquire);
+    if (waiters == nullptr) {
+        auto fresh = std::make_unique<coro::detail::wait_list<>>();
+        if (waiters_.compare_exchange_strong(waiters, fresh.get()))
+            waiters = fresh.release();
+    }
+    waiters->add(std::move(handler));
 }
 
 }  // namespace mortise::detail

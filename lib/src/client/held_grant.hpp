@@ -2,43 +2,48 @@
 #ifndef MORTISE_CLIENT_HELD_GRANT_HPP
 #define MORTISE_CLIENT_HELD_GRANT_HPP
 
-#include "client/session_watch.hpp"
+#include "client/claim.hpp"
+#include "client/client_home.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/error.hpp"
 #include "mortise/lease.hpp"
-#include "mortise/store_types.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
+#include "mortise/owner_id.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
 
 namespace mortise::detail {
 
-class client_core;
-
-/// A grant on its way from the client to the lease that stands for it, shared by both.
+/// What a lease stands for: a share in a claim, with a token of its own.
 ///
 /// The lease asks and releases from its own thread; the client marks the loss on its strand.
-class held_grant {
+class held_grant : public std::enable_shared_from_this<held_grant> {
 public:
     held_grant(
-        grant at_store,
-        std::shared_ptr<session_watch> session,
-        std::weak_ptr<client_core> owner,
-        asio::any_io_executor executor
+        std::shared_ptr<claim> what,
+        std::shared_ptr<const client_home> home,
+        const fencing_token& token
     ) noexcept;
+    ~held_grant();
+    held_grant(const held_grant&) = delete;
+    held_grant& operator=(const held_grant&) = delete;
 
-    const grant& at_store() const noexcept { return at_store_; }
-    const session_watch& session() const noexcept { return *session_; }
-    std::weak_ptr<client_core> owner() const noexcept { return owner_; }
-    asio::any_io_executor executor() const noexcept { return executor_; }
+    claim& of() const noexcept { return *of_; }
+    const client_home& home() const noexcept { return *home_; }
+    const fencing_token& token() const noexcept { return token_; }
+    const std::string& name() const noexcept;
 
     lease_state state() const noexcept;
+    clock::time_point deadline() const noexcept;
 
     /// What `lease::check` says.
     error_code check() const noexcept;
+
+    /// Why it was lost, if it was.
+    errc why() const noexcept { return why_.load(std::memory_order_relaxed); }
 
     /// The user lets go. @return whether the grant was still there to be released, by this caller.
     bool take_for_release() noexcept;
@@ -52,19 +57,28 @@ public:
     /// Tells who waits for the loss: that it is near, or that it will not come after a release.
     void end_waiting(error_code why);
 
-    /// The caller has looked before whether it must wait at all.
+    /// The caller looks afterwards whether it must wait at all.
     void wait_lost(lease_handler handler);
+
+    // Under the mutex of the lock table.
+    owner_id owner;
+    lock_mode mode;
+    std::chrono::milliseconds linger{0};
+    std::shared_ptr<held_grant> root;  ///< The first lease of the same owner, if that is another.
+    std::size_t count = 1;             ///< Of a first lease: how many share it.
+    bool linked = false;               ///< Whether it stands in the claim's list.
+    held_grant* before = nullptr;
+    held_grant* after = nullptr;
 
 private:
     enum class phase : std::uint8_t { live, lost, released };
 
-    const grant at_store_;
-    const std::shared_ptr<session_watch> session_;
-    const std::weak_ptr<client_core> owner_;
-    const asio::any_io_executor executor_;
+    const std::shared_ptr<claim> of_;
+    const std::shared_ptr<const client_home> home_;
+    const fencing_token token_;
     std::atomic<phase> phase_ = phase::live;
     std::atomic<errc> why_ = errc::lease_lost;
-    coro::detail::wait_list<> waiters_;
+    std::atomic<coro::detail::wait_list<>*> waiters_ = nullptr;  // owned; made by the first who waits
 };
 
 }  // namespace mortise::detail

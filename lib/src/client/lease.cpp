@@ -42,7 +42,7 @@ void lease::let_go() noexcept {
     const auto grant = std::exchange(grant_, nullptr);
     if (!grant)
         return;
-    if (const auto core = grant->owner().lock())
+    if (const auto core = grant->home().core.lock())
         core->release_late(grant);
 }
 
@@ -51,11 +51,11 @@ lease::operator bool() const noexcept {
 }
 
 std::string_view lease::name() const noexcept {
-    return grant_ ? std::string_view(grant_->at_store().name) : std::string_view();
+    return grant_ ? std::string_view(grant_->name()) : std::string_view();
 }
 
 fencing_token lease::token() const noexcept {
-    return grant_ ? grant_->at_store().token : fencing_token();
+    return grant_ ? grant_->token() : fencing_token();
 }
 
 lease_state lease::state() const noexcept {
@@ -67,13 +67,22 @@ error_code lease::check() const noexcept {
 }
 
 clock::time_point lease::valid_until() const noexcept {
-    return grant_ ? grant_->session().deadline() : clock::time_point::min();
+    return grant_ ? grant_->deadline() : clock::time_point::min();
 }
 
 clock::duration lease::verified_ago() const noexcept {
-    if (!grant_ || grant_->session().verified() == clock::time_point::min())
+    if (!grant_ || grant_->home().session->verified() == clock::time_point::min())
         return clock::duration::max();
-    return grant_->session().now() - grant_->session().verified();
+    return grant_->home().session->now() - grant_->home().session->verified();
+}
+
+std::uint32_t lease::slot() const noexcept {
+    return grant_ ? grant_->of().slot : 0;
+}
+
+bool lease::contended() const noexcept {
+    const auto core = grant_ ? grant_->home().core.lock() : nullptr;
+    return core && core->wanted(*grant_);
 }
 
 void lease::require_held(const std::shared_ptr<detail::held_grant>& grant) {
@@ -84,12 +93,12 @@ void lease::require_held(const std::shared_ptr<detail::held_grant>& grant) {
 namespace detail {
 
 asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept {
-    return grant ? grant->executor() : asio::any_io_executor(asio::system_executor());
+    return grant ? grant->home().executor : asio::any_io_executor(asio::system_executor());
 }
 
 void start_release(lease_handler handler, lease held) {
     const auto grant = std::exchange(held.grant_, nullptr);
-    const auto core = grant ? grant->owner().lock() : nullptr;
+    const auto core = grant ? grant->home().core.lock() : nullptr;
     if (core)
         core->release(grant, std::move(handler));
     else
@@ -97,7 +106,7 @@ void start_release(lease_handler handler, lease held) {
 }
 
 void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant) {
-    const auto core = grant ? grant->owner().lock() : nullptr;
+    const auto core = grant ? grant->home().core.lock() : nullptr;
     if (core)
         core->wait_lost(std::move(grant), std::move(handler));
     else

@@ -65,9 +65,10 @@ void start_acquire(
 void start_try_acquire(
     coro::detail::completion<void(error_code, std::optional<lease>)> handler,
     core_ptr core,
-    std::string name
+    std::string name,
+    lock_options options
 ) {
-    core->acquire(std::move(name), lock_options(), false, std::move(handler));
+    core->acquire(std::move(name), options, false, std::move(handler));
 }
 
 void start_list(
@@ -78,6 +79,44 @@ void start_list(
     std::size_t queue_max
 ) {
     core->list(std::move(after), limit, queue_max, std::move(handler));
+}
+
+void start_inspect(
+    coro::detail::completion<void(error_code, std::optional<lock_view>)> handler,
+    core_ptr core,
+    std::string name,
+    std::size_t queue_max
+) {
+    core->inspect(std::move(name), queue_max, std::move(handler));
+}
+
+void start_break(
+    coro::detail::completion<void(error_code, bool)> handler,
+    core_ptr core,
+    std::string name,
+    fencing_token which,
+    std::string why
+) {
+    core->break_lock(std::move(name), which, std::move(why), std::move(handler));
+}
+
+void start_breaks(
+    coro::detail::completion<void(error_code, std::vector<break_record>)> handler,
+    core_ptr core,
+    std::string name,
+    std::size_t limit
+) {
+    core->breaks(std::move(name), limit, std::move(handler));
+}
+
+void start_watch(coro::detail::completion<void(error_code)> handler, core_ptr core) {
+    core->watch(std::move(handler));
+}
+
+void start_examine(
+    coro::detail::completion<void(error_code, std::vector<store_finding>)> handler, core_ptr core
+) {
+    core->examine(std::move(handler));
 }
 
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core) {

@@ -21,4 +21,9 @@ std::int64_t this_process() {
     return ::getpid();
 }
 
+std::string whoever(const std::string& label) {
+    return (label.empty() ? this_program() : label) + ", process " +
+           std::to_string(this_process()) + " on " + this_host();
+}
+
 }  // namespace mortise::detail

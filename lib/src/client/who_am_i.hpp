@@ -12,6 +12,8 @@ namespace mortise::detail {
 std::string this_host();
 std::string this_program();
 std::int64_t this_process();
+/// All three on one line; `label` instead of the program's name, if there is one.
+std::string whoever(const std::string& label);
 
 }  // namespace mortise::detail
 

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/lease.hpp"
+#include "mortise/lease_set.hpp"
 #include "mortise/options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mortise {
 
@@ -20,7 +22,8 @@ class lock_client;
 
 namespace detail {
 
-/// What runs under the lock, without its type.
+/// What runs under the lock, or the locks, without its type. `Held` is a `lease` or a `lease_set`.
+template <class Held>
 class guarded_body {
 public:
     using done_function = std::function<void(std::exception_ptr)>;
@@ -29,7 +32,7 @@ public:
 
     /// Runs it on `executor`, stoppable through `slot`, and calls `done` there at its end.
     virtual void start(
-        const lease& held,
+        const Held& held,
         const asio::any_io_executor& executor,
         asio::cancellation_slot slot,
         done_function done
@@ -45,7 +48,15 @@ void start_guarded_run(
     lock_client* client,
     std::string name,
     lock_options options,
-    std::shared_ptr<guarded_body> body
+    std::shared_ptr<guarded_body<lease>> body
+);
+void start_guarded_run_of_all(
+    guarded_handler handler,
+    asio::any_io_executor executor,
+    lock_client* client,
+    std::vector<std::string> names,
+    lock_options options,
+    std::shared_ptr<guarded_body<lease_set>> body
 );
 
 }  // namespace detail

@@ -28,16 +28,16 @@ struct kept_value<void> {
     void take() {}
 };
 
-template <class T, class Body>
-class typed_body final : public guarded_body {
+template <class Held, class T, class Body>
+class typed_body final : public guarded_body<Held> {
 public:
     explicit typed_body(Body body) : body_(std::move(body)) {}
 
     void start(
-        const lease& held,
+        const Held& held,
         const asio::any_io_executor& executor,
         asio::cancellation_slot slot,
-        done_function done
+        typename guarded_body<Held>::done_function done
     ) override {
         asio::co_spawn(
             executor,
@@ -49,7 +49,7 @@ public:
     T take() { return kept_.take(); }
 
 private:
-    asio::awaitable<void> run(const lease& held) {
+    asio::awaitable<void> run(const Held& held) {
         if constexpr (std::is_void_v<T>) {
             co_await body_(held);
         } else {
@@ -61,26 +61,32 @@ private:
     kept_value<T> kept_;
 };
 
-template <class T, class Body>
+template <class Start, class Name, class Held, class T, class Body>
 asio::awaitable<T> run_with_lock(
+    Start start,
     lock_client& client,
-    std::string name,
+    Name name,
     lock_options options,
-    std::shared_ptr<typed_body<T, Body>> body
+    std::shared_ptr<typed_body<Held, T, Body>> body
 ) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     auto run = coro::detail::async_start<void(std::exception_ptr)>(
-        executor,
-        asio::deferred,
-        &start_guarded_run,
-        executor,
-        &client,
-        std::move(name),
-        options,
-        body
+        executor, asio::deferred, start, executor, &client, std::move(name), options, body
     );
     co_await std::move(run);
     co_return body->take();
+}
+
+template <class Held, class Body>
+auto make_typed_body(Body&& body) {
+    static_assert(
+        callable_is_safe<Body>,
+        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
+        "give the lambda a name and pass that, or capture by reference"
+    );
+    using result = typename std::invoke_result_t<Body&, const Held&>::value_type;
+    using kept = typed_body<Held, result, std::decay_t<Body>>;
+    return std::make_shared<kept>(std::forward<Body>(body));
 }
 
 }  // namespace detail
@@ -89,15 +95,26 @@ template <class Body>
     requires std::invocable<Body&, const lease&>
 auto with_lock(lock_client& client, std::string name, lock_options options, Body&& body)
     -> std::invoke_result_t<Body&, const lease&> {
-    static_assert(
-        detail::callable_is_safe<Body>,
-        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-        "give the lambda a name and pass that, or capture by reference"
+    return detail::run_with_lock(
+        &detail::start_guarded_run,
+        client,
+        std::move(name),
+        options,
+        detail::make_typed_body<lease>(std::forward<Body>(body))
     );
-    using result = typename std::invoke_result_t<Body&, const lease&>::value_type;
-    using kept = detail::typed_body<result, std::decay_t<Body>>;
-    return detail::run_with_lock<result, std::decay_t<Body>>(
-        client, std::move(name), options, std::make_shared<kept>(std::forward<Body>(body))
+}
+
+template <class Body>
+    requires std::invocable<Body&, const lease_set&>
+auto with_lock(
+    lock_client& client, std::vector<std::string> names, lock_options options, Body&& body
+) -> std::invoke_result_t<Body&, const lease_set&> {
+    return detail::run_with_lock(
+        &detail::start_guarded_run_of_all,
+        client,
+        std::move(names),
+        options,
+        detail::make_typed_body<lease_set>(std::forward<Body>(body))
     );
 }
 

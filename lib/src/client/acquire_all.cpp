@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+#include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/lock_client.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mortise::detail {
+namespace {
+
+using all_handler = coro::detail::completion<void(error_code, lease_set)>;
+
+/// Several locks one after the other, or none. Lives on a strand of its own, kept alive by whatever
+/// it waits for.
+///
+/// acquire the next -> ... -> all held: complete; else release what there is -> complete
+class acquire_all_op final : public std::enable_shared_from_this<acquire_all_op> {
+public:
+    acquire_all_op(
+        all_handler handler,
+        core_ptr core,
+        std::vector<std::string> names,
+        const lock_options& options
+    )
+        : strand_(asio::make_strand(handler.get_executor())),
+          handler_(std::move(handler)),
+          core_(std::move(core)),
+          names_(std::move(names)),
+          options_(options) {
+        std::sort(names_.begin(), names_.end());
+        names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+        if (options_.wait_max != std::chrono::milliseconds::max())
+            until_ = coro::saturating_add(core_->now(), options_.wait_max);
+    }
+
+    void start() {
+        coro::detail::install_cancel_proxy<acquire_all_op>(
+            handler_.slot(), strand_, weak_from_this()
+        );
+        asio::dispatch(strand_, [self = shared_from_this()] { self->next(); });
+    }
+
+    // To the acquire that is under way; the release hears nothing.
+    void on_cancel(asio::cancellation_type type) {
+        cancelled_ = true;
+        stop_.emit(type);
+    }
+
+private:
+    void next() {
+        if (cancelled_)
+            return fail(asio::error::operation_aborted);
+        if (leases_.size() == names_.size())
+            return finish();
+        if (until_ != clock::time_point::max()) {
+            const auto left = std::max<clock::duration>(until_ - core_->now(), {});
+            options_.wait_max = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+        }
+        core_->acquire(
+            names_[leases_.size()],
+            options_,
+            true,
+            local_waiter::acquire_handler(
+                asio::bind_cancellation_slot(
+                    stop_.slot(),
+                    asio::bind_executor(
+                        strand_,
+                        [self = shared_from_this()](error_code code, lease held) {
+                            self->acquired(code, std::move(held));
+                        }
+                    )
+                ),
+                strand_
+            )
+        );
+    }
+
+    void acquired(error_code code, lease held) {
+        if (code)
+            return fail(code);
+        leases_.push_back(std::move(held));
+        next();
+    }
+
+    // An early one may have been lost while a late one was waited for.
+    void finish() {
+        lease_set all(std::move(leases_));
+        if (const error_code lost = all.check())
+            return release(std::move(all), lost);
+        complete({}, std::move(all));
+    }
+
+    void fail(error_code why) { release(lease_set(std::move(leases_)), why); }
+
+    void release(lease_set all, error_code why) {
+        if (all.empty())
+            return complete(why, {});
+        all.async_release(asio::bind_executor(
+            strand_, [self = shared_from_this(), why](error_code) { self->complete(why, {}); }
+        ));
+    }
+
+    void complete(error_code code, lease_set all) {
+        core_.reset();
+        handler_.complete(code, std::move(all));
+    }
+
+    const asio::any_io_executor strand_;
+    all_handler handler_;
+    core_ptr core_;
+    std::vector<std::string> names_;
+    lock_options options_;
+    clock::time_point until_ = clock::time_point::max();
+    std::vector<lease> leases_;
+    asio::cancellation_signal stop_;
+    bool cancelled_ = false;
+};
+
+}  // namespace
+
+void start_acquire_all(
+    all_handler handler, core_ptr core, std::vector<std::string> names, lock_options options
+) {
+    if (names.empty()) {
+        handler.complete(errc::name_empty, {});
+        return;
+    }
+    const auto op = std::make_shared<acquire_all_op>(
+        std::move(handler), std::move(core), std::move(names), options
+    );
+    op->start();
+}
+
+}  // namespace mortise::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/client_core.hpp"
+#include "client/who_am_i.hpp"
+
+#include <boost/asio/dispatch.hpp>
+
+#include <utility>
+
+namespace mortise::detail {
+
+// One call of the port that changes nothing here. `call` is asked on the strand.
+template <class T, class Call>
+void client_core::question(answer_handler<T> handler, Call call) {
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(), handler = std::move(handler), call = std::move(call)]() mutable {
+            self->spawn(run_question<T, Call>(self, std::move(handler), std::move(call)));
+        }
+    );
+}
+
+template <class T, class Call>
+asio::awaitable<void> client_core::run_question(
+    std::shared_ptr<client_core> self, answer_handler<T> handler, Call call
+) {
+    if (self->stopping_) {
+        handler.complete(errc::client_stopped, T());
+        co_return;
+    }
+    auto reply = co_await call(*self->store_);
+    if (reply)
+        handler.complete({}, std::move(*reply));
+    else
+        handler.complete(reply.error(), T());
+}
+
+void client_core::list(
+    std::string after, std::size_t limit, std::size_t queue_max, list_handler handler
+) {
+    question(std::move(handler), [after = std::move(after), limit, queue_max](store& at) {
+        return at.list(after, limit, queue_max);
+    });
+}
+
+void client_core::inspect(std::string name, std::size_t queue_max, inspect_handler handler) {
+    question(std::move(handler), [name = std::move(name), queue_max](store& at) {
+        return at.inspect(name, queue_max);
+    });
+}
+
+void client_core::break_lock(
+    std::string name, fencing_token token, std::string why, break_handler handler
+) {
+    break_order order;
+    order.name = std::move(name);
+    order.token = token;
+    order.who = whoever(config_.label);
+    order.why = std::move(why);
+    question(std::move(handler), [order = std::move(order)](store& at) {
+        return at.break_(order);
+    });
+}
+
+void client_core::breaks(std::string name, std::size_t limit, breaks_handler handler) {
+    question(std::move(handler), [name = std::move(name), limit](store& at) {
+        return at.breaks(name, limit);
+    });
+}
+
+void client_core::examine(examine_handler handler) {
+    question(std::move(handler), [](store& at) { return at.examine(); });
+}
+
+void client_core::watch(lease_handler handler) {
+    // The wait begins in the initiating call: only there is the handler's slot listened to in time.
+    watchers_.add(std::move(handler));
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->watch_now(); });
+}
+
+void client_core::watch_now() {
+    if (stopping_)
+        watchers_.complete_all(errc::client_stopped);
+    else if (!session_.open())
+        need_session();
+    else if (!std::exchange(watching_, true))
+        spawn(run_watch(shared_from_this()));
+    arm();
+}
+
+asio::awaitable<void> client_core::run_watch([[maybe_unused]] std::shared_ptr<client_core> self) {
+    const auto epoch = epoch_;
+    const error_code result = co_await store_->watch();
+    if (epoch != epoch_ || closed_ || !result)
+        co_return;
+    watching_ = false;
+    watchers_.complete_all(result);
+}
+
+// Something changed, or may have: who watches looks.
+void client_core::changed() {
+    watching_ = false;
+    watchers_.complete_all({});
+}
+
+}  // namespace mortise::detail

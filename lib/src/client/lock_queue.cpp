@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/lock_queue.hpp"
+
+#include "mortise/coro/assert.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+
+namespace mortise::detail {
+namespace {
+
+using kind = lock_mode::kind;
+
+bool ends_by_itself(const local_waiter& waiter) noexcept {
+    return waiter.options.hold_max != std::chrono::milliseconds::max();
+}
+
+bool reads(const local_waiter& waiter) noexcept {
+    return waiter.options.mode.what() == kind::shared;
+}
+
+// Whether that grant could be this wish's, apart from its moment.
+bool fits(const claim& what, const local_waiter& waiter) noexcept {
+    if (what.ends_by_itself() || ends_by_itself(waiter))
+        return what.only_for == &waiter;
+    return what.mode == waiter.options.mode ||
+           (what.mode.what() == kind::exclusive && reads(waiter));
+}
+
+void link(claim& what, held_grant& held) noexcept {
+    held.after = what.holds;
+    if (what.holds != nullptr)
+        what.holds->before = &held;
+    what.holds = &held;
+    held.linked = true;
+}
+
+void unlink(claim& what, held_grant& held) noexcept {
+    (held.before != nullptr ? held.before->after : what.holds) = held.after;
+    if (held.after != nullptr)
+        held.after->before = held.before;
+    held.before = held.after = nullptr;
+    held.linked = false;
+}
+
+void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
+    waiter->bound = nullptr;
+    waiter->code = code;
+    work.done.push(std::move(waiter));
+}
+
+// Whether an owner that holds a lock in one mode has what it asks for in another.
+bool covers(const lock_mode& has, const lock_mode& wants) noexcept {
+    return has.what() == kind::exclusive || has == wants;
+}
+
+}  // namespace
+
+void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    if (waiter->options.owner && reenter(waiter, work))
+        return;
+    if (waiting_.empty() && serve_now(waiter, work))
+        return;
+    give_back_idle(work);
+    if (waiter->queues) {
+        waiter->of = shared_from_this();
+        waiting_.push(waiter);
+        ask_for_head(work);
+        return;
+    }
+    if (certainly_busy(*waiter)) {
+        complete(waiter, errc::busy, work);
+        return;
+    }
+    const auto asked = ask(*waiter, false, work);
+    waiter->of = shared_from_this();
+    waiter->bound = asked.get();
+    asked->bound.push(waiter);
+}
+
+// Who holds the lock passes the queue by.
+bool lock_queue::reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    for (const auto& each : claims_) {
+        for (held_grant* held = each->holds; held != nullptr; held = held->after) {
+            if (held->owner != waiter->options.owner)
+                continue;
+            error_code wrong = held->check();
+            if (!wrong && !covers(held->mode, waiter->options.mode))
+                wrong = errc::upgrade_refused;
+            if (!wrong) {
+                auto root = held->root ? held->root : held->shared_from_this();
+                auto again = make_hold(*each, *waiter, held->token());
+                again->mode = held->mode;
+                ++root->count;
+                again->root = std::move(root);
+                waiter->granted = std::move(again);
+            }
+            complete(waiter, wrong, work);
+            return true;
+        }
+    }
+    return false;
+}
+
+// A reader joins others, and an idle grant is taken up again.
+bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    for (const auto& each : claims_) {
+        claim& what = *each;
+        const bool joins = what.hosts_readers && reads(*waiter);
+        if ((what.holders != 0 && !joins) || what.contended || !will_serve(what, *waiter) ||
+            !may_pass(what, rules_.home->session->now()))
+            continue;
+        if (what.holders == 0 && reads(*waiter)) {
+            what.hosts_readers = true;
+            what.shared_token =
+                what.mode.what() == kind::shared ? what.token : what.tokens.take();
+        }
+        give(what, waiter, work);
+        return true;
+    }
+    return false;
+}
+
+// What lingers here must not stand in the way of those who want the lock otherwise.
+void lock_queue::give_back_idle(queue_work& work) {
+    const auto idle = [](const auto& each) { return each->holders == 0; };
+    for (auto found = std::find_if(claims_.begin(), claims_.end(), idle); found != claims_.end();
+         found = std::find_if(claims_.begin(), claims_.end(), idle))
+        leave(**found, work);
+}
+
+// Whether a try fails without a question to the store.
+bool lock_queue::certainly_busy(const local_waiter& waiter) const {
+    if (!waiting_.empty() || pending_)
+        return true;
+    return std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
+        const bool together = each->mode == waiter.options.mode &&
+                              each->mode.what() != kind::exclusive && !each->contended;
+        return !together;
+    });
+}
+
+void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) {
+    if (waiter.bound != nullptr) {
+        // The claim is this one's alone: its end is the end of the wish.
+        work.add(strand_task::kind::stop, waiter.bound->shared_from_this(), why);
+        return;
+    }
+    auto gone = waiting_.remove(waiter);
+    if (pending_ && !pending_fits()) {
+        // Nothing may be left at the store when it completes.
+        const auto undone = std::exchange(pending_, nullptr);
+        gone->bound = undone.get();
+        undone->bound.push(std::move(gone));
+        work.add(strand_task::kind::stop, undone, why);
+    } else {
+        complete(std::move(gone), why, work);
+    }
+    ask_for_head(work);
+}
+
+void lock_queue::granted(claim& what, queue_work& work) {
+    MORTISE_ASSERT(what.at == claim::stage::asking && what.token);
+    const auto kept = what.shared_from_this();
+    if (pending_ == kept)
+        pending_.reset();
+    --asking_;
+    what.at = claim::stage::granted;
+    claims_.push_back(kept);
+    if (what.mode.what() == kind::shared)
+        what.shared_token = what.token;
+    else
+        what.tokens = token_supply(what.token);
+    if (what.contended)
+        begin_turn(what);
+    if (what.bound.empty()) {
+        serve(what, work);
+    } else {
+        what.hosts_readers = reads(what.bound.front());
+        give(what, what.bound.pop(), work);
+        refused_all(what.bound, errc::busy, work);
+    }
+    if (what.holders == 0)
+        leave(what, work);
+    ask_for_head(work);
+}
+
+void lock_queue::doomed(claim& what, queue_work& work) {
+    if (pending_.get() != &what)
+        return;
+    const auto kept = std::exchange(pending_, nullptr);
+    waiter_list others;
+    while (!waiting_.empty()) {
+        auto waiter = waiting_.pop();
+        const bool same = kept->only_for == waiter.get() ||
+                          (kept->mode == waiter->options.mode && fits(*kept, *waiter));
+        if (same)
+            waiter->bound = kept.get();
+        (same ? kept->bound : others).push(std::move(waiter));
+    }
+    waiting_ = std::move(others);
+    ask_for_head(work);
+}
+
+void lock_queue::refused(claim& what, error_code why, queue_work& work) {
+    MORTISE_ASSERT(what.at == claim::stage::asking);
+    doomed(what, work);
+    --asking_;
+    what.at = claim::stage::over;
+    refused_all(what.bound, why, work);
+}
+
+void lock_queue::refused_all(waiter_list& whom, error_code why, queue_work& work) {
+    while (!whom.empty())
+        complete(whom.pop(), why, work);
+}
+
+void lock_queue::contended(claim& what, queue_work& work) {
+    if (std::exchange(what.contended, true) || what.at != claim::stage::granted)
+        return;
+    begin_turn(what);
+    if (what.holders == 0)
+        leave(what, work);
+    ask_for_head(work);
+}
+
+lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& work) {
+    if (!held.linked)
+        return release_outcome::was_gone;
+    claim& what = held.of();
+    unlink(what, held);
+    held_grant& first = held.root ? *held.root : held;
+    if (--first.count != 0 || --what.holders != 0)
+        return release_outcome::done;
+    what.hosts_readers = false;
+    what.linger = first.linger;
+    return next(what, work);
+}
+
+// Nobody holds it any more: who gets it?
+lock_queue::release_outcome lock_queue::next(claim& what, queue_work& work) {
+    const clock::time_point now = rules_.home->session->now();
+    if (may_pass(what, now)) {
+        if (!waiting_.empty() && will_serve(what, waiting_.front())) {
+            if (what.contended)
+                --what.turn_left;
+            serve(what, work);
+            ask_for_head(work);
+            return release_outcome::done;
+        }
+        if (waiting_.empty() && !what.contended && what.linger != what.linger.zero()) {
+            what.idle_since = now;
+            if (!std::exchange(what.linger_armed, true))
+                work.add(strand_task::kind::linger, what.shared_from_this());
+            return release_outcome::done;
+        }
+    }
+    leave(what, work);
+    ask_for_head(work);
+    return release_outcome::to_store;
+}
+
+clock::time_point
+lock_queue::linger_over(claim& what, clock::time_point now, queue_work& work) {
+    if (what.at == claim::stage::granted && what.holders == 0) {
+        const auto until = coro::saturating_add(what.idle_since, what.linger);
+        if (now < until)
+            return until;
+        leave(what, work);
+    }
+    what.linger_armed = false;
+    return clock::time_point::max();
+}
+
+std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& what, queue_work& work) {
+    std::vector<std::shared_ptr<held_grant>> told;
+    if (what.at != claim::stage::granted)
+        return told;
+    const auto kept = what.shared_from_this();
+    remove_granted(what);
+    what.at = claim::stage::over;
+    what.holders = 0;
+    while (what.holds != nullptr) {
+        if (auto held = what.holds->weak_from_this().lock())
+            told.push_back(std::move(held));
+        unlink(what, *what.holds);
+    }
+    ask_for_head(work);
+    return told;
+}
+
+void lock_queue::close(error_code why, queue_work& work) {
+    refused_all(waiting_, why, work);
+    if (const auto asked = std::exchange(pending_, nullptr))
+        work.add(strand_task::kind::stop, asked, why);
+}
+
+void lock_queue::abandon(queue_work& work) {
+    refused_all(waiting_, errc::client_stopped, work);
+    if (pending_)
+        refused_all(pending_->bound, errc::client_stopped, work);
+    pending_.reset();
+    for (const auto& each : std::exchange(claims_, {})) {
+        each->at = claim::stage::over;
+        while (each->holds != nullptr) {
+            each->holds->lose_silently(errc::client_stopped);
+            unlink(*each, *each->holds);
+        }
+    }
+}
+
+// Whether it can be this one's without a word to the store, now or when its holders leave.
+bool lock_queue::will_serve(const claim& what, const local_waiter& waiter) const {
+    if (!rules_.local_handoff || what.ends_by_itself() || !fits(what, waiter))
+        return false;
+    return !(what.mode.what() == kind::shared && what.contended);
+}
+
+bool lock_queue::may_pass(const claim& what, clock::time_point now) const {
+    if (!rules_.local_handoff || what.ends_by_itself() || now >= rules_.home->session->deadline())
+        return false;
+    if (what.mode.what() != kind::shared && what.tokens.empty())
+        return false;
+    return !what.contended || (what.turn_left != 0 && now < what.turn_end);
+}
+
+// The head of the queue, and the readers that stand with it.
+void lock_queue::serve(claim& what, queue_work& work) {
+    if (waiting_.empty() || !fits(what, waiting_.front()))
+        return;
+    if (!reads(waiting_.front()))
+        return give(what, waiting_.pop(), work);
+    what.hosts_readers = true;
+    if (what.mode.what() != kind::shared)
+        what.shared_token = what.tokens.take();
+    do {  // ends: each turn takes one out
+        give(what, waiting_.pop(), work);
+    } while (rules_.local_handoff && !waiting_.empty() && reads(waiting_.front()) &&
+             fits(what, waiting_.front()));
+}
+
+void lock_queue::give(claim& what, std::shared_ptr<local_waiter> waiter, queue_work& work) {
+    const fencing_token token = what.hosts_readers ? what.shared_token : what.tokens.take();
+    auto held = make_hold(what, *waiter, token);
+    held->linger = waiter->options.linger;
+    ++what.holders;
+    waiter->granted = std::move(held);
+    complete(std::move(waiter), {}, work);
+    if (what.tokens.wants_more())
+        work.add(strand_task::kind::draw, what.shared_from_this());
+}
+
+std::shared_ptr<held_grant> lock_queue::make_hold(
+    claim& what, const local_waiter& waiter, const fencing_token& token
+) {
+    auto held = std::make_shared<held_grant>(what.shared_from_this(), rules_.home, token);
+    held->owner = waiter.options.owner;
+    held->mode = waiter.options.mode;
+    link(what, *held);
+    return held;
+}
+
+bool lock_queue::pending_fits() const {
+    if (waiting_.empty())
+        return false;
+    const local_waiter& head = waiting_.front();
+    return pending_->only_for != nullptr
+               ? pending_->only_for == &head
+               : !ends_by_itself(head) && pending_->mode == head.options.mode;
+}
+
+// One request stands at the store for the head of the queue, unless a grant that is here will do.
+void lock_queue::ask_for_head(queue_work& work) {
+    if (pending_ && !pending_fits()) {
+        work.add(
+            strand_task::kind::stop,
+            std::exchange(pending_, nullptr),
+            asio::error::operation_aborted
+        );
+    }
+    if (pending_ || waiting_.empty())
+        return;
+    const local_waiter& head = waiting_.front();
+    const bool will_do = std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
+        return each->mode.what() != kind::permits && will_serve(*each, head);
+    });
+    if (!will_do)
+        pending_ = ask(head, true, work);
+}
+
+std::shared_ptr<claim>
+lock_queue::ask(const local_waiter& waiter, bool queues, queue_work& work) {
+    auto asked = std::make_shared<claim>(
+        shared_from_this(), waiter.options.mode, waiter.options.hold_max, queues
+    );
+    if (ends_by_itself(waiter))
+        asked->only_for = &waiter;
+    ++asking_;
+    work.add(strand_task::kind::ask, asked);
+    return asked;
+}
+
+void lock_queue::leave(claim& what, queue_work& work) {
+    MORTISE_ASSERT(what.holders == 0 && what.at == claim::stage::granted);
+    what.at = claim::stage::over;
+    work.add(strand_task::kind::release, what.shared_from_this());
+    remove_granted(what);
+}
+
+void lock_queue::remove_granted(claim& what) {
+    std::erase_if(claims_, [&](const auto& each) { return each.get() == &what; });
+}
+
+void lock_queue::begin_turn(claim& what) {
+    what.turn_left = rules_.turn_handoffs_max;
+    what.turn_end = coro::saturating_add(rules_.home->session->now(), rules_.turn_time_max);
+}
+
+}  // namespace mortise::detail

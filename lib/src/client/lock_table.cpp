@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/lock_table.hpp"
+
+#include <utility>
+
+namespace mortise::detail {
+
+void lock_table::acquire(
+    std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
+) {
+    const std::lock_guard guard(mutex_);
+    if (closed_ || waiting_ >= waiters_max_) {
+        waiter->code = closed_ ? closed_ : error_code(errc::too_many_waiters);
+        work.done.push(waiter);
+        return;
+    }
+    auto found = queues_.find(name);
+    if (found == queues_.end()) {
+        auto made = std::make_shared<lock_queue>(name, rules_);
+        found = queues_.emplace(std::move(name), std::move(made)).first;
+    }
+    const auto queue = found->second;
+    queue->acquire(waiter, work);
+    if (waiter->of)
+        stand(*waiter, work);
+    settle(*queue, work);
+}
+
+// It waits, here or for the answer to a request of its own.
+void lock_table::stand(local_waiter& waiter, queue_work& work) {
+    ++waiting_;
+    const auto wait_max = waiter.options.wait_max;
+    if (!waiter.queues || wait_max == std::chrono::milliseconds::max())
+        return;
+    const auto until = coro::saturating_add(rules_.home->session->now(), wait_max);
+    waiter.deadline = deadline(until, ++last_deadline_);
+    const auto place = deadlines_.emplace(*waiter.deadline, &waiter).first;
+    if (place == deadlines_.begin())
+        work.add(strand_task::kind::arm, nullptr);
+}
+
+// After each change: who is completed stands no more, and a lock without anything is forgotten.
+void lock_table::settle(lock_queue& queue, queue_work& work) {
+    for (local_waiter* each = work.done.first(); each != nullptr; each = each->after) {
+        if (each->of == nullptr)
+            continue;
+        --waiting_;
+        if (each->deadline)
+            deadlines_.erase(*each->deadline);
+        each->deadline.reset();
+        each->of.reset();
+    }
+    if (!queue.in_use())
+        queues_.erase(queue.name());
+}
+
+void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    const auto queue = waiter.of;
+    if (!queue)
+        return;  // It was completed, and the signal came too late.
+    queue->cancel(waiter, why, work);
+    settle(*queue, work);
+}
+
+lock_queue::release_outcome lock_table::release(
+    held_grant& held, release_handler& handler, bool late, queue_work& work
+) {
+    const std::lock_guard guard(mutex_);
+    claim& what = held.of();
+    const auto queue = what.of;
+    const auto outcome = queue->release(held, work);
+    if (outcome == lock_queue::release_outcome::to_store) {
+        what.released = std::move(handler);
+        what.released_late = late;
+    }
+    settle(*queue, work);
+    return outcome;
+}
+
+void lock_table::granted(claim& what, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    what.of->granted(what, work);
+    settle(*what.of, work);
+}
+
+void lock_table::doomed(claim& what, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    what.of->doomed(what, work);
+    settle(*what.of, work);
+}
+
+void lock_table::refused(claim& what, error_code why, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    what.of->refused(what, why, work);
+    settle(*what.of, work);
+}
+
+void lock_table::give_up(claim& what, error_code why, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    if (what.at != claim::stage::asking)
+        return;
+    what.of->refused(what, why, work);
+    settle(*what.of, work);
+}
+
+void lock_table::contended(claim& what, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    what.of->contended(what, work);
+    settle(*what.of, work);
+}
+
+void lock_table::add_tokens(claim& what, const token_range& range) {
+    const std::lock_guard guard(mutex_);
+    what.tokens.add(range);
+}
+
+void lock_table::draw_failed(claim& what) {
+    const std::lock_guard guard(mutex_);
+    what.tokens.draw_failed();
+}
+
+clock::time_point
+lock_table::linger_over(claim& what, clock::time_point now, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    const auto again = what.of->linger_over(what, now, work);
+    settle(*what.of, work);
+    return again;
+}
+
+std::vector<std::shared_ptr<held_grant>> lock_table::lost(claim& what, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    auto told = what.of->lost(what, work);
+    settle(*what.of, work);
+    return told;
+}
+
+std::vector<std::shared_ptr<held_grant>> lock_table::holders(const claim& what) const {
+    const std::lock_guard guard(mutex_);
+    std::vector<std::shared_ptr<held_grant>> found;
+    for (held_grant* each = what.holds; each != nullptr; each = each->after) {
+        if (auto held = each->weak_from_this().lock())
+            found.push_back(std::move(held));
+    }
+    return found;
+}
+
+void lock_table::close(error_code why, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    closed_ = why;
+    const auto all = queues_;
+    for (const auto& [name, queue] : all) {
+        queue->close(why, work);
+        settle(*queue, work);
+    }
+}
+
+void lock_table::expire(clock::time_point now, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    while (!deadlines_.empty() && deadlines_.begin()->first.first <= now) {
+        local_waiter& waiter = *deadlines_.begin()->second;
+        deadlines_.erase(deadlines_.begin());
+        waiter.deadline.reset();
+        const auto queue = waiter.of;
+        queue->cancel(waiter, errc::busy, work);
+        settle(*queue, work);
+    }
+}
+
+clock::time_point lock_table::next_deadline() const {
+    const std::lock_guard guard(mutex_);
+    return deadlines_.empty() ? clock::time_point::max() : deadlines_.begin()->first.first;
+}
+
+bool lock_table::wanted(const claim& what) const {
+    const std::lock_guard guard(mutex_);
+    return what.contended || what.of->waited_for();
+}
+
+waiter_list lock_table::abandon() {
+    const std::lock_guard guard(mutex_);
+    queue_work work;
+    closed_ = errc::client_stopped;
+    const auto all = std::exchange(queues_, {});
+    for (const auto& [name, queue] : all)
+        queue->abandon(work);
+    deadlines_.clear();
+    return std::move(work.done);
+}
+
+}  // namespace mortise::detail
