@@ -20,11 +20,17 @@
 
 namespace mortise {
 
+class lock_client;
 class store;
+
+namespace coro {
+class time_source;
+}
 
 namespace detail {
 class client_core;
-}
+std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept;
+}  // namespace detail
 
 /// Acquires locks at one store, for one process.
 ///
@@ -213,6 +219,8 @@ public:
     std::string explain() const;
 
 private:
+    friend std::shared_ptr<coro::time_source> detail::time_of(const lock_client& client) noexcept;
+
     std::shared_ptr<detail::client_core> core_;
 };
 

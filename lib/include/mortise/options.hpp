@@ -19,6 +19,8 @@
 
 namespace mortise {
 
+class lock_observer;
+
 namespace coro {
 class time_source;
 }
@@ -89,6 +91,9 @@ public:
 
     /// For people who read `mortise ls`: what this client is. Empty: the name of the program.
     std::string label;
+
+    /// Hears of everything that happens; null for nobody. Not owned.
+    lock_observer* observer = nullptr;
 
     /// The clock and the timers; empty: `CLOCK_BOOTTIME`. Tests pass a simulated one.
     std::shared_ptr<coro::time_source> time;

@@ -43,15 +43,29 @@ void client_core::acquire(
         std::move(handler)
     );
     counters_.add(&client_stats::waiting);
+    if (config_.observer != nullptr)
+        waiter->since = now();
     queue_work work;
     if (refused) {
         waiter->code = refused;
         work.done.push(waiter);
     } else {
         waiter->listen();
-        table_.acquire(std::move(name), waiter, work);
+        if (table_.acquire(std::move(name), waiter, work))
+            tell({.what = lock_event::kind::waiting, .name = waiter->of->name()});
     }
     carry_out(std::move(work));
+}
+
+void client_core::tell(lock_event event) const noexcept {
+    if (config_.observer != nullptr)
+        config_.observer->on_event(event);
+}
+
+void client_core::tell(
+    lock_event::kind what, const held_grant& held, error_code code
+) const noexcept {
+    tell({.what = what, .name = held.name(), .token = held.token(), .code = code});
 }
 
 void client_core::cancel(local_waiter& waiter, error_code why) {
@@ -90,6 +104,18 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     } else {
         counters_.add(&client_stats::failed);
     }
+    if (config_.observer != nullptr) {
+        lock_event event;
+        event.what = waiter->code ? lock_event::kind::refused : lock_event::kind::acquired;
+        if (waiter->of)
+            event.name = waiter->of->name();
+        if (waiter->granted)
+            event.token = waiter->granted->token();
+        event.code = waiter->code;
+        event.took = now() - waiter->since;
+        tell(event);
+    }
+    waiter->of.reset();
     waiter->complete();
 }
 

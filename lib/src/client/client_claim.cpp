@@ -185,8 +185,11 @@ void client_core::end_at(const claim_ptr& what) {
     what->alarm_at = what->ends_at - std::min<clock::duration>(timing_.stop_margin, hold / 10);
     const auto over = [this, what](bool really) {
         const auto held = table_.holders(*what);
-        for (const auto& each : held)
+        for (const auto& each : held) {
+            if (!really)
+                tell(lock_event::kind::warned, *each, errc::lease_expired);
             each->end_waiting(errc::lease_expired);
+        }
         if (!really)
             return;
         queue_work work;

@@ -175,6 +175,7 @@ void client_core::pushed(const store_event& event) {
 }
 
 void client_core::contend(claim& what) {
+    tell({.what = lock_event::kind::contended, .name = what.of->name(), .token = what.token});
     queue_work work;
     table_.contended(what, work);
     carry_out(std::move(work));
@@ -219,8 +220,10 @@ void client_core::on_alarm() {
     const auto at = now();
     if (session_.take_alarm(at)) {
         for (const auto& [id, what] : granted_) {
-            for (const auto& held : table_.holders(*what))
+            for (const auto& held : table_.holders(*what)) {
+                tell(lock_event::kind::warned, *held, errc::lease_expired);
                 held->end_waiting(errc::lease_expired);
+            }
         }
     }
     queue_work work;
@@ -252,8 +255,10 @@ clock::duration client_core::undo_pause(unsigned attempt) noexcept {
 // The grant is gone: its holders hear of it. What follows for those who wait is left to the caller.
 void client_core::lose(claim& what, errc why, queue_work& work) {
     for (const auto& held : table_.lost(what, work)) {
-        if (held->lose(why))
+        if (held->lose(why)) {
             counters_.add(&client_stats::lost);
+            tell(lock_event::kind::lost, *held, why);
+        }
         counters_.add(&client_stats::leases, -1);
     }
 }

@@ -15,6 +15,7 @@
 #include "core/session_fsm.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/lock_observer.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store.hpp"
 
@@ -75,6 +76,7 @@ public:
     void release(const std::shared_ptr<held_grant>& held, release_handler handler);
     void release_late(const std::shared_ptr<held_grant>& held) noexcept;
     void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
+    std::shared_ptr<coro::time_source> time() const noexcept { return time_; }
     bool wanted(const held_grant& held) const { return table_.wanted(held.of()); }
     bool forked() const noexcept { return process_.forked(); }
     void list(std::string after, std::size_t limit, std::size_t queue_max, list_handler handler);
@@ -108,6 +110,8 @@ private:
 
     // client_acquire.cpp
     void carry_out(queue_work work);
+    void tell(lock_event event) const noexcept;
+    void tell(lock_event::kind what, const held_grant& held, error_code code = {}) const noexcept;
     void run(const std::vector<strand_task>& tasks);
     void refuse(const std::vector<strand_task>& tasks);
     void complete(const std::shared_ptr<local_waiter>& waiter);
@@ -137,7 +141,9 @@ private:
 
     // client_release.cpp
     void start_release(const claim_ptr& what);
-    void count_release(lock_queue::release_outcome outcome, bool late) noexcept;
+    void count_release(
+        const held_grant& held, lock_queue::release_outcome outcome, bool late
+    ) noexcept;
     void end_grant(claim& what, errc why, queue_work& work);
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);

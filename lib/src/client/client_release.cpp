@@ -15,7 +15,7 @@ void client_core::release(const std::shared_ptr<held_grant>& held, release_handl
     held->end_waiting(errc::lease_released);
     queue_work work;
     const auto outcome = table_.release(*held, handler, false, work);
-    count_release(outcome, false);
+    count_release(*held, outcome, false);
     carry_out(std::move(work));
     // Between the user's call and here the session was lost, or the client stopped.
     if (handler)
@@ -32,14 +32,17 @@ void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept
     queue_work work;
     release_handler nobody;
     const auto outcome = table_.release(*held, nobody, true, work);
-    count_release(outcome, true);
+    count_release(*held, outcome, true);
     carry_out(std::move(work));
 }
 
 // What goes to the store is counted as released when the store has it.
-void client_core::count_release(lock_queue::release_outcome outcome, bool late) noexcept {
+void client_core::count_release(
+    const held_grant& held, lock_queue::release_outcome outcome, bool late
+) noexcept {
     if (outcome == lock_queue::release_outcome::was_gone)
         return;
+    tell(lock_event::kind::released, held);
     counters_.add(&client_stats::leases, -1);
     if (outcome == lock_queue::release_outcome::to_store)
         return;
@@ -100,10 +103,17 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
     deadlines_.clear(op->timer);
     deadlines_.clear(op->retry_timer);
     releases_.erase(op->what->id);
-    if (result)
+    if (result) {
         counters_.add(&client_stats::lost);
-    else
+        lock_event event;
+        event.what = lock_event::kind::release_failed;
+        event.name = op->what->of->name();
+        event.token = op->what->token;
+        event.code = result;
+        tell(event);
+    } else {
         counters_.add(&client_stats::released);
+    }
     if (op->late && !result)
         counters_.add(&client_stats::released_late);
     complete_release(*op, result);

@@ -41,6 +41,7 @@ asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<cli
 
 void client_core::session_opened(const resumed& reply) {
     counters_.add(&client_stats::sessions);
+    tell({.what = lock_event::kind::session_opened});
     incarnation_ = reply.incarnation;
     changes_seen_ = reply.view.changes;
     reap_at_ = now();  // Who waits asks at once who else may be dead.
@@ -80,6 +81,7 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
         beaten(*reply, quiet && calls == calls_);
     } else {
         counters_.add(&client_stats::heartbeats_failed);
+        tell({.what = lock_event::kind::heartbeat_failed, .code = reply.error()});
         if (reply.error() == errc::session_lost) {
             session_over(errc::lease_lost);
         } else {
@@ -93,6 +95,7 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
 // `quiet`: no call of ours can have changed the counts between the store's answer and now.
 void client_core::beaten(const heartbeat& reply, bool quiet) {
     counters_.add(&client_stats::heartbeats);
+    tell({.what = lock_event::kind::heartbeat, .took = now() - reply.sent});
     reap_at_ =
         reply.next_deadline
             ? now() + std::max<clock::duration>(*reply.next_deadline, std::chrono::milliseconds(1))
@@ -139,6 +142,8 @@ void client_core::publish() {
 
 // The session is no more. Leases are lost; those who wait begin again with a new session.
 void client_core::session_over(errc why) {
+    if (session_.open())
+        tell({.what = lock_event::kind::session_lost, .code = why});
     session_.gone();
     publish();
     ++epoch_;

@@ -46,9 +46,11 @@ public:
     const lock_options options;
     const bool queues;  ///< Else it is refused where it would have to wait.
 
-    std::shared_ptr<lock_queue> of;  ///< While it stands in a list.
+    std::shared_ptr<lock_queue> of;  ///< From its arrival to its completion.
+    bool stands = false;             ///< Whether it waits, in one list or another.
     claim* bound = nullptr;          ///< In whose list it stands, if not in the queue's.
-    error_code code;                 ///< What to complete it with.
+    bool decided = false;            ///< Whether `code` says what to complete it with.
+    error_code code;
     std::shared_ptr<held_grant> granted;
     clock::time_point since;
     std::optional<std::pair<clock::time_point, std::uint64_t>> deadline;

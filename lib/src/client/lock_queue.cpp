@@ -46,6 +46,7 @@ void unlink(claim& what, held_grant& held) noexcept {
 
 void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
     waiter->bound = nullptr;
+    waiter->decided = true;
     waiter->code = code;
     work.done.push(std::move(waiter));
 }
@@ -64,7 +65,6 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
         return;
     give_back_idle(work);
     if (waiter->queues) {
-        waiter->of = shared_from_this();
         waiting_.push(waiter);
         ask_for_head(work);
         return;
@@ -74,7 +74,6 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
         return;
     }
     const auto asked = ask(*waiter, false, work);
-    waiter->of = shared_from_this();
     waiter->bound = asked.get();
     asked->bound.push(waiter);
 }

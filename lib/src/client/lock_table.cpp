@@ -5,14 +5,14 @@
 
 namespace mortise::detail {
 
-void lock_table::acquire(
+bool lock_table::acquire(
     std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
 ) {
     const std::lock_guard guard(mutex_);
     if (closed_ || waiting_ >= waiters_max_) {
         waiter->code = closed_ ? closed_ : error_code(errc::too_many_waiters);
         work.done.push(waiter);
-        return;
+        return false;
     }
     auto found = queues_.find(name);
     if (found == queues_.end()) {
@@ -20,14 +20,18 @@ void lock_table::acquire(
         found = queues_.emplace(std::move(name), std::move(made)).first;
     }
     const auto queue = found->second;
+    waiter->of = queue;
     queue->acquire(waiter, work);
-    if (waiter->of)
+    const bool waits = !waiter->decided;
+    if (waits)
         stand(*waiter, work);
     settle(*queue, work);
+    return waits;
 }
 
 // It waits, here or for the answer to a request of its own.
 void lock_table::stand(local_waiter& waiter, queue_work& work) {
+    waiter.stands = true;
     ++waiting_;
     const auto wait_max = waiter.options.wait_max;
     if (!waiter.queues || wait_max == std::chrono::milliseconds::max())
@@ -42,13 +46,12 @@ void lock_table::stand(local_waiter& waiter, queue_work& work) {
 // After each change: who is completed stands no more, and a lock without anything is forgotten.
 void lock_table::settle(lock_queue& queue, queue_work& work) {
     for (local_waiter* each = work.done.first(); each != nullptr; each = each->after) {
-        if (each->of == nullptr)
+        if (!std::exchange(each->stands, false))
             continue;
         --waiting_;
         if (each->deadline)
             deadlines_.erase(*each->deadline);
         each->deadline.reset();
-        each->of.reset();
     }
     if (!queue.in_use())
         queues_.erase(queue.name());
@@ -56,9 +59,9 @@ void lock_table::settle(lock_queue& queue, queue_work& work) {
 
 void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const auto queue = waiter.of;
-    if (!queue)
+    if (!waiter.stands)
         return;  // It was completed, and the signal came too late.
+    const auto queue = waiter.of;
     queue->cancel(waiter, why, work);
     settle(*queue, work);
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_ELECTION_HPP
+#define MORTISE_ELECTION_HPP
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/lease.hpp"
+#include "mortise/lock_client.hpp"
+#include "mortise/with_lock.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace mortise {
+
+/// How to stand for election.
+struct election_options {
+    /// The pause before standing again after a loss or a failure of the store: drawn evenly up to
+    /// this bound, which doubles with each failure in a row.
+    std::chrono::milliseconds pause_first{100};
+    std::chrono::milliseconds pause_max{5'000};
+};
+static_assert(std::is_trivially_destructible_v<election_options>, "docs/compilers.md, G1");
+
+/// Leads while it can: stands for election, runs `body(lease)` as the leader, and stands again when
+/// the leadership was lost.
+///
+/// The leader is who holds the lock `name`. `body` is stopped when the lease is about to be lost,
+/// and called anew with each election that is won; its lease's token tells one term from the next,
+/// and belongs into all that the leader writes.
+///
+/// @par Completion   when `body` returns: it has resigned, and another candidate leads.
+/// @par Errors       throws what `body` throws; `client_stopped` and `forked`; and whatever says
+///                   that the call can never succeed (`condition::bad_argument`, `unsupported`). A
+///                   store that does not answer ends nothing: it stands again.
+/// @par Cancellation as `with_lock`; nothing is held or asked for afterwards.
+/// @par Threads      as `with_lock`.
+/// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns
+///                   nothing (docs/compilers.md, G2).
+/// @par Cost         as `with_lock`, for each term.
+template <class Body>
+    requires std::invocable<Body&, const lease&>
+asio::awaitable<void>
+lead(lock_client& client, std::string name, election_options options, Body&& body);
+
+}  // namespace mortise
+
+#include "mortise/impl/election.hpp"
+
+#endif

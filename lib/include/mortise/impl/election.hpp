@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_IMPL_ELECTION_HPP
+#define MORTISE_IMPL_ELECTION_HPP
+
+#include "mortise/coro/sleep.hpp"
+#include "mortise/election.hpp"
+
+#include <exception>
+#include <memory>
+
+namespace mortise {
+namespace detail {
+
+/// Whether to stand again after this failure of an election, or of a term.
+bool stands_again(const error_code& why) noexcept;
+
+/// The clock and the timers of a client.
+std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept;
+
+/// The body of one term. Tells what it threw by itself from what the election says.
+template <class Body>
+class term {
+public:
+    explicit term(Body& body) noexcept : body_(body) {}
+
+    asio::awaitable<void> operator()(const lease& held) {
+        began_ = true;
+        failure_ = nullptr;
+        try {
+            co_await body_(held);
+        } catch (...) {
+            failure_ = std::current_exception();
+            throw;
+        }
+    }
+
+    bool began() const noexcept { return began_; }
+    const std::exception_ptr& failure() const noexcept { return failure_; }
+
+private:
+    Body& body_;
+    bool began_ = false;
+    std::exception_ptr failure_;
+};
+
+template <class Body>
+asio::awaitable<void>
+run_election(lock_client& client, std::string name, election_options options, Body body) {
+    const coro::backoff_options bounds{options.pause_first, options.pause_max, 2};
+    const auto time = time_of(client);
+    coro::backoff pauses(bounds, random_id::draw().low);
+    for (;;) {  // ends: by the body's return, by a failure that is final, or by cancellation
+        term<std::remove_reference_t<Body>> present(body);
+        std::exception_ptr failure;
+        error_code why;
+        try {
+            co_await with_lock(client, name, lock_options(), present);
+            co_return;
+        } catch (const boost::system::system_error& wrong) {
+            failure = std::current_exception();
+            why = wrong.code();
+        }
+        // The loss of the lease comes before what the body says of itself; see with_lock.
+        if (why != condition::not_held && present.failure())
+            std::rethrow_exception(present.failure());
+        if (!stands_again(why))
+            std::rethrow_exception(failure);
+        if (present.began())
+            pauses.reset();
+        co_await coro::sleep_for(*time, pauses.next());
+    }
+}
+
+}  // namespace detail
+
+template <class Body>
+    requires std::invocable<Body&, const lease&>
+asio::awaitable<void>
+lead(lock_client& client, std::string name, election_options options, Body&& body) {
+    static_assert(
+        detail::callable_is_safe<Body>,
+        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
+        "give the lambda a name and pass that, or capture by reference"
+    );
+    return detail::run_election<Body>(
+        client, std::move(name), options, std::forward<Body>(body)
+    );
+}
+
+}  // namespace mortise
+
+#endif
