@@ -137,6 +137,7 @@ void client_core::on_store_event(const store_event& event) noexcept {
         }
         break;
     case store_event::kind::contended:
+    case store_event::kind::changed:
         break;  // Nobody asks for it yet.
     case store_event::kind::session_lost:
         session_over(errc::lease_lost);
