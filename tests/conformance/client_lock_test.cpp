@@ -105,34 +105,69 @@ TEST_P(LockConformance, AWaiterIsWokenByTheRelease) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
+namespace {
+
+asio::awaitable<void>
+take_a_turn(store_harness& harness, lock_client& client, std::vector<int>& seen, int number) {
+    lease mine = co_await client.async_acquire("door");
+    seen.push_back(number);
+    co_await pause(harness, 1ms);
+    co_await mine.async_release();
+}
+
+}  // namespace
+
 TEST_P(LockConformance, WaitersAreServedInTheOrderOfTheirArrival) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
-        lock_client alice = make_client(harness);
-        lock_client bob = make_client(harness);
+        std::vector<lock_client> clients;
+        for (int i = 0; i <= 6; ++i)
+            clients.push_back(make_client(harness));
+        lock_client& alice = clients.back();
         lease held = co_await alice.async_acquire("door");
         std::vector<int> order;
-        auto wait = [](store_harness& hh, lock_client& client, std::vector<int>& seen, int number
-                    ) -> asio::awaitable<void> {
-            lease mine = co_await client.async_acquire("door");
-            seen.push_back(number);
-            co_await pause(hh, 1ms);
-            co_await mine.async_release();
-        };
-        for (int i = 0; i < 10; ++i) {
+        for (int i = 0; i < 6; ++i) {
+            auto& client = clients[static_cast<std::size_t>(i)];
             asio::co_spawn(
                 co_await asio::this_coro::executor,
-                wait(harness, i % 2 ? alice : bob, order, i),
+                take_a_turn(harness, client, order, i),
                 asio::detached
             );
             // One after the other: the next asks when the store has this one in its queue.
             co_await queued(alice, "door", static_cast<std::size_t>(i + 1), harness);
         }
         co_await held.async_release();
+        co_await until(harness, [&] { return order.size() == 6; });
+        const std::vector<int> expected{0, 1, 2, 3, 4, 5};
+        EXPECT_EQ(order, expected);
+        for (auto& each : clients)
+            co_await each.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
+TEST_P(LockConformance, WaitersOfOneClientAreServedInTheOrderOfTheirArrivalByOneGrant) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lease held = co_await alice.async_acquire("door");
+        const fencing_token first = held.token();
+        std::vector<int> order;
+        for (int i = 0; i < 10; ++i) {
+            asio::co_spawn(
+                co_await asio::this_coro::executor,
+                take_a_turn(harness, alice, order, i),
+                asio::detached
+            );
+        }
+        co_await until(harness, [&] { return alice.stats().waiting == 10; });
+        co_await held.async_release();
         co_await until(harness, [&] { return order.size() == 10; });
         const std::vector<int> expected{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
         EXPECT_EQ(order, expected);
+        EXPECT_EQ(alice.stats().requests, 1u) << "one request stood for all of them";
+        EXPECT_EQ(alice.stats().grants, 1u);
+        const lease next = co_await alice.async_acquire("door");
+        EXPECT_GT(next.token().value, first.value);
         co_await alice.async_stop();
-        co_await bob.async_stop();
     }(h()));
     EXPECT_EQ(h().residue(), 0u);
 }

@@ -103,11 +103,57 @@ public:
         co_return reply;
     }
 
-    asio::awaitable<result<bool>>
-    break_(std::string name, fencing_token token, std::string why) override {
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
         if (line_->cut)
             co_return errc::store_unavailable;
-        auto reply = co_await inner_->break_(std::move(name), token, std::move(why));
+        auto reply = co_await inner_->inspect(std::move(name), queue_max);
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->draw(std::move(held));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->break_(std::move(order));
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->breaks(std::move(name), limit);
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
+    asio::awaitable<error_code> watch() override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->watch();
+        if (line_->loses_this_reply())
+            co_return errc::outcome_unknown;
+        co_return reply;
+    }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        if (line_->cut)
+            co_return errc::store_unavailable;
+        auto reply = co_await inner_->examine();
         if (line_->loses_this_reply())
             co_return errc::outcome_unknown;
         co_return reply;

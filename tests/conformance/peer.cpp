@@ -70,6 +70,15 @@ asio::awaitable<grant> peer::hold(std::string name) {
     co_return held;
 }
 
+asio::awaitable<result<bool>> peer::break_(std::string name, fencing_token token) {
+    break_order order;
+    order.name = std::move(name);
+    order.token = token;
+    order.who = "peer";
+    order.why = "a test";
+    co_return co_await store_->break_(std::move(order));
+}
+
 bool peer::has(store_event::kind what) const {
     return std::any_of(events_.begin(), events_.end(), [&](const event& each) {
         return each.what == what;

@@ -37,6 +37,8 @@ public:
     /// Asks and expects a grant.
     asio::awaitable<grant> hold(std::string name);
 
+    asio::awaitable<result<bool>> break_(std::string name, fencing_token token);
+
     /// Whether an event of that kind and id has come, or comes within `limit`; takes it out.
     asio::awaitable<bool>
     told(store_event::kind what, request_id id, clock::duration limit = std::chrono::seconds(5));

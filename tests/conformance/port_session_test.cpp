@@ -138,8 +138,8 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
         const request_id waits = bob.last_id();
         fencing_token other = held.token;
         other.value += 1'024;
-        EXPECT_FALSE(*co_await bob.port().break_("door", other, "a test"));
-        EXPECT_TRUE(*co_await bob.port().break_("door", held.token, "a test"));
+        EXPECT_FALSE(*co_await bob.break_("door", other));
+        EXPECT_TRUE(*co_await bob.break_("door", held.token));
         EXPECT_TRUE(co_await bob.told(store_event::kind::granted, waits));
         EXPECT_TRUE(co_await alice.told(store_event::kind::look_again, 0));
         EXPECT_TRUE((co_await alice.port().look())->entries.empty());

@@ -29,9 +29,9 @@ struct lock_event {
     };
 
     kind what = kind::waiting;
-    std::string_view name;  ///< Of the lock; empty where there is none. Valid during the call.
-    fencing_token token;    ///< Of the lease; empty where there is none.
-    error_code code;
+    std::string_view name{};  ///< Of the lock; empty where there is none. Valid during the call.
+    fencing_token token{};    ///< Of the lease; empty where there is none.
+    error_code code{};
     clock::duration took{};
 };
 

@@ -51,7 +51,7 @@ struct lock_options {
     /// Reentrancy: who holds the lock already gets it again at once, passing the queue by. Refused
     /// with `upgrade_refused` if it is held in a weaker mode, and with what `lease::check` says if
     /// it is not surely held.
-    owner_id owner;
+    owner_id owner{};
 };
 static_assert(std::is_trivially_destructible_v<lock_options>, "docs/compilers.md, G1");
 

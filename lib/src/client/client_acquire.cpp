@@ -51,8 +51,8 @@ void client_core::acquire(
         work.done.push(waiter);
     } else {
         waiter->listen();
-        if (table_.acquire(std::move(name), waiter, work))
-            tell({.what = lock_event::kind::waiting, .name = waiter->of->name()});
+        if (const auto queue = table_.acquire(std::move(name), waiter, work))
+            tell({.what = lock_event::kind::waiting, .name = queue->name()});
     }
     carry_out(std::move(work));
 }

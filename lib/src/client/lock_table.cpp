@@ -5,14 +5,14 @@
 
 namespace mortise::detail {
 
-bool lock_table::acquire(
+std::shared_ptr<lock_queue> lock_table::acquire(
     std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
 ) {
     const std::lock_guard guard(mutex_);
     if (closed_ || waiting_ >= waiters_max_) {
         waiter->code = closed_ ? closed_ : error_code(errc::too_many_waiters);
         work.done.push(waiter);
-        return false;
+        return nullptr;
     }
     auto found = queues_.find(name);
     if (found == queues_.end()) {
@@ -26,7 +26,7 @@ bool lock_table::acquire(
     if (waits)
         stand(*waiter, work);
     settle(*queue, work);
-    return waits;
+    return waits ? queue : nullptr;
 }
 
 // It waits, here or for the answer to a request of its own.

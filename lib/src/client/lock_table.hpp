@@ -29,8 +29,8 @@ public:
     lock_table(queue_rules rules, std::size_t waiters_max)
         : rules_(std::move(rules)), waiters_max_(waiters_max) {}
 
-    /// @return whether it has to wait.
-    bool
+    /// @return where it has to wait, if it has to.
+    std::shared_ptr<lock_queue>
     acquire(std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     void cancel(local_waiter& waiter, error_code why, queue_work& work);
     /// Takes over `handler` if the grant goes back to the store.

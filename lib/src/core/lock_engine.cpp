@@ -7,10 +7,17 @@
 #include <utility>
 
 namespace mortise::core {
+namespace {
 
-answer lock_engine::request(session_key session, const lock_request& request) {
+bool sound(lock_mode mode) noexcept {
+    return mode.what() != lock_mode::kind::permits ||
+           (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
+}
+
+}  // namespace
+
+result<answer> lock_engine::request(session_key session, const lock_request& request) {
     MORTISE_ASSERT(!request.name.empty());
-    MORTISE_ASSERT(request.mode == lock_mode::exclusive());
     actor_ = session;
     if (auto present = rows_.find(session, request.id)) {
         // A repeated request gets the answer of the first one, or a better one by now.
@@ -18,31 +25,42 @@ answer lock_engine::request(session_key session, const lock_request& request) {
         present = rows_.find(session, request.id);
         return present ? describe(*present) : answer{};
     }
+    if (!sound(request.mode))
+        return error_code(errc::bad_mode);
+
+    standing found = settle(request.name);
+    const std::uint32_t capacity = request.mode.capacity();
+    const std::uint32_t present = capacity != 0 ? rows_.capacity_of(request.name) : 0;
+    if (present != 0 && present != capacity) {
+        finish();
+        return error_code(errc::capacity_differs);
+    }
 
     lock_entry entry;
     entry.name = request.name;
-    entry.ordinal =
-        1 +
-        std::max(rows_.last_ordinal(request.name, true), rows_.last_ordinal(request.name, false));
     entry.session = session;
     entry.id = request.id;
     entry.mode = request.mode;
     entry.hold_max = request.hold_max;
     entry.since = now_;
-    rows_.insert(entry);
-    rows_.changed(session, 0, 1, false);
-    advance(request.name);
-
-    auto written = rows_.find(session, request.id);
-    if (!written)
-        return {};  // The rows failed; the transaction will be rolled back.
-    if (!written->granted && !request.queue) {
-        remove(*written, false);
-        return {};
+    const presence here = rows_.presence_of(session);
+    if (here == presence::gone) {
+        end(session);
+        return answer{};
     }
-    if (!written->granted)
-        tell_contended(*written);
-    return describe(*written);
+    if (here == presence::alive && !found.blocked && found.held.admits(entry.mode))
+        return grant_newcomer(std::move(entry), found);
+
+    tell_contended(entry.name, session);
+    answer said;
+    if (request.queue) {
+        entry.ordinal = next_ordinal(entry.name);
+        rows_.insert(entry);
+        rows_.changed(session, 0, 1, false);
+        said = describe(entry);
+    }
+    finish();
+    return said;
 }
 
 bool lock_engine::withdraw(session_key session, request_id id) {
@@ -55,68 +73,156 @@ bool lock_engine::withdraw(session_key session, request_id id) {
     return true;
 }
 
-bool lock_engine::release(session_key session, request_id id, std::uint64_t token) {
+bool lock_engine::release(
+    session_key session, request_id id, std::uint64_t token, std::uint32_t slot
+) {
     actor_ = session;
-    auto entry = rows_.find(session, id);
-    if (!entry || !entry->granted || entry->token != token)
+    const auto entry = held_grant(session, id, token, slot);
+    if (!entry)
         return false;
     remove(*entry, false);
     advance(entry->name);
     return true;
 }
 
-bool lock_engine::break_grant(std::string_view name, std::uint64_t token) {
-    std::uint64_t after = 0;
-    while (auto entry = rows_.next(name, true, after)) {
-        if (entry->token == token) {
-            remove(*entry, true);
-            effect told;
-            told.what = effect::kind::look_again;
-            told.to = entry->session;
-            told.name = entry->name;
-            told.id = entry->id;
-            effects_.push_back(std::move(told));
-            advance(name);
-            return true;
-        }
-        after = entry->ordinal;
+result<std::uint64_t> lock_engine::draw(
+    session_key session, request_id id, std::uint64_t token, std::uint32_t slot, std::uint64_t bases
+) {
+    const auto entry = held_grant(session, id, token, slot);
+    if (!entry || entry->ends() <= now_)
+        return error_code(errc::lease_lost);
+    if (entry->mode.what() == lock_mode::kind::shared)
+        return error_code(errc::unsupported);
+    const std::uint64_t first = rows_.draw_bases(bases);
+    MORTISE_ASSERT(first == 0 || first + bases <= fencing_token::base_end);
+    return first;
+}
+
+std::size_t
+lock_engine::break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot) {
+    std::size_t broken = 0;
+    for (const auto& holder : rows_.holders(name)) {
+        if (holder.token != token || holder.slot != slot)
+            continue;
+        take_away(holder);
+        ++broken;
     }
-    return false;
+    if (broken != 0)
+        advance(name);
+    return broken;
 }
 
 void lock_engine::end(session_key session) {
     found_gone(session);
-    bury_gone();
+    finish();
+}
+
+void lock_engine::expire() {
+    while (const auto holder = rows_.next_ended(now_)) {
+        take_away(*holder);
+        settle(holder->name);
+    }
+    finish();
 }
 
 void lock_engine::advance(std::string_view name) {
     grant_next(name);
-    bury_gone();
+    finish();
 }
 
-// The one rule of the queue: if nobody holds the lock, the first who can be reached gets it.
-void lock_engine::grant_next(std::string_view name) {
-    if (!free_now(name) || rows_.quarantined())
-        return;
+// Until nobody is found dead on the way any more: burying them can change how this lock stands.
+lock_engine::standing lock_engine::settle(std::string_view name) {
+    for (;;) {
+        standing found = grant_next(name);
+        if (gone_.empty())
+            return found;
+        bury_gone();
+    }
+}
+
+// The one rule of the queue: from its head, whoever can be reached and goes together with those who
+// hold the lock gets it.
+lock_engine::standing lock_engine::grant_next(std::string_view name) {
+    standing found;
+    found.held = holders_of(name);
+    if (rows_.quarantined() || found.held.closed()) {
+        found.blocked = found.waited_for = true;
+        return found;
+    }
     std::uint64_t after = 0;
     while (auto next = rows_.next(name, false, after)) {
         after = next->ordinal;
         switch (rows_.presence_of(next->session)) {
         case presence::alive:
-            grant_to(std::move(*next));
-            return;
+            if (!found.held.admits(next->mode) || !make_grant(*next, found.held)) {
+                found.blocked = found.waited_for = true;
+                return found;
+            }
+            rows_.grant(*next);
+            rows_.changed(next->session, 1, -1, next->session != actor_);
+            tell(effect::kind::granted, *next);
+            break;
         case presence::unreachable:
-            break;  // It keeps its place.
+            found.waited_for = true;  // It keeps its place.
+            break;
         case presence::gone:
             remove(*next, true);
             found_gone(next->session);
             break;
         }
+        if (found.held.closed()) {
+            found.blocked = found.waited_for = true;
+            return found;
+        }
     }
+    return found;
 }
 
 std::vector<effect> lock_engine::take_effects() {
+    flagged_ = 0;
     return std::exchange(effects_, {});
+}
+
+// Holders who have lapsed are taken away as far as they are met: the first one who has not says
+// whether others may join, but of permits all are looked at, since each one has a slot.
+holder_set lock_engine::holders_of(std::string_view name) {
+    holder_set held;
+    std::uint64_t after = 0;
+    while (const auto first = rows_.next(name, true, after)) {
+        after = first->ordinal;
+        if (lapsed(*first))
+            continue;
+        if (first->mode.what() != lock_mode::kind::permits) {
+            held.add(*first);
+            return held;
+        }
+        for (const auto& holder : rows_.holders(name)) {
+            if (!lapsed(holder))
+                held.add(holder);
+        }
+        return held;
+    }
+    return held;
+}
+
+// Whether that holder is one no more, because its session is gone or its time is over: then its
+// entry is gone, too.
+bool lock_engine::lapsed(const lock_entry& holder) {
+    if (rows_.presence_of(holder.session) == presence::gone) {
+        remove(holder, true);
+        found_gone(holder.session);
+        return true;
+    }
+    if (holder.ends() > now_)
+        return false;
+    take_away(holder);
+    return true;
+}
+
+// From a session that lives and does not know.
+void lock_engine::take_away(const lock_entry& holder) {
+    remove(holder, true);
+    tell(effect::kind::look_again, holder);
 }
 
 void lock_engine::remove(const lock_entry& entry, bool by_other) {
@@ -124,51 +230,78 @@ void lock_engine::remove(const lock_entry& entry, bool by_other) {
     rows_.changed(entry.session, entry.granted ? -1 : 0, entry.granted ? 0 : -1, by_other);
 }
 
-// Whether nobody holds the lock; a holder whose session is gone does not.
-bool lock_engine::free_now(std::string_view name) {
-    std::uint64_t after = 0;
-    while (auto holder = rows_.next(name, true, after)) {
-        if (rows_.presence_of(holder->session) != presence::gone)
+// @return false if the rows failed and gave no token; the transaction will be rolled back.
+bool lock_engine::make_grant(lock_entry& entry, holder_set& held) {
+    entry.token = held.common_token(entry.mode);
+    if (entry.token == 0) {
+        const std::uint64_t base = rows_.draw_bases(1);
+        if (base == 0)
             return false;
-        after = holder->ordinal;
-        remove(*holder, true);
-        found_gone(holder->session);
+        MORTISE_ASSERT(base < fencing_token::base_end);
+        entry.token = base << fencing_token::sequence_bits;
     }
+    entry.slot = held.free_slot(entry.mode);
+    entry.granted = true;
+    entry.since = now_;
+    held.add(entry);
     return true;
 }
 
-void lock_engine::grant_to(lock_entry entry) {
-    const std::uint64_t base = rows_.draw_base();
-    if (base == 0)
-        return;  // The rows failed; the transaction will be rolled back.
-    MORTISE_ASSERT(base < fencing_token::base_end);
-    entry.granted = true;
-    entry.token = base << fencing_token::sequence_bits;
-    entry.since = now_;
-    rows_.grant(entry);
-    rows_.changed(entry.session, 1, -1, entry.session != actor_);
+answer lock_engine::grant_newcomer(lock_entry entry, standing& found) {
+    answer said;
+    if (!make_grant(entry, found.held))
+        return said;
+    entry.ordinal = next_ordinal(entry.name);
+    rows_.insert(entry);
+    rows_.changed(entry.session, 1, 0, false);
+    finish();
+    said.what = answer::kind::granted;
+    said.token.value = entry.token;
+    said.slot = entry.slot;
+    said.contended = found.waited_for && rows_.others_wait(entry.name, entry.session);
+    tell(effect::kind::granted, entry);
+    effects_.back().contended = said.contended;
+    flagged_ = effects_.size();
+    return said;
+}
+
+std::optional<lock_entry> lock_engine::held_grant(
+    session_key session, request_id id, std::uint64_t token, std::uint32_t slot
+) {
+    auto entry = rows_.find(session, id);
+    if (entry && entry->granted && entry->token == token && entry->slot == slot)
+        return entry;
+    return std::nullopt;
+}
+
+void lock_engine::tell(effect::kind what, const lock_entry& to) {
     effect told;
-    told.what = effect::kind::granted;
-    told.to = entry.session;
-    told.name = entry.name;
-    told.id = entry.id;
-    told.token = entry.token;
+    told.what = what;
+    told.to = to.session;
+    told.name = to.name;
+    told.id = to.id;
+    told.token = to.token;
+    told.slot = to.slot;
     effects_.push_back(std::move(told));
 }
 
-// The first to wait tells the holder; those behind it have nothing to add.
-void lock_engine::tell_contended(const lock_entry& waiting) {
-    const auto first = rows_.next(waiting.name, false, 0);
-    if (!first || first->ordinal != waiting.ordinal)
+// Somebody cannot have the lock and would stand at the end of the queue. Holders of other sessions
+// are told, but for those whom somebody who waits has told before: every one who waits told all
+// holders but those of its own session.
+void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
+    const auto first = rows_.next(name, false, 0);
+    if (first && (first->session == newcomer || rows_.others_wait(name, first->session)))
         return;
-    if (const auto holder = rows_.next(waiting.name, true, 0)) {
-        effect told;
-        told.what = effect::kind::contended;
-        told.to = holder->session;
-        told.name = holder->name;
-        told.id = holder->id;
-        told.token = holder->token;
-        effects_.push_back(std::move(told));
+    std::vector<session_key> told;
+    for (const auto& holder : rows_.holders(name)) {
+        if (holder.session == newcomer || (first && holder.session != first->session))
+            continue;
+        tell(effect::kind::contended, holder);
+        effects_.back().contended = true;
+        if (std::find(told.begin(), told.end(), holder.session) != told.end())
+            continue;
+        told.push_back(holder.session);
+        rows_.changed(holder.session, 0, 0, true);
     }
 }
 
@@ -197,23 +330,33 @@ void lock_engine::bury_gone() {
     }
 }
 
+// The end of every operation. Whether others wait is only known when all has been granted.
+void lock_engine::finish() {
+    bury_gone();
+    for (; flagged_ < effects_.size(); ++flagged_) {
+        effect& told = effects_[flagged_];
+        if (told.what == effect::kind::granted)
+            told.contended = rows_.others_wait(told.name, told.to);
+    }
+}
+
+std::uint64_t lock_engine::next_ordinal(std::string_view name) {
+    return 1 + std::max(rows_.last_ordinal(name, true), rows_.last_ordinal(name, false));
+}
+
 answer lock_engine::describe(const lock_entry& entry) {
-    answer result;
-    const auto first_waiting = rows_.next(entry.name, false, 0);
-    const std::uint64_t last_waiting = rows_.last_ordinal(entry.name, false);
+    answer said;
+    said.contended = rows_.others_wait(entry.name, entry.session);
     if (entry.granted) {
-        result.what = answer::kind::granted;
-        result.token.value = entry.token;  // The store adds its domain.
-        if (first_waiting)
-            result.queue_length = last_waiting - first_waiting->ordinal + 1;
-        return result;
+        said.what = answer::kind::granted;
+        said.token.value = entry.token;  // The store adds its domain.
+        said.slot = entry.slot;
+        return said;
     }
-    result.what = answer::kind::queued;
-    if (first_waiting) {
-        result.position = entry.ordinal - first_waiting->ordinal + 1;
-        result.queue_length = last_waiting - first_waiting->ordinal;
-    }
-    return result;
+    said.what = answer::kind::queued;
+    if (const auto first = rows_.next(entry.name, false, 0))
+        said.position = entry.ordinal - first->ordinal + rows_.holder_count(entry.name);
+    return said;
 }
 
 }  // namespace mortise::core

@@ -2,11 +2,15 @@
 #ifndef MORTISE_CORE_LOCK_ENGINE_HPP
 #define MORTISE_CORE_LOCK_ENGINE_HPP
 
+#include "core/holder_set.hpp"
 #include "core/lock_rows.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/error.hpp"
 #include "mortise/store_types.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,27 +38,46 @@ struct effect {
 /// and all state is behind `lock_rows`. `take_effects()` tells whom to notify after the commit;
 /// effects for the session that acts are among them.
 ///
-/// Invariants: at most one grant of a lock exists; grants are given in the order of arrival, except
-/// that who is unreachable is passed over; a token is drawn when a grant is written, never before;
-/// every operation ends with `advance`.
+/// One queue per lock, for all modes. From its head it grants what goes together with the present
+/// holders, and stops at the first that does not: a writer who waits stops the readers behind it.
+/// Who is unreachable is passed over and keeps its place, who is gone is removed.
+///
+/// Invariants: grants of one lock are one exclusive, or shared ones of one token, or permits of one
+/// capacity on slots of their own; a token is drawn when a grant is written, never before; every
+/// operation ends with `advance`.
 class lock_engine {
 public:
     lock_engine(lock_rows& rows, clock::time_point now) noexcept : rows_(rows), now_(now) {}
 
-    /// Idempotent by `(session, request.id)`.
-    answer request(session_key session, const lock_request& request);
+    /// Idempotent by `(session, request.id)`. The error of a request that cannot be: `bad_mode`,
+    /// `capacity_differs`. Then nothing of it was written, but others may have been granted.
+    result<answer> request(session_key session, const lock_request& request);
 
     /// @return whether there was anything to withdraw.
     bool withdraw(session_key session, request_id id);
 
-    /// Compares session, id and token. @return whether the grant was there.
-    bool release(session_key session, request_id id, std::uint64_t token);
+    /// Compares session, id, token and slot. @return whether the grant was there.
+    bool release(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
 
-    /// Takes the lock from the grant that has this token. @return whether there was one.
-    bool break_grant(std::string_view name, std::uint64_t token);
+    /// Draws so many bases for a grant, which is compared as by `release`.
+    /// @return the first of them (zero if the rows failed), `lease_lost` if the grant is not there,
+    /// `unsupported` if it is shared: its token is that of others, too.
+    result<std::uint64_t> draw(
+        session_key session,
+        request_id id,
+        std::uint64_t token,
+        std::uint32_t slot,
+        std::uint64_t bases
+    );
+
+    /// Takes the lock from every grant that has this token and slot. @return how many there were.
+    std::size_t break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot);
 
     /// Ends a session: frees, withdraws and forgets everything of it.
     void end(session_key session);
+
+    /// Takes away every grant that has come to the end of its `hold_max`.
+    void expire();
 
     /// Grants whatever can be granted of this lock, as after a quarantine.
     void advance(std::string_view name);
@@ -62,13 +85,29 @@ public:
     std::vector<effect> take_effects();
 
 private:
+    /// How a lock stands when nobody in its queue can be granted any more.
+    struct standing {
+        holder_set held;
+        bool blocked = false;     ///< Somebody who waits stops all that come later.
+        bool waited_for = false;  ///< Somebody may be waiting.
+    };
+
+    standing settle(std::string_view name);
+    standing grant_next(std::string_view name);
+    holder_set holders_of(std::string_view name);
+    bool lapsed(const lock_entry& holder);
+    void take_away(const lock_entry& holder);
     void remove(const lock_entry& entry, bool by_other);
-    bool free_now(std::string_view name);
-    void grant_next(std::string_view name);
-    void grant_to(lock_entry entry);
-    void tell_contended(const lock_entry& waiting);
+    bool make_grant(lock_entry& entry, holder_set& held);
+    answer grant_newcomer(lock_entry entry, standing& found);
+    std::optional<lock_entry>
+    held_grant(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
+    void tell(effect::kind what, const lock_entry& to);
+    void tell_contended(std::string_view name, session_key newcomer);
     void found_gone(session_key session);
     void bury_gone();
+    void finish();
+    std::uint64_t next_ordinal(std::string_view name);
     answer describe(const lock_entry& entry);
 
     lock_rows& rows_;
@@ -76,6 +115,7 @@ private:
     session_key actor_ = 0;
     std::vector<session_key> gone_;
     std::vector<effect> effects_;
+    std::size_t flagged_ = 0;  // effects whose `contended` is known
 };
 
 }  // namespace mortise::core

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::core {
 
@@ -31,6 +32,13 @@ struct lock_entry {
     std::uint64_t token = 0;  ///< Full token value of a grant; zero while it waits.
     std::uint32_t slot = 0;   ///< Of a granted permit: from 1 to the capacity; else zero.
     clock::time_point since;  ///< Of the grant, or of the wish.
+
+    /// When a grant ends because of its `hold_max`: the end of time if it has none.
+    clock::time_point ends() const noexcept {
+        return granted && hold_max != std::chrono::milliseconds::max()
+                   ? coro::saturating_add(since, hold_max)
+                   : clock::time_point::max();
+    }
 };
 
 enum class presence : std::uint8_t {
@@ -59,11 +67,26 @@ public:
     /// none.
     virtual std::uint64_t last_ordinal(std::string_view name, bool granted) = 0;
 
+    /// All who hold the lock, in the order of their ordinals.
+    virtual std::vector<lock_entry> holders(std::string_view name) = 0;
+    virtual std::uint64_t holder_count(std::string_view name) = 0;
+
+    /// Whether any other session than this one waits for the lock.
+    virtual bool others_wait(std::string_view name, session_key session) = 0;
+
+    /// The capacity that the requests for permits have, those that hold and those that wait: it is
+    /// the same for all of one lock. Zero if there is none.
+    virtual std::uint32_t capacity_of(std::string_view name) = 0;
+
+    /// Some grant that ends at or before `now`, if there is one.
+    virtual std::optional<lock_entry> next_ended(clock::time_point now) = 0;
+
+    /// The entry is a grant or a wish.
     virtual void insert(const lock_entry& entry) = 0;
     virtual void erase(const lock_entry& entry) = 0;
 
-    /// Turns a waiting entry into a grant: `granted`, `token` and `since` of `entry` are already
-    /// set.
+    /// Turns a waiting entry into a grant: `granted`, `token`, `slot` and `since` of `entry` are
+    /// already set.
     virtual void grant(const lock_entry& entry) = 0;
 
     /// Some entry of that session, if it has any.
@@ -79,8 +102,9 @@ public:
     virtual void
     changed(session_key session, std::int64_t grants, std::int64_t requests, bool by_other) = 0;
 
-    /// The base of the next token: above every base drawn before. Zero after a failure.
-    virtual std::uint64_t draw_base() = 0;
+    /// Draws so many consecutive bases of tokens, above every base drawn before.
+    /// @return the first of them, or zero after a failure.
+    virtual std::uint64_t draw_bases(std::uint64_t count) = 0;
 
     /// Whether nothing may be granted yet, because a forgotten holder may still believe in its
     /// lease.

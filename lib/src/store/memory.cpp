@@ -40,6 +40,7 @@ public:
         store_traits traits;
         traits.scheme = "memory";
         traits.push = traits.fair = traits.server_clock = true;
+        traits.shared = traits.permits = traits.hold_max = true;
         traits.ttl_min = std::chrono::milliseconds(10);
         traits.ttl_max = std::chrono::hours(24);
         return traits;
@@ -105,9 +106,30 @@ public:
         co_return state_->list(after, limit, queue_max);
     }
 
-    asio::awaitable<result<bool>>
-    break_(std::string name, fencing_token token, std::string) override {
-        co_return state_->break_(name, token);
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        co_return state_->inspect(name, queue_max);
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        co_return state_->draw(start_.id, start_.generation, held);
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        co_return state_->break_(order);
+    }
+
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        co_return state_->breaks(name, limit);
+    }
+
+    asio::awaitable<error_code> watch() override {
+        co_return state_->watch(start_.id, start_.generation);
+    }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        co_return state_->examine();
     }
 
 private:

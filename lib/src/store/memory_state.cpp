@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/memory_state.hpp"
 
+#include "store/drawn_bases.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -69,20 +71,40 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
         if (effect.what == core::effect::kind::granted && effect.to == actor &&
             effect.id == answered)
             continue;
-        const auto to = rows_.sessions.find(effect.to);
-        if (to == rows_.sessions.end())
-            continue;
-        if (pushes_to_lose_ != 0) {
-            --pushes_to_lose_;
-            continue;
-        }
         store_event event;
         event.what = kind_of(effect.what);
         event.id = effect.id;
-        event.token = {effect.token, domain_};
+        event.token = {effect.token, domain_.of_slot(effect.slot)};
+        event.slot = effect.slot;
+        event.contended = effect.contended;
         event.name = effect.name;
-        to->second.push(event);
+        push(effect.to, event);
     }
+    tell_watchers();
+}
+
+// @return whether the event arrives, as far as the faults go.
+bool memory_state::push(session_key to, const store_event& event) {
+    const auto found = rows_.sessions.find(to);
+    if (found == rows_.sessions.end())
+        return true;
+    if (pushes_to_lose_ != 0) {
+        --pushes_to_lose_;
+        return false;
+    }
+    found->second.push(event);
+    return true;
+}
+
+// Who could not be told is told after the next change, or at its next heartbeat.
+void memory_state::tell_watchers() {
+    std::erase_if(watchers_, [this](const auto& each) {
+        if (each.second == rows_.changes)
+            return false;
+        store_event event;
+        event.what = store_event::kind::changed;
+        return push(each.first, event);
+    });
 }
 
 void memory_state::bury(session_key key) {
@@ -99,6 +121,9 @@ void memory_state::reap() {
     }
     for (const session_key key : expired)
         bury(key);
+    lock_engine engine(rows_, rows_.now);
+    engine.expire();
+    finish(engine, 0, 0);
     std::erase_if(keys_, [&](const auto& each) { return !rows_.sessions.contains(each.second); });
 }
 
@@ -125,8 +150,11 @@ session_view memory_state::view_of(session_key key) {
         seen.id = entry->id;
         seen.name = entry->name;
         seen.granted = entry->granted;
-        if (entry->granted)
-            seen.token = {entry->token, domain_};
+        if (entry->granted) {
+            seen.token = {entry->token, domain_.of_slot(entry->slot)};
+            seen.slot = entry->slot;
+            seen.contended = rows_.others_wait(entry->name, key);
+        }
         view.entries.push_back(std::move(seen));
     }
     return view;
@@ -184,15 +212,13 @@ result<answer> memory_state::request(
     const auto key = enter(session, generation);
     if (!key)
         return key.error();
-    if (request.mode != lock_mode::exclusive())
-        return error_code(errc::unsupported);
     lock_engine engine(rows_, rows_.now);
-    answer reply = engine.request(*key, request);
+    result<answer> reply = engine.request(*key, request);
     finish(engine, *key, request.id);
-    if (reply.token)
-        reply.token.domain = domain_;
     if (lose_reply())
         return error_code(errc::outcome_unknown);
+    if (reply && reply->token)
+        reply->token.domain = domain_.of_slot(reply->slot);
     return reply;
 }
 
@@ -215,12 +241,30 @@ memory_state::release(const session_id& session, std::uint64_t generation, const
     if (!key)
         return key.error();
     lock_engine engine(rows_, rows_.now);
-    const bool released =
-        held.token.domain == domain_ && engine.release(*key, held.id, held.token.value);
+    const auto slot = held.token.domain.slot_in(domain_);
+    const bool released = slot && engine.release(*key, held.id, held.token.value, *slot);
     finish(engine, 0, 0);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return released;
+}
+
+result<token_range>
+memory_state::draw(const session_id& session, std::uint64_t generation, const grant& held) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    const auto slot = held.token.domain.slot_in(domain_);
+    const auto base =
+        slot ? engine.draw(*key, held.id, held.token.value, *slot, store_detail::bases_drawn)
+             : error_code(errc::lease_lost);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    if (!base)
+        return base.error();
+    return store_detail::tokens_of(*base, held.token.domain);
 }
 
 result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation) {
@@ -231,6 +275,7 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
     auto& own = rows_.sessions[*key];
     own.deadline = coro::saturating_add(rows_.now, own.start.ttl);
     reap();
+    tell_watchers();
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     heartbeat reply;
@@ -242,6 +287,10 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
         if (other == *key)
             continue;
         const clock::duration left = state.deadline - rows_.now;
+        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
+    }
+    if (const auto end = rows_.next_end(*key); end != clock::time_point::max()) {
+        const clock::duration left = end - rows_.now;
         reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
     }
     if (!quarantine_over_) {
@@ -259,57 +308,6 @@ result<session_view> memory_state::look(const session_id& session, std::uint64_t
     if (lose_reply())
         return error_code(errc::outcome_unknown);
     return view_of(*key);
-}
-
-party_view memory_state::describe(const core::lock_entry& entry) const {
-    party_view party;
-    const auto session = rows_.sessions.find(entry.session);
-    if (session != rows_.sessions.end()) {
-        party.session = session->second.start.id;
-        party.host = session->second.start.host;
-        party.label = session->second.start.label;
-        party.pid = session->second.start.pid;
-    }
-    party.mode = entry.mode;
-    if (entry.granted)
-        party.token = {entry.token, domain_};
-    party.age = rows_.now - entry.since;
-    return party;
-}
-
-result<std::vector<lock_view>>
-memory_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
-    const std::lock_guard guard(mutex_);
-    if (unavailable_)
-        return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
-    std::vector<lock_view> views;
-    for (auto at = rows_.locks.upper_bound(after); at != rows_.locks.end() && views.size() < limit;
-         ++at) {
-        lock_view view;
-        view.name = at->first;
-        view.waiter_count = at->second.waiting.size();
-        for (const auto& [ordinal, entry] : at->second.granted)
-            view.holders.push_back(describe(entry));
-        for (const auto& [ordinal, entry] : at->second.waiting) {
-            if (view.waiters.size() == queue_max)
-                break;
-            view.waiters.push_back(describe(entry));
-        }
-        views.push_back(std::move(view));
-    }
-    return views;
-}
-
-result<bool> memory_state::break_(const std::string& name, const fencing_token& token) {
-    const std::lock_guard guard(mutex_);
-    if (unavailable_)
-        return error_code(errc::store_unavailable);
-    rows_.now = time_->now();
-    lock_engine engine(rows_, rows_.now);
-    const bool broken = token.domain == domain_ && engine.break_grant(name, token.value);
-    finish(engine, 0, 0);
-    return broken;
 }
 
 void memory_state::closed(const session_id& session) noexcept {
@@ -366,6 +364,9 @@ void memory_state::restart(bool with_memory) {
         return;
     rows_.locks.clear();
     rows_.places.clear();
+    rows_.ends.clear();
+    ++rows_.changes;
+    watchers_.clear();
     rows_.sessions.clear();
     keys_.clear();
     if (time_) {

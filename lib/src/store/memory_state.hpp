@@ -8,10 +8,13 @@
 #include "store/memory_rows.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,9 @@ namespace mortise::detail {
 ///
 /// Each function is one transaction. Pushes go out under the mutex, by a function of the session
 /// that only hands them over.
+///
+/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (what looks at all
+/// of them).
 class memory_state {
 public:
     /// Hands an event over to its session and returns; called under the mutex.
@@ -41,7 +47,13 @@ public:
     result<session_view> look(const session_id& session, std::uint64_t generation);
     result<std::vector<lock_view>>
     list(const std::string& after, std::size_t limit, std::size_t queue_max);
-    result<bool> break_(const std::string& name, const fencing_token& token);
+    result<std::optional<lock_view>> inspect(const std::string& name, std::size_t queue_max);
+    result<token_range>
+    draw(const session_id& session, std::uint64_t generation, const grant& held);
+    result<bool> break_(const break_order& order);
+    result<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
+    error_code watch(const session_id& session, std::uint64_t generation);
+    result<std::vector<store_finding>> examine();
 
     /// The connection of that session is closed: proof enough that it is dead. Works in spite of
     /// faults.
@@ -59,11 +71,18 @@ private:
     result<core::session_key> enter(const session_id& session, std::uint64_t generation);
     bool lose_reply();
     void finish(core::lock_engine& engine, core::session_key actor, request_id answered);
+    void tell_watchers();
+    bool push(core::session_key to, const store_event& event);
     void reap();
     void wake_after_quarantine();
     void bury(core::session_key key);
     session_view view_of(core::session_key key);
     party_view describe(const core::lock_entry& entry) const;
+    lock_view describe(
+        const std::string& name,
+        const store_detail::memory_rows::entries_of_lock& lock,
+        std::size_t queue_max
+    ) const;
 
     mutable std::mutex mutex_;
     std::shared_ptr<coro::time_source> time_;
@@ -72,6 +91,9 @@ private:
     random_id incarnation_ = random_id::draw();
     token_domain domain_;
     clock::duration ttl_max_{};
+    /// Who watches, and what the count of changes was when it began to.
+    std::map<core::session_key, std::uint64_t> watchers_;
+    std::deque<break_record> breaks_;
     bool quarantine_over_ = true;
     std::size_t replies_to_lose_ = 0;
     std::size_t pushes_to_lose_ = 0;

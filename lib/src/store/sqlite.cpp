@@ -23,6 +23,7 @@ public:
         traits.scheme = "sqlite";
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;
+        traits.shared = traits.permits = traits.hold_max = true;
         traits.ttl_min = std::chrono::milliseconds(100);
         traits.ttl_max = std::chrono::hours(1);
         return traits;
@@ -81,12 +82,38 @@ public:
         return answered<std::vector<lock_view>>(std::move(job));
     }
 
-    asio::awaitable<result<bool>>
-    break_(std::string name, fencing_token token, std::string why) override {
-        auto job = [state = shell_->state(), name = std::move(name), token, why = std::move(why)] {
-            return state->break_(name, token, why);
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        auto job = [state = shell_->state(), name = std::move(name), queue_max] {
+            return state->inspect(name, queue_max);
+        };
+        return answered<std::optional<lock_view>>(std::move(job));
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        auto job = [state = shell_->state(), held = std::move(held)] { return state->draw(held); };
+        return answered<token_range>(std::move(job));
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        auto job = [state = shell_->state(), order = std::move(order)] {
+            return state->break_(order);
         };
         return answered<bool>(std::move(job));
+    }
+
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        auto job = [state = shell_->state(), name = std::move(name), limit] {
+            return state->breaks(name, limit);
+        };
+        return answered<std::vector<break_record>>(std::move(job));
+    }
+
+    asio::awaitable<error_code> watch() override { co_return errc::unsupported; }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        co_return error_code(errc::unsupported);
     }
 
     std::string explain() const override { return shell_ ? shell_->state()->explain() : ""; }
@@ -110,11 +137,14 @@ std::unique_ptr<store> make_sqlite_store(sqlite_store_config config) {
     constexpr std::size_t checkpoint_min = 64u << 10;
     if (config.path.empty())
         throw error(errc::bad_config, "path = \"\"", "name the file of the store");
-    if (!config.domain.empty() && !token_domain::parse(config.domain)) {
+    if (!config.domain.empty() && (!token_domain::parse(config.domain) ||
+                                   config.domain.size() > token_domain::store_size_max ||
+                                   config.domain.find('#') != std::string::npos)) {
         throw error(
             errc::bad_config,
             "domain = \"" + config.domain + '"',
-            "use 1 to 31 characters out of A-Z a-z 0-9 . _ : # -"
+            "use 1 to " + std::to_string(token_domain::store_size_max) +
+                " characters out of A-Z a-z 0-9 . _ : - (permits add # and a number)"
         );
     }
     if (config.checkpoint_bytes < checkpoint_min) {

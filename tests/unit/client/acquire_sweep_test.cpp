@@ -60,6 +60,7 @@ bool run_cancelled_at(scene what, asio::cancellation_type type, std::size_t step
     if (what == scene::attempt) {
         bob.async_try_acquire(
             "door",
+            lock_options(),
             asio::bind_cancellation_slot(
                 signal.slot(),
                 [&](error_code code, std::optional<lease> got) {

@@ -7,10 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,29 +41,64 @@ public:
     }
 
     answer ask(session_key session, request_id id, std::string_view name, bool queue = true) {
+        return ask_for(session, id, name, lock_mode::exclusive(), queue);
+    }
+
+    answer ask_for(
+        session_key session,
+        request_id id,
+        std::string_view name,
+        lock_mode mode,
+        bool queue = true,
+        std::chrono::milliseconds hold_max = std::chrono::milliseconds::max()
+    ) {
         lock_request wish;
         wish.id = id;
         wish.name = name;
+        wish.mode = mode;
+        wish.hold_max = hold_max;
         wish.queue = queue;
-        return transact([&](lock_engine& engine) { return engine.request(session, wish); });
+        const auto said =
+            transact([&](lock_engine& engine) { return engine.request(session, wish); });
+        refused = said ? error_code() : said.error();
+        return said ? *said : answer();
     }
 
     bool withdraw(session_key session, request_id id) {
         return transact([&](lock_engine& engine) { return engine.withdraw(session, id); });
     }
 
-    bool release(session_key session, request_id id, std::uint64_t token) {
-        return transact([&](lock_engine& engine) { return engine.release(session, id, token); });
+    bool release(session_key session, request_id id, std::uint64_t token, std::uint32_t slot = 0) {
+        return transact([&](lock_engine& engine) {
+            return engine.release(session, id, token, slot);
+        });
     }
 
     /// With the token that the store has.
     bool release(session_key session, request_id id) {
         const auto entry = rows.find(session, id);
-        return release(session, id, entry ? entry->token : 0);
+        return release(session, id, entry ? entry->token : 0, entry ? entry->slot : 0);
     }
 
-    bool break_grant(std::string_view name, std::uint64_t token) {
-        return transact([&](lock_engine& engine) { return engine.break_grant(name, token); });
+    result<std::uint64_t> draw(
+        session_key session,
+        request_id id,
+        std::uint64_t token,
+        std::uint64_t bases,
+        std::uint32_t slot = 0
+    ) {
+        return transact([&](lock_engine& engine) {
+            return engine.draw(session, id, token, slot, bases);
+        });
+    }
+
+    std::size_t break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot = 0) {
+        return transact([&](lock_engine& engine) { return engine.break_grants(name, token, slot); }
+        );
+    }
+
+    void expire_grants() {
+        transact([&](lock_engine& engine) { return engine.expire(), true; });
     }
 
     void end(session_key session) {
@@ -78,28 +116,31 @@ public:
         return entry ? entry->token : 0;
     }
 
-    /// The requests of that lock, "session.id" each, the holder first in brackets.
+    /// The requests of that lock, "session.id" each, the holders first, in brackets and with their
+    /// slots.
     std::string line(std::string_view name) {
         std::string text;
         const auto lock = rows.locks.find(name);
         if (lock == rows.locks.end())
             return text;
         for (const auto& [ordinal, entry] : lock->second.granted)
-            text += "[" + text_of(entry) + "] ";
+            text += "[" + text_of(entry) + slot_text(entry.slot) + "] ";
         for (const auto& [ordinal, entry] : lock->second.waiting)
             text += text_of(entry) + " ";
         text.pop_back();
         return text;
     }
 
-    /// What the last transaction had to tell, "kind session.id name".
+    /// What the last transaction had to tell, "kind session.id name", and "!" if the holder who is
+    /// told of a grant is to know that others wait.
     std::vector<std::string> told() const {
         static constexpr const char* kinds[] = {"granted", "contended", "look_again"};
         std::vector<std::string> all;
         for (const auto& each : effects) {
             all.push_back(
                 std::string(kinds[static_cast<int>(each.what)]) + " " + std::to_string(each.to) +
-                "." + std::to_string(each.id) + " " + each.name
+                "." + std::to_string(each.id) + slot_text(each.slot) + " " + each.name +
+                (each.contended && each.what == effect::kind::granted ? " !" : "")
             );
         }
         return all;
@@ -107,10 +148,15 @@ public:
 
     store_detail::memory_rows rows;
     std::vector<effect> effects;  ///< Of the last transaction.
+    error_code refused;           ///< The error of the last request.
 
 private:
     static std::string text_of(const lock_entry& entry) {
         return std::to_string(entry.session) + "." + std::to_string(entry.id);
+    }
+
+    static std::string slot_text(std::uint32_t slot) {
+        return slot == 0 ? std::string() : "#" + std::to_string(slot);
     }
 
     template <class Work>
@@ -127,7 +173,7 @@ private:
         std::map<session_key, std::pair<std::uint64_t, std::uint64_t>> counted;
         std::size_t entries = 0;
         for (const auto& [name, lock] : rows.locks) {
-            EXPECT_LE(lock.granted.size(), 1u) << "two holders of " << name;
+            check_holders(name, lock.granted);
             EXPECT_FALSE(lock.granted.empty() && lock.waiting.empty());
             for (const auto* queue : {&lock.granted, &lock.waiting}) {
                 for (const auto& [ordinal, entry] : *queue) {
@@ -147,19 +193,53 @@ private:
         }
     }
 
+    // Who holds a lock goes together.
+    static void
+    check_holders(const std::string& name, const store_detail::memory_rows::queue& granted) {
+        std::set<std::uint32_t> slots;
+        std::set<std::uint64_t> tokens;
+        for (const auto& [ordinal, entry] : granted) {
+            EXPECT_EQ(entry.mode, granted.begin()->second.mode) << "mixed holders of " << name;
+            EXPECT_LE(entry.slot, entry.mode.capacity());
+            slots.insert(entry.slot);
+            tokens.insert(entry.token);
+        }
+        if (granted.empty())
+            return;
+        switch (granted.begin()->second.mode.what()) {
+        case lock_mode::kind::exclusive:
+            EXPECT_EQ(granted.size(), 1u) << "two holders of " << name;
+            break;
+        case lock_mode::kind::shared:
+            EXPECT_EQ(tokens.size(), 1u) << "two tokens in one shared phase of " << name;
+            break;
+        case lock_mode::kind::permits:
+            EXPECT_EQ(slots.size(), granted.size()) << "two holders on one slot of " << name;
+            EXPECT_FALSE(slots.contains(0));
+            EXPECT_EQ(tokens.size(), granted.size());
+            break;
+        }
+    }
+
     void check_tokens() {
         for (const auto& each : effects) {
             if (each.what != effect::kind::granted)
                 continue;
-            EXPECT_GT(each.token, highest_token_) << "a token that is not above all before";
-            highest_token_ = each.token;
             const auto entry = rows.find(each.to, each.id);
-            EXPECT_TRUE(entry && entry->granted && entry->token == each.token)
+            ASSERT_TRUE(entry && entry->granted && entry->token == each.token)
                 << "told of a grant that is not there: " << each.to << "." << each.id;
+            // Who joins a shared phase has its token, which nobody has had since.
+            const bool joins = entry->mode.what() == lock_mode::kind::shared &&
+                               shared_tokens_[each.name] == each.token;
+            EXPECT_TRUE(joins || each.token > highest_token_)
+                << "a token that is not above all before";
+            highest_token_ = std::max(highest_token_, each.token);
+            shared_tokens_[each.name] = each.token;
         }
     }
 
     std::uint64_t highest_token_ = 0;
+    std::map<std::string, std::uint64_t> shared_tokens_;  // the last token of each lock
 };
 
 }  // namespace mortise::core::test

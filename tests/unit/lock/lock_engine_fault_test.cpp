@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::core::lock_engine_fault_test {
 namespace {
@@ -33,6 +34,21 @@ public:
     }
     std::uint64_t last_ordinal(std::string_view name, bool granted) override {
         return works() ? rows_.last_ordinal(name, granted) : 0;
+    }
+    std::vector<lock_entry> holders(std::string_view name) override {
+        return works() ? rows_.holders(name) : std::vector<lock_entry>();
+    }
+    std::uint64_t holder_count(std::string_view name) override {
+        return works() ? rows_.holder_count(name) : 0;
+    }
+    bool others_wait(std::string_view name, session_key session) override {
+        return works() && rows_.others_wait(name, session);
+    }
+    std::uint32_t capacity_of(std::string_view name) override {
+        return works() ? rows_.capacity_of(name) : 0;
+    }
+    std::optional<lock_entry> next_ended(clock::time_point at) override {
+        return works() ? rows_.next_ended(at) : std::nullopt;
     }
     void insert(const lock_entry& entry) override {
         if (works())
@@ -61,7 +77,9 @@ public:
         if (works())
             rows_.changed(session, grants, requests, by_other);
     }
-    std::uint64_t draw_base() override { return works() ? rows_.draw_base() : 0; }
+    std::uint64_t draw_bases(std::uint64_t count) override {
+        return works() ? rows_.draw_bases(count) : 0;
+    }
     bool quarantined() override { return works() && rows_.quarantined(); }
 
     bool failed() const { return failed_; }
@@ -123,8 +141,9 @@ const std::map<std::string, std::function<void(lock_engine&)>>& operations() {
         {"ask for a free lock", ask(1, "z", true)},
         {"withdraw the grant", [](lock_engine& e) { e.withdraw(1, 1); }},
         {"withdraw a wish", [](lock_engine& e) { e.withdraw(3, 6); }},
-        {"release", [](lock_engine& e) { e.release(1, 1, 1u << fencing_token::sequence_bits); }},
-        {"break", [](lock_engine& e) { e.break_grant("y", 2u << fencing_token::sequence_bits); }},
+        {"release", [](lock_engine& e) { e.release(1, 1, 1u << fencing_token::sequence_bits, 0); }},
+        {"break",
+         [](lock_engine& e) { e.break_grants("y", 2u << fencing_token::sequence_bits, 0); }},
         {"end the holder", [](lock_engine& e) { e.end(1); }},
         {"end the dead", [](lock_engine& e) { e.end(2); }},
         {"advance", [](lock_engine& e) { e.advance("y"); }},
@@ -159,8 +178,8 @@ TEST(LockEngineFault, GrantsNothingWithoutAToken) {
         lock_request wish;
         wish.id = 77;
         wish.name = "z";
-        const answer said = engine.request(1, wish);
-        EXPECT_EQ(said.what == answer::kind::granted, said.token.value != 0) << failing_call;
+        const auto said = engine.request(1, wish);
+        EXPECT_EQ(said->what == answer::kind::granted, said->token.value != 0) << failing_call;
         for (const auto& told : engine.take_effects()) {
             EXPECT_EQ(told.what == effect::kind::granted, told.token != 0) << failing_call;
         }

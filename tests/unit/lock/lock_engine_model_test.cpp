@@ -236,7 +236,7 @@ private:
         const auto& name = some_name();
         if (const auto held = world_.holder(name)) {
             model_.remove(held->session, held->id);
-            EXPECT_TRUE(world_.break_grant(name, held->token));
+            EXPECT_EQ(world_.break_grants(name, held->token), 1u);
             note();
         }
     }

@@ -351,9 +351,9 @@ TEST_F(SqliteSession, BreakIsWrittenDown) {
     auto holder = opened();
     auto other = opened();
     const auto held = holder->ask("a");
-    EXPECT_TRUE(other->state.break_("a", held.token, "stuck").value);
+    EXPECT_TRUE(other->break_("a", held.token, "stuck"));
     EXPECT_EQ(folder.sql("SELECT count(*) FROM break_log WHERE why = 'stuck' AND name = x'61'"), 1);
-    EXPECT_FALSE(other->state.break_("a", held.token, "again").value);
+    EXPECT_FALSE(other->break_("a", held.token, "again"));
     EXPECT_EQ(folder.sql("SELECT count(*) FROM break_log"), 1);
     EXPECT_EQ(holder->opened.session->view().changes, 1u);
 }

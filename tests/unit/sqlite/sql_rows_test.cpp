@@ -138,7 +138,12 @@ std::string text_of(const std::vector<core::effect>& effects) {
 
 std::string text_of(const answer& given) {
     return std::to_string(static_cast<int>(given.what)) + "/" + std::to_string(given.token.value) +
-           "/" + std::to_string(given.position) + "/" + std::to_string(given.queue_length);
+           "/" + std::to_string(given.slot) + "/" + std::to_string(given.position) +
+           (given.contended ? "!" : "");
+}
+
+std::string text_of(const result<answer>& given) {
+    return given ? text_of(*given) : given.error().message();
 }
 
 std::string text_of(bool given) {
@@ -230,14 +235,14 @@ private:
         if (holder && pick(4) != 0 &&
             std::find(sessions_.begin(), sessions_.end(), holder->session) != sessions_.end())
             who = holder->session;
-        both(who, [&](lock_engine& engine) { return engine.release(who, id, token); });
+        both(who, [&](lock_engine& engine) { return engine.release(who, id, token, 0); });
     }
 
     void break_some() {
         const auto& name = names_[pick(names_.size())];
         const auto holder = memory_.rows.next(name, true, 0);
         const auto token = holder ? holder->token : 1;
-        both(0, [&](lock_engine& engine) { return engine.break_grant(name, token); });
+        both(0, [&](lock_engine& engine) { return engine.break_grants(name, token, 0) != 0; });
     }
 
     // Ended, or expired: then the next who looks at its entries buries it.

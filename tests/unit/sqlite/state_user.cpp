@@ -51,6 +51,20 @@ bool state_user::release(const std::string& name, const fencing_token& token, re
     return out.value;
 }
 
+bool state_user::break_(
+    const std::string& name, const fencing_token& token, const std::string& why
+) {
+    break_order order;
+    order.name = name;
+    order.token = token;
+    order.who = "unit";
+    order.why = why;
+    const auto out = state.break_(order);
+    keep(out.notices);
+    EXPECT_EQ(out.code, error_code()) << state.explain();
+    return out.value;
+}
+
 std::string state_user::told() {
     return std::exchange(told_, std::string());
 }
@@ -71,6 +85,9 @@ void state_user::keep(const std::vector<store_detail::notice>& notices) {
             break;
         case store_event::kind::look_again:
             told_ += "look_again";
+            break;
+        case store_event::kind::changed:
+            told_ += "changed";
             break;
         }
     }

@@ -45,6 +45,8 @@ public:
     request_id last_id() const { return last_id_; }
     bool release(const std::string& name, const fencing_token& token, request_id id = 1);
 
+    bool break_(const std::string& name, const fencing_token& token, const std::string& why);
+
     /// "granted 1 look_again" and so on: what came back with the calls since the last time.
     std::string told();
 

@@ -21,8 +21,10 @@ public:
     /// like it with `.mortise` appended. Never shared with the database of an application.
     std::filesystem::path path;
 
-    /// The domain of the tokens, 1 to 31 characters; empty: made from the store's random id.
-    /// Written into a new store; an existing store keeps its own, and another one is then refused.
+    /// The domain of the tokens, 1 to 25 characters without `#` (each slot of a lock with permits
+    /// has a domain of its own, this one with `#` and a number); empty: made from the store's
+    /// random id. Written into a new store; an existing store keeps its own, and another one is
+    /// then refused.
     std::string domain;
 
     /// The write-ahead log is folded back into the database when it has grown by so many bytes.

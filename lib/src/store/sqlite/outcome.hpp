@@ -16,6 +16,8 @@ struct notice {
     store_event::kind what = store_event::kind::look_again;
     request_id id = 0;
     std::uint64_t token = 0;
+    std::uint32_t slot = 0;
+    bool contended = false;
     std::string name;
     error_code why;
 };

@@ -10,7 +10,7 @@ namespace mortise::store_detail {
 namespace {
 
 // Names and ids are bytes. A grant and a wish stand in one table, the holders of a lock before
-// those who wait for it.
+// those who wait for it. What few entries have (an end, permits) costs the others no index.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta(
     one INTEGER PRIMARY KEY CHECK(one = 1),
@@ -45,14 +45,21 @@ CREATE TABLE entry(
     capacity INTEGER NOT NULL,
     hold_max_ms INTEGER NOT NULL,
     token INTEGER NOT NULL,
+    slot INTEGER NOT NULL,
     since INTEGER NOT NULL,
+    ends INTEGER,
     PRIMARY KEY(name, queued, ordinal)) WITHOUT ROWID;
 CREATE UNIQUE INDEX entry_of_session ON entry(session, request);
+CREATE INDEX entry_that_ends ON entry(ends) WHERE ends IS NOT NULL;
+CREATE INDEX entry_of_session_that_ends ON entry(session, ends) WHERE ends IS NOT NULL;
+CREATE INDEX entry_of_permits ON entry(name, capacity) WHERE capacity > 0;
 CREATE TABLE break_log(
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     at INTEGER NOT NULL,
     name BLOB NOT NULL,
     token INTEGER NOT NULL,
+    slot INTEGER NOT NULL,
+    holder TEXT NOT NULL,
     who TEXT NOT NULL,
     why TEXT NOT NULL);
 )sql";
@@ -125,7 +132,8 @@ store_identity read_identity(sqlite_db& db, const std::string& path) {
     identity.incarnation = query.id(1);
     identity.boot = query.bytes(2);
     identity.domain = query.bytes(3);
-    if (!identity.store || !token_domain::parse(identity.domain))
+    if (!identity.store || !token_domain::parse(identity.domain) ||
+        identity.domain.size() > token_domain::store_size_max)
         no_meta(db, path);
     return identity;
 }

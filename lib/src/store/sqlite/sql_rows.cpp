@@ -18,19 +18,7 @@ namespace {
 
 // The columns of an entry, in the order of the table.
 #define ENTRY_COLUMNS                                                                              \
-    "name, queued, ordinal, session, request, mode, capacity, hold_max_ms, token, since"
-
-lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept {
-    switch (static_cast<lock_mode::kind>(kind)) {
-    case lock_mode::kind::shared:
-        return lock_mode::shared();
-    case lock_mode::kind::permits:
-        return lock_mode::permits(static_cast<std::uint32_t>(capacity));
-    case lock_mode::kind::exclusive:
-        break;
-    }
-    return lock_mode::exclusive();
-}
+    "name, queued, ordinal, session, request, mode, capacity, hold_max_ms, token, slot, since"
 
 clock::time_point time_of(std::int64_t nanoseconds) noexcept {
     return clock::time_point(clock::duration(nanoseconds));
@@ -45,10 +33,11 @@ std::optional<lock_entry> read_entry(sqlite_query& query) {
     entry.ordinal = query.number(2);
     entry.session = query.number(3);
     entry.id = query.number(4);
-    entry.mode = mode_of(query.number(5), query.number(6));
+    entry.mode = sql_rows::mode_of(query.number(5), query.number(6));
     entry.hold_max = std::chrono::milliseconds(query.signed_number(7));
     entry.token = query.number(8);
-    entry.since = time_of(query.signed_number(9));
+    entry.slot = static_cast<std::uint32_t>(query.number(9));
+    entry.since = time_of(query.signed_number(10));
     return entry;
 }
 
@@ -56,7 +45,24 @@ std::uint64_t queued(bool granted) noexcept {
     return granted ? 0 : 1;
 }
 
+// Zero, which becomes NULL, for what does not end by itself.
+std::int64_t end_column(const lock_entry& entry) noexcept {
+    return entry.ends() == clock::time_point::max() ? 0 : entry.ends().time_since_epoch().count();
+}
+
 }  // namespace
+
+lock_mode sql_rows::mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept {
+    switch (static_cast<lock_mode::kind>(kind)) {
+    case lock_mode::kind::shared:
+        return lock_mode::shared();
+    case lock_mode::kind::permits:
+        return lock_mode::permits(static_cast<std::uint32_t>(capacity));
+    case lock_mode::kind::exclusive:
+        break;
+    }
+    return lock_mode::exclusive();
+}
 
 std::optional<lock_entry> sql_rows::find(session_key session, request_id id) {
     sqlite_query query(
@@ -84,9 +90,47 @@ std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
     return query.step() ? query.number(0) : 0;
 }
 
+std::vector<lock_entry> sql_rows::holders(std::string_view name) {
+    sqlite_query query(
+        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? AND queued = 0 ORDER BY ordinal"
+    );
+    query.bind(name);
+    std::vector<lock_entry> all;
+    while (auto entry = read_entry(query))
+        all.push_back(std::move(*entry));
+    return all;
+}
+
+std::uint64_t sql_rows::holder_count(std::string_view name) {
+    sqlite_query query(db_, "SELECT count(*) FROM entry WHERE name = ? AND queued = 0");
+    return query.bind(name).step() ? query.number(0) : 0;
+}
+
+bool sql_rows::others_wait(std::string_view name, session_key session) {
+    sqlite_query query(
+        db_, "SELECT 1 FROM entry WHERE name = ? AND queued = 1 AND session <> ? LIMIT 1"
+    );
+    return query.bind(name).bind(session).step();
+}
+
+std::uint32_t sql_rows::capacity_of(std::string_view name) {
+    sqlite_query query(db_, "SELECT capacity FROM entry WHERE name = ? AND capacity > 0 LIMIT 1");
+    return query.bind(name).step() ? static_cast<std::uint32_t>(query.number(0)) : 0;
+}
+
+std::optional<lock_entry> sql_rows::next_ended(clock::time_point at) {
+    sqlite_query query(
+        db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE ends <= ? ORDER BY ends LIMIT 1"
+    );
+    query.bind_signed(at.time_since_epoch().count());
+    return read_entry(query);
+}
+
 void sql_rows::insert(const lock_entry& entry) {
     sqlite_query query(
-        db_, "INSERT INTO entry(" ENTRY_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        db_,
+        "INSERT INTO entry(" ENTRY_COLUMNS ", ends)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))"
     );
     query.bind(entry.name)
         .bind(queued(entry.granted))
@@ -97,7 +141,9 @@ void sql_rows::insert(const lock_entry& entry) {
         .bind(std::uint64_t{entry.mode.capacity()})
         .bind_signed(entry.hold_max.count())
         .bind(entry.token)
+        .bind(std::uint64_t{entry.slot})
         .bind_signed(entry.since.time_since_epoch().count())
+        .bind_signed(end_column(entry))
         .step();
 }
 
@@ -111,11 +157,13 @@ void sql_rows::erase(const lock_entry& entry) {
 void sql_rows::grant(const lock_entry& entry) {
     sqlite_query query(
         db_,
-        "UPDATE entry SET queued = 0, token = ?, since = ?"
+        "UPDATE entry SET queued = 0, token = ?, slot = ?, since = ?, ends = nullif(?, 0)"
         " WHERE name = ? AND queued = 1 AND ordinal = ?"
     );
     query.bind(entry.token)
+        .bind(std::uint64_t{entry.slot})
         .bind_signed(entry.since.time_since_epoch().count())
+        .bind_signed(end_column(entry))
         .bind(entry.name)
         .bind(entry.ordinal)
         .step();
@@ -185,15 +233,16 @@ bool sql_rows::load_meta() {
     return true;
 }
 
-std::uint64_t sql_rows::draw_base() {
-    if (!load_meta() || token_next_ == 0 || token_next_ >= fencing_token::base_end)
+std::uint64_t sql_rows::draw_bases(std::uint64_t count) {
+    if (!load_meta() || token_next_ == 0 || token_next_ >= fencing_token::base_end ||
+        fencing_token::base_end - token_next_ < count)
         return 0;
-    if (token_next_ >= token_mark_) {
+    if (token_mark_ < token_next_ || token_mark_ - token_next_ < count) {
         tokens_used_up_ = true;
         return 0;
     }
     drew_ = true;
-    return token_next_++;
+    return std::exchange(token_next_, token_next_ + count);
 }
 
 bool sql_rows::quarantined() {

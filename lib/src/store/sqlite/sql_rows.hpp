@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +46,11 @@ public:
     std::optional<core::lock_entry>
     next(std::string_view name, bool granted, std::uint64_t after) override;
     std::uint64_t last_ordinal(std::string_view name, bool granted) override;
+    std::vector<core::lock_entry> holders(std::string_view name) override;
+    std::uint64_t holder_count(std::string_view name) override;
+    bool others_wait(std::string_view name, core::session_key session) override;
+    std::uint32_t capacity_of(std::string_view name) override;
+    std::optional<core::lock_entry> next_ended(clock::time_point at) override;
     void insert(const core::lock_entry& entry) override;
     void erase(const core::lock_entry& entry) override;
     void grant(const core::lock_entry& entry) override;
@@ -53,8 +60,11 @@ public:
     void changed(
         core::session_key session, std::int64_t grants, std::int64_t requests, bool by_other
     ) override;
-    std::uint64_t draw_base() override;
+    std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
+
+    /// The mode that those columns of an entry stand for.
+    static lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept;
 
     /// Writes what was collected. To be called once, before the commit.
     void publish();

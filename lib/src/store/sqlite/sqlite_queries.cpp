@@ -26,7 +26,10 @@ session_view sqlite_state::view_of(const own_session& own) {
     {
         sqlite_query query(
             files_.db(),
-            "SELECT request, name, queued, token FROM entry WHERE session = ? ORDER BY request"
+            "SELECT request, name, queued, token, slot, queued = 0 AND EXISTS("
+            "  SELECT 1 FROM entry AS other"
+            "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1)"
+            " FROM entry WHERE session = ?1 ORDER BY request"
         );
         query.bind(own.key());
         while (query.step()) {
@@ -35,7 +38,9 @@ session_view sqlite_state::view_of(const own_session& own) {
             entry.name = query.bytes(1);
             entry.granted = query.number(2) == 0;
             if (entry.granted) {
-                entry.token = {query.number(3), domain_};
+                entry.slot = static_cast<std::uint32_t>(query.number(4));
+                entry.token = {query.number(3), domain_.of_slot(entry.slot)};
+                entry.contended = query.number(5) != 0;
                 ++grants;
             }
             view.entries.push_back(std::move(entry));
@@ -81,7 +86,10 @@ void sqlite_state::verify_one(
 ) {
     sqlite_query query(
         files_.db(),
-        "SELECT token, name FROM entry WHERE session = ? AND request = ? AND queued = 0"
+        "SELECT token, name, slot, EXISTS("
+        "  SELECT 1 FROM entry AS other"
+        "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1)"
+        " FROM entry WHERE session = ?1 AND request = ?2 AND queued = 0"
     );
     if (!query.bind(own.key()).bind(what.request).step())
         return;
@@ -91,6 +99,8 @@ void sqlite_state::verify_one(
     found.id = what.request;
     found.token = query.number(0);
     found.name = query.bytes(1);
+    found.slot = static_cast<std::uint32_t>(query.number(2));
+    found.contended = what.what == hint::kind::contended || query.number(3) != 0;
     notices.push_back(std::move(found));
 }
 
@@ -99,7 +109,6 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
     if (!files_.is_open() && !files_.exists())
         return {};  // Nobody ever locked anything there, and looking shall not make a store.
     return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
-        constexpr std::size_t holders_max = 1000;
         const auto at = now();
         {
             // Several statements that see one state of the database.
@@ -112,12 +121,7 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
             );
             names.bind(after).bind(std::uint64_t{limit});
             while (names.step()) {
-                lock_view view;
-                view.name = names.bytes(0);
-                view.waiter_count = names.number(1);
-                view.holders = parties(view.name, true, holders_max, at);
-                view.waiters = parties(view.name, false, queue_max, at);
-                out.value.push_back(std::move(view));
+                out.value.push_back(view_of(names.bytes(0), names.number(1), queue_max, at));
             }
         }
         if (files_.db().failed())
@@ -126,29 +130,101 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
     });
 }
 
+outcome<std::optional<lock_view>>
+sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
+    if (!files_.is_open() && !files_.exists())
+        return {};
+    return guarded<std::optional<lock_view>>([&](outcome<std::optional<lock_view>>& out) {
+        const auto at = now();
+        {
+            const transaction_scope scope(files_.db());
+            files_.db().step("BEGIN");
+            sqlite_query counts(
+                files_.db(), "SELECT count(*), sum(queued) FROM entry WHERE name = ?"
+            );
+            if (counts.bind(name).step() && counts.number(0) != 0)
+                out.value = view_of(name, counts.number(1), queue_max, at);
+        }
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
+}
+
+lock_view sqlite_state::view_of(
+    const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
+) {
+    constexpr std::size_t holders_max = 1000;
+    lock_view view;
+    view.name = name;
+    view.waiter_count = waiters;
+    view.holders = parties(name, true, holders_max, at);
+    view.waiters = parties(name, false, queue_max, at);
+    return view;
+}
+
 std::vector<party_view> sqlite_state::parties(
-    const std::string& name, bool granted, std::size_t limit, clock::time_point at
+    const std::string& name,
+    bool granted,
+    std::size_t limit,
+    clock::time_point at,
+    std::uint64_t token
 ) {
     std::vector<party_view> found;
     sqlite_query query(
         files_.db(),
-        "SELECT session.id, host, label, pid, token, since FROM entry"
-        " LEFT JOIN session ON session.key = entry.session"
-        " WHERE name = ? AND queued = ? ORDER BY ordinal LIMIT ?"
+        "SELECT session.id, host, label, pid, token, since, entry.slot, mode, capacity, hold_max_ms"
+        " FROM entry LEFT JOIN session ON session.key = entry.session"
+        " WHERE name = ? AND queued = ? AND (?3 = 0 OR token = ?3) ORDER BY ordinal LIMIT ?4"
     );
-    query.bind(name).bind(std::uint64_t{granted ? 0u : 1u}).bind(std::uint64_t{limit});
+    query.bind(name).bind(std::uint64_t{granted ? 0u : 1u}).bind(token).bind(std::uint64_t{limit});
     while (query.step()) {
         party_view party;
         party.session = query.id(0);
         party.host = query.bytes(1);
         party.label = query.bytes(2);
         party.pid = query.signed_number(3);
+        party.slot = static_cast<std::uint32_t>(query.number(6));
         if (granted)
-            party.token = {query.number(4), domain_};
+            party.token = {query.number(4), domain_.of_slot(party.slot)};
         party.age = at - clock::time_point(clock::duration(query.signed_number(5)));
+        party.mode = sql_rows::mode_of(query.number(7), query.number(8));
+        party.hold_max = std::chrono::milliseconds(query.signed_number(9));
         found.push_back(std::move(party));
     }
     return found;
+}
+
+outcome<std::vector<break_record>>
+sqlite_state::breaks(const std::string& name, std::size_t limit) {
+    if (!files_.is_open() && !files_.exists())
+        return {};
+    return guarded<std::vector<break_record>>([&](outcome<std::vector<break_record>>& out) {
+        {
+            sqlite_query query(
+                files_.db(),
+                "SELECT at, name, token, slot, holder, who, why FROM break_log"
+                " WHERE ?1 = x'' OR name = ?1 ORDER BY number DESC LIMIT ?2"
+            );
+            query.bind(name).bind(std::uint64_t{limit});
+            while (query.step()) {
+                break_record record;
+                record.at = std::chrono::system_clock::time_point(
+                    std::chrono::microseconds(query.signed_number(0))
+                );
+                record.name = query.bytes(1);
+                record.token.value = query.number(2);
+                record.token.domain = domain_.of_slot(static_cast<std::uint32_t>(query.number(3)));
+                record.holder = query.bytes(4);
+                record.who = query.bytes(5);
+                record.why = query.bytes(6);
+                out.value.push_back(std::move(record));
+            }
+        }
+        if (files_.db().failed())
+            fail();
+        return error_code();
+    });
 }
 
 }  // namespace mortise::store_detail

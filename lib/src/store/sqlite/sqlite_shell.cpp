@@ -285,7 +285,9 @@ void sqlite_shell::tell(const std::vector<notice>& notices) {
         event.what = each.what;
         event.id = each.id;
         if (each.token != 0)
-            event.token = {each.token, domain_};
+            event.token = {each.token, domain_.of_slot(each.slot)};
+        event.slot = each.slot;
+        event.contended = each.contended;
         event.name = each.name;
         event.why = each.why;
         events_->on_store_event(event);

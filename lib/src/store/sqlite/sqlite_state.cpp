@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_state.hpp"
 
+#include "store/break_note.hpp"
+#include "store/drawn_bases.hpp"
 #include "store/sqlite/failure.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/transaction_scope.hpp"
@@ -32,6 +34,8 @@ notice notice_of(const effect& what) {
     notice told;
     told.id = what.id;
     told.token = what.token;
+    told.slot = what.slot;
+    told.contended = what.contended;
     told.name = what.name;
     switch (what.what) {
     case effect::kind::granted:
@@ -276,13 +280,18 @@ error_code sqlite_state::as_session(
 
 outcome<answer> sqlite_state::request(const lock_request& request) {
     return guarded<answer>([&](outcome<answer>& out) -> error_code {
-        if (request.mode != lock_mode::exclusive())
-            return errc::unsupported;
-        return as_session(request.id, out.notices, [&](lock_engine& engine, session_key key) {
-            out.value = engine.request(key, request);
+        // A request that is refused with an error may have found others who had to go, or to be
+        // granted: its transaction is done all the same.
+        error_code refused;
+        const auto body = [&](lock_engine& engine, session_key key) {
+            const auto said = engine.request(key, request);
+            refused = said ? error_code() : said.error();
+            out.value = said ? *said : answer();
             if (out.value.token)
-                out.value.token.domain = domain_;
-        });
+                out.value.token.domain = domain_.of_slot(out.value.slot);
+        };
+        const error_code failed = as_session(request.id, out.notices, body);
+        return failed ? failed : refused;
     });
 }
 
@@ -297,34 +306,70 @@ outcome<nothing> sqlite_state::withdraw(request_id id) {
 outcome<bool> sqlite_state::release(const grant& held) {
     return guarded<bool>([&](outcome<bool>& out) {
         return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
-            out.value =
-                held.token.domain == domain_ && engine.release(key, held.id, held.token.value);
+            const auto slot = held.token.domain.slot_in(domain_);
+            out.value = slot && engine.release(key, held.id, held.token.value, *slot);
         });
     });
 }
 
-outcome<bool>
-sqlite_state::break_(const std::string& name, const fencing_token& token, const std::string& why) {
-    const auto own = session();
-    const std::string who = own ? own->id().text() : std::string("-");
-    return guarded<bool>([&](outcome<bool>& out) {
+outcome<token_range> sqlite_state::draw(const grant& held) {
+    return guarded<token_range>([&](outcome<token_range>& out) -> error_code {
+        error_code refused;
+        const auto body = [&](lock_engine& engine, session_key key) {
+            const auto slot = held.token.domain.slot_in(domain_);
+            const auto first = slot
+                                   ? engine.draw(key, held.id, held.token.value, *slot, bases_drawn)
+                                   : error_code(errc::lease_lost);
+            refused = first ? error_code() : first.error();
+            if (first)
+                out.value = tokens_of(*first, held.token.domain);
+        };
+        const error_code failed = as_session(0, out.notices, body);
+        return failed ? failed : refused;
+    });
+}
+
+outcome<bool> sqlite_state::break_(const break_order& order) {
+    return guarded<bool>([&](outcome<bool>& out) -> error_code {
+        const auto slot = order.token.domain.slot_in(domain_);
+        if (!slot)
+            return {};
         return transact(0, 0, out.notices, [&](lock_engine& engine, sql_rows&) {
-            out.value = token.domain == domain_ && engine.break_grant(name, token.value);
-            if (out.value) {
-                sqlite_query query(
-                    files_.db(),
-                    "INSERT INTO break_log(at, name, token, who, why) VALUES(?, ?, ?, ?, ?)"
-                );
-                query.bind_signed(now().time_since_epoch().count())
-                    .bind(name)
-                    .bind(token.value)
-                    .bind_text(who)
-                    .bind_text(why)
-                    .step();
-            }
+            const auto holders = parties(order.name, true, holders_named, now(), order.token.value);
+            const auto broken = engine.break_grants(order.name, order.token.value, *slot);
+            out.value = broken != 0;
+            if (out.value)
+                write_break(order, *slot, holders_text(holders, broken));
             return error_code();
         });
     });
+}
+
+void sqlite_state::write_break(
+    const break_order& order, std::uint32_t slot, const std::string& holder
+) {
+    using std::chrono::duration_cast;
+    using std::chrono::microseconds;
+    const auto at = duration_cast<microseconds>(time_of_day().time_since_epoch()).count();
+    {
+        sqlite_query query(
+            files_.db(),
+            "INSERT INTO break_log(at, name, token, slot, holder, who, why)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)"
+        );
+        query.bind_signed(at)
+            .bind(order.name)
+            .bind(order.token.value)
+            .bind(std::uint64_t{slot})
+            .bind_text(holder)
+            .bind_text(order.who)
+            .bind_text(order.why)
+            .step();
+    }
+    sqlite_query query(
+        files_.db(), "DELETE FROM break_log WHERE number <= (SELECT max(number) FROM break_log) - ?"
+    );
+    query.bind(std::uint64_t{breaks_kept}).step();
 }
 
 void sqlite_state::abandon() noexcept {

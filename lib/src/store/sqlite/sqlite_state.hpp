@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,13 @@ public:
     outcome<answer> request(const lock_request& request);
     outcome<nothing> withdraw(request_id id);
     outcome<bool> release(const grant& held);
-    outcome<bool>
-    break_(const std::string& name, const fencing_token& token, const std::string& why);
+    outcome<token_range> draw(const grant& held);
+    outcome<bool> break_(const break_order& order);
     outcome<session_view> look();
     outcome<std::vector<lock_view>>
     list(const std::string& after, std::size_t limit, std::size_t queue_max);
+    outcome<std::optional<lock_view>> inspect(const std::string& name, std::size_t queue_max);
+    outcome<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
 
     /// Ends the sessions that are dead or have expired, and those that are proved dead.
     outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
@@ -103,6 +106,7 @@ private:
         const std::vector<core::effect>& effects, request_id answered, std::vector<notice>& notices
     );
     void checkpoint_if_due();
+    void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);
     error_code as_session(
         request_id answered,
@@ -124,8 +128,17 @@ private:
 
     // sqlite_queries.cpp
     session_view view_of(const own_session& session);
-    std::vector<party_view>
-    parties(const std::string& name, bool granted, std::size_t limit, clock::time_point at);
+    /// Who holds the lock, or waits for it; if `token` is not zero, only who holds it with that.
+    std::vector<party_view> parties(
+        const std::string& name,
+        bool granted,
+        std::size_t limit,
+        clock::time_point at,
+        std::uint64_t token = 0
+    );
+    lock_view view_of(
+        const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
+    );
     void verify_one(const hint& what, const own_session& session, std::vector<notice>& notices);
 
     const std::shared_ptr<coro::time_source> time_;
