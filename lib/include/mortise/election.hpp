@@ -43,9 +43,8 @@ static_assert(std::is_trivially_destructible_v<election_options>, "docs/compiler
 ///                   nothing (docs/compilers.md, G2).
 /// @par Cost         as `with_lock`, for each term.
 template <class Body>
-    requires std::invocable<Body&, const lease&>
-asio::awaitable<void>
-lead(lock_client& client, std::string name, election_options options, Body&& body);
+    requires std::invocable<Body&, const lease&> asio::awaitable<void>
+    lead(lock_client& client, std::string name, election_options options, Body&& body);
 
 }  // namespace mortise
 

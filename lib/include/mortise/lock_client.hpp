@@ -69,9 +69,9 @@ public:
     /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
     ///                   set.
     /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
-    ///                   `check_name` and `check_options`, `unsupported` (a mode that the store does
-    ///                   not know), `capacity_differs`, `upgrade_refused`, `operation_aborted`, and
-    ///                   what the store says of itself.
+    ///                   `check_name` and `check_options`, `unsupported` (a mode that the
+    ///                   store does not know), `capacity_differs`, `upgrade_refused`,
+    ///                   `operation_aborted`, and what the store says of itself.
     /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted`
     ///                   nothing is held nor asked for at the store. A signal that comes after the
     ///                   grant was decided has no effect: the lease is delivered. If the store does
@@ -162,9 +162,8 @@ public:
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
-    auto async_break(
-        std::string name, fencing_token which, std::string why, Token&& token = Token{}
-    );
+    auto
+    async_break(std::string name, fencing_token which, std::string why, Token&& token = Token{});
 
     /// The newest records of locks that were broken, at most `limit`, newest first; of all locks if
     /// `name` is empty.

@@ -51,7 +51,7 @@ struct store_traits {
     bool exclusive = true;  ///< Which modes it knows.
     bool shared = false;
     bool permits = false;
-    bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
+    bool hold_max = false;                 ///< Frees a grant after `lock_request::hold_max`.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
 };
@@ -74,7 +74,7 @@ struct session_entry {
     request_id id = 0;
     std::string name;
     bool granted = false;
-    fencing_token token;  ///< Of the grant; empty while it waits.
+    fencing_token token;     ///< Of the grant; empty while it waits.
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     bool contended = false;  ///< Of a grant: whether another session waits for the lock.
     clock::duration age{};   ///< Of a grant: for how long the store has had it.
@@ -114,7 +114,7 @@ struct answer {
     enum class kind : std::uint8_t { granted, queued, refused };
 
     kind what = kind::refused;
-    fencing_token token;  ///< If granted.
+    fencing_token token;     ///< If granted.
     std::uint32_t slot = 0;  ///< If a permit was granted: which one, from 1 to the capacity.
     /// If queued: how many stand before it, holders included. An estimate that is never too low:
     /// who left the middle of the queue is still counted.
@@ -153,7 +153,7 @@ struct heartbeat {
 /// Something that the store tells of itself. All but `session_lost` are hints.
 struct store_event {
     enum class kind : std::uint8_t {
-        granted,       ///< `id` was granted with `token`.
+        granted,  ///< `id` was granted with `token`.
         /// Another session began to wait for the lock of grant `id`, or tried to get it.
         contended,
         session_lost,  ///< The session is gone, because of `why`.
@@ -166,7 +166,7 @@ struct store_event {
     fencing_token token;
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     bool contended = false;  ///< As `answer::contended`.
-    std::string_view name;  ///< Valid during the call.
+    std::string_view name;   ///< Valid during the call.
     error_code why;
 };
 

@@ -72,7 +72,8 @@ public:
 
     // Under the mutex of the lock table.
     stage at = stage::asking;
-    waiter_list bound;  ///< Who gets this claim's outcome, whatever it is; else the queue is served.
+    waiter_list
+        bound;  ///< Who gets this claim's outcome, whatever it is; else the queue is served.
     const local_waiter* only_for = nullptr;  ///< Whose `hold_max` it carries.
     token_supply tokens;
     held_grant* holds = nullptr;  ///< Who holds it, linked through themselves.
@@ -82,8 +83,8 @@ public:
     bool contended = false;  ///< Another client waits for the lock.
     std::uint32_t turn_left = 0;
     clock::time_point turn_end;
-    release_handler released;  ///< Who waits until the store has it back.
-    bool released_late = false;  ///< By a destructor.
+    release_handler released;             ///< Who waits until the store has it back.
+    bool released_late = false;           ///< By a destructor.
     std::chrono::milliseconds linger{0};  ///< As its last holder wished.
     clock::time_point idle_since;
     bool linger_armed = false;  ///< Whether a timer will look after it.

@@ -62,9 +62,8 @@ void client_core::tell(lock_event event) const noexcept {
         config_.observer->on_event(event);
 }
 
-void client_core::tell(
-    lock_event::kind what, const held_grant& held, error_code code
-) const noexcept {
+void client_core::tell(lock_event::kind what, const held_grant& held, error_code code)
+    const noexcept {
     tell({.what = what, .name = held.name(), .token = held.token(), .code = code});
 }
 

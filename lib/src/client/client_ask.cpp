@@ -13,16 +13,14 @@ template <class T, class Call>
 void client_core::question(answer_handler<T> handler, Call call) {
     asio::dispatch(
         *strand_,
-        [self = shared_from_this(), handler = std::move(handler), call = std::move(call)]() mutable {
-            self->spawn(run_question<T, Call>(self, std::move(handler), std::move(call)));
-        }
+        [self = shared_from_this(), handler = std::move(handler), call = std::move(call)](
+        ) mutable { self->spawn(run_question<T, Call>(self, std::move(handler), std::move(call))); }
     );
 }
 
 template <class T, class Call>
-asio::awaitable<void> client_core::run_question(
-    std::shared_ptr<client_core> self, answer_handler<T> handler, Call call
-) {
+asio::awaitable<void>
+client_core::run_question(std::shared_ptr<client_core> self, answer_handler<T> handler, Call call) {
     if (self->stopping_) {
         handler.complete(errc::client_stopped, T());
         co_return;

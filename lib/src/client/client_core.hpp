@@ -81,8 +81,7 @@ public:
     bool forked() const noexcept { return process_.forked(); }
     void list(std::string after, std::size_t limit, std::size_t queue_max, list_handler handler);
     void inspect(std::string name, std::size_t queue_max, inspect_handler handler);
-    void
-    break_lock(std::string name, fencing_token token, std::string why, break_handler handler);
+    void break_lock(std::string name, fencing_token token, std::string why, break_handler handler);
     void breaks(std::string name, std::size_t limit, breaks_handler handler);
     void examine(examine_handler handler);
     void watch(lease_handler handler);
@@ -141,9 +140,8 @@ private:
 
     // client_release.cpp
     void start_release(const claim_ptr& what);
-    void count_release(
-        const held_grant& held, lock_queue::release_outcome outcome, bool late
-    ) noexcept;
+    void
+    count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     void end_grant(claim& what, errc why, queue_work& work);
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);

@@ -54,9 +54,8 @@ void client_core::count_release(
 void client_core::start_release(const claim_ptr& what) {
     deadlines_.clear(what->timer);
     deadlines_.clear(what->alarm);
-    const auto op = std::make_shared<release_op>(
-        what, std::move(what->released), what->released_late
-    );
+    const auto op =
+        std::make_shared<release_op>(what, std::move(what->released), what->released_late);
     if (granted_.erase(what->id) == 0) {
         // The session was lost, or the client stopped, on the way here.
         complete_release(*op, stopping_ ? errc::client_stopped : errc::lease_lost);
@@ -138,13 +137,16 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler hand
     // time: a cancellation that followed at once would be missed. The look comes after it, on the
     // strand, where the alarm is raised: nothing slips between the two.
     held->wait_lost(std::move(handler));
-    asio::dispatch(*strand_, [self = shared_from_this(), held = std::move(held)] {
-        if (const error_code now = held->check())
-            held->end_waiting(now);
-        else if (self->session_.alarm_at() == clock::time_point::max() ||
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(), held = std::move(held)] {
+            if (const error_code now = held->check())
+                held->end_waiting(now);
+            else if (self->session_.alarm_at() == clock::time_point::max() ||
                  self->now() >= held->of().alarm_at)
-            held->end_waiting(errc::lease_expired);
-    });
+                held->end_waiting(errc::lease_expired);
+        }
+    );
 }
 
 // An entry at the store that nobody here owns is withdrawn; what fails is found again by the next

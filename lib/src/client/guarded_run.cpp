@@ -15,7 +15,9 @@
 namespace mortise::detail {
 namespace {
 
-void acquire_for(lock_client& client, const std::string& name, const lock_options& options, auto then) {
+void acquire_for(
+    lock_client& client, const std::string& name, const lock_options& options, auto then
+) {
     client.async_acquire(name, options, std::move(then));
 }
 
@@ -52,7 +54,8 @@ std::optional<error> wrong_name(const std::vector<std::string>& names) {
                          : std::nullopt;
 }
 
-/// One `with_lock` under way, of one lock or of several. Lives on the caller's executor, kept alive by whatever it waits for.
+/// One `with_lock` under way, of one lock or of several. Lives on the caller's executor, kept alive
+/// by whatever it waits for.
 ///
 /// acquire -> body, and beside it the wait for the loss -> both have ended -> release -> complete
 template <class Held, class Name>

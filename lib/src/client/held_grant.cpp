@@ -10,9 +10,7 @@
 namespace mortise::detail {
 
 held_grant::held_grant(
-    std::shared_ptr<claim> what,
-    std::shared_ptr<const client_home> home,
-    const fencing_token& token
+    std::shared_ptr<claim> what, std::shared_ptr<const client_home> home, const fencing_token& token
 ) noexcept
     : of_(std::move(what)), home_(std::move(home)), token_(token) {}
 

@@ -78,7 +78,8 @@ private:
     const fencing_token token_;
     std::atomic<phase> phase_ = phase::live;
     std::atomic<errc> why_ = errc::lease_lost;
-    std::atomic<coro::detail::wait_list<>*> waiters_ = nullptr;  // owned; made by the first who waits
+    std::atomic<coro::detail::wait_list<>*> waiters_ =
+        nullptr;  // owned; made by the first who waits
 };
 
 }  // namespace mortise::detail

@@ -112,8 +112,7 @@ private:
                     asio::bind_cancellation_slot(
                         signals_.back().slot(),
                         asio::bind_executor(
-                            strand_,
-                            [self = shared_from_this()](error_code why) { self->end(why); }
+                            strand_, [self = shared_from_this()](error_code why) { self->end(why); }
                         )
                     ),
                     strand_

@@ -112,8 +112,7 @@ bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_wo
             continue;
         if (what.holders == 0 && reads(*waiter)) {
             what.hosts_readers = true;
-            what.shared_token =
-                what.mode.what() == kind::shared ? what.token : what.tokens.take();
+            what.shared_token = what.mode.what() == kind::shared ? what.token : what.tokens.take();
         }
         give(what, waiter, work);
         return true;
@@ -260,8 +259,7 @@ lock_queue::release_outcome lock_queue::next(claim& what, queue_work& work) {
     return release_outcome::to_store;
 }
 
-clock::time_point
-lock_queue::linger_over(claim& what, clock::time_point now, queue_work& work) {
+clock::time_point lock_queue::linger_over(claim& what, clock::time_point now, queue_work& work) {
     if (what.at == claim::stage::granted && what.holders == 0) {
         const auto until = coro::saturating_add(what.idle_since, what.linger);
         if (now < until)
@@ -350,9 +348,8 @@ void lock_queue::give(claim& what, std::shared_ptr<local_waiter> waiter, queue_w
         work.add(strand_task::kind::draw, what.shared_from_this());
 }
 
-std::shared_ptr<held_grant> lock_queue::make_hold(
-    claim& what, const local_waiter& waiter, const fencing_token& token
-) {
+std::shared_ptr<held_grant>
+lock_queue::make_hold(claim& what, const local_waiter& waiter, const fencing_token& token) {
     auto held = std::make_shared<held_grant>(what.shared_from_this(), rules_.home, token);
     held->owner = waiter.options.owner;
     held->mode = waiter.options.mode;
@@ -388,8 +385,7 @@ void lock_queue::ask_for_head(queue_work& work) {
         pending_ = ask(head, true, work);
 }
 
-std::shared_ptr<claim>
-lock_queue::ask(const local_waiter& waiter, bool queues, queue_work& work) {
+std::shared_ptr<claim> lock_queue::ask(const local_waiter& waiter, bool queues, queue_work& work) {
     auto asked = std::make_shared<claim>(
         shared_from_this(), waiter.options.mode, waiter.options.hold_max, queues
     );

@@ -70,8 +70,8 @@ public:
 
     /// What became of a release.
     enum class release_outcome : std::uint8_t {
-        done,       ///< The grant stays in the process: passed on, shared, or lingering.
-        to_store,   ///< The grant has to go back to the store.
+        done,      ///< The grant stays in the process: passed on, shared, or lingering.
+        to_store,  ///< The grant has to go back to the store.
         was_gone,
     };
     release_outcome release(held_grant& held, queue_work& work);
@@ -90,9 +90,7 @@ public:
     void abandon(queue_work& work);
 
     /// Whether anything of it is left: else the client can forget it.
-    bool in_use() const noexcept {
-        return !waiting_.empty() || !claims_.empty() || asking_ != 0;
-    }
+    bool in_use() const noexcept { return !waiting_.empty() || !claims_.empty() || asking_ != 0; }
     /// Whether somebody waits here.
     bool waited_for() const noexcept { return !waiting_.empty(); }
 

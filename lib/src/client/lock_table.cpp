@@ -66,9 +66,8 @@ void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) 
     settle(*queue, work);
 }
 
-lock_queue::release_outcome lock_table::release(
-    held_grant& held, release_handler& handler, bool late, queue_work& work
-) {
+lock_queue::release_outcome
+lock_table::release(held_grant& held, release_handler& handler, bool late, queue_work& work) {
     const std::lock_guard guard(mutex_);
     claim& what = held.of();
     const auto queue = what.of;
@@ -123,8 +122,7 @@ void lock_table::draw_failed(claim& what) {
     what.tokens.draw_failed();
 }
 
-clock::time_point
-lock_table::linger_over(claim& what, clock::time_point now, queue_work& work) {
+clock::time_point lock_table::linger_over(claim& what, clock::time_point now, queue_work& work) {
     const std::lock_guard guard(mutex_);
     const auto again = what.of->linger_over(what, now, work);
     settle(*what.of, work);

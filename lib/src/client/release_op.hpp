@@ -2,8 +2,8 @@
 #ifndef MORTISE_CLIENT_RELEASE_OP_HPP
 #define MORTISE_CLIENT_RELEASE_OP_HPP
 
-#include "client/deadline_list.hpp"
 #include "client/claim.hpp"
+#include "client/deadline_list.hpp"
 
 #include <memory>
 #include <utility>

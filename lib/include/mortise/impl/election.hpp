@@ -74,18 +74,17 @@ run_election(lock_client& client, std::string name, election_options options, Bo
 }  // namespace detail
 
 template <class Body>
-    requires std::invocable<Body&, const lease&>
-asio::awaitable<void>
-lead(lock_client& client, std::string name, election_options options, Body&& body) {
-    static_assert(
-        detail::callable_is_safe<Body>,
-        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-        "give the lambda a name and pass that, or capture by reference"
-    );
-    return detail::run_election<Body>(
-        client, std::move(name), options, std::forward<Body>(body)
-    );
-}
+    requires std::invocable<Body&, const lease&> asio::awaitable<void>
+    lead(lock_client& client, std::string name, election_options options, Body&& body) {
+        static_assert(
+            detail::callable_is_safe<Body>,
+            "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
+            "give the lambda a name and pass that, or capture by reference"
+        );
+        return detail::run_election<Body>(
+            client, std::move(name), options, std::forward<Body>(body)
+        );
+    }
 
 }  // namespace mortise
 
