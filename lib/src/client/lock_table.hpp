@@ -28,6 +28,9 @@ class lock_table {
 public:
     lock_table(queue_rules rules, std::size_t waiters_max)
         : rules_(std::move(rules)), waiters_max_(waiters_max) {}
+    ~lock_table() { abandon(); }  // queues, claims and waiters refer to each other
+    lock_table(const lock_table&) = delete;
+    lock_table& operator=(const lock_table&) = delete;
 
     /// @return where it has to wait, if it has to.
     std::shared_ptr<lock_queue>
