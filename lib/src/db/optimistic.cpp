@@ -12,11 +12,12 @@
 namespace mortise::db {
 namespace {
 
+// Not in double quotes: SQLite takes an unknown name in those for a text.
 std::string quoted(const std::string& name) {
-    std::string text = "\"";
+    std::string text = "`";
     for (const char c : name)
-        text += c == '"' ? "\"\"" : std::string(1, c);
-    return text + '"';
+        text += c == '`' ? "``" : std::string(1, c);
+    return text + '`';
 }
 
 std::string shown(const column_value& id) {
@@ -31,11 +32,15 @@ error failure(errc code, const versioned_row& which, const char* remedy) {
     return error(code, which.table + " " + shown(which.id), remedy);
 }
 
+bool is_written(const versioned_row& which, const row::cell& cell) {
+    return cell.changed && cell.name != which.version_column;
+}
+
 std::string update_of(const versioned_row& which, const row& draft) {
     const std::string version = quoted(which.version_column);
     std::string sql = "UPDATE " + quoted(which.table) + " SET ";
     for (const auto& each : draft.cells()) {
-        if (each.changed)
+        if (is_written(which, each))
             sql += quoted(each.name) + " = ?, ";
     }
     sql += version + " = " + version + " + 1 WHERE " + quoted(which.id_column) + " = ?";
@@ -76,7 +81,7 @@ asio::awaitable<row> optimistic_run::read() {
 bool optimistic_run::compare_and_set(connection& db, const row& draft) const {
     auto update = db.query(update_of(which_, draft));
     for (const auto& each : draft.cells()) {
-        if (each.changed)
+        if (is_written(which_, each))
             bind_value(update, each.value);
     }
     bind_value(update, which_.id);
@@ -88,6 +93,8 @@ bool optimistic_run::compare_and_set(connection& db, const row& draft) const {
 asio::awaitable<bool> optimistic_run::write(row draft) {
     if (!draft.changed())
         co_return true;
+    if (draft.integer(which_.version_column) != version_)
+        throw failure(errc::bad_config, which_, "the body leaves the version alone");
     auto work = [this, &draft](connection& db) { return compare_and_set(db, draft); };
     co_return co_await detail::start_work(
         session_, detail::session_side::write, work, options_.how, asio::deferred
