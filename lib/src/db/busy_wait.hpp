@@ -21,6 +21,7 @@ public:
 
     /// Becomes the connection's busy handler. It must outlive the connection.
     void install(sqlite3* db) noexcept;
+    void set_max(std::chrono::milliseconds max) noexcept { max_ = max; }
 
 private:
     static int on_busy(void* self, int tries) noexcept;

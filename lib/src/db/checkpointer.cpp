@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::db::detail {
@@ -26,7 +27,26 @@ bool may_be_repeated(int code) noexcept {
     }
 }
 
+// A pass does not wait for long readers: the writer waits for it.
+constexpr std::chrono::milliseconds wait_max(20);
+
 }  // namespace
+
+/// A pass that was ordered; given up if the thread was stopped before.
+class checkpointer::order {
+public:
+    explicit order(std::shared_ptr<checkpointer> to) noexcept : to_(std::move(to)) {}
+    order(order&&) noexcept = default;
+    order& operator=(order&&) = delete;
+    ~order() {
+        if (to_)
+            to_->abandon();
+    }
+    void operator()() noexcept { std::exchange(to_, nullptr)->work(); }
+
+private:
+    std::shared_ptr<checkpointer> to_;
+};
 
 checkpointer::checkpointer(
     std::shared_ptr<session_state> state,
@@ -40,6 +60,7 @@ checkpointer::checkpointer(
       lock_(config.path),
       next_at_(size_) {
     open_database(db_, wait_, config, database_use::checkpoint);
+    wait_.set_max(std::min(config.busy_max, wait_max));
 }
 
 void checkpointer::before_batch() noexcept {
@@ -62,52 +83,73 @@ void checkpointer::after_commit(std::size_t log_bytes) noexcept {
 void checkpointer::after_batch() noexcept {
     std::unique_lock hold(mutex_);
     in_batch_ = false;
-    const bool wanted = committed_ && log_bytes_ >= next_at_;
-    if (phase_ == phase::armed) {
-        held_up_ = false;
-        return wanted ? start_pass(hold) : rest();
-    }
-    if (phase_ == phase::copied) {
-        held_up_ = true;
-        return committed_ && log_bytes_ >= 2 * size_ ? start_pass(hold) : rest();
-    }
+    if (phase_ != phase::armed && phase_ != phase::copied)
+        return;
+    held_up_ = phase_ == phase::copied;
+    const bool wanted = held_up_ ? is_behind() : committed_ && log_bytes_ >= next_at_;
+    if (wanted)
+        order_pass(hold);
+    else
+        rest();
 }
 
-void checkpointer::start_pass(std::unique_lock<std::mutex>& hold) noexcept {
+void checkpointer::order_pass(std::unique_lock<std::mutex>& hold) noexcept {
+    using job = coro::detail::posted_job<order>;
     phase_ = phase::copying;
-    // Owned by the closure, so that its end is told even if the thread was stopped before.
-    std::shared_ptr<checkpointer> ending(this, [self = shared_from_this()](checkpointer*) {
-        self->end_pass();
-    });
     hold.unlock();
-    auto pass = [ending = std::move(ending)] { ending->pass(); };
-    thread_->submit(std::make_shared<coro::detail::posted_job<decltype(pass)>>(std::move(pass)));
+    thread_->submit(std::make_shared<job>(order(shared_from_this())));
 }
 
-void checkpointer::pass() noexcept {
-    const int code = db_.checkpoint(false);
-    if (code == SQLITE_OK)
-        ++state_->checkpoints;
-    else if (!may_be_repeated(code))
-        state_->poisoned = true;
+void checkpointer::work() noexcept {
+    bool held_up = false;
+    {
+        const std::lock_guard hold(mutex_);
+        held_up = held_up_;
+    }
+    do {
+        pass(std::exchange(held_up, true));
+    } while (goes_on());
 }
 
-void checkpointer::end_pass() noexcept {
+// Whether the second pass follows the first at once; one in the middle of a batch follows its end.
+bool checkpointer::goes_on() noexcept {
     const std::lock_guard hold(mutex_);
     next_at_ = log_bytes_ + size_;
-    // A writer that rests has written nothing since the pass began, or will come by again.
-    if (!held_up_ && in_batch_ && log_bytes_ >= 2 * size_) {
-        phase_ = phase::copied;
-        committed_ = false;  // what counts is a commit that this pass has not copied
-    } else {
-        rest();
+    if (!held_up_ && !state_->poisoned && log_bytes_ >= 2 * size_) {
+        if (in_batch_) {
+            phase_ = phase::copied;
+            return false;
+        }
+        held_up_ = is_behind();
+        if (held_up_)
+            return true;
     }
-    ended_.notify_all();
+    rest();
+    return false;
+}
+
+void checkpointer::abandon() noexcept {
+    const std::lock_guard hold(mutex_);
+    rest();
 }
 
 void checkpointer::rest() noexcept {
     phase_ = phase::idle;
     lock_.unlock();
+    ended_.notify_all();
+}
+
+void checkpointer::pass(bool writers_wait) noexcept {
+    int pages = 0;
+    int copied = 0;
+    const int mode = writers_wait ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_PASSIVE;
+    const int code = ::sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, &pages, &copied);
+    if (code == SQLITE_OK)
+        ++state_->checkpoints;
+    else if (!may_be_repeated(code))
+        state_->poisoned = true;
+    const std::lock_guard hold(mutex_);
+    copied_ = static_cast<std::size_t>(std::max(copied, 0)) * db_.page_bytes();
 }
 
 }  // namespace mortise::db::detail

@@ -20,13 +20,11 @@ class session_state;
 /// Copies the write-ahead log back into the database by size, beside the writer (ADR 0007).
 ///
 /// Before SQLite 3.51.3 a pass that begins when nothing is left to copy destroys the database if
-/// the log begins anew meanwhile. So each pass follows a commit of our own that was made *under*
-/// the lock that all passes need: until that pass has ended there is something left to copy, and
-/// the log cannot begin anew.
+/// the log begins anew meanwhile. So no pass begins unless a commit of our own is known to be left,
+/// under the lock that all passes need: until it is copied, the log cannot begin anew.
 ///
-/// A pass beside a busy writer always leaves a few frames over, and the log then never begins
-/// anew. Once it has twice its size, a second pass follows at once, and the next batch waits for
-/// the end of that one.
+/// A pass beside a busy writer leaves a few frames over, and the log then never begins anew. Once
+/// it has twice its size, a second pass follows the first, and the next batch waits for its end.
 class checkpointer : public std::enable_shared_from_this<checkpointer> {
 public:
     /// @throws error. Passes run on `thread`.
@@ -42,12 +40,16 @@ public:
     void after_batch() noexcept;
 
 private:
+    class order;
     enum class phase { idle, armed, copying, copied };  // all but idle with the lock held
 
-    void start_pass(std::unique_lock<std::mutex>& hold) noexcept;
-    void pass() noexcept;
-    void end_pass() noexcept;
+    bool is_behind() const noexcept { return log_bytes_ >= 2 * size_ && log_bytes_ != copied_; }
+    void order_pass(std::unique_lock<std::mutex>& hold) noexcept;
+    void work() noexcept;
+    bool goes_on() noexcept;
+    void abandon() noexcept;
     void rest() noexcept;
+    void pass(bool writers_wait) noexcept;
 
     std::shared_ptr<session_state> state_;
     const std::size_t size_;
@@ -63,6 +65,7 @@ private:
     bool committed_ = false;  // since the batch began
     bool held_up_ = false;    // the next batch waits for the pass that runs
     std::size_t log_bytes_ = 0;
+    std::size_t copied_ = 0;  // bytes of the log, by the last pass
     std::size_t next_at_;
 };
 

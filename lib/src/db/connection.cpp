@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/connection.hpp"
 
+#include "db/extended_error.hpp"
 #include "db/prepared.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/db/sqlite_error.hpp"
@@ -31,7 +32,11 @@ statement connection::prepare(std::string_view sql) {
         ::sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest);
     const std::string text(sql);
     if (code != SQLITE_OK)
-        throw error(sqlite_error(code), ::sqlite3_errmsg(handle_), "the statement was: " + text);
+        throw error(
+            detail::extended_error(handle_, code),
+            ::sqlite3_errmsg(handle_),
+            "the statement was: " + text
+        );
     auto use = std::make_shared<detail::prepared>(text, made);
     // A second statement in the same text would be left out without a word.
     const std::string_view left = sql.substr(static_cast<std::size_t>(rest - sql.data()));

@@ -99,12 +99,12 @@ void open_database(sqlite_db& db, busy_wait& wait, const sqlite_config& config, 
     }
     set_pragma(db, config, "journal_mode", "wal", "wal");
     set_pragma(db, config, "synchronous", "full", "2");
+    db.set_page_bytes(static_cast<std::size_t>(std::stoul(run_pragma(db, "page_size"))));
     if (use == database_use::checkpoint)
         return;
     set_pragma(db, config, "foreign_keys", "1", "1");
     const auto log_max = std::to_string(2 * std::uint64_t{config.checkpoint_bytes});
     set_pragma(db, config, "journal_size_limit", log_max, log_max);
-    db.set_page_bytes(static_cast<std::size_t>(std::stoul(run_pragma(db, "page_size"))));
 }
 
 int set_synchronous(sqlite_db& db, bool full) noexcept {

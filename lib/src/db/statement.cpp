@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/statement.hpp"
 
+#include "db/extended_error.hpp"
 #include "db/prepared.hpp"
 #include "mortise/db/sqlite_error.hpp"
 
@@ -20,7 +21,7 @@ void statement::require(int result_code) const {
         return;
     sqlite3* const db = ::sqlite3_db_handle(use_->handle());
     const char* const text = ::sqlite3_errmsg(db);
-    throw error(sqlite_error(result_code), text, "the statement was: " + use_->sql());
+    throw error(detail::extended_error(db, result_code), text, "the statement was: " + use_->sql());
 }
 
 statement& statement::bind_integer(std::int64_t value) {

@@ -76,10 +76,10 @@ void sqlite_db::roll_back() noexcept {
         ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-int sqlite_db::checkpoint(bool whole) noexcept {
+void sqlite_db::checkpoint(bool whole) noexcept {
     int left = 0;
     int copied = 0;
-    const int code = ::sqlite3_wal_checkpoint_v2(
+    ::sqlite3_wal_checkpoint_v2(
         handle_,
         nullptr,
         whole ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
@@ -90,7 +90,6 @@ int sqlite_db::checkpoint(bool whole) noexcept {
     // size.
     if (left >= 0 && left == copied)
         log_pages_ = 0;
-    return code;
 }
 
 void sqlite_db::fail(int code) {

@@ -43,13 +43,14 @@ public:
 
     /// Copies the write-ahead log into the database, as far as readers allow; all of it and to the
     /// end of the file if `whole`. Not in a transaction. A failure to do so is no failure of the
-    /// connection. @return the result code.
-    int checkpoint(bool whole) noexcept;
+    /// connection.
+    void checkpoint(bool whole) noexcept;
     /// Bytes in the write-ahead log after the last commit of this connection.
     std::size_t log_bytes() const noexcept { return log_pages_ * page_bytes_; }
     /// Commits of this connection that wrote to the log.
     std::uint64_t logged() const noexcept { return logged_; }
     void set_page_bytes(std::size_t bytes) noexcept { page_bytes_ = bytes; }
+    std::size_t page_bytes() const noexcept { return page_bytes_; }
 
     bool failed() const noexcept { return code_ != 0; }
     /// The extended result code of the first failure; zero if there is none.
