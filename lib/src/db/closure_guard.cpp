@@ -9,7 +9,8 @@
 namespace mortise::db::detail {
 namespace {
 
-constexpr std::array<const char*, 6> own_pragmas{
+constexpr std::array<const char*, 7> own_pragmas{
+    "busy_timeout",
     "journal_mode",
     "journal_size_limit",
     "locking_mode",
@@ -61,8 +62,14 @@ bool closure_guard::in_charge(sqlite3* db) noexcept {
     return code == SQLITE_AUTH;
 }
 
-int closure_guard::
-    authorize(void* self, int action, const char* first, const char* second, const char*, const char*) noexcept {
+int closure_guard::authorize(
+    void* self,
+    int action,
+    const char* first,
+    const char* second,
+    [[maybe_unused]] const char* database,
+    [[maybe_unused]] const char* trigger
+) noexcept {
     auto& guard = *static_cast<closure_guard*>(self);
     if (!guard.inside_ || !is_own_business(action, first, second))
         return SQLITE_OK;

@@ -89,7 +89,8 @@ asio::awaitable<T> run_optimistically(std::shared_ptr<optimistic_run> run, Body 
 ///                   is queued. Work that runs goes on: after a cancellation that came during the
 ///                   write, the row may have been written.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
-/// @par Lifetimes    With g++ before 13 `body` is an lvalue or owns nothing (docs/compilers.md, G2).
+/// @par Lifetimes    `session` must live when it starts. With g++ before 13 `body` is an lvalue or
+///                   owns nothing (docs/compilers.md, G2).
 /// @par Cost         One read and one forced write for each attempt.
 template <class Body>
     requires std::invocable<Body&, row&>

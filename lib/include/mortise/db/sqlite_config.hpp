@@ -28,8 +28,8 @@ public:
     /// Closures that share a transaction at most.
     std::size_t batch_max = 1'024;
 
-    /// The write-ahead log is copied back when it has grown to so many bytes. It is kept below
-    /// about twice that, unless a long read holds on to it.
+    /// The write-ahead log is copied back when it has grown to so many bytes. It has about three
+    /// times that at most, unless a long read holds on to it.
     std::size_t checkpoint_bytes = 4u << 20;
 
     /// How long a batch waits for another connection that holds the database.
