@@ -67,7 +67,7 @@ void refuse_network_file_systems(const sqlite_config& config) {
     auto folder = config.path.parent_path();
     if (folder.empty())
         folder = ".";
-    const auto found = store_detail::file_system_of(folder, 0);
+    const auto found = store_detail::file_system_of(folder, config.file_system_type_override);
     if (found.network && !config.allow_network_file_system) {
         throw error(
             errc::network_file_system,
@@ -99,7 +99,10 @@ void open_database(sqlite_db& db, busy_wait& wait, const sqlite_config& config, 
     }
     set_pragma(db, config, "journal_mode", "wal", "wal");
     set_pragma(db, config, "synchronous", "full", "2");
-    db.set_page_bytes(static_cast<std::size_t>(std::stoul(run_pragma(db, "page_size"))));
+    const std::string page_size = run_pragma(db, "page_size");
+    if (db.failed())
+        fail(db, config);
+    db.set_page_bytes(static_cast<std::size_t>(std::stoul(page_size)));
     if (use == database_use::checkpoint)
         return;
     set_pragma(db, config, "foreign_keys", "1", "1");

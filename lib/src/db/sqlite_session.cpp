@@ -19,9 +19,10 @@ void check(const sqlite_config& config) {
         refuse("sqlite_config::path", "name a file: a session has several connections to it");
     if (config.queue_max == 0 || config.batch_max == 0)
         refuse("sqlite_config::queue_max or batch_max = 0", "use at least 1");
-    constexpr std::size_t log_least = 64u << 10;
-    if (config.checkpoint_bytes < log_least)
-        refuse("sqlite_config::checkpoint_bytes", "use at least 64 KiB");
+    constexpr std::uint64_t log_least = std::uint64_t{64} << 10;
+    constexpr std::uint64_t log_most = std::uint64_t{1} << 40;
+    if (config.checkpoint_bytes < log_least || config.checkpoint_bytes > log_most)
+        refuse("sqlite_config::checkpoint_bytes", "use 64 KiB to 1 TiB");
     constexpr std::chrono::hours busy_most(1);
     if (config.busy_max.count() < 0 || config.busy_max > busy_most)
         refuse("sqlite_config::busy_max", "use zero to one hour");

@@ -83,6 +83,15 @@ TEST_F(DbOpen, RefusesWhatIsNoDatabaseOrCannotBeReached) {
     EXPECT_TRUE(refusal(config));
 }
 
+TEST_F(DbOpen, RefusesNetworkFileSystemsUnlessAllowed) {
+    auto config = world.config();
+    config.file_system_type_override = 0x6969;  // NFS
+    EXPECT_EQ(refusal(config), errc::network_file_system);
+    EXPECT_NE(what.find("NFS"), std::string::npos) << what;
+    config.allow_network_file_system = true;
+    EXPECT_EQ(refusal(config), error_code());
+}
+
 TEST_F(DbOpen, RefusesSettingsThatCannotWork) {
     auto config = world.config();
     config.path = ":memory:";
@@ -97,6 +106,8 @@ TEST_F(DbOpen, RefusesSettingsThatCannotWork) {
     EXPECT_EQ(refusal(config), errc::bad_config);
     config = world.config();
     config.checkpoint_bytes = 1;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config.checkpoint_bytes = SIZE_MAX;
     EXPECT_EQ(refusal(config), errc::bad_config);
     config = world.config();
     config.busy_max = std::chrono::hours(2);

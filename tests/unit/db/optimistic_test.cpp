@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reading, thinking and writing without a lock: no update is ever lost.
-#include "mortise/coro/event.hpp"
+#include "mortise/coro/virtual_time.hpp"
 #include "mortise/db/optimistic.hpp"
 #include "unit/db/db_world.hpp"
 
@@ -120,6 +120,37 @@ TEST_F(DbOptimistic, GivesUpAfterItsAttempts) {
     EXPECT_EQ(attempts, 3);
     EXPECT_EQ(session.stats().conflicts, 3u);
     EXPECT_EQ(left(), 0);
+}
+
+TEST_F(DbOptimistic, PausesBetweenItsAttemptsInTheTimeThatItWasGiven) {
+    auto config = world.config();
+    const auto time = std::make_shared<coro::virtual_time>(world.context.get_executor());
+    config.time = time;
+    config.jitter_seed = 1;
+    session = world.open(config);
+    int attempts = 0;
+    const auto body = [&](row& stock) -> asio::awaitable<void> {
+        if (++attempts == 1)
+            world.sql("UPDATE stock SET version = version + 1 WHERE id = 1");
+        stock.set("left", attempts);
+        co_return;
+    };
+    constexpr std::chrono::hours first_pause(1);
+    bool ended = false;
+    asio::co_spawn(
+        world.context,
+        optimistic_update(session, first, {.pause = {first_pause, first_pause}}, body),
+        [&](std::exception_ptr failure) { ended = !failure; }
+    );
+    while (session.stats().conflicts == 0)
+        world.context.run_one();
+    world.context.poll();
+    EXPECT_EQ(attempts, 1);
+    time->run_for(world.context, first_pause);
+    while (!ended)
+        world.context.run_one();
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(left(), 2);
 }
 
 TEST_F(DbOptimistic, SaysThatThereIsNoSuchRow) {

@@ -44,6 +44,9 @@ public:
     /// Accept a network file system, where several hosts at once destroy the database.
     bool allow_network_file_system = false;
 
+    /// For tests: stands in for the type of file system that the kernel names; zero: the real one.
+    std::int64_t file_system_type_override = 0;
+
     /// Of the pauses of `optimistic_update`; zero: a random one.
     std::uint64_t jitter_seed = 0;
 
