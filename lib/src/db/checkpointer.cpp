@@ -65,7 +65,7 @@ checkpointer::checkpointer(
 
 void checkpointer::before_batch() noexcept {
     std::unique_lock hold(mutex_);
-    ended_.wait(hold, [this] { return phase_ != phase::copying || !held_up_; });
+    ended_.wait(hold, [this] { return !must_wait(); });
     in_batch_ = true;
     committed_ = false;
     if (phase_ == phase::idle && log_bytes_ >= next_at_ && lock_.try_lock())

@@ -25,6 +25,7 @@ class session_state;
 ///
 /// A pass beside a busy writer leaves a few frames over, and the log then never begins anew. Once
 /// it has twice its size, a second pass follows the first, and the next batch waits for its end.
+/// At four times its size it waits for any pass: the log must not outrun a slow disk.
 class checkpointer : public std::enable_shared_from_this<checkpointer> {
 public:
     /// @throws error. Passes run on `thread`.
@@ -43,6 +44,9 @@ private:
     class order;
     enum class phase { idle, armed, copying, copied };  // all but idle with the lock held
 
+    bool must_wait() const noexcept {
+        return phase_ == phase::copying && (held_up_ || log_bytes_ >= 4 * size_);
+    }
     bool is_behind() const noexcept { return log_bytes_ >= 2 * size_ && log_bytes_ != copied_; }
     void order_pass(std::unique_lock<std::mutex>& hold) noexcept;
     void work() noexcept;

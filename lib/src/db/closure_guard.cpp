@@ -46,6 +46,7 @@ bool is_own_business(int action, const char* first, const char* second) noexcept
 
 void closure_guard::install(sqlite3* db) noexcept {
     ::sqlite3_set_authorizer(db, &closure_guard::authorize, this);
+    ::sqlite3_commit_hook(db, &closure_guard::on_commit, this);
 }
 
 void closure_guard::enter() noexcept {
@@ -54,12 +55,11 @@ void closure_guard::enter() noexcept {
 }
 
 bool closure_guard::in_charge(sqlite3* db) noexcept {
-    sqlite3_stmt* made = nullptr;
-    inside_ = true;
-    const int code = ::sqlite3_prepare_v2(db, "COMMIT", -1, &made, nullptr);
-    inside_ = false;
-    ::sqlite3_finalize(made);
-    return code == SQLITE_AUTH;
+    return ::sqlite3_commit_hook(db, &closure_guard::on_commit, this) == this;
+}
+
+int closure_guard::on_commit(void* self) noexcept {
+    return static_cast<const closure_guard*>(self)->inside_ ? 1 : 0;  // 1: roll back instead
 }
 
 int closure_guard::authorize(

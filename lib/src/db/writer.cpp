@@ -102,6 +102,7 @@ writer::jobs writer::run_transaction(jobs wanted) noexcept {
 
 error_code writer::begin(bool forced) noexcept {
     if (synchronous_full_ != forced) {
+        synchronous_full_.reset();  // a setting that fails is made again
         if (const int code = set_synchronous(db_, forced); code != SQLITE_OK)
             return meaning_of(code);
         synchronous_full_ = forced;
@@ -141,8 +142,8 @@ void writer::judge(session_job& job) noexcept {
 }
 
 // The transaction ended inside of a closure, or its savepoint is not there any more. SQLite rolls
-// back as a whole for want of space or memory, after an I/O error, and for ON CONFLICT ROLLBACK;
-// then nothing was committed. Behind the back of our guard anything may have been.
+// back as a whole for want of space or memory, after an I/O error, and for ON CONFLICT ROLLBACK.
+// As long as our guard is asked, nothing was committed; behind its back anything may have been.
 void writer::lose_transaction(jobs victims) noexcept {
     const bool guarded = guard_.in_charge(db_.handle());
     db_.roll_back();

@@ -62,7 +62,7 @@ private:
     store_detail::sqlite_db db_;
     std::optional<connection> connection_;
     std::shared_ptr<checkpointer> checkpoints_;
-    bool synchronous_full_ = true;
+    std::optional<bool> synchronous_full_ = true;
     bool log_unsynced_ = false;  // lazy commits that no forced one has followed
 };
 

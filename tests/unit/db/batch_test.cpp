@@ -208,6 +208,41 @@ TEST_F(DbBatch, WhenSqliteUndoesTheTransactionTheNeighboursAreToldToDoItAgain) {
     EXPECT_FALSE(session.poisoned());
 }
 
+TEST_F(DbBatch, NothingIsCommittedInsideOfAClosureWhateverItDoes) {
+    const auto steps = [](std::vector<const char*> statements, bool unguarded) {
+        return [statements, unguarded](connection& on) {
+            if (unguarded)
+                ::sqlite3_set_authorizer(on.handle(), nullptr, nullptr);
+            for (const char* sql : statements)
+                run_raw(on, sql);
+        };
+    };
+    constexpr auto add = "UPDATE account SET cents = cents + 7 WHERE id = 2";
+    const std::vector<std::vector<const char*>> attempts{
+        {"INSERT OR ROLLBACK INTO account VALUES(1, 1)", add},
+        {add, "COMMIT"},
+        {add, "COMMIT", "BEGIN", add},
+        {add, "ROLLBACK", add},
+        {add, "ROLLBACK", "BEGIN", add},
+    };
+    for (const auto& each : attempts) {
+        codes.clear();
+        session = world.open();
+        {
+            write_blocker block(session);
+            queue(add_cents(1, 1));
+            queue(steps(each, &each != &attempts.front()));
+        }
+        settle();
+        queue(add_cents(3, 1));
+        settle();
+        EXPECT_EQ(codes, (std::vector<error_code>{errc::rolled_back, errc::rolled_back, {}}));
+        EXPECT_EQ(world.cents(1), 100);
+        EXPECT_EQ(world.cents(2), 100) << "after " << each.size() << " statements";
+        EXPECT_FALSE(session.poisoned());
+    }
+}
+
 TEST_F(DbBatch, ACommitBehindTheBackOfTheSessionPoisonsIt) {
     for (const char* sql : {"COMMIT", "COMMIT; BEGIN"}) {
         codes.clear();
@@ -217,6 +252,7 @@ TEST_F(DbBatch, ACommitBehindTheBackOfTheSessionPoisonsIt) {
             queue(add_cents(1, 1));
             queue([sql](connection& on) {
                 ::sqlite3_set_authorizer(on.handle(), nullptr, nullptr);
+                ::sqlite3_commit_hook(on.handle(), nullptr, nullptr);
                 run_raw(on, sql);
             });
             queue(add_cents(2, 1));

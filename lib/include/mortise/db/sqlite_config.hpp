@@ -28,7 +28,7 @@ public:
     /// Closures that share a transaction at most.
     std::size_t batch_max = 1'024;
 
-    /// The write-ahead log is copied back when it has grown to so many bytes. It has about three
+    /// The write-ahead log is copied back when it has grown to so many bytes. It has about four
     /// times that at most, unless a long read holds on to it.
     std::size_t checkpoint_bytes = 4u << 20;
 
