@@ -155,6 +155,11 @@ void grammar::add_bench() {
         "Accepted for scripts: locks are not yet passed on inside a process, so it changes nothing"
     );
     add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended));
+    CLI::App& txn = add("txn", help::txn, bench_kind::txn);
+    txn.footer(help::txn_footer);
+    txn.add_option("--in-flight", bench_.in_flight, "Transactions at the same time; default: 64")
+        ->check(CLI::Range(1, 100'000));
+    add_seconds(txn);
     bench_command_ = &bench;
 }
 

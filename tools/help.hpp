@@ -74,7 +74,7 @@ Examples:
   mortise ls --all
   mortise ls --json | jq -r '.locks[] | select(.waiter_count > 0) | .name')";
 
-inline constexpr const char* bench = "Measure locks on this machine";
+inline constexpr const char* bench = "Measure locks and transactions on this machine";
 
 inline constexpr const char* bench_footer = R"(
 --store and --json work here, too: see `mortise --help`.
@@ -86,7 +86,8 @@ handoff keeps each process to one processor, in turn, for the lock and for the l
 Examples:
   mortise bench handoff --processes 2
   mortise bench contend --processes 8 --tasks 8 --hold 2ms --think 50ms --acquisitions 2000
-  mortise bench uncontended --json)";
+  mortise bench uncontended --json
+  mortise bench txn --in-flight 64)";
 
 inline constexpr const char* handoff =
     "A lock that goes to and fro between processes, against bare datagrams that do the same";
@@ -94,6 +95,16 @@ inline constexpr const char* contend =
     "Many workers in many processes want one lock: speed, waiting, and whether it excludes";
 inline constexpr const char* uncontended =
     "Acquire and release by one process, against the bare transactions that this needs";
+inline constexpr const char* txn =
+    "Durable transactions of many coroutines at once, against one after the other";
+
+inline constexpr const char* txn_footer = R"(
+Each transaction is on the disk before its coroutine goes on. With --store the folder of that
+store is used, for a file that is removed again: name one on the disk that you want to measure.
+
+Examples:
+  mortise bench txn
+  mortise bench txn --in-flight 256 --seconds 10 --json)";
 
 }  // namespace mortise::tool::help
 

@@ -32,12 +32,13 @@ struct ls_settings {
 };
 
 struct bench_settings {
-    enum class kind : std::uint8_t { handoff, contend, uncontended };
+    enum class kind : std::uint8_t { handoff, contend, uncontended, txn };
 
     kind what = kind::handoff;
     unsigned processes = 1;
     unsigned tasks = 8;
     unsigned seconds = 3;
+    unsigned in_flight = 64;
     std::uint64_t acquisitions = 2'000;
     std::chrono::milliseconds hold{2};
     std::chrono::milliseconds think{50};

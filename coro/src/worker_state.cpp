@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,30 @@ void leak(std::shared_ptr<worker_job> job) {
     leaked.push_back(std::move(job));
 }
 
+class plain_runner final : public batch_runner {
+public:
+    void run(std::span<const std::shared_ptr<worker_job>> batch) noexcept override {
+        for (const auto& job : batch)
+            job->run();
+    }
+};
+
 }  // namespace
 
 worker_state::worker_state(worker_config config)
-    : config_(std::move(config)), queue_(std::make_shared<wait_fifo>()), mutex_(queue_->mutex()) {
+    : worker_state(std::move(config), 1, std::make_shared<plain_runner>()) {}
+
+worker_state::worker_state(
+    worker_config config, std::size_t batch_max, std::shared_ptr<batch_runner> runner
+)
+    : config_(std::move(config)),
+      batch_max_(batch_max),
+      runner_(std::move(runner)),
+      queue_(std::make_shared<wait_fifo>()),
+      mutex_(queue_->mutex()) {
     MORTISE_ASSERT(config_.queue_max > 0);
+    MORTISE_ASSERT(batch_max_ > 0 && runner_);
+    batch_.reserve(batch_max_);  // the thread must not fail for want of memory
 }
 
 worker_state::~worker_state() {
@@ -115,25 +135,39 @@ void worker_state::join() noexcept {
         taken.detach();
 }
 
+void worker_state::wait_stopped() noexcept {
+    std::unique_lock hold(mutex_);
+    MORTISE_ASSERT(stopping_ && std::this_thread::get_id() != id_);
+    changed_.wait(hold, [this] { return finished_; });
+}
+
 std::size_t worker_state::queued() const noexcept {
     std::lock_guard hold(mutex_);
     return queue_->size();
 }
 
+bool worker_state::in_batch(const worker_job& job) const noexcept {
+    return std::any_of(batch_.begin(), batch_.end(), [&](const auto& each) {
+        return each.get() == &job;
+    });
+}
+
 void worker_state::let_go(worker_job& job) noexcept {
     {
         std::unique_lock hold(mutex_);
-        if (running_.get() != &job)
+        if (!in_batch(job))
             return;
-        const auto over = [&] { return running_.get() != &job; };
+        const auto over = [&] { return !in_batch(job); };
         const bool own_thread = std::this_thread::get_id() == id_;
-        if (posting_) {
+        if (posting_ == &job) {
             if (!own_thread)
                 changed_.wait(hold, over);  // no closure runs, it is about to be over
             return;
         }
         job.orphaned_ = true;
-        if (own_thread || detached_ || !changed_.wait_for(hold, config_.grace, over)) {
+        const bool idle_here = own_thread && !working_;  // its closure is gone, it waits to be told
+        if (!idle_here &&
+            (own_thread || detached_ || !changed_.wait_for(hold, config_.grace, over))) {
             hold.unlock();
             return leak(std::static_pointer_cast<worker_job>(job.shared_from_this()));
         }
@@ -152,35 +186,49 @@ void worker_state::run() noexcept {
         std::lock_guard hold(mutex_);
         id_ = std::this_thread::get_id();
     }
-    while (auto job = next_job())
-        run_job(std::move(job));
+    while (next_batch())
+        run_batch();
     std::lock_guard hold(mutex_);
     finished_ = true;
     changed_.notify_all();
 }
 
-std::shared_ptr<worker_job> worker_state::next_job() {
+bool worker_state::next_batch() {
     std::unique_lock hold(mutex_);
     wanted_.wait(hold, [this] { return stopping_ || queue_->size() > 0; });
-    running_ = std::static_pointer_cast<worker_job>(queue_->pop_linked());
-    return running_;
+    while (batch_.size() < batch_max_ && queue_->size() > 0)
+        batch_.push_back(std::static_pointer_cast<worker_job>(queue_->pop_linked()));
+    working_ = !batch_.empty();
+    return working_;
 }
 
-void worker_state::run_job(std::shared_ptr<worker_job> job) {
-    job->run();
+void worker_state::run_batch() {
+    runner_->run(batch_);
+    {
+        std::lock_guard hold(mutex_);
+        working_ = false;
+    }
+    for (auto& job : batch_)
+        deliver(job);
+    std::lock_guard hold(mutex_);
+    batch_.clear();
+}
+
+void worker_state::deliver(std::shared_ptr<worker_job>& job) {
     bool wanted = false;
     {
         std::lock_guard hold(mutex_);
         wanted = !job->orphaned_;
-        posting_ = wanted;
+        posting_ = wanted ? job.get() : nullptr;
     }
     if (wanted) {
         job->deliver();
         wait_service::unlink(*job);
     }
+    std::shared_ptr<worker_job> told;  // destroyed outside of the lock
     std::lock_guard hold(mutex_);
-    posting_ = false;
-    running_.reset();
+    posting_ = nullptr;
+    told = std::exchange(job, nullptr);
     changed_.notify_all();
 }
 

@@ -57,6 +57,17 @@ constexpr code_text texts[] = {
     {errc::foreign_time_namespace,
      "the store is in use from another time namespace: its deadlines cannot be compared"},
     {errc::too_many_sessions, "every place for a session in the store is taken"},
+    {errc::database_busy,
+     "another connection holds the database: see which program keeps a transaction open"},
+    {errc::rolled_back, "the transaction was undone as a whole: nothing was done, do it again"},
+    {errc::transaction_control,
+     "a closure does not begin or end transactions: return an error to undo its work"},
+    {errc::commit_unknown,
+     "the commit failed: open a new session, and look there whether the work was done"},
+    {errc::poisoned, "a commit of this session failed before: open a new session"},
+    {errc::row_missing, "there is no row of that id"},
+    {errc::contended,
+     "others changed the row first, each time: try again later, or raise attempts_max"},
 };
 
 const char* message_of(errc e) noexcept {
@@ -82,7 +93,8 @@ bool is_not_held(const error_code& code) noexcept {
 bool is_retryable(const error_code& code) noexcept {
     return code == errc::busy || code == errc::outcome_unknown || code == errc::session_lost ||
            code == errc::store_unavailable || code == errc::store_full ||
-           code == errc::too_many_waiters || code == errc::too_many_sessions;
+           code == errc::too_many_waiters || code == errc::too_many_sessions ||
+           code == errc::database_busy || code == errc::rolled_back || code == errc::contended;
 }
 
 bool is_bad_argument(const error_code& code) noexcept {

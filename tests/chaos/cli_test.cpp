@@ -27,7 +27,13 @@ std::set<std::string> keys_of(const json::value& value) {
 
 TEST_F(Cli, HelpShowsExamplesForEveryCommand) {
     const std::vector<std::vector<std::string>> commands{
-        {}, {"run"}, {"ls"}, {"bench"}, {"bench", "handoff"}, {"bench", "contend"}};
+        {},
+        {"run"},
+        {"ls"},
+        {"bench"},
+        {"bench", "handoff"},
+        {"bench", "contend"},
+        {"bench", "txn"}};
     for (std::vector<std::string> command : commands) {
         command.emplace_back("--help");
         cli_process help = start(command);
@@ -67,6 +73,8 @@ std::vector<mistake> mistakes() {
         {{"--store", "sqlite:", "ls"}, 64, {"URL"}},
         {{"--store", "memory:", "bench", "handoff"}, 64, {"memory:", "one process"}},
         {{"frobnicate"}, 64, {"frobnicate", "--help"}},
+        {{"--store", "memory:", "bench", "txn"}, 64, {"memory:", "SQLite"}},
+        {{"bench", "txn", "--in-flight", "0"}, 64, {"--in-flight", "--help"}},
         {{"bench"}, 64, {"subcommand", "--help"}},
         {{"ls", "--", "x"}, 64, {"`--`"}},
     };
@@ -204,6 +212,19 @@ TEST_F(Cli, BenchMeasuresAgainstTheLimitOfTheMachine) {
     const json::value cycled = json::parse(uncontended.out());
     EXPECT_EQ(keys_of(cycled), (std::set<std::string>{"cycles_per_s", "limit_per_s", "ratio"}));
     EXPECT_GT(cycled.at("ratio").as_double(), 0);
+}
+
+TEST_F(Cli, BenchTxnMeasuresBatchesAgainstTheDisk) {
+    cli_process bench = start({"bench", "txn", "--in-flight", "16", "--seconds", "1", "--json"});
+    ASSERT_EQ(bench.wait(40s), 0) << bench.err();
+    const json::value found = json::parse(bench.out());
+    EXPECT_EQ(
+        keys_of(found),
+        (std::set<std::string>{"batch_mean", "fsync_us", "ratio", "tx_per_s", "tx_per_s_single"})
+    );
+    for (const auto& figure : found.as_object())
+        EXPECT_GT(figure.value().as_double(), 0) << figure.key();
+    EXPECT_GT(found.at("batch_mean").as_double(), 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/interruption.hpp"
 #include "bench/measure.hpp"
+#include "bench/passing_file.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <system_error>
 
 namespace mortise::tool {
 namespace {
@@ -26,24 +26,6 @@ struct closer {
 };
 using database = std::unique_ptr<sqlite3, closer>;
 using statement = std::unique_ptr<sqlite3_stmt, closer>;
-
-/// A database file that is gone at the end of the scope.
-class passing_file {
-public:
-    explicit passing_file(fs::path path) : path_(std::move(path)) {}
-    ~passing_file() {
-        std::error_code ignored;
-        for (const char* suffix : {"", "-wal", "-shm"})
-            fs::remove(path_.native() + suffix, ignored);
-    }
-    passing_file(const passing_file&) = delete;
-    passing_file& operator=(const passing_file&) = delete;
-
-    const fs::path& path() const noexcept { return path_; }
-
-private:
-    fs::path path_;
-};
 
 void require(sqlite3* db, bool good) {
     if (!good)

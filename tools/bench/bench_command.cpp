@@ -22,6 +22,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_handoff(store, settings);
     case kind::contend:
         return measure_contend(store, settings);
+    case kind::txn:
+        return measure_txn(store, settings);
     case kind::uncontended:
         break;
     }
@@ -31,7 +33,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
 }  // namespace
 
 int bench(const global_settings& global, const bench_settings& settings) {
-    if (global.store.starts_with("memory:") && settings.what != kind::uncontended) {
+    const bool several = settings.what == kind::handoff || settings.what == kind::contend;
+    if (global.store.starts_with("memory:") && several) {
         throw failure(
             exit_code::usage,
             "this store cannot be measured with several processes",

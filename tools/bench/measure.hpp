@@ -16,10 +16,15 @@ namespace mortise::tool {
 bench_report measure_handoff(const std::string& store, const bench_settings& settings);
 bench_report measure_contend(const std::string& store, const bench_settings& settings);
 bench_report measure_uncontended(const std::string& store, const bench_settings& settings);
+/// In the folder of the store, whose own file is not touched.
+bench_report measure_txn(const std::string& store, const bench_settings& settings);
 
 /// Bare transactions per second, two of which are what acquire and release of one lock need, on a
 /// new SQLite file in `folder`, which is removed again.
 double bare_transactions_per_s(const std::filesystem::path& folder, unsigned seconds);
+
+/// How long an fdatasync after a small append takes in `folder`: the median, in microseconds.
+double fsync_us(const std::filesystem::path& folder);
 
 }  // namespace mortise::tool
 

@@ -69,6 +69,18 @@ enum class errc : int {
     /// The store is in use from another time namespace; its deadlines differ.
     foreign_time_namespace,
     too_many_sessions,  ///< Every place for a session in the store is taken.
+
+    // Database sessions.
+    /// Another connection held the database for longer than `busy_max`: nothing was done.
+    database_busy,
+    /// What others of the same batch did, or the disk, undid the transaction: nothing was done.
+    rolled_back,
+    /// A closure tried what only its session may do: begin or end a transaction, or the like.
+    transaction_control,
+    commit_unknown,  ///< The commit failed: what became of the work is known after a new opening.
+    poisoned,        ///< A commit of this session failed before: open a new session.
+    row_missing,     ///< There is no row of that id.
+    contended,       ///< Others changed the row first, each of `attempts_max` times.
 };
 
 /// Classes of the codes above, for `==`.

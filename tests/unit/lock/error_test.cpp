@@ -59,6 +59,13 @@ const std::vector<classes>& every_code() {
         {errc::newer_format, false, false, false},
         {errc::foreign_time_namespace, false, false, false},
         {errc::too_many_sessions, false, true, false},
+        {errc::database_busy, false, true, false},
+        {errc::rolled_back, false, true, false},
+        {errc::transaction_control, false, false, false},
+        {errc::commit_unknown, false, false, false},
+        {errc::poisoned, false, false, false},
+        {errc::row_missing, false, false, false},
+        {errc::contended, false, true, false},
     };
     return all;
 }

@@ -7,12 +7,14 @@
 
 namespace mortise::store_detail {
 
-bool sqlite_db::open(const std::string& path) {
+bool sqlite_db::open(const std::string& path, bool only_read, const char* vfs) {
     close();
     forgive();
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                      SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
-    const int code = ::sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+    const int access =
+        only_read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const int flags =
+        access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
+    const int code = ::sqlite3_open_v2(path.c_str(), &handle_, flags, vfs);
     if (code != SQLITE_OK) {
         fail(code);
         close();
@@ -35,7 +37,9 @@ void sqlite_db::close() noexcept {
 }
 
 int sqlite_db::on_commit(void* self, sqlite3*, const char*, int pages) noexcept {
-    static_cast<sqlite_db*>(self)->log_pages_ = static_cast<std::size_t>(std::max(pages, 0));
+    auto& connection = *static_cast<sqlite_db*>(self);
+    connection.log_pages_ = static_cast<std::size_t>(std::max(pages, 0));
+    ++connection.logged_;
     return SQLITE_OK;
 }
 

@@ -23,8 +23,9 @@ public:
     sqlite_db(const sqlite_db&) = delete;
     sqlite_db& operator=(const sqlite_db&) = delete;
 
-    /// Opens or makes the file. @return whether it worked; else see `code()`.
-    bool open(const std::string& path);
+    /// Opens or makes the file; one that is only read must be there. `vfs` is a file system layer
+    /// of SQLite's, null for the default one. @return whether it worked; else see `code()`.
+    bool open(const std::string& path, bool only_read = false, const char* vfs = nullptr);
     void close() noexcept;
     bool is_open() const noexcept { return handle_ != nullptr; }
 
@@ -46,7 +47,10 @@ public:
     void checkpoint(bool whole) noexcept;
     /// Bytes in the write-ahead log after the last commit of this connection.
     std::size_t log_bytes() const noexcept { return log_pages_ * page_bytes_; }
+    /// Commits of this connection that wrote to the log.
+    std::uint64_t logged() const noexcept { return logged_; }
     void set_page_bytes(std::size_t bytes) noexcept { page_bytes_ = bytes; }
+    std::size_t page_bytes() const noexcept { return page_bytes_; }
 
     bool failed() const noexcept { return code_ != 0; }
     /// The extended result code of the first failure; zero if there is none.
@@ -70,6 +74,7 @@ private:
     sqlite3* handle_ = nullptr;
     std::vector<cached> statements_;
     std::size_t log_pages_ = 0;
+    std::uint64_t logged_ = 0;
     std::size_t page_bytes_ = 4096;
     int code_ = 0;
     int errno_ = 0;

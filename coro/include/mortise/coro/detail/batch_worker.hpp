@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_DETAIL_BATCH_WORKER_HPP
+#define MORTISE_CORO_DETAIL_BATCH_WORKER_HPP
+
+#include "mortise/coro/detail/worker_job.hpp"
+#include "mortise/coro/worker.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace mortise::coro::detail {
+
+/// What a worker's thread does with the jobs that it took from its queue.
+class batch_runner {
+public:
+    virtual ~batch_runner() = default;
+
+    /// Runs all of them; when it returns, each is told what became of it. On the worker's thread.
+    virtual void run(std::span<const std::shared_ptr<worker_job>> batch) noexcept = 0;
+};
+
+/// A worker whose thread takes all that is queued, up to a bound, instead of one closure at a time.
+///
+/// @par Threads      As `worker`.
+/// @par Lifetimes    As `worker`; the thread owns the runner.
+class batch_worker {
+public:
+    batch_worker(
+        const asio::any_io_executor& executor,
+        worker_config config,
+        std::size_t batch_max,
+        std::shared_ptr<batch_runner> runner
+    );
+    /// One that runs each closure by itself.
+    batch_worker(const asio::any_io_executor& executor, worker_config config);
+    ~batch_worker();
+    batch_worker(const batch_worker&) = delete;
+    batch_worker& operator=(const batch_worker&) = delete;
+
+    /// As `detail::submit`.
+    bool submit(std::shared_ptr<worker_job> job);
+    /// Lets the running batch end, drops the queued jobs and takes no more. Does not wait.
+    void stop() noexcept;
+    /// Waits for the thread, at most `grace`, as the destructor does. After `stop`.
+    void join() noexcept;
+    /// Waits until the thread runs nothing more, however long that takes. After `stop`, and never
+    /// on the thread itself.
+    void wait_stopped() noexcept;
+    [[nodiscard]] std::size_t queued() const noexcept;
+
+private:
+    std::shared_ptr<worker_state> state_;
+};
+
+}  // namespace mortise::coro::detail
+
+#endif

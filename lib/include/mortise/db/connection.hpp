@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_CONNECTION_HPP
+#define MORTISE_DB_CONNECTION_HPP
+
+#include "mortise/db/statement.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+struct sqlite3;
+
+namespace mortise::db {
+
+/// What a closure works with: a connection to an SQLite database, and statements that were prepared
+/// before.
+///
+/// Whatever takes a `sqlite3*` works with `handle()`, too: `sqlite_fence`, say. It can also be put
+/// on a connection of the user's own.
+///
+/// @par Errors       Members throw `error` with the code of SQLite (`sqlite_category`).
+/// @par Threads      One at a time.
+/// @par Lifetimes    The handle is borrowed; the connection ends before it is closed.
+class connection {
+public:
+    explicit connection(sqlite3* handle, std::size_t statements_max = 128);
+    ~connection();
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    sqlite3* handle() const noexcept { return handle_; }
+
+    /// A statement with these parameters bound from left to right: integers, `double`, text,
+    /// `nullptr`. The same text is prepared only once.
+    template <class... Values>
+    statement query(std::string_view sql, const Values&... values) {
+        statement made = prepare(sql);
+        (made.bind(values), ...);
+        return made;
+    }
+
+    /// Runs one statement to its end.
+    template <class... Values>
+    void run(std::string_view sql, const Values&... values) {
+        query(sql, values...).run();
+    }
+
+    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    std::int64_t changes() const noexcept;
+    /// The rowid of the last INSERT.
+    std::int64_t last_insert_id() const noexcept;
+
+    /// Ends every use of a statement that was left unfinished. Not for closures.
+    void reset_statements() noexcept;
+
+private:
+    statement prepare(std::string_view sql);
+    void make_room();
+
+    sqlite3* handle_;
+    std::size_t statements_max_;
+    std::uint64_t uses_ = 0;
+    std::vector<std::shared_ptr<detail::prepared>> statements_;
+};
+
+}  // namespace mortise::db
+
+#endif

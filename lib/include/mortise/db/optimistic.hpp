@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_OPTIMISTIC_HPP
+#define MORTISE_DB_OPTIMISTIC_HPP
+
+#include "mortise/coro/assert.hpp"
+#include "mortise/coro/backoff.hpp"
+#include "mortise/db/durability.hpp"
+#include "mortise/db/row.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/db/versioned_row.hpp"
+#include "mortise/detail/callable_check.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace mortise::db {
+
+/// How `optimistic_update` goes about it.
+struct optimistic_options {
+    std::uint32_t attempts_max = 16;  ///< How often the body may run; at least 1.
+    durability how = durability::force;
+    coro::backoff_options pause{std::chrono::milliseconds(1), std::chrono::milliseconds(100)};
+};
+static_assert(std::is_trivially_destructible_v<optimistic_options>, "docs/compilers.md, G1");
+
+/// One `optimistic_update`, without its body: reads, compares and sets, pauses.
+class optimistic_run {
+public:
+    optimistic_run(const sqlite& session, versioned_row which, optimistic_options options);
+    optimistic_run(const optimistic_run&) = delete;
+    optimistic_run& operator=(const optimistic_run&) = delete;
+
+    asio::awaitable<row> read();
+    /// @return whether nobody was faster.
+    asio::awaitable<bool> write(row draft);
+    /// Before the next attempt. @throws error `contended` if there is none.
+    asio::awaitable<void> pause();
+
+private:
+    row look(connection& db) const;
+    bool compare_and_set(connection& db, const row& draft) const;
+
+    std::shared_ptr<detail::sqlite_session> session_;
+    versioned_row which_;
+    optimistic_options options_;
+    coro::backoff backoff_;
+    std::int64_t version_ = 0;
+};
+
+namespace detail {
+
+template <class T, class Body>
+asio::awaitable<T> run_optimistically(std::shared_ptr<optimistic_run> run, Body body) {
+    for (;;) {
+        row draft = co_await run->read();
+        if constexpr (std::is_void_v<T>) {
+            co_await body(draft);
+            if (co_await run->write(std::move(draft)))
+                co_return;
+        } else {
+            T value = co_await body(draft);
+            if (co_await run->write(std::move(draft)))
+                co_return value;
+        }
+        co_await run->pause();
+    }
+}
+
+}  // namespace detail
+
+/// Changes one row without locking it: reads it, lets `body(row&)` compute the change, and writes
+/// that if the row's version is still the one that was read; else all over again after a pause.
+///
+/// `body` gives an `asio::awaitable<T>` and may wait for other things meanwhile. **It runs once for
+/// each attempt**, so it computes, and leaves effects to whoever hears of the success. What it
+/// changes with `row::set` is written together with the version; if it sets nothing, nothing is
+/// written. All columns of the row are read.
+///
+/// @par Completion   what the body returned in the attempt that was written.
+/// @par Errors       throws `error`: `row_missing`, `contended`; what `async_run` and `async_read`
+///                   say; what the body throws, unchanged, and then nothing is written.
+/// @par Cancellation as the coroutine accepts it: between the steps, in the body, and while work
+///                   is queued. Work that runs goes on: after a cancellation that came during the
+///                   write, the row may have been written.
+/// @par Threads      The caller's executor must be a strand, or its context have one thread.
+/// @par Lifetimes    `session` must live when it starts. With g++ before 13 `body` is an lvalue or
+///                   owns nothing (docs/compilers.md, G2).
+/// @par Cost         One read and one forced write for each attempt.
+template <class Body>
+    requires std::invocable<Body&, row&>
+auto optimistic_update(
+    const sqlite& session, versioned_row which, optimistic_options options, Body&& body
+) -> std::invoke_result_t<Body&, row&> {
+    static_assert(
+        mortise::detail::callable_is_safe<Body>,
+        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
+        "give the lambda a name and pass that, or capture by reference"
+    );
+    using value = typename std::invoke_result_t<Body&, row&>::value_type;
+    return detail::run_optimistically<value, std::decay_t<Body>>(
+        std::make_shared<optimistic_run>(session, std::move(which), options),
+        std::forward<Body>(body)
+    );
+}
+
+}  // namespace mortise::db
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_SQLITE_HPP
+#define MORTISE_DB_SQLITE_HPP
+
+#include "mortise/coro/assert.hpp"
+#include "mortise/db/connection.hpp"
+#include "mortise/db/detail/session_job.hpp"
+#include "mortise/db/durability.hpp"
+#include "mortise/db/sqlite_config.hpp"
+#include "mortise/db/sqlite_error.hpp"
+#include "mortise/db/sqlite_stats.hpp"
+
+#include <concepts>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace mortise::db {
+
+/// A session with an SQLite database for coroutines: closures run on a thread of its own, and all
+/// that were queued when the last commit returned share the next one.
+///
+/// What is promised, and what ends a session, is in docs/db.md.
+///
+/// @par Threads      All members: any.
+/// @par Lifetimes    The destructor stops the session, waits at most `grace` for closures that run,
+///                   and closes the files, which is I/O; `async_stop` does that beside the event
+///                   loop. The session ends with the context of its executor, too. A forked child
+///                   must not use it.
+class sqlite {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// Opens the database, which is I/O: SQLite may have to repair what a crash left.
+    /// @throws error if it cannot be opened, or does not accept a setting that is needed.
+    sqlite(executor_type executor, sqlite_config config);
+    sqlite(sqlite&&) noexcept;
+    sqlite& operator=(sqlite&&) noexcept;
+    ~sqlite();
+
+    executor_type get_executor() const noexcept;
+    const std::filesystem::path& path() const noexcept;
+
+    /// Runs `work(connection&)` in the next transaction and completes when that is committed.
+    ///
+    /// Closures of one transaction do not harm each other: each has a savepoint of its own. What
+    /// a closure throws, or returns as a `result` that holds an error, rolls back that closure
+    /// alone. It does not begin or end transactions (savepoints of its own are allowed), nor
+    /// attach databases, nor change the session's pragmas. A closure runs at most once: nothing is
+    /// retried.
+    ///
+    /// @par Completion   `void(error_code, T)` where `work` returns `T` or `result<T>`; nothing
+    ///                   stands beside the code if that is void.
+    /// @par Errors       That of the closure, as in `coro::worker`; of `mortise::errc`:
+    ///                   `database_busy`, `rolled_back`, `transaction_control`, `commit_unknown`,
+    ///                   `poisoned`; `coro::errc::queue_full`; `operation_aborted` (cancelled while
+    ///                   queued, or stopped); and codes of `sqlite_category`.
+    /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed
+    ///                   and destroyed unrun. Once it runs, a signal has no effect.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Lifetimes    `work` is moved in, and destroyed before the handler is called. With
+    ///                   g++ 12 no temporary that owns something (docs/compilers.md, G2).
+    /// @par Cost         One allocation, two switches between threads, a part of a commit.
+    template <class Work, class Token = asio::deferred_t>
+        requires std::invocable<Work&, connection&>
+    auto async_run(Work work, durability how = durability::force, Token&& token = Token{}) {
+        MORTISE_ASSERT(session_);
+        return detail::start_work(
+            session_, detail::session_side::write, std::move(work), how, std::forward<Token>(token)
+        );
+    }
+
+    /// Runs `work(connection&)` on a second connection, which can only read, in one snapshot that
+    /// has everything that was committed before the call. It waits for no commit.
+    ///
+    /// All else as for `async_run`; a closure that writes gets `SQLITE_READONLY`.
+    template <class Work, class Token = asio::deferred_t>
+        requires std::invocable<Work&, connection&>
+    auto async_read(Work work, Token&& token = Token{}) {
+        MORTISE_ASSERT(session_);
+        return detail::start_work(
+            session_,
+            detail::session_side::read,
+            std::move(work),
+            durability::lazy,
+            std::forward<Token>(token)
+        );
+    }
+
+    /// Takes no more work, completes what is queued with `operation_aborted`, lets the running
+    /// closures end, and closes the files.
+    ///
+    /// @par Completion   `void(error_code)`, when the files are closed.
+    /// @par Errors       `operation_aborted` if the signal came first.
+    /// @par Cancellation terminal, partial: nobody waits any more; the session is stopped, and its
+    ///                   files are closed by its destructor.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    template <class Token = asio::deferred_t>
+    auto async_stop(Token&& token = Token{}) {
+        MORTISE_ASSERT(session_);
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &sqlite::start_stop, session_
+        );
+    }
+
+    sqlite_stats stats() const noexcept;
+    /// Whether a commit failed: everything ends with `errc::poisoned` now. Open a new session.
+    bool poisoned() const noexcept;
+
+private:
+    friend class optimistic_run;
+    static void start_stop(
+        coro::detail::completion<void(error_code)> done,
+        std::shared_ptr<detail::sqlite_session> session
+    );
+
+    std::shared_ptr<detail::sqlite_session> session_;
+};
+
+}  // namespace mortise::db
+
+#endif

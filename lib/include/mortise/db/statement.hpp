@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_STATEMENT_HPP
+#define MORTISE_DB_STATEMENT_HPP
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mortise::db {
+
+namespace detail {
+class prepared;
+}
+
+/// One use of a prepared statement: step over its rows, read their columns. At its end the
+/// statement goes back to the connection that made it, ready to be used again.
+///
+/// A statement must not outlive the closure that it was made in.
+///
+/// @par Errors       `step` and `bind` throw `error` with the code of SQLite (`sqlite_category`).
+/// @par Threads      One at a time, as its connection.
+class statement {
+public:
+    explicit statement(std::shared_ptr<detail::prepared> use) noexcept;
+    statement(statement&&) noexcept = default;
+    statement& operator=(statement&&) = delete;
+    ~statement();
+
+    /// Binds the next parameter, from left to right. Values are copied.
+    template <std::integral Integer>
+    statement& bind(Integer value) {
+        return bind_integer(static_cast<std::int64_t>(value));
+    }
+    statement& bind(double value);
+    statement& bind(std::string_view text);
+    statement& bind(std::nullptr_t);
+    statement& bind_bytes(std::string_view bytes);
+
+    /// Goes to the next row. @return whether there is one.
+    bool step();
+    /// Steps to the end.
+    void run();
+
+    // Columns of the present row, from zero; SQLite's conversions apply.
+    int columns() const noexcept;
+    std::string name(int column) const;
+    bool is_null(int column) const noexcept;
+    std::int64_t integer(int column) const noexcept;
+    double real(int column) const noexcept;
+    /// Text, or the bytes of a blob.
+    std::string text(int column) const;
+    /// SQLite's number of the type of the value: `SQLITE_INTEGER`, ...
+    int type(int column) const noexcept;
+
+private:
+    statement& bind_integer(std::int64_t value);
+    void require(int result_code) const;
+
+    std::shared_ptr<detail::prepared> use_;
+    int bound_ = 0;
+};
+
+}  // namespace mortise::db
+
+#endif

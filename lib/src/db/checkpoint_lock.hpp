@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_CHECKPOINT_LOCK_HPP
+#define MORTISE_DB_CHECKPOINT_LOCK_HPP
+
+#include "store/sqlite/unique_fd.hpp"
+
+#include <filesystem>
+
+namespace mortise::db::detail {
+
+/// One session at a time may copy the log back, of all sessions of the host: a lock on a file
+/// beside the database. Never on SQLite's own files, whose locks would be lost with ours.
+class checkpoint_lock {
+public:
+    /// @throws error
+    explicit checkpoint_lock(const std::filesystem::path& database);
+
+    /// @return false if another session has it.
+    bool try_lock() noexcept;
+    void unlock() noexcept;
+
+private:
+    store_detail::unique_fd file_;
+};
+
+}  // namespace mortise::db::detail
+
+#endif

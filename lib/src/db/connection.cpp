@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/db/connection.hpp"
+
+#include "db/extended_error.hpp"
+#include "db/prepared.hpp"
+#include "mortise/coro/assert.hpp"
+#include "mortise/db/sqlite_error.hpp"
+
+#include <algorithm>
+
+namespace mortise::db {
+
+connection::connection(sqlite3* handle, std::size_t statements_max)
+    : handle_(handle), statements_max_(statements_max) {
+    MORTISE_ASSERT(handle != nullptr);
+}
+
+connection::~connection() = default;
+
+statement connection::prepare(std::string_view sql) {
+    const auto found = std::find_if(statements_.begin(), statements_.end(), [&](const auto& each) {
+        return each.use_count() == 1 && each->sql() == sql;  // one that is in use is left alone
+    });
+    if (found != statements_.end()) {
+        (*found)->last_use = ++uses_;
+        return statement(*found);
+    }
+    sqlite3_stmt* made = nullptr;
+    const char* rest = nullptr;
+    const auto size = static_cast<int>(sql.size());
+    const int code =
+        ::sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest);
+    const std::string text(sql);
+    if (code != SQLITE_OK)
+        throw error(
+            detail::extended_error(handle_, code),
+            ::sqlite3_errmsg(handle_),
+            "the statement was: " + text
+        );
+    auto use = std::make_shared<detail::prepared>(text, made);
+    // A second statement in the same text would be left out without a word.
+    const std::string_view left = sql.substr(static_cast<std::size_t>(rest - sql.data()));
+    if (made == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
+        throw error(sqlite_error(SQLITE_MISUSE), text, "give one statement at a time");
+    use->last_use = ++uses_;
+    make_room();
+    if (statements_.size() < statements_max_)
+        statements_.push_back(use);
+    return statement(std::move(use));
+}
+
+void connection::make_room() {
+    if (statements_.empty() || statements_.size() < statements_max_)
+        return;
+    const auto oldest =
+        std::min_element(statements_.begin(), statements_.end(), [](const auto& a, const auto& b) {
+            return a->last_use < b->last_use;
+        });
+    statements_.erase(oldest);
+}
+
+std::int64_t connection::changes() const noexcept {
+    return ::sqlite3_changes(handle_);
+}
+
+std::int64_t connection::last_insert_id() const noexcept {
+    return ::sqlite3_last_insert_rowid(handle_);
+}
+
+void connection::reset_statements() noexcept {
+    for (auto* each = ::sqlite3_next_stmt(handle_, nullptr); each != nullptr;
+         each = ::sqlite3_next_stmt(handle_, each)) {
+        if (::sqlite3_stmt_busy(each) != 0)
+            ::sqlite3_reset(each);
+    }
+}
+
+}  // namespace mortise::db

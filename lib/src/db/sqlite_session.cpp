@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "db/sqlite_session.hpp"
+
+#include "db/session_state.hpp"
+#include "mortise/error.hpp"
+#include "mortise/store_types.hpp"
+
+#include <string>
+#include <utility>
+
+namespace mortise::db::detail {
+namespace {
+
+void check(const sqlite_config& config) {
+    const auto refuse = [](const char* what, const char* remedy) {
+        throw error(errc::bad_config, what, remedy);
+    };
+    if (config.path.empty() || config.path == ":memory:")
+        refuse("sqlite_config::path", "name a file: a session has several connections to it");
+    if (config.queue_max == 0 || config.batch_max == 0)
+        refuse("sqlite_config::queue_max or batch_max = 0", "use at least 1");
+    constexpr std::uint64_t log_least = std::uint64_t{64} << 10;
+    constexpr std::uint64_t log_most = std::uint64_t{1} << 40;
+    if (config.checkpoint_bytes < log_least || config.checkpoint_bytes > log_most)
+        refuse("sqlite_config::checkpoint_bytes", "use 64 KiB to 1 TiB");
+    constexpr std::chrono::hours busy_most(1);
+    if (config.busy_max.count() < 0 || config.busy_max > busy_most)
+        refuse("sqlite_config::busy_max", "use zero to one hour");
+}
+
+sqlite_config checked(sqlite_config config) {
+    check(config);
+    return config;
+}
+
+coro::worker_config thread_config(const sqlite_config& config, const char* name) {
+    coro::worker_config made;
+    made.name = name;
+    made.queue_max = config.queue_max;
+    made.grace = config.grace;
+    return made;
+}
+
+std::shared_ptr<coro::detail::batch_worker>
+make_helper(const asio::any_io_executor& executor, const sqlite_config& config) {
+    coro::worker_config made;  // with a queue of its own size: a stop always finds room
+    made.name = "db-checkpoint";
+    made.grace = config.grace;
+    return std::make_shared<coro::detail::batch_worker>(executor, std::move(made));
+}
+
+}  // namespace
+
+sqlite_session::sqlite_session(asio::any_io_executor executor, sqlite_config config)
+    : executor_(std::move(executor)),
+      config_(checked(std::move(config))),
+      state_(std::make_shared<session_state>()),
+      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low),
+      helper_(make_helper(executor_, config_)),
+      writer_(std::make_shared<writer>(state_, config_, helper_)),
+      reader_(std::make_shared<reader>(state_, config_)),
+      write_thread_(executor_, thread_config(config_, "db-write"), config_.batch_max, writer_),
+      read_thread_(executor_, thread_config(config_, "db-read"), 1, reader_) {}
+
+sqlite_session::~sqlite_session() {
+    stop();
+    helper_->stop();
+    helper_->join();
+}
+
+void sqlite_session::submit(session_side side, std::shared_ptr<session_job> job) {
+    (side == session_side::write ? write_thread_ : read_thread_).submit(std::move(job));
+}
+
+void sqlite_session::stop() noexcept {
+    state_->stop();
+    write_thread_.stop();
+    read_thread_.stop();
+}
+
+void sqlite_session::close() noexcept {
+    if (std::exchange(closed_, true))
+        return;
+    write_thread_.wait_stopped();
+    read_thread_.wait_stopped();
+    reader_->close();
+    writer_->close();
+}
+
+sqlite_stats sqlite_session::stats() const noexcept {
+    sqlite_stats now;
+    now.transactions = state_->transactions;
+    now.rolled_back = state_->rolled_back;
+    now.batches = state_->batches;
+    now.batches_forced = state_->batches_forced;
+    now.batch_largest = state_->batch_largest;
+    now.reads = state_->reads;
+    now.checkpoints = state_->checkpoints;
+    now.conflicts = state_->conflicts;
+    now.log_bytes = state_->log_bytes;
+    return now;
+}
+
+coro::time_source& sqlite_session::time() {
+    std::call_once(time_made_, [this] {
+        if (!config_.time)
+            config_.time = coro::make_boot_time_source(executor_);
+    });
+    return *config_.time;
+}
+
+std::uint64_t sqlite_session::draw_seed() noexcept {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
+    return seed_.fetch_add(golden);
+}
+
+}  // namespace mortise::db::detail

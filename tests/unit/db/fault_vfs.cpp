@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/db/fault_vfs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <new>
+
+namespace mortise::test {
+namespace {
+
+/// Stands before the real file in the memory that SQLite gives for both.
+struct shim {
+    sqlite3_file base;
+    fault_vfs* owner;
+    bool log;
+    bool database;
+};
+constexpr int real_offset = (sizeof(shim) + 15) / 16 * 16;
+
+shim& self_of(sqlite3_file* file) {
+    return *reinterpret_cast<shim*>(file);
+}
+
+sqlite3_file* real_of(sqlite3_file* file) {
+    return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + real_offset);
+}
+
+/// Passes a method on to the real file.
+template <auto Method>
+struct forward;
+template <
+    class Result,
+    class... Args,
+    Result (*sqlite3_io_methods::*Method)(sqlite3_file*, Args...)>
+struct forward<Method> {
+    static Result call(sqlite3_file* file, Args... args) {
+        sqlite3_file* const real = real_of(file);
+        return (real->pMethods->*Method)(real, args...);
+    }
+};
+
+int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+    shim& self = self_of(file);
+    if (self.log) {
+        ++self.owner->log_writes;
+        if (const int code = self.owner->log_write_result)
+            return code;
+    }
+    return forward<&sqlite3_io_methods::xWrite>::call(file, data, size, offset);
+}
+
+int sync(sqlite3_file* file, int flags) {
+    shim& self = self_of(file);
+    if (self.log) {
+        if (const int code = self.owner->sync_log())
+            return code;
+    }
+    if (self.database) {
+        ++self.owner->database_syncs;
+        if (const int code = self.owner->database_sync_result)
+            return code;
+    }
+    return forward<&sqlite3_io_methods::xSync>::call(file, flags);
+}
+
+const sqlite3_io_methods methods = {
+    3,
+    forward<&sqlite3_io_methods::xClose>::call,
+    forward<&sqlite3_io_methods::xRead>::call,
+    write,
+    forward<&sqlite3_io_methods::xTruncate>::call,
+    sync,
+    forward<&sqlite3_io_methods::xFileSize>::call,
+    forward<&sqlite3_io_methods::xLock>::call,
+    forward<&sqlite3_io_methods::xUnlock>::call,
+    forward<&sqlite3_io_methods::xCheckReservedLock>::call,
+    forward<&sqlite3_io_methods::xFileControl>::call,
+    forward<&sqlite3_io_methods::xSectorSize>::call,
+    forward<&sqlite3_io_methods::xDeviceCharacteristics>::call,
+    forward<&sqlite3_io_methods::xShmMap>::call,
+    forward<&sqlite3_io_methods::xShmLock>::call,
+    forward<&sqlite3_io_methods::xShmBarrier>::call,
+    forward<&sqlite3_io_methods::xShmUnmap>::call,
+    forward<&sqlite3_io_methods::xFetch>::call,
+    forward<&sqlite3_io_methods::xUnfetch>::call,
+};
+
+sqlite3_vfs* real_vfs() {
+    return ::sqlite3_vfs_find(nullptr);
+}
+
+int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out) {
+    auto* const self = new (file) shim{};
+    self->owner = static_cast<fault_vfs*>(vfs->pAppData);
+    self->log = (flags & SQLITE_OPEN_WAL) != 0;
+    self->database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    const int code = real_vfs()->xOpen(real_vfs(), path, real_of(file), flags, out);
+    self->base.pMethods = code == SQLITE_OK ? &methods : nullptr;
+    return code;
+}
+
+}  // namespace
+
+fault_vfs::fault_vfs() : vfs_(std::make_unique<sqlite3_vfs>(*real_vfs())) {
+    static std::atomic<int> count{0};
+    name_ = "mortise-fault-" + std::to_string(++count);
+    vfs_->zName = name_.c_str();
+    vfs_->szOsFile = real_offset + real_vfs()->szOsFile;
+    vfs_->pAppData = this;
+    vfs_->xOpen = open;
+    vfs_->pNext = nullptr;
+    EXPECT_EQ(::sqlite3_vfs_register(vfs_.get(), 0), SQLITE_OK);
+}
+
+fault_vfs::~fault_vfs() {
+    ::sqlite3_vfs_unregister(vfs_.get());
+}
+
+int fault_vfs::sync_log() {
+    ++log_syncs;
+    std::unique_lock hold(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(hold, [this] { return !held_; });
+    --waiting_;
+    return log_sync_result;
+}
+
+void fault_vfs::hold_syncs() {
+    const std::lock_guard hold(mutex_);
+    held_ = true;
+}
+
+void fault_vfs::release_syncs() {
+    const std::lock_guard hold(mutex_);
+    held_ = false;
+    changed_.notify_all();
+}
+
+void fault_vfs::wait_for_held_sync() {
+    std::unique_lock hold(mutex_);
+    changed_.wait(hold, [this] { return held_ && waiting_ > 0; });
+}
+
+}  // namespace mortise::test

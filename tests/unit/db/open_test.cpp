@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a session is opened with, and what it refuses.
+#include "unit/db/db_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace mortise::test::db_open_test {
+namespace {
+
+using db::connection;
+
+class DbOpen : public testing::Test {
+protected:
+    error_code refusal(const db::sqlite_config& config) {
+        try {
+            world.open(config);
+        } catch (const error& e) {
+            what = e.what();
+            return e.code();
+        }
+        return {};
+    }
+
+    db_world world;
+    std::string what;
+};
+
+TEST_F(DbOpen, SetsThePragmasThatItsPromisesRestOn) {
+    db::sqlite session = world.open();
+    const auto number = [&](const char* pragma) {
+        std::int64_t found = -1;
+        session.async_run(
+            [pragma](connection& on) {
+                auto row = on.query(pragma);
+                return row.step() ? row.integer(0) : -1;
+            },
+            db::durability::force,
+            [&](error_code ec, std::int64_t value) { found = ec ? -1 : value; }
+        );
+        world.context.restart();
+        world.context.run();
+        return found;
+    };
+    EXPECT_EQ(number("PRAGMA synchronous"), 2);
+    EXPECT_EQ(number("PRAGMA foreign_keys"), 1);
+    EXPECT_EQ(number("PRAGMA journal_size_limit"), 8 << 20);
+}
+
+TEST_F(DbOpen, MakesADatabaseWithALog) {
+    auto config = world.config();
+    config.path.replace_filename("new.db");
+    db::sqlite session = world.open(config);
+    EXPECT_TRUE(std::filesystem::exists(config.path));
+    EXPECT_TRUE(std::filesystem::exists(config.path.string() + ".checkpoint"));
+    EXPECT_EQ(session.path(), config.path);
+}
+
+TEST_F(DbOpen, RefusesASettingThatDidNotTake) {
+    auto config = world.config();
+    config.path.replace_filename("new.db");
+    config.vfs = "unix-dotfile";  // without shared memory, and so without a write-ahead log
+    EXPECT_EQ(refusal(config), errc::unsupported);
+    EXPECT_NE(what.find("journal_mode"), std::string::npos) << what;
+    EXPECT_NE(what.find("delete"), std::string::npos) << what;
+}
+
+TEST_F(DbOpen, RefusesWhatIsNoDatabaseOrCannotBeReached) {
+    auto config = world.config();
+    config.path.replace_filename("text");
+    std::ofstream(config.path) << std::string(5'000, 'x');
+    EXPECT_EQ(refusal(config), errc::not_a_database);
+    config.path = config.path.parent_path() / "none" / "x.db";
+    EXPECT_TRUE(refusal(config)) << "its folder is not there";
+    EXPECT_NE(what.find("none"), std::string::npos) << what;
+    config = world.config();
+    config.vfs = "no such layer";
+    EXPECT_TRUE(refusal(config));
+}
+
+TEST_F(DbOpen, RefusesNetworkFileSystemsUnlessAllowed) {
+    auto config = world.config();
+    config.file_system_type_override = 0x6969;  // NFS
+    EXPECT_EQ(refusal(config), errc::network_file_system);
+    EXPECT_NE(what.find("NFS"), std::string::npos) << what;
+    config.allow_network_file_system = true;
+    EXPECT_EQ(refusal(config), error_code());
+}
+
+TEST_F(DbOpen, RefusesSettingsThatCannotWork) {
+    auto config = world.config();
+    config.path = ":memory:";
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config.path.clear();
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config = world.config();
+    config.queue_max = 0;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config = world.config();
+    config.batch_max = 0;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config = world.config();
+    config.checkpoint_bytes = 1;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config.checkpoint_bytes = SIZE_MAX;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config = world.config();
+    config.busy_max = std::chrono::hours(2);
+    EXPECT_EQ(refusal(config), errc::bad_config);
+}
+
+}  // namespace
+}  // namespace mortise::test::db_open_test
