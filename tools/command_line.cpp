@@ -61,7 +61,6 @@ private:
     CLI::App* worker_command_ = nullptr;
     bool version_ = false;
     bool greedy_ = false;
-    bool no_local_ = false;
     global_settings global_;
     run_settings run_;
     ls_settings ls_;
@@ -118,6 +117,11 @@ void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
         ->check(CLI::Range(1, 10'000'000));
     add_duration(app, "--hold", bench.hold, "How long the lock is held; default: 2ms");
     add_duration(app, "--think", bench.think, "How long a worker rests; default: 50ms");
+    app.add_flag_callback(
+        "--no-local",
+        [&bench] { bench.local_handoff = false; },
+        "Every grant goes back to the store, also if a worker of the same process waits"
+    );
 }
 
 void grammar::add_bench() {
@@ -149,12 +153,14 @@ void grammar::add_bench() {
     add_processes(contend, 1, 8);
     add_contend_options(contend, bench_);
     contend.add_flag("--greedy", greedy_, "Workers do not rest: the same as --think 0");
-    contend.add_flag(
-        "--no-local",
-        no_local_,
-        "Accepted for scripts: locks are not yet passed on inside a process, so it changes nothing"
-    );
     add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended));
+    CLI::App& local = add("local", help::local, bench_kind::local);
+    local.add_option("--tasks", bench_.tasks, "Coroutines; default: 8")
+        ->check(CLI::Range(1, 10'000));
+    add_seconds(local);
+    CLI::App& waiters = add("waiters", help::waiters, bench_kind::waiters);
+    waiters.add_option("--n", bench_.waiters, "How many; default: 100000")
+        ->check(CLI::Range(1, 10'000'000));
     CLI::App& txn = add("txn", help::txn, bench_kind::txn);
     txn.footer(help::txn_footer);
     txn.add_option("--in-flight", bench_.in_flight, "Transactions at the same time; default: 64")

@@ -87,6 +87,8 @@ Examples:
   mortise bench handoff --processes 2
   mortise bench contend --processes 8 --tasks 8 --hold 2ms --think 50ms --acquisitions 2000
   mortise bench uncontended --json
+  mortise bench local --tasks 8
+  mortise bench waiters --n 100000
   mortise bench txn --in-flight 64)";
 
 inline constexpr const char* handoff =
@@ -95,6 +97,9 @@ inline constexpr const char* contend =
     "Many workers in many processes want one lock: speed, waiting, and whether it excludes";
 inline constexpr const char* uncontended =
     "Acquire and release by one process, against the bare transactions that this needs";
+inline constexpr const char* local =
+    "A lock that is passed on among coroutines of one process, against a bare mutex";
+inline constexpr const char* waiters = "How much memory a coroutine takes that waits for a lock";
 inline constexpr const char* txn =
     "Durable transactions of many coroutines at once, against one after the other";
 

@@ -32,13 +32,15 @@ struct ls_settings {
 };
 
 struct bench_settings {
-    enum class kind : std::uint8_t { handoff, contend, uncontended, txn };
+    enum class kind : std::uint8_t { handoff, contend, uncontended, local, waiters, txn };
 
     kind what = kind::handoff;
     unsigned processes = 1;
     unsigned tasks = 8;
     unsigned seconds = 3;
     unsigned in_flight = 64;
+    std::uint64_t waiters = 100'000;
+    bool local_handoff = true;
     std::uint64_t acquisitions = 2'000;
     std::chrono::milliseconds hold{2};
     std::chrono::milliseconds think{50};

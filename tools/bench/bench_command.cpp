@@ -22,6 +22,10 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_handoff(store, settings);
     case kind::contend:
         return measure_contend(store, settings);
+    case kind::local:
+        return measure_local(store, settings);
+    case kind::waiters:
+        return measure_waiters(store, settings);
     case kind::txn:
         return measure_txn(store, settings);
     case kind::uncontended:
@@ -45,7 +49,8 @@ int bench(const global_settings& global, const bench_settings& settings) {
     const interruption orderly;
     std::optional<scratch_folder> folder;
     std::string store = global.store;
-    if (store.empty()) {
+    const bool in_process = settings.what == kind::local || settings.what == kind::waiters;
+    if (store.empty() && !in_process) {
         folder.emplace();
         store = sqlite_url(folder->path() / "locks.db");
     }

@@ -100,6 +100,8 @@ child_order bench_crew::order_for(
         add("--acquisitions", std::to_string(bench.acquisitions));
         add("--hold", number(bench.hold.count()) + "ms");
         add("--think", number(bench.think.count()) + "ms");
+        if (!bench.local_handoff)
+            order.command.emplace_back("--no-local");
     } else if (index < 2) {
         const int socket = index == 0 ? first_socket_.get() : second_socket_.get();
         add("--peer", number(socket));

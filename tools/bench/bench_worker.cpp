@@ -82,6 +82,9 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     asio::io_context context(1);
     client_config config;
     config.label = "bench";
+    config.local_handoff = settings.bench.local_handoff;
+    if (settings.bench.what == bench_settings::kind::handoff)
+        config.turn_handoffs_max = 0;  // each release is to go to the other process
     lock_client locks(context.get_executor(), open_store(global.store), config);
     const bench_work work{locks, settings, board.shared(), board.records()};
     const int code = await_main(context, work_through(work));

@@ -2,6 +2,9 @@
 #include "bench/work.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/task_scope.hpp"
+
+#include <boost/asio/this_coro.hpp>
 
 #include <sched.h>
 #include <sys/socket.h>
@@ -54,7 +57,9 @@ void keep_to_one_processor(unsigned index) {
     }
 }
 
-asio::awaitable<void> pass_to_and_fro(bench_work work) {
+namespace {
+
+asio::awaitable<void> pass_on(const bench_work& work) {
     const std::uint32_t me = work.settings.index + 1;
     while (work.shared.stop.load(std::memory_order_relaxed) == 0) {
         lease held = co_await acquire_for_bench(work.locks, work.settings.lock);
@@ -62,6 +67,18 @@ asio::awaitable<void> pass_to_and_fro(bench_work work) {
             work.shared.handoffs.fetch_add(1, std::memory_order_relaxed);
         co_await release_for_bench(work.locks, held);
     }
+}
+
+}  // namespace
+
+asio::awaitable<void> pass_to_and_fro(bench_work work) {
+    // Two, so that this process stands in the queue again when it lets go.
+    constexpr unsigned tasks = 2;
+    const auto executor = co_await asio::this_coro::executor;
+    coro::task_scope workers(executor);
+    for (unsigned i = 0; i < tasks; ++i)
+        workers.spawn(pass_on(work));
+    co_await workers.join();
 }
 
 void ping_to_and_fro(const bench_work& work) {

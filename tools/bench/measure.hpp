@@ -16,6 +16,10 @@ namespace mortise::tool {
 bench_report measure_handoff(const std::string& store, const bench_settings& settings);
 bench_report measure_contend(const std::string& store, const bench_settings& settings);
 bench_report measure_uncontended(const std::string& store, const bench_settings& settings);
+/// Without a store: at a memory store, and at an SQLite store of its own.
+bench_report measure_local(const std::string& store, const bench_settings& settings);
+/// Without a store: at a memory store.
+bench_report measure_waiters(const std::string& store, const bench_settings& settings);
 /// In the folder of the store, whose own file is not touched.
 bench_report measure_txn(const std::string& store, const bench_settings& settings);
 

@@ -33,7 +33,8 @@ asio::awaitable<void> release_for_bench(lock_client& locks, lease& held);
 /// two.
 void keep_to_one_processor(unsigned index);
 
-/// Acquires and releases one lock in a loop, and counts the grants that came from another process.
+/// Two coroutines acquire and release one lock in a loop, and count the grants that came from
+/// another process.
 asio::awaitable<void> pass_to_and_fro(bench_work work);
 
 /// Sends datagrams to and fro for a second, without locks, blocking: the limit of this machine.

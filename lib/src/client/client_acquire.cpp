@@ -68,6 +68,8 @@ void client_core::tell(lock_event::kind what, const held_grant& held, error_code
 }
 
 void client_core::cancel(local_waiter& waiter, error_code why) {
+    if (process_.forked())
+        return;
     queue_work work;
     table_.cancel(waiter, why, work);
     carry_out(std::move(work));

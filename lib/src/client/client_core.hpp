@@ -77,7 +77,9 @@ public:
     void release_late(const std::shared_ptr<held_grant>& held) noexcept;
     void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
     std::shared_ptr<coro::time_source> time() const noexcept { return time_; }
-    bool wanted(const held_grant& held) const { return table_.wanted(held.of()); }
+    bool wanted(const held_grant& held) const {
+        return !process_.forked() && table_.wanted(held.of());
+    }
     bool forked() const noexcept { return process_.forked(); }
     void list(std::string after, std::size_t limit, std::size_t queue_max, list_handler handler);
     void inspect(std::string name, std::size_t queue_max, inspect_handler handler);

@@ -26,7 +26,11 @@ void client_core::release(const std::shared_ptr<held_grant>& held, release_handl
 
 // By a destructor: nobody waits for it, and it must not throw.
 void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept {
-    if (*context_ended_ || process_.forked() || !held->take_for_release())
+    if (process_.forked())
+        return;
+    if (*context_ended_)
+        return table_.forget(*held);
+    if (!held->take_for_release())
         return;
     held->end_waiting(errc::lease_released);
     queue_work work;

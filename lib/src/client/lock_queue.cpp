@@ -236,6 +236,11 @@ lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& wo
     return next(what, work);
 }
 
+void lock_queue::forget(held_grant& held) noexcept {
+    if (held.linked)
+        unlink(held.of(), held);
+}
+
 // Nobody holds it any more: who gets it?
 lock_queue::release_outcome lock_queue::next(claim& what, queue_work& work) {
     const clock::time_point now = rules_.home->session->now();

@@ -76,6 +76,9 @@ public:
     };
     release_outcome release(held_grant& held, queue_work& work);
 
+    /// The holder goes without a word.
+    static void forget(held_grant& held) noexcept;
+
     /// Gives an idle grant back if it has lingered long enough. @return when to look again, if it
     /// has not; the end of time if that is not needed.
     clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);

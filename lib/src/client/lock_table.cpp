@@ -5,6 +5,16 @@
 
 namespace mortise::detail {
 
+lock_table::~lock_table() {
+    if (!rules_.home->session->forked())
+        abandon();
+}
+
+void lock_table::forget(held_grant& held) noexcept {
+    const std::lock_guard guard(mutex_);
+    lock_queue::forget(held);
+}
+
 std::shared_ptr<lock_queue> lock_table::acquire(
     std::string name, const std::shared_ptr<local_waiter>& waiter, queue_work& work
 ) {

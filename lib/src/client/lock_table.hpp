@@ -28,7 +28,9 @@ class lock_table {
 public:
     lock_table(queue_rules rules, std::size_t waiters_max)
         : rules_(std::move(rules)), waiters_max_(waiters_max) {}
-    ~lock_table() { abandon(); }  // queues, claims and waiters refer to each other
+    /// Queues, claims and waiters refer to each other: lets go of them, but not in a forked child,
+    /// where the mutex may be locked for ever.
+    ~lock_table();
     lock_table(const lock_table&) = delete;
     lock_table& operator=(const lock_table&) = delete;
 
@@ -39,6 +41,8 @@ public:
     /// Takes over `handler` if the grant goes back to the store.
     lock_queue::release_outcome
     release(held_grant& held, release_handler& handler, bool late, queue_work& work);
+    /// It is about to be destroyed, without a release.
+    void forget(held_grant& held) noexcept;
     void granted(claim& what, queue_work& work);
     void doomed(claim& what, queue_work& work);
     void refused(claim& what, error_code why, queue_work& work);
