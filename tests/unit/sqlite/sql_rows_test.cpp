@@ -63,6 +63,7 @@ public:
         rows.publish();
         EXPECT_TRUE(files_.db().step("COMMIT")) << files_.db().text();
         effects = engine.take_effects();
+        rows.settle();
         for (const auto& each : rows.buried()) {
             if (each.has_slot)
                 files_.slots()->free(each.slot);

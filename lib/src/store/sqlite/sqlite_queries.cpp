@@ -53,6 +53,33 @@ session_view sqlite_state::view_of(const own_session& own) {
     return view;
 }
 
+outcome<nothing> sqlite_state::watch() {
+    return guarded<nothing>([&](outcome<nothing>&) -> error_code {
+        const auto own = session();
+        if (!own || !own->alive())
+            return errc::session_lost;
+        // Under the lock: whatever is committed before can be read by now.
+        const folder_guard guard(*files_.folder());
+        own->slots().arm(own->self().slot);
+        return {};
+    });
+}
+
+// Who died between counting its change and its commit changed nothing, or told nobody.
+outcome<nothing> sqlite_state::look_stirred() {
+    return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return {};
+        const folder_guard guard(*files_.folder());
+        if (own->slots().stirred(own->self().slot)) {
+            out.notices.emplace_back();
+            out.notices.back().what = store_event::kind::changed;
+        }
+        return {};
+    });
+}
+
 outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
     return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
         const auto own = session();
@@ -62,7 +89,7 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
         for (const auto& each : hints) {
             if (each.what == hint::kind::changed)
                 look = true;
-            else if (each.what != hint::kind::ring)
+            else if (each.what == hint::kind::granted || each.what == hint::kind::contended)
                 verify_one(each, *own, out.notices);
         }
         if (!own->alive()) {
