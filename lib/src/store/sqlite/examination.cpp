@@ -126,9 +126,9 @@ verdict examine_space(const std::string& folder, std::size_t log_bytes, std::str
     return verdict::weak;
 }
 
-verdict examine_lock(const std::string& database, std::string& text) {
+verdict examine_lock(const std::string& database, milliseconds limit, std::string& text) {
     side_folder folder(database);
-    const bool locked = folder.lock_within(std::chrono::seconds(1));
+    const bool locked = folder.lock_within(limit);
     if (locked)
         folder.unlock();
     folder.undo();
@@ -136,8 +136,9 @@ verdict examine_lock(const std::string& database, std::string& text) {
         text = "Nobody holds it for long.";
         return verdict::holds;
     }
-    text = "Somebody has held the lock of the store for a second: a process that is stopped in the "
-           "middle stops the store. Find it with `lslocks`, and wake it or end it.";
+    text = "Somebody has held the lock of the store for " + std::to_string(limit.count()) +
+           " ms: a process that is stopped in the middle stops the store. Find it with `lslocks`, "
+           "and wake it or end it.";
     return verdict::broken;
 }
 

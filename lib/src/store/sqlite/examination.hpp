@@ -6,7 +6,8 @@
 #include "mortise/store_types.hpp"
 #include "store/sqlite/host_facts.hpp"
 
-#include <cstdint>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,8 +40,9 @@ store_finding::verdict examine_library(std::string& text);
 store_finding::verdict examine_file_system(const file_system& what, std::string& text);
 store_finding::verdict
 examine_space(const std::string& folder, std::size_t log_bytes, std::string& text);
-/// Whether the lock of the store becomes free within a second.
-store_finding::verdict examine_lock(const std::string& database, std::string& text);
+/// Whether the lock of the store becomes free within that time.
+store_finding::verdict
+examine_lock(const std::string& database, std::chrono::milliseconds limit, std::string& text);
 store_finding::verdict
 examine_modes(const std::string& database, const side_folder& folder, std::string& text);
 /// Sends a hint to a mailbox that it makes and removes again.

@@ -2,6 +2,7 @@
 #include "store/sqlite/examination.hpp"
 #include "store/sqlite/sqlite_state.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -37,7 +38,7 @@ bool sqlite_state::examine_open(examination& found, std::vector<notice>& notices
     }
     bool free = false;
     found.look("lock", [&](std::string& text) {
-        const verdict said = examine_lock(files_.path(), text);
+        const verdict said = examine_lock(files_.path(), std::chrono::seconds(1), text);
         free = said == verdict::holds;
         return said;
     });

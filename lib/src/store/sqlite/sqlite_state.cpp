@@ -334,7 +334,9 @@ outcome<token_range> sqlite_state::draw(const grant& held) {
                                    ? engine.draw(key, held.id, held.token.value, *slot, bases_drawn)
                                    : error_code(errc::lease_lost);
             refused = first ? error_code() : first.error();
-            if (first)
+            if (first && *first == 0)
+                refused = errc::store_full;  // Or the rows failed, which is told otherwise.
+            else if (first)
                 out.value = tokens_of(*first, held.token.domain);
         };
         const error_code failed = as_session(0, out.notices, body);
