@@ -64,6 +64,7 @@ public:
         lock_engine engine(rows, now());
         auto result = work(engine);
         rows.publish();
+        check_ends();
         EXPECT_TRUE(files_.db().step("COMMIT")) << files_.db().text();
         effects = engine.take_effects();
         rows.settle();
@@ -100,6 +101,18 @@ public:
     std::vector<core::effect> effects;
 
 private:
+    // Whoever dies after the commit must have left no end that is too late.
+    void check_ends() {
+        sqlite_query query(
+            files_.db(), "SELECT session, min(ends) FROM entry WHERE ends > 0 GROUP BY session"
+        );
+        while (query.step()) {
+            const auto first = clock::time_point(clock::duration(query.signed_number(1)));
+            const auto said = files_.slots()->view(query.number(0)).ends;
+            EXPECT_TRUE(said != clock::time_point() && said <= first);
+        }
+    }
+
     store_folder folder_;
     store_detail::store_files files_{folder_.config()};
     store_detail::session_index index_;

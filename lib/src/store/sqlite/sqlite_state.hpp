@@ -43,7 +43,8 @@ struct opened_session {
 /// own client comes back as notices.
 ///
 /// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp
-/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads), sqlite_examine.cpp.
+/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads), sqlite_examine.cpp
+/// (what the store says of itself).
 ///
 /// @par Threads The writer's thread, one call at a time; those marked so: any thread.
 class sqlite_state {
