@@ -63,7 +63,10 @@ public:
         sql_rows rows(files_.db(), *files_.slots(), index_, actor, now());
         lock_engine engine(rows, now());
         auto result = work(engine);
+        files_.slots()->arm(last_key_);
         rows.publish();
+        changed = rows.changed_locks();
+        EXPECT_EQ(files_.slots()->stirred(last_key_), changed) << "counted before the commit";
         check_ends();
         EXPECT_TRUE(files_.db().step("COMMIT")) << files_.db().text();
         effects = engine.take_effects();
@@ -99,6 +102,7 @@ public:
     bool failed() { return files_.db().failed(); }
 
     std::vector<core::effect> effects;
+    bool changed = false;  ///< Whether the last transaction changed a lock.
 
 private:
     // Whoever dies after the commit must have left no end that is too late.
@@ -246,10 +250,12 @@ private:
 
     template <class Work>
     void both(session_key actor, Work work) {
+        const auto changes = memory_.rows.changes;
         const auto one = memory_.transact(actor, work);
         const auto other = sql_.transact(actor, work);
         EXPECT_EQ(text_of(one), text_of(other));
         EXPECT_EQ(text_of(memory_.effects), text_of(sql_.effects));
+        EXPECT_EQ(memory_.rows.changes != changes, sql_.changed);
     }
 
     void ask(session_key who, bool queue) {
