@@ -48,6 +48,16 @@ asio::awaitable<result<answer>> peer::ask(std::string name, bool queue) {
     co_return co_await ask_again(++last_id_, std::move(name), queue);
 }
 
+asio::awaitable<result<answer>> peer::ask_for(std::string name, manner how) {
+    lock_request wish;
+    wish.id = ++last_id_;
+    wish.name = std::move(name);
+    wish.mode = how.mode;
+    wish.hold_max = how.hold_max;
+    wish.queue = how.queue;
+    co_return co_await store_->request(std::move(wish));
+}
+
 asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name, bool queue) {
     lock_request wish;
     wish.id = id;
@@ -57,8 +67,12 @@ asio::awaitable<result<answer>> peer::ask_again(request_id id, std::string name,
 }
 
 asio::awaitable<grant> peer::hold(std::string name) {
+    co_return co_await hold_for(std::move(name), manner());
+}
+
+asio::awaitable<grant> peer::hold_for(std::string name, manner how) {
     std::string copy = name;
-    const auto reply = co_await ask(std::move(copy));
+    const auto reply = co_await ask_for(std::move(copy), how);
     if (!reply)
         throw boost::system::system_error(reply.error(), "request");
     EXPECT_EQ(reply->what, answer::kind::granted);
@@ -92,7 +106,7 @@ asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::d
             return each.what == what && (each.id == id || id == 0);
         });
         if (found != events_.end()) {
-            told_token_ = found->token;
+            told_ = *found;
             events_.erase(found);
             co_return true;
         }
@@ -104,7 +118,9 @@ asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::d
 }
 
 void peer::on_store_event(const store_event& told) noexcept {
-    events_.push_back({told.what, told.id, told.token, std::string(told.name)});
+    events_.push_back(
+        {told.what, told.id, told.token, told.slot, told.contended, std::string(told.name)}
+    );
 }
 
 }  // namespace mortise::test

@@ -6,6 +6,7 @@
 
 #include <boost/asio/strand.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,7 +22,16 @@ public:
         store_event::kind what;
         request_id id;
         fencing_token token;
+        std::uint32_t slot;
+        bool contended;
         std::string name;
+    };
+
+    /// How a request is made, besides its name.
+    struct manner {
+        lock_mode mode;
+        std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
+        bool queue = true;
     };
 
     explicit peer(store_harness& harness);
@@ -32,17 +42,21 @@ public:
     asio::awaitable<result<resumed>> resume(std::uint64_t generation);
 
     asio::awaitable<result<answer>> ask(std::string name, bool queue = true);
+    asio::awaitable<result<answer>> ask_for(std::string name, manner how);
     asio::awaitable<result<answer>> ask_again(request_id id, std::string name, bool queue = true);
 
     /// Asks and expects a grant.
     asio::awaitable<grant> hold(std::string name);
+    asio::awaitable<grant> hold_for(std::string name, manner how);
 
     asio::awaitable<result<bool>> break_(std::string name, fencing_token token);
 
     /// Whether an event of that kind and id has come, or comes within `limit`; takes it out.
     asio::awaitable<bool>
     told(store_event::kind what, request_id id, clock::duration limit = std::chrono::seconds(5));
-    fencing_token told_token() const { return told_token_; }
+    fencing_token told_token() const { return told_.token; }
+    /// The event that `told` found last.
+    const event& last_told() const { return told_; }
 
     /// Whether an event of that kind is there just now.
     bool has(store_event::kind what) const;
@@ -62,7 +76,7 @@ private:
     session_start start_;
     request_id last_id_ = 0;
     std::deque<event> events_;
-    fencing_token told_token_;
+    event told_{};
 };
 
 }  // namespace mortise::test

@@ -56,8 +56,7 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
-    /// When the first grant of another session ends by its `hold_max`; the end of time if none
-    /// does.
+    /// When the first grant of another session ends by its `hold_max`; the end of time: none does.
     clock::time_point next_end(core::session_key but_of) const;
 
     using queue = std::map<std::uint64_t, core::lock_entry>;

@@ -154,6 +154,7 @@ session_view memory_state::view_of(session_key key) {
             seen.token = {entry->token, domain_.of_slot(entry->slot)};
             seen.slot = entry->slot;
             seen.contended = rows_.others_wait(entry->name, key);
+            seen.age = rows_.now - entry->since;
         }
         view.entries.push_back(std::move(seen));
     }

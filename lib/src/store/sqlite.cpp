@@ -110,10 +110,11 @@ public:
         return answered<std::vector<break_record>>(std::move(job));
     }
 
-    asio::awaitable<error_code> watch() override { co_return errc::unsupported; }
+    asio::awaitable<error_code> watch() override { return shell_->watch(); }
 
     asio::awaitable<result<std::vector<store_finding>>> examine() override {
-        co_return error_code(errc::unsupported);
+        auto job = [state = shell_->state()] { return state->examine(); };
+        return answered<std::vector<store_finding>>(std::move(job));
     }
 
     std::string explain() const override { return shell_ ? shell_->state()->explain() : ""; }

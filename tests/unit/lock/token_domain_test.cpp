@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -52,6 +54,36 @@ TEST(TokenDomain, KeepsTheNameWhateverBecomesOfItsSource) {
     const auto domain = token_domain::parse(source);
     source = "!!!!";
     EXPECT_EQ(domain->name(), "shop");
+}
+
+TEST(TokenDomain, HasADomainForEachSlot) {
+    const auto shop = *token_domain::parse("shop");
+    EXPECT_EQ(shop.of_slot(0), shop);
+    EXPECT_EQ(shop.of_slot(1).name(), "shop#1");
+    EXPECT_EQ(shop.of_slot(65'535).name(), "shop#65535");
+    EXPECT_NE(shop.of_slot(1), shop.of_slot(11));
+    const auto longest = *token_domain::parse(std::string(token_domain::store_size_max, 'd'));
+    EXPECT_EQ(longest.of_slot(65'535).name().size(), token_domain::size_max);
+}
+
+TEST(TokenDomain, KnowsTheSlotsThatWereMadeOfItAndNoOthers) {
+    const auto shop = *token_domain::parse("shop");
+    EXPECT_EQ(shop.slot_in(shop), 0u);
+    for (const std::uint32_t slot : {1u, 9u, 10u, 65'535u})
+        EXPECT_EQ(shop.of_slot(slot).slot_in(shop), slot);
+    for (const char* name :
+         {"shops",
+          "shop#",
+          "shop#0",
+          "shop#01",
+          "shop#1x",
+          "shop#-1",
+          "shop##1",
+          "sho#1",
+          "shopx#1",
+          "shop#99999999999999999999"})
+        EXPECT_EQ(token_domain::parse(name)->slot_in(shop), std::nullopt) << name;
+    EXPECT_EQ(token_domain().slot_in(shop), std::nullopt);
 }
 
 }  // namespace

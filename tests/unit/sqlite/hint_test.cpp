@@ -19,7 +19,11 @@ using store_detail::hint;
 
 TEST(Hint, ComesBackAsItWasSent) {
     for (const auto kind :
-         {hint::kind::granted, hint::kind::contended, hint::kind::changed, hint::kind::ring}) {
+         {hint::kind::granted,
+          hint::kind::contended,
+          hint::kind::changed,
+          hint::kind::ring,
+          hint::kind::stirred}) {
         const hint sent{kind, 0xfedcba9876543210u, ~std::uint64_t{0}};
         EXPECT_EQ(decode(encode(sent)), sent);
     }

@@ -188,7 +188,9 @@ TEST(SqliteOpen, ConfigurationsThatCannotWorkAreRefusedAtOnce) {
     EXPECT_EQ(code_of([](auto&) {}), error_code());
     EXPECT_EQ(code_of([](auto& c) { c.path.clear(); }), errc::bad_config);
     EXPECT_EQ(code_of([](auto& c) { c.domain = "two words"; }), errc::bad_config);
-    EXPECT_EQ(code_of([](auto& c) { c.domain = std::string(32, 'd'); }), errc::bad_config);
+    EXPECT_EQ(code_of([](auto& c) { c.domain = std::string(25, 'd'); }), error_code());
+    EXPECT_EQ(code_of([](auto& c) { c.domain = std::string(26, 'd'); }), errc::bad_config);
+    EXPECT_EQ(code_of([](auto& c) { c.domain = "shop#1"; }), errc::bad_config);
     EXPECT_EQ(code_of([](auto& c) { c.checkpoint_bytes = 1'000; }), errc::bad_config);
 }
 

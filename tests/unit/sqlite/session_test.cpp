@@ -358,5 +358,48 @@ TEST_F(SqliteSession, BreakIsWrittenDown) {
     EXPECT_EQ(holder->opened.session->view().changes, 1u);
 }
 
+TEST_F(SqliteSession, TheLastThousandBreaksAreKept) {
+    auto user = opened();
+    fencing_token last;
+    for (int i = 0; i < 1'005; ++i) {
+        last = user->ask("a").token;
+        ASSERT_TRUE(user->break_("a", last, std::to_string(i)));
+    }
+    EXPECT_EQ(folder.sql("SELECT count(*) FROM break_log"), 1'000);
+    const auto kept = user->state.breaks("a", 2'000).value;
+    ASSERT_EQ(kept.size(), 1'000u);
+    EXPECT_EQ(kept.front().why, "1004");
+    EXPECT_EQ(kept.front().token, last);
+    EXPECT_EQ(kept.back().why, "5");
+}
+
+TEST_F(SqliteSession, ARecordOfASharedTokenNamesTheFirstWhoHeldIt) {
+    std::vector<std::unique_ptr<state_user>> readers;
+    for (int i = 0; i < 10; ++i) {
+        readers.push_back(opened());
+        readers.back()->ask_for("a", lock_mode::shared());
+    }
+    const auto token = readers[0]->state.list("", 1, 0).value.at(0).holders.at(0).token;
+    ASSERT_TRUE(readers[0]->break_("a", token, "stuck"));
+    EXPECT_EQ(entries(), 0);
+    const auto kept = readers[0]->state.breaks("", 10).value;
+    ASSERT_EQ(kept.size(), 1u) << "one record for one order";
+    EXPECT_TRUE(kept[0].holder.starts_with("host, process 42, unit; host, "));
+    EXPECT_TRUE(kept[0].holder.ends_with("; and 2 more")) << kept[0].holder;
+}
+
+TEST_F(SqliteSession, ARefusedRequestLeavesDoneWhatItFoundToDo) {
+    auto dead = opened();
+    auto waiter = opened();
+    dead->ask("a");
+    waiter->ask_for("a", lock_mode::permits(2));
+    auto other = opened();
+    dead->opened.session->kill();
+    other->ask_for("a", lock_mode::permits(3));
+    EXPECT_EQ(other->asked(), errc::capacity_differs);
+    EXPECT_EQ(folder.sql("SELECT slot FROM entry WHERE queued = 0"), 1) << "the waiter was granted";
+    EXPECT_EQ(sessions(), 2);
+}
+
 }  // namespace
 }  // namespace mortise::test::sqlite_session_test

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace mortise::test::slot_file_test {
 namespace {
@@ -119,6 +120,59 @@ TEST_F(SlotFile, TwoMappingsSeeTheSame) {
     EXPECT_EQ(seen.changes, 5u);
     other->claim(5, 60, 61);
     EXPECT_EQ(one->view(5).grants, 0u) << "a new owner begins at nothing";
+}
+
+TEST_F(SlotFile, SaysWhenTheFirstGrantEnds) {
+    const auto file = slot_file::make(side, owner);
+    file->claim(1, 7, 8);
+    EXPECT_EQ(file->view(1).ends, clock::time_point()) << "none does";
+    file->set_ends(1, at(1500ms));
+    EXPECT_EQ(file->view(1).ends, at(1500ms));
+    file->free(1);
+    EXPECT_EQ(file->view(1).ends, clock::time_point());
+}
+
+TEST_F(SlotFile, NotesTheLastGrantUntilItIsForgotten) {
+    const auto file = slot_file::make(side, owner);
+    file->claim(1, 7, 8);
+    EXPECT_FALSE(file->find_grant(1, 0));
+    file->note_grant(1, 5, {1'024, 65'535, true});
+    file->note_grant(1, 6, {2'048, 3, false});
+    EXPECT_FALSE(file->find_grant(1, 5)) << "only the last one";
+    const auto noted = file->find_grant(1, 6);
+    ASSERT_TRUE(noted);
+    EXPECT_EQ(noted->token, 2'048u);
+    EXPECT_EQ(noted->slot, 3u);
+    EXPECT_FALSE(noted->contended);
+    file->note_grant(1, 7, {4'096, 65'535, true});
+    EXPECT_EQ(file->find_grant(1, 7)->slot, 65'535u);
+    EXPECT_TRUE(file->find_grant(1, 7)->contended);
+    file->forget_grant(1, 6);
+    EXPECT_TRUE(file->find_grant(1, 7));
+    file->forget_grant(1, 7);
+    EXPECT_FALSE(file->find_grant(1, 7));
+}
+
+TEST_F(SlotFile, AChangeDisarmsAllWhoWatch) {
+    const auto file = slot_file::make(side, owner);
+    for (const std::size_t i : {1u, 2u, 3u})
+        file->claim(i, i, i);
+    file->count_change();
+    EXPECT_TRUE(file->disarm_all().empty());
+    file->arm(1);
+    file->arm(3);
+    EXPECT_FALSE(file->stirred(1));
+    file->count_change();
+    EXPECT_TRUE(file->stirred(1)) << "to be found though nobody told it";
+    EXPECT_TRUE(file->armed(1));
+    EXPECT_EQ(file->disarm_all(), (std::vector<std::size_t>{1, 3}));
+    EXPECT_FALSE(file->armed(1));
+    EXPECT_TRUE(file->stirred(1));
+    EXPECT_TRUE(file->disarm_all().empty());
+    file->arm(1);
+    EXPECT_FALSE(file->stirred(1)) << "what was before does not count";
+    file->free(1);
+    EXPECT_TRUE(file->disarm_all().empty()) << "it left";
 }
 
 TEST_F(SlotFile, IsNotBelievedIfItBelongsElsewhere) {

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0 The queue rules on SQL rows do what they do on rows in memory:
+// SPDX-License-Identifier: BSL-1.0
+// The queue rules on SQL rows do what they do on rows in memory:
 // the same random operations on both.
 #include "core/lock_engine.hpp"
 #include "store/memory_rows.hpp"
@@ -31,7 +32,8 @@ class sql_world {
 public:
     sql_world() { files_.open(now()); }
 
-    static clock::time_point now() { return clock::time_point(std::chrono::hours(1)); }
+    clock::time_point now() const { return now_; }
+    void pass(clock::duration span) { now_ += span; }
 
     session_key open() {
         const session_key key = ++last_key_;
@@ -41,8 +43,9 @@ public:
         query.bind(key).step();
         auto& slots = *files_.slots();
         slots.claim(key, key, key);
+        const auto later = now() + std::chrono::hours(1);
         slots.swap(
-            key, slots.word(key), slots.word(key).next(slot_word::microseconds_until(later()))
+            key, slots.word(key), slots.word(key).next(slot_word::microseconds_until(later))
         );
         return key;
     }
@@ -60,9 +63,14 @@ public:
         sql_rows rows(files_.db(), *files_.slots(), index_, actor, now());
         lock_engine engine(rows, now());
         auto result = work(engine);
+        files_.slots()->arm(last_key_);
         rows.publish();
+        changed = rows.changed_locks();
+        EXPECT_EQ(files_.slots()->stirred(last_key_), changed) << "counted before the commit";
+        check_ends();
         EXPECT_TRUE(files_.db().step("COMMIT")) << files_.db().text();
         effects = engine.take_effects();
+        rows.settle();
         for (const auto& each : rows.buried()) {
             if (each.has_slot)
                 files_.slots()->free(each.slot);
@@ -83,7 +91,8 @@ public:
             while (const auto entry = rows.next(name, granted, after)) {
                 after = entry->ordinal;
                 text += std::to_string(entry->session) + "." + std::to_string(entry->id) + "=" +
-                        std::to_string(entry->token) + (granted ? "! " : " ");
+                        std::to_string(entry->token) + "#" + std::to_string(entry->slot) +
+                        (granted ? "! " : " ");
             }
         }
         return text;
@@ -93,19 +102,31 @@ public:
     bool failed() { return files_.db().failed(); }
 
     std::vector<core::effect> effects;
+    bool changed = false;  ///< Whether the last transaction changed a lock.
 
 private:
-    static clock::time_point later() { return now() + std::chrono::hours(1); }
+    // Whoever dies after the commit must have left no end that is too late.
+    void check_ends() {
+        sqlite_query query(
+            files_.db(), "SELECT session, min(ends) FROM entry WHERE ends > 0 GROUP BY session"
+        );
+        while (query.step()) {
+            const auto first = clock::time_point(clock::duration(query.signed_number(1)));
+            const auto said = files_.slots()->view(query.number(0)).ends;
+            EXPECT_TRUE(said != clock::time_point() && said <= first);
+        }
+    }
 
     store_folder folder_;
     store_detail::store_files files_{folder_.config()};
     store_detail::session_index index_;
     session_key last_key_ = 0;
+    clock::time_point now_{std::chrono::hours(1)};
 };
 
 class memory_world {
 public:
-    memory_world() { rows.now = sql_world::now(); }
+    memory_world() { rows.now = clock::time_point(std::chrono::hours(1)); }
 
     session_key open() {
         const session_key key = ++rows.last_key;
@@ -131,7 +152,8 @@ std::string text_of(const std::vector<core::effect>& effects) {
     std::string text;
     for (const auto& each : effects) {
         text += std::to_string(static_cast<int>(each.what)) + ":" + std::to_string(each.to) + "." +
-                std::to_string(each.id) + "=" + std::to_string(each.token) + each.name + " ";
+                std::to_string(each.id) + "=" + std::to_string(each.token) + "#" +
+                std::to_string(each.slot) + (each.contended ? "!" : "") + each.name + " ";
     }
     return text;
 }
@@ -159,7 +181,7 @@ public:
 
     void step() {
         const session_key who = sessions_[pick(sessions_.size())];
-        switch (pick(12)) {
+        switch (pick(15)) {
         case 0:
         case 1:
         case 2:
@@ -180,6 +202,13 @@ public:
             if (pick(4) == 0)
                 return end(who, false);
             return;
+        case 11:
+            memory_.rows.now += std::chrono::seconds(1);
+            return sql_.pass(std::chrono::seconds(1));
+        case 12:
+            return both(0, [](lock_engine& engine) { return engine.expire(), true; });
+        case 13:
+            return draw(who);
         default:
             if (pick(4) == 0)
                 return end(who, true);
@@ -195,6 +224,7 @@ public:
             ASSERT_EQ(seen.grants, known.grants);
             ASSERT_EQ(seen.requests, known.requests);
             ASSERT_EQ(seen.changes, known.changes);
+            ASSERT_EQ(seen.ends, first_end_of(key));
         }
         ASSERT_FALSE(sql_.failed());
     }
@@ -202,6 +232,14 @@ public:
 private:
     std::size_t pick(std::size_t end) {
         return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
+    }
+
+    clock::time_point first_end_of(session_key key) const {
+        for (const auto& [when, of] : memory_.rows.ends) {
+            if (of.first == key)
+                return when;
+        }
+        return {};
     }
 
     void open() {
@@ -212,10 +250,12 @@ private:
 
     template <class Work>
     void both(session_key actor, Work work) {
+        const auto changes = memory_.rows.changes;
         const auto one = memory_.transact(actor, work);
         const auto other = sql_.transact(actor, work);
         EXPECT_EQ(text_of(one), text_of(other));
         EXPECT_EQ(text_of(memory_.effects), text_of(sql_.effects));
+        EXPECT_EQ(memory_.rows.changes != changes, sql_.changed);
     }
 
     void ask(session_key who, bool queue) {
@@ -223,6 +263,14 @@ private:
         wish.id = pick(8) == 0 ? 1 + pick(last_id_ + 1) : ++last_id_;
         wish.name = names_[pick(names_.size())];
         wish.queue = queue;
+        const lock_mode modes[] = {
+            lock_mode::exclusive(),
+            lock_mode::shared(),
+            lock_mode::permits(2),
+            lock_mode::permits(3)};
+        wish.mode = modes[pick(4)];
+        if (pick(4) == 0)
+            wish.hold_max = std::chrono::seconds(1 + pick(3));
         both(who, [&](lock_engine& engine) { return engine.request(who, wish); });
     }
 
@@ -235,14 +283,26 @@ private:
         if (holder && pick(4) != 0 &&
             std::find(sessions_.begin(), sessions_.end(), holder->session) != sessions_.end())
             who = holder->session;
-        both(who, [&](lock_engine& engine) { return engine.release(who, id, token, 0); });
+        const auto slot = holder ? holder->slot : 0;
+        both(who, [&](lock_engine& engine) { return engine.release(who, id, token, slot); });
     }
 
     void break_some() {
         const auto& name = names_[pick(names_.size())];
         const auto holder = memory_.rows.next(name, true, 0);
         const auto token = holder ? holder->token : 1;
-        both(0, [&](lock_engine& engine) { return engine.break_grants(name, token, 0) != 0; });
+        const auto slot = holder ? holder->slot : 0;
+        both(0, [&](lock_engine& engine) { return engine.break_grants(name, token, slot) != 0; });
+    }
+
+    void draw(session_key who) {
+        const auto holder = memory_.rows.next(names_[pick(names_.size())], true, 0);
+        if (!holder)
+            return;
+        const std::uint64_t bases = 1 + pick(3);
+        both(who, [&](lock_engine& engine) {
+            return engine.draw(who, holder->id, holder->token, holder->slot, bases).has_value();
+        });
     }
 
     // Ended, or expired: then the next who looks at its entries buries it.

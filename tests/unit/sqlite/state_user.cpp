@@ -30,9 +30,17 @@ error_code state_user::beat() {
 }
 
 answer state_user::ask(const std::string& name, bool queue) {
+    return ask_for(name, lock_mode::exclusive(), std::chrono::milliseconds::max(), queue);
+}
+
+answer state_user::ask_for(
+    const std::string& name, lock_mode mode, std::chrono::milliseconds hold_max, bool queue
+) {
     lock_request wish;
     wish.id = ++last_id_;
     wish.name = name;
+    wish.mode = mode;
+    wish.hold_max = hold_max;
     wish.queue = queue;
     const auto out = state.request(wish);
     keep(out.notices);

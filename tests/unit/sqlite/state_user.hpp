@@ -41,6 +41,12 @@ public:
 
     /// Asks for the lock by a new request. @return its answer.
     answer ask(const std::string& name, bool queue = true);
+    answer ask_for(
+        const std::string& name,
+        lock_mode mode,
+        std::chrono::milliseconds hold_max = std::chrono::milliseconds::max(),
+        bool queue = true
+    );
     error_code asked() const { return asked_; }
     request_id last_id() const { return last_id_; }
     bool release(const std::string& name, const fencing_token& token, request_id id = 1);

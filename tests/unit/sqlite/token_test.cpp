@@ -109,6 +109,23 @@ TEST_F(SqliteToken, TakesOneForcedCommitForAMillion) {
     EXPECT_GT(static_cast<std::uint64_t>(before), first);
 }
 
+TEST_F(SqliteToken, ABatchNeverPassesTheMarkWithoutANewReservation) {
+    state_user user(folder.config(), time);
+    ASSERT_EQ(user.open(), error_code());
+    grant held;
+    held.name = "a";
+    held.token = user.ask("a").token;
+    held.id = user.last_id();
+    folder.sql("UPDATE meta SET token_next = token_mark - 100");
+    const auto before = mark();
+    const auto more = user.state.draw(held);
+    ASSERT_EQ(more.code, error_code());
+    EXPECT_EQ(more.value.first.base(), static_cast<std::uint64_t>(before) - 100);
+    EXPECT_EQ(mark(), before + static_cast<std::int64_t>(token_block));
+    EXPECT_LT(folder.sql("SELECT token_next FROM meta"), mark());
+    EXPECT_EQ(draw(user), more.value.first.base() + (more.value.count >> 10));
+}
+
 TEST_F(SqliteToken, NoneIsDrawnBeyondTheEnd) {
     state_user user(folder.config(), time);
     ASSERT_EQ(user.open(), error_code());
@@ -116,6 +133,19 @@ TEST_F(SqliteToken, NoneIsDrawnBeyondTheEnd) {
     folder.sql("UPDATE meta SET token_next = " + end + ", token_mark = " + end + " + 1000");
     const auto refused = user.ask("name");
     EXPECT_NE(refused.what, answer::kind::granted);
+}
+
+TEST_F(SqliteToken, NoBatchIsDrawnBeyondTheEnd) {
+    state_user user(folder.config(), time);
+    ASSERT_EQ(user.open(), error_code());
+    grant held;
+    held.name = "a";
+    held.token = user.ask("a").token;
+    held.id = user.last_id();
+    const auto end = std::to_string(fencing_token::base_end);
+    folder.sql("UPDATE meta SET token_next = " + end + " - 100, token_mark = " + end + " + 1000");
+    EXPECT_EQ(user.state.draw(held).code, errc::store_full);
+    EXPECT_EQ(user.ask("b").what, answer::kind::granted) << "single ones are left";
 }
 
 }  // namespace

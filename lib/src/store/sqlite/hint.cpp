@@ -37,7 +37,7 @@ std::optional<hint> decode(std::span<const std::byte> datagram) noexcept {
     std::memcpy(&raw, datagram.data(), sizeof raw);
     if (raw.magic != magic || raw.version != version ||
         raw.kind < static_cast<std::uint8_t>(hint::kind::granted) ||
-        raw.kind > static_cast<std::uint8_t>(hint::kind::ring))
+        raw.kind > static_cast<std::uint8_t>(hint::kind::stirred))
         return std::nullopt;
     return hint{static_cast<hint::kind>(raw.kind), raw.session, raw.request};
 }

@@ -19,6 +19,7 @@ struct hint {
         contended,    ///< Somebody may wait for what `request` holds.
         changed,      ///< Something of the session may have changed, or the session may be dead.
         ring,         ///< Somebody came or went: look whom to watch.
+        stirred,      ///< Some lock may have changed, and the session watches.
     };
 
     kind what = kind::changed;

@@ -125,7 +125,8 @@ file_system file_system_of(const std::string& folder, std::int64_t magic_overrid
         });
     if (known != network_kinds.end())
         return {true, std::string(known->name)};
-    return {false, "local"};
+    const std::string kind = magic_override != 0 ? std::string() : kind_of_mount(folder);
+    return {false, kind.empty() ? "a local file system" : kind};
 }
 
 }  // namespace mortise::store_detail

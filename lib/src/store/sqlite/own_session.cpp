@@ -55,26 +55,32 @@ void own_session::kill() noexcept {
     slots_->kill(self_.slot, self_.incarnation);
 }
 
-std::uint64_t own_session::noted_grant(request_id id) const noexcept {
-    const std::uint64_t token = slots_->noted_grant(self_.slot, id);
-    return alive() ? token : 0;  // asked afterwards: a dead session's slot may be another's
+std::optional<noted_grant> own_session::find_grant(request_id id) const noexcept {
+    const auto found = slots_->find_grant(self_.slot, id);
+    // Asked afterwards: a dead session's slot may be another's.
+    return alive() ? found : std::nullopt;
 }
 
 slot_scan own_session::scan(clock::time_point now) const noexcept {
     slot_scan found;
     const std::size_t used = slots_->used();
     for (std::size_t i = 0; i < used; ++i) {
-        if (i == self_.slot)
-            continue;
         const slot_view seen = slots_->view(i);
+        const bool ends = seen.ends != clock::time_point();
+        if (i == self_.slot) {
+            found.to_reap = found.to_reap || (ends && seen.ends <= now);
+            continue;
+        }
         if (seen.key == 0 && seen.word.dead())
             continue;
-        if (seen.word.dead() || seen.word.expired(now)) {
+        if (seen.word.dead() || seen.word.expired(now) || (ends && seen.ends <= now)) {
             found.to_reap = true;
             continue;
         }
-        const clock::duration left = seen.word.deadline() - now;
-        found.next_deadline = std::min(left, found.next_deadline.value_or(left));
+        auto left = seen.word.deadline() - now;
+        if (ends)
+            left = std::min<clock::duration>(left, seen.ends - now);
+        found.next_deadline = std::min<clock::duration>(left, found.next_deadline.value_or(left));
     }
     return found;
 }

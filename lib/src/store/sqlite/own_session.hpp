@@ -32,8 +32,8 @@ struct neighbour {
 struct slot_scan {
     slot_scan() = default;
 
-    bool to_reap = false;  ///< Somebody has expired, or is dead and not buried.
-    std::optional<clock::duration> next_deadline;  ///< Of the others that live.
+    bool to_reap = false;  ///< Somebody, or a grant, has expired, or is dead and not buried.
+    std::optional<clock::duration> next_deadline;  ///< Of the others that live, and their grants.
 };
 
 /// The session of this store object, as far as no database is needed for it: its heartbeat and whom
@@ -74,8 +74,8 @@ public:
     /// Declares it dead: what it holds is free for whoever looks.
     void kill() noexcept;
 
-    /// The token of a request of this session, if the slot says that it was granted; else zero.
-    std::uint64_t noted_grant(request_id id) const noexcept;
+    /// The grant of a request of this session, if the slot says that there is one.
+    std::optional<noted_grant> find_grant(request_id id) const noexcept;
 
     slot_view view() const noexcept { return slots_->view(self_.slot); }
     slot_scan scan(clock::time_point now) const noexcept;

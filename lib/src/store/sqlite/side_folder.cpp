@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -67,6 +68,19 @@ void side_folder::lock() {
         lock_ = open_lock(folder_.get(), path_);
     }
     throw error(errc::store_replaced, path_, "stop whoever keeps removing files there");
+}
+
+bool side_folder::lock_within(std::chrono::milliseconds limit) {
+    constexpr std::chrono::milliseconds step{10};
+    for (auto left = limit;; left -= step) {
+        if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            throw failure_of_call(errno, "flock", path_);
+        if (left <= step)
+            return false;
+        ::poll(nullptr, 0, static_cast<int>(step.count()));
+    }
 }
 
 void side_folder::unlock() noexcept {

@@ -5,6 +5,7 @@
 #include "store/sqlite/file_identity.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -32,6 +33,8 @@ public:
     /// Waits until no other store works in this folder. @throws error
     void lock();
     void unlock() noexcept;
+    /// The same, but gives up after so long. @return whether it is locked.
+    bool lock_within(std::chrono::milliseconds limit);
 
     /// Whether the path still leads to this folder and to this lock file.
     whereabouts where() const noexcept;

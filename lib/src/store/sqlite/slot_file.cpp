@@ -22,6 +22,7 @@ constexpr const char* file_name = "sessions";
 constexpr const char* new_name = "sessions.new";
 constexpr std::uint64_t magic = 0x3165736974726f6d;  // "mortise1" in memory
 constexpr std::uint64_t format = 1;
+constexpr std::uint64_t contended_bit = std::uint64_t{1} << 32;
 
 std::uint64_t load(const std::uint64_t& value) noexcept {
     return std::atomic_ref(const_cast<std::uint64_t&>(value)).load(std::memory_order_acquire);
@@ -41,6 +42,8 @@ struct slot_file::header {
     random_id store;
     file_identity database;
     std::uint64_t time_namespace;
+    std::uint64_t lock_changes;
+    std::uint64_t watched;  // whether any slot may be armed
     std::array<char, slot_file::boot_size_max + 1> boot;
 };
 
@@ -53,17 +56,21 @@ struct alignas(64) slot_file::slot {
     std::uint64_t requests;
     std::uint64_t granted_request;
     std::uint64_t granted_token;
+    std::uint64_t granted_slot;  // and, above 32 bits, whether others wait
+    std::uint64_t ends;          // nanoseconds of the clock
+    std::uint64_t armed;         // one more than `lock_changes` was when it was armed
+    std::uint64_t spare[5];
 };
 
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr std::size_t file_bytes = header_bytes + slot_file::capacity * 64;
+constexpr std::size_t file_bytes = header_bytes + slot_file::capacity * 128;
 
 }  // namespace
 
 std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path) {
-    static_assert(sizeof(header) <= header_bytes && sizeof(slot) == 64);
+    static_assert(sizeof(header) <= header_bytes && sizeof(slot) == 128);
     static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
     void* const memory =
         ::mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
@@ -159,6 +166,7 @@ slot_view slot_file::view(std::size_t index) const noexcept {
         seen.changes = load(from.changes);
         seen.grants = load(from.grants);
         seen.requests = load(from.requests);
+        seen.ends = clock::time_point(clock::duration(static_cast<clock::rep>(load(from.ends))));
         if (slot_word(load(from.word)).incarnation() == seen.word.incarnation())
             break;
     }
@@ -193,6 +201,8 @@ void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce)
     store(to.requests, 0);
     store(to.granted_request, 0);
     store(to.granted_token, 0);
+    store(to.ends, 0);
+    store(to.armed, 0);
     store(to.nonce, nonce);
     store(to.key, key);
     if (index >= used())
@@ -203,6 +213,8 @@ void slot_file::free(std::size_t index) noexcept {
     slot& to = at(index);
     store(to.key, 0);
     store(to.nonce, 0);
+    store(to.ends, 0);
+    store(to.armed, 0);
 }
 
 void slot_file::add(
@@ -222,10 +234,17 @@ void slot_file::set_counts(
     store(to.requests, requests);
 }
 
-void slot_file::note_grant(std::size_t index, std::uint64_t request, std::uint64_t token) noexcept {
+void slot_file::set_ends(std::size_t index, clock::time_point ends) noexcept {
+    store(at(index).ends, static_cast<std::uint64_t>(ends.time_since_epoch().count()));
+}
+
+void slot_file::note_grant(
+    std::size_t index, std::uint64_t request, const noted_grant& what
+) noexcept {
     slot& to = at(index);
     store(to.granted_request, 0);
-    store(to.granted_token, token);
+    store(to.granted_token, what.token);
+    store(to.granted_slot, what.slot | (what.contended ? contended_bit : 0));
     store(to.granted_request, request);
 }
 
@@ -235,13 +254,51 @@ void slot_file::forget_grant(std::size_t index, std::uint64_t request) noexcept 
         store(to.granted_request, 0);
 }
 
-std::uint64_t slot_file::noted_grant(std::size_t index, std::uint64_t request) const noexcept {
+std::optional<noted_grant>
+slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     const slot& from = at(index);
     if (request == 0 || load(from.granted_request) != request)
-        return 0;
-    const std::uint64_t token = load(from.granted_token);
+        return std::nullopt;
+    noted_grant noted;
+    noted.token = load(from.granted_token);
+    const std::uint64_t detail = load(from.granted_slot);
+    noted.slot = static_cast<std::uint32_t>(detail);
+    noted.contended = (detail & contended_bit) != 0;
     // A later grant would have changed the request first.
-    return load(from.granted_request) == request ? token : 0;
+    if (load(from.granted_request) != request)
+        return std::nullopt;
+    return noted;
+}
+
+void slot_file::count_change() noexcept {
+    store(head().lock_changes, load(head().lock_changes) + 1);
+}
+
+void slot_file::arm(std::size_t index) noexcept {
+    store(head().watched, 1);
+    store(at(index).armed, load(head().lock_changes) + 1);
+}
+
+std::vector<std::size_t> slot_file::disarm_all() {
+    std::vector<std::size_t> were_armed;
+    if (load(head().watched) == 0)
+        return were_armed;
+    for (std::size_t i = 0; i < used(); ++i) {
+        if (!armed(i))
+            continue;
+        store(at(i).armed, 0);
+        were_armed.push_back(i);
+    }
+    store(head().watched, 0);
+    return were_armed;
+}
+
+bool slot_file::armed(std::size_t index) const noexcept {
+    return load(at(index).armed) != 0;
+}
+
+bool slot_file::stirred(std::size_t index) const noexcept {
+    return load(at(index).armed) != load(head().lock_changes) + 1;
 }
 
 whereabouts slot_file::where(const side_folder& folder) const noexcept {

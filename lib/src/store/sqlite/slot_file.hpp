@@ -10,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -35,6 +37,14 @@ struct slot_view {
     std::uint64_t changes = 0;
     std::uint64_t grants = 0;
     std::uint64_t requests = 0;
+    clock::time_point ends;  ///< When the first of its grants ends by itself; the epoch: none does.
+};
+
+/// What a slot says of the grant that was committed last.
+struct noted_grant {
+    std::uint64_t token = 0;
+    std::uint32_t slot = 0;
+    bool contended = false;
 };
 
 /// The mapped file `sessions`: heartbeats that need no transaction.
@@ -91,12 +101,28 @@ public:
     ) noexcept;
     void set_counts(std::size_t index, std::uint64_t grants, std::uint64_t requests) noexcept;
 
+    void set_ends(std::size_t index, clock::time_point ends) noexcept;
+
     /// What was committed last for a session: that this request has this token. Noted after the
     /// commit that grants, forgotten before the commit that takes away: what is noted is true.
-    void note_grant(std::size_t index, std::uint64_t request, std::uint64_t token) noexcept;
+    void note_grant(std::size_t index, std::uint64_t request, const noted_grant& what) noexcept;
     void forget_grant(std::size_t index, std::uint64_t request) noexcept;
-    /// Any time. @return the token, or zero if nothing is noted of that request: then ask the row.
-    std::uint64_t noted_grant(std::size_t index, std::uint64_t request) const noexcept;
+
+    /// Says that a lock changes with the commit that follows.
+    void count_change() noexcept;
+    /// From now on the slot's session wants to know of the next change.
+    void arm(std::size_t index) noexcept;
+    /// After a commit that changed a lock: who is to be told. Nobody is armed then. Costs one load
+    /// while nobody watches.
+    std::vector<std::size_t> disarm_all();
+
+    // Any time.
+    /// @return nothing if nothing is noted of that request: then ask the row.
+    std::optional<noted_grant> find_grant(std::size_t index, std::uint64_t request) const noexcept;
+    /// Whether a lock may have changed since this slot was armed, or it is not armed at all. A
+    /// change that was counted may not be committed yet: it is if the folder's lock is free.
+    bool stirred(std::size_t index) const noexcept;
+    bool armed(std::size_t index) const noexcept;
 
     /// Whether the name in the folder still is this file.
     whereabouts where(const side_folder& folder) const noexcept;

@@ -127,6 +127,9 @@ std::optional<lock_entry> sql_rows::next_ended(clock::time_point at) {
 }
 
 void sql_rows::insert(const lock_entry& entry) {
+    changed_locks_ = true;
+    if (end_column(entry) != 0)
+        note_ends(entry.session);
     sqlite_query query(
         db_,
         "INSERT INTO entry(" ENTRY_COLUMNS ", ends)"
@@ -148,13 +151,19 @@ void sql_rows::insert(const lock_entry& entry) {
 }
 
 void sql_rows::erase(const lock_entry& entry) {
+    changed_locks_ = true;
     if (entry.granted)
         taken_.emplace_back(entry.session, entry.id);
+    if (end_column(entry) != 0)
+        note_ends(entry.session);
     sqlite_query query(db_, "DELETE FROM entry WHERE name = ? AND queued = ? AND ordinal = ?");
     query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).step();
 }
 
 void sql_rows::grant(const lock_entry& entry) {
+    changed_locks_ = true;
+    if (end_column(entry) != 0)
+        note_ends(entry.session);
     sqlite_query query(
         db_,
         "UPDATE entry SET queued = 0, token = ?, slot = ?, since = ?, ends = nullif(?, 0)"
@@ -250,7 +259,49 @@ bool sql_rows::quarantined() {
     return !load_meta() || now_ < quarantine_until_;
 }
 
+void sql_rows::note_ends(session_key session) {
+    const bool known = std::any_of(ends_.begin(), ends_.end(), [session](const ends_of& each) {
+        return each.session == session;
+    });
+    if (known)
+        return;
+    ends_.emplace_back();
+    ends_.back().session = session;
+}
+
+// An end that is too early makes somebody look in vain, one that is too late is never looked for:
+// so it goes down before the commit, and up after it.
+void sql_rows::publish_ends() {
+    for (ends_of& each : ends_) {
+        const auto place = index_.find(db_, slots_, each.session);
+        sqlite_query query(
+            db_,
+            "SELECT ends FROM entry WHERE session = ? AND ends IS NOT NULL ORDER BY ends LIMIT 1"
+        );
+        if (query.bind(each.session).step())
+            each.first = time_of(query.signed_number(0));
+        if (!place)
+            continue;
+        each.slot = place->slot;
+        each.has_slot = true;
+        const auto before = slots_.view(each.slot).ends;
+        if (each.first != clock::time_point() &&
+            (before == clock::time_point() || each.first < before))
+            slots_.set_ends(each.slot, each.first);
+    }
+}
+
+void sql_rows::settle() noexcept {
+    for (const ends_of& each : ends_) {
+        if (each.has_slot)
+            slots_.set_ends(each.slot, each.first);
+    }
+}
+
 void sql_rows::publish() {
+    publish_ends();
+    if (changed_locks_)
+        slots_.count_change();
     if (drew_) {
         sqlite_query query(db_, "UPDATE meta SET token_next = ?");
         query.bind(token_next_).step();

@@ -66,8 +66,13 @@ public:
     /// The mode that those columns of an entry stand for.
     static lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept;
 
+    /// Looks anew when the first grant of that session ends, though none was given or taken.
+    void refresh_ends(core::session_key session) { note_ends(session); }
+
     /// Writes what was collected. To be called once, before the commit.
     void publish();
+    /// Writes what must not be seen before it is true. To be called once, after the commit.
+    void settle() noexcept;
     /// Takes back what `publish` said in the slots, but for the change numbers: the commit failed.
     void retract() noexcept;
 
@@ -76,6 +81,8 @@ public:
     const std::vector<buried_session>& buried() const noexcept { return buried_; }
     /// A token was wanted and none is reserved: reserve more, and do the transaction again.
     bool tokens_used_up() const noexcept { return tokens_used_up_; }
+    /// Whether any lock has changed.
+    bool changed_locks() const noexcept { return changed_locks_; }
 
 private:
     struct change {
@@ -88,7 +95,16 @@ private:
         std::size_t slot = 0;
         change what;
     };
+    /// When the first grant of a session ends that got or lost one.
+    struct ends_of {
+        core::session_key session = 0;
+        std::size_t slot = 0;
+        bool has_slot = false;
+        clock::time_point first;
+    };
     bool load_meta();
+    void note_ends(core::session_key session);
+    void publish_ends();
 
     sqlite_db& db_;
     slot_file& slots_;
@@ -98,7 +114,9 @@ private:
     std::vector<change> changes_;
     std::vector<std::pair<core::session_key, request_id>> taken_;  // grants that were erased
     std::vector<published> published_;
+    std::vector<ends_of> ends_;
     std::vector<buried_session> buried_;
+    bool changed_locks_ = false;
     bool meta_loaded_ = false;
     bool drew_ = false;
     bool tokens_used_up_ = false;

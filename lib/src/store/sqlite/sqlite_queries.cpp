@@ -23,12 +23,13 @@ session_view sqlite_state::view_of(const own_session& own) {
     std::uint64_t grants = 0;
     const folder_guard guard(*files_.folder());
     view.changes = own.view().changes;
+    const auto at = now();
     {
         sqlite_query query(
             files_.db(),
             "SELECT request, name, queued, token, slot, queued = 0 AND EXISTS("
             "  SELECT 1 FROM entry AS other"
-            "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1)"
+            "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1), since"
             " FROM entry WHERE session = ?1 ORDER BY request"
         );
         query.bind(own.key());
@@ -41,6 +42,7 @@ session_view sqlite_state::view_of(const own_session& own) {
                 entry.slot = static_cast<std::uint32_t>(query.number(4));
                 entry.token = {query.number(3), domain_.of_slot(entry.slot)};
                 entry.contended = query.number(5) != 0;
+                entry.age = at - clock::time_point(clock::duration(query.signed_number(6)));
                 ++grants;
             }
             view.entries.push_back(std::move(entry));
@@ -53,6 +55,33 @@ session_view sqlite_state::view_of(const own_session& own) {
     return view;
 }
 
+outcome<nothing> sqlite_state::watch() {
+    return guarded<nothing>([&](outcome<nothing>&) -> error_code {
+        const auto own = session();
+        if (!own || !own->alive())
+            return errc::session_lost;
+        // Under the lock: whatever is committed before can be read by now.
+        const folder_guard guard(*files_.folder());
+        own->slots().arm(own->self().slot);
+        return {};
+    });
+}
+
+// Who died between counting its change and its commit changed nothing, or told nobody.
+outcome<nothing> sqlite_state::look_stirred() {
+    return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return {};
+        const folder_guard guard(*files_.folder());
+        if (own->slots().stirred(own->self().slot)) {
+            out.notices.emplace_back();
+            out.notices.back().what = store_event::kind::changed;
+        }
+        return {};
+    });
+}
+
 outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
     return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
         const auto own = session();
@@ -62,7 +91,7 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
         for (const auto& each : hints) {
             if (each.what == hint::kind::changed)
                 look = true;
-            else if (each.what != hint::kind::ring)
+            else if (each.what == hint::kind::granted || each.what == hint::kind::contended)
                 verify_one(each, *own, out.notices);
         }
         if (!own->alive()) {

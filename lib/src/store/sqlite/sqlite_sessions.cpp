@@ -246,6 +246,7 @@ void sqlite_state::reap_now(
     const auto own = session();
     const auto at = now();
     std::vector<std::size_t> dead;
+    std::vector<session_key> ended;  // sessions with a grant whose time is over
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_view seen = slots.view(i);
         if (seen.word.dead() && seen.key == 0)
@@ -255,10 +256,16 @@ void sqlite_state::reap_now(
         if (seen.word.dead() ||
             (!own_slot && seen.word.expired(at) && slots.swap(i, seen.word, seen.word.killed())))
             dead.push_back(i);
+        else if (seen.ends != clock::time_point() && seen.ends <= at)
+            ended.push_back(seen.key);
     }
-    if (dead.empty())
+    if (dead.empty() && ended.empty())
         return;
     serve(notices, [&](lock_engine& engine, sql_rows& rows) {
+        // Whoever died in the middle may have left an end that is none: then it is put right.
+        for (const session_key key : ended)
+            rows.refresh_ends(key);
+        engine.expire();
         for (const std::size_t i : dead) {
             // Others may have been faster, and the slot may be somebody else's by now.
             const slot_view seen = slots.view(i);

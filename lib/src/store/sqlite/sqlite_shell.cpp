@@ -46,6 +46,7 @@ beat_report beat_once(
     const slot_scan others = session.scan(at);
     report.value.next_deadline = others.next_deadline;
     report.to_reap = others.to_reap;
+    report.stirred = session.slots().stirred(session.self().slot);
     if (quarantine_until > at) {
         const clock::duration left = quarantine_until - at;
         report.value.next_deadline = std::min(left, others.next_deadline.value_or(left));
@@ -94,6 +95,7 @@ asio::awaitable<result<resumed>> sqlite_shell::resume(session_start start) {
     domain_ = out.value.reply.domain;
     if (out.value.is_new && events_) {
         close_mailbox();
+        watching_ = false;
         mailbox_ = std::make_shared<mailbox>(
             strand_, static_cast<mailbox_events&>(*this), out.value.session->key()
         );
@@ -135,6 +137,8 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     take(std::move(report.ring));
     if (report.to_reap)
         reap({});
+    if (report.stirred && watching_)
+        look_stirred();
     co_return report.value;
 }
 
@@ -143,6 +147,7 @@ void sqlite_shell::give_up(error_code why) {
     state_->remember(error(why, state_->path(), "see who moved the store or its side folder away"));
     state_->forget_session();
     close_mailbox();
+    watching_ = false;
     notice lost;
     lost.what = store_event::kind::session_lost;
     lost.why = why;
@@ -152,12 +157,15 @@ void sqlite_shell::give_up(error_code why) {
 void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     const auto session = state_->session();
     for (const auto& each : hints) {
-        const std::uint64_t token =
-            each.what == hint::kind::granted && session ? session->noted_grant(each.request) : 0;
+        const auto noted = each.what == hint::kind::granted && session
+                               ? session->find_grant(each.request)
+                               : std::nullopt;
         if (each.what == hint::kind::ring)
             look_round();
-        else if (token != 0)
-            tell_granted(each.request, token);
+        else if (each.what == hint::kind::stirred)
+            hear_stirred();
+        else if (noted)
+            tell_granted(each.request, *noted);
         else if (hints_.size() < hints_max)
             hints_.push_back(each);
         else
@@ -167,12 +175,47 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
 }
 
 // The short way: the slot says what the row says, and this costs no change of threads.
-void sqlite_shell::tell_granted(request_id id, std::uint64_t token) {
+void sqlite_shell::tell_granted(request_id id, const noted_grant& what) {
     notice granted;
     granted.what = store_event::kind::granted;
     granted.id = id;
-    granted.token = token;
+    granted.token = what.token;
+    granted.slot = what.slot;
+    granted.contended = what.contended;
     tell({granted});
+}
+
+asio::awaitable<error_code> sqlite_shell::watch() {
+    // At once: what happens from here on may be told before the answer is there.
+    watching_ = true;
+    auto job = [state = state_] { return state->watch(); };
+    const auto out = co_await ask<nothing>(std::move(job));
+    co_return out.code;
+}
+
+// Whoever sends this has disarmed the slot before, after its commit.
+void sqlite_shell::hear_stirred() {
+    const auto session = state_->session();
+    if (!watching_ || !session || session->slots().armed(session->self().slot))
+        return;
+    notice changed;
+    changed.what = store_event::kind::changed;
+    tell({changed});
+}
+
+// The hint was lost, or somebody is changing a lock just now, or died of it.
+void sqlite_shell::look_stirred() {
+    auto job = [state = state_] { return state->look_stirred(); };
+    writer_.async_run(
+        std::move(job),
+        asio::bind_executor(
+            strand_,
+            [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
+                if (const auto self = weak.lock())
+                    self->tell(out.notices);
+            }
+        )
+    );
 }
 
 // All hints that came while the last ones were looked at are looked at together.
@@ -283,6 +326,8 @@ void sqlite_shell::tell(const std::vector<notice>& notices) {
             return;
         store_event event;
         event.what = each.what;
+        if (each.what == store_event::kind::changed && !std::exchange(watching_, false))
+            continue;
         event.id = each.id;
         if (each.token != 0)
             event.token = {each.token, domain_.of_slot(each.slot)};

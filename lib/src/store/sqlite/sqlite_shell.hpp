@@ -25,6 +25,7 @@ struct beat_report {
     error_code code;
     heartbeat value;
     bool to_reap = false;
+    bool stirred = false;
     ring_plan ring;
 };
 
@@ -50,6 +51,7 @@ public:
     asio::awaitable<result<resumed>> resume(session_start start);
     asio::awaitable<error_code> end();
     asio::awaitable<result<heartbeat>> beat();
+    asio::awaitable<error_code> watch();
 
     /// Runs `job`, which gives an `outcome<T>`, on the writer's thread; its notices are told
     /// afterwards.
@@ -62,7 +64,9 @@ private:
     void on_hints(const std::vector<hint>& hints) override;
     void on_silence(const neighbour& whom) override;
 
-    void tell_granted(request_id id, std::uint64_t token);
+    void tell_granted(request_id id, const noted_grant& what);
+    void hear_stirred();
+    void look_stirred();
     void verify_hints();
     void reap(const std::vector<neighbour>& proved_dead);
     void start_reaping();
@@ -85,6 +89,7 @@ private:
     bool reap_again_ = false;
     bool looking_round_ = false;
     bool look_round_again_ = false;
+    bool watching_ = false;  ///< The client waits for the next change of any lock.
     random_id incarnation_;
     token_domain domain_;
     // Last, so that they stop before anything that their handlers use.

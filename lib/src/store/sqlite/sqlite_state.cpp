@@ -174,8 +174,11 @@ error_code sqlite_state::attempt(
         throw why;
     }
     effects = engine.take_effects();
+    rows.settle();
     note_grants(effects);
     clean_up(rows.buried());
+    if (rows.changed_locks())
+        wake_watchers();
     return {};
 }
 
@@ -185,7 +188,9 @@ void sqlite_state::note_grants(const std::vector<effect>& effects) {
         if (each.what != effect::kind::granted)
             continue;
         if (const auto place = index_.find(files_.db(), *files_.slots(), each.to))
-            files_.slots()->note_grant(place->slot, each.id, each.token);
+            files_.slots()->note_grant(
+                place->slot, each.id, {each.token, each.slot, each.contended}
+            );
     }
     files_.db().forgive();
 }
@@ -200,6 +205,14 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
         send_hint(outbox_, *files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
         slots.free(each.slot);
         remove_sockets(*files_.folder(), each.nonce);
+    }
+}
+
+// Under the lock, after the commit. This store's own client hears of it in the same way.
+void sqlite_state::wake_watchers() {
+    for (const std::size_t i : files_.slots()->disarm_all()) {
+        const slot_view seen = files_.slots()->view(i);
+        send_hint(outbox_, *files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
     }
 }
 
@@ -321,7 +334,9 @@ outcome<token_range> sqlite_state::draw(const grant& held) {
                                    ? engine.draw(key, held.id, held.token.value, *slot, bases_drawn)
                                    : error_code(errc::lease_lost);
             refused = first ? error_code() : first.error();
-            if (first)
+            if (first && *first == 0)
+                refused = errc::store_full;  // Or the rows failed, which is told otherwise.
+            else if (first)
                 out.value = tokens_of(*first, held.token.domain);
         };
         const error_code failed = as_session(0, out.notices, body);

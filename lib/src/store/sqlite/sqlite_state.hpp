@@ -23,6 +23,8 @@
 
 namespace mortise::store_detail {
 
+class examination;
+
 /// What `resume` gives to the shell besides the answer: sockets, if the session is new.
 struct opened_session {
     opened_session() = default;
@@ -41,7 +43,8 @@ struct opened_session {
 /// own client comes back as notices.
 ///
 /// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp
-/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads).
+/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads), sqlite_examine.cpp
+/// (what the store says of itself).
 ///
 /// @par Threads The writer's thread, one call at a time; those marked so: any thread.
 class sqlite_state {
@@ -61,8 +64,16 @@ public:
     outcome<std::optional<lock_view>> inspect(const std::string& name, std::size_t queue_max);
     outcome<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
 
+    outcome<std::vector<store_finding>> examine();
+
     /// Ends the sessions that are dead or have expired, and those that are proved dead.
     outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
+
+    /// The next change of any lock is told by a notice, by `verify` or by `look_stirred`.
+    outcome<nothing> watch();
+
+    /// Tells whether a lock has changed since `watch`, waiting for whoever changes one just now.
+    outcome<nothing> look_stirred();
 
     /// Looks which hints are true, and says so in notices.
     outcome<nothing> verify(const std::vector<hint>& hints);
@@ -102,6 +113,7 @@ private:
     [[noreturn]] void fail();
     void note_grants(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
+    void wake_watchers();
     void tell(
         const std::vector<core::effect>& effects, request_id answered, std::vector<notice>& notices
     );
@@ -125,6 +137,10 @@ private:
     void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
     void wake_after_quarantine(std::vector<notice>& notices);
     bool alone() const noexcept;
+
+    // sqlite_examine.cpp
+    bool examine_open(examination& found, std::vector<notice>& notices);
+    void examine_inside(examination& found);
 
     // sqlite_queries.cpp
     session_view view_of(const own_session& session);

@@ -2,7 +2,6 @@
 #include "store/sqlite/store_files.hpp"
 
 #include "store/sqlite/failure.hpp"
-#include "store/sqlite/host_facts.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/sockets.hpp"
 
@@ -101,9 +100,13 @@ whereabouts store_files::where(
     return both(database, both(folder.where(), slots.where(folder)));
 }
 
-void store_files::check_file_system() const {
+file_system store_files::file_system() const {
     const std::string parent = std::filesystem::path(path_).parent_path().string();
-    const auto found = file_system_of(parent, config_.file_system_type_override);
+    return file_system_of(parent, config_.file_system_type_override);
+}
+
+void store_files::check_file_system() const {
+    const auto found = file_system();
     if (found.network && !config_.allow_network_file_system) {
         throw error(
             errc::network_file_system,

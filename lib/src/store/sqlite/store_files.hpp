@@ -4,6 +4,7 @@
 
 #include "mortise/store/sqlite.hpp"
 #include "store/sqlite/db.hpp"
+#include "store/sqlite/host_facts.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
@@ -47,6 +48,8 @@ public:
     const store_identity& identity() const noexcept { return identity_; }
     const slot_file_owner& owner() const noexcept { return owner_; }
     std::size_t checkpoint_bytes() const noexcept { return config_.checkpoint_bytes; }
+    /// What its folder is on. @throws error if the folder cannot be asked.
+    store_detail::file_system file_system() const;
     clock::time_point quarantine_until() const noexcept { return quarantine_until_; }
 
 private:

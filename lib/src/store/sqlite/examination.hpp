@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_EXAMINATION_HPP
+#define MORTISE_STORE_SQLITE_EXAMINATION_HPP
+
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store_types.hpp"
+#include "store/sqlite/host_facts.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+class side_folder;
+class slot_file;
+class sqlite_db;
+struct store_identity;
+
+/// Collects what is found out about a store, a finding for each subject, and goes on whatever
+/// happens.
+class examination {
+public:
+    using verdict = store_finding::verdict;
+
+    /// Looks at one subject: says in `text` what is the case. What is thrown is a finding, too.
+    void look(const std::string& subject, const std::function<verdict(std::string& text)>& at);
+
+    std::vector<store_finding> take() { return std::move(found_); }
+
+private:
+    std::vector<store_finding> found_;
+};
+
+// The subjects. Each says in `text` what it found and, if that is not good, what to do. May throw
+// error.
+store_finding::verdict examine_library(std::string& text);
+store_finding::verdict examine_file_system(const file_system& what, std::string& text);
+store_finding::verdict
+examine_space(const std::string& folder, std::size_t log_bytes, std::string& text);
+/// Whether the lock of the store becomes free within that time.
+store_finding::verdict
+examine_lock(const std::string& database, std::chrono::milliseconds limit, std::string& text);
+store_finding::verdict
+examine_modes(const std::string& database, const side_folder& folder, std::string& text);
+/// Sends a hint to a mailbox that it makes and removes again.
+store_finding::verdict
+examine_datagrams(side_folder& folder, coro::time_source& time, std::string& text);
+store_finding::verdict
+examine_disk(const side_folder& folder, coro::time_source& time, std::string& text);
+store_finding::verdict examine_sessions(const slot_file& slots, std::string& text);
+// With a connection, whose failures the caller sees.
+store_finding::verdict examine_journal(sqlite_db& db, std::string& text);
+store_finding::verdict examine_tokens(sqlite_db& db, std::string& text);
+store_finding::verdict examine_pages(sqlite_db& db, std::string& text);
+
+}  // namespace mortise::store_detail
+
+#endif

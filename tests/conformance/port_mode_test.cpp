@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSL-1.0
+// Modes, ends and contention, as a store shows them at its port.
+#include "conformance/port_conformance.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using kind = answer::kind;
+using std::chrono::milliseconds;
+using told_kind = store_event::kind;
+
+constexpr peer::manner sharing{lock_mode::shared(), milliseconds::max(), true};
+
+constexpr peer::manner one_of(std::uint32_t capacity) {
+    return {lock_mode::permits(capacity), milliseconds::max(), true};
+}
+
+// Beats when the store says so, until the event comes.
+asio::awaitable<bool> beats_until_told(
+    store_harness& harness, peer& who, told_kind what, request_id id, clock::duration limit
+) {
+    const auto end = harness.time()->now() + limit;
+    while (harness.time()->now() < end) {
+        const auto beat = co_await who.port().beat();
+        EXPECT_TRUE(beat);
+        if (!beat)
+            co_return false;
+        const auto pause = std::min<clock::duration>(
+            beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
+        );
+        if (co_await who.told(what, id, std::max<clock::duration>(pause, milliseconds(1))))
+            co_return true;
+    }
+    co_return false;
+}
+
+TEST_P(StorePort, ReadersShareTheLockAndItsToken) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        if (!alice.port().traits().shared)
+            co_return;
+        co_await bob.open();
+        const grant first = co_await alice.hold_for("door", sharing);
+        const grant second = co_await bob.hold_for("door", sharing);
+        EXPECT_EQ(first.token, second.token);
+        EXPECT_TRUE(*co_await alice.port().release(first));
+        const grant third = co_await alice.hold_for("door", sharing);
+        EXPECT_EQ(third.token, first.token) << "the phase has not ended";
+        EXPECT_FALSE(*co_await alice.port().release(first)) << "another grant with the same token";
+        co_await alice.port().release(third);
+        co_await bob.port().release(second);
+        const grant writer = co_await bob.hold("door");
+        EXPECT_GT(writer.token.value, first.token.value);
+        EXPECT_EQ(writer.token.domain, first.token.domain);
+    }(h()));
+}
+
+TEST_P(StorePort, AWriterWaitsForReadersAndStopsThoseWhoComeLater) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        peer carol(harness);
+        co_await alice.open();
+        if (!alice.port().traits().shared)
+            co_return;
+        co_await bob.open();
+        co_await carol.open();
+        const grant reads = co_await alice.hold_for("door", sharing);
+        EXPECT_EQ((co_await bob.ask("door"))->what, kind::queued);
+        const request_id writes = bob.last_id();
+        EXPECT_EQ((co_await carol.ask_for("door", sharing))->what, kind::queued);
+        const request_id later = carol.last_id();
+        EXPECT_EQ((co_await alice.ask_for("door", sharing))->what, kind::queued);
+        const request_id last = alice.last_id();
+        co_await alice.port().release(reads);
+        EXPECT_TRUE(co_await bob.told(told_kind::granted, writes));
+        grant held;
+        held.id = writes;
+        held.name = "door";
+        held.token = bob.told_token();
+        EXPECT_GT(held.token.value, reads.token.value);
+        EXPECT_TRUE(bob.last_told().contended);
+        co_await bob.port().release(held);
+        EXPECT_TRUE(co_await carol.told(told_kind::granted, later));
+        EXPECT_TRUE(co_await alice.told(told_kind::granted, last));
+        EXPECT_EQ(carol.told_token(), alice.told_token());
+        EXPECT_GT(alice.told_token().value, held.token.value);
+    }(h()));
+}
+
+TEST_P(StorePort, PermitsHaveSlotsWithDomainsOfTheirOwn) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        const resumed opened = co_await alice.open();
+        if (!alice.port().traits().permits)
+            co_return;
+        co_await bob.open();
+        const auto reply = co_await alice.ask_for("pool", one_of(2));
+        EXPECT_EQ(reply->slot, 1u);
+        grant first;
+        first.id = alice.last_id();
+        first.name = "pool";
+        first.token = reply->token;
+        EXPECT_EQ(first.token.domain, opened.domain.of_slot(1));
+        const grant second = co_await bob.hold_for("pool", one_of(2));
+        EXPECT_EQ(second.token.domain, opened.domain.of_slot(2));
+        EXPECT_GT(second.token.value, first.token.value);
+        EXPECT_EQ((co_await bob.ask_for("pool", one_of(2)))->what, kind::queued);
+        const request_id waits = bob.last_id();
+
+        grant forged = first;
+        forged.token.domain = second.token.domain;
+        EXPECT_FALSE(*co_await alice.port().release(forged)) << "the domain is compared";
+        forged.token.domain = opened.domain;
+        EXPECT_FALSE(*co_await alice.port().release(forged));
+        EXPECT_TRUE(*co_await alice.port().release(first));
+        EXPECT_TRUE(co_await bob.told(told_kind::granted, waits));
+        EXPECT_EQ(bob.last_told().slot, 1u) << "the lowest that is free";
+        EXPECT_EQ(bob.told_token().domain, first.token.domain);
+        EXPECT_GT(bob.told_token().value, second.token.value);
+        const auto view = co_await bob.port().look();
+        EXPECT_EQ(view->entries.at(1).slot, 1u);
+        EXPECT_EQ(view->entries.at(1).token, bob.told_token());
+    }(h()));
+}
+
+TEST_P(StorePort, AnotherNumberOfPermitsIsRefused) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        if (!alice.port().traits().permits)
+            co_return;
+        co_await bob.open();
+        const grant held = co_await alice.hold_for("pool", one_of(2));
+        const auto refused = co_await bob.ask_for("pool", one_of(3));
+        EXPECT_EQ(refused.error(), errc::capacity_differs);
+        EXPECT_TRUE((co_await bob.port().look())->entries.empty());
+        EXPECT_EQ((co_await bob.ask_for("pool", one_of(0))).error(), errc::bad_mode);
+        const auto too_many = co_await bob.ask_for("pool", one_of(lock_mode::capacity_max + 1));
+        EXPECT_EQ(too_many.error(), errc::bad_mode);
+        co_await alice.port().release(held);
+        co_await bob.hold_for("pool", one_of(3));
+    }(h()));
+}
+
+TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        if (!alice.port().traits().hold_max)
+            co_return;
+        co_await bob.open();
+        const auto limit = harness.ttl() / 4;
+        const auto start = harness.time()->now();
+        const grant held = co_await alice.hold_for("door", {lock_mode::exclusive(), limit, true});
+        const auto granted_by = harness.time()->now();
+        co_await bob.ask("door");
+        const request_id waits = bob.last_id();
+        const auto before = co_await alice.port().beat();
+        const auto beat = co_await bob.port().beat();
+        EXPECT_TRUE(beat->next_deadline);
+        EXPECT_LE(*beat->next_deadline, limit) << "it counts as a deadline of another session";
+        EXPECT_TRUE(
+            co_await beats_until_told(harness, bob, told_kind::granted, waits, harness.ttl())
+        );
+        EXPECT_GE(harness.time()->now() - start, limit);
+        EXPECT_LE(granted_by, harness.time()->now());
+        EXPECT_GT(bob.told_token().value, held.token.value);
+        // The session of the first one lives, and learns of it.
+        EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
+        const auto after = co_await alice.port().beat();
+        EXPECT_TRUE(after);
+        EXPECT_GT(after->changes, before->changes);
+        EXPECT_EQ(after->grants, 0u);
+        EXPECT_FALSE(*co_await alice.port().release(held));
+        EXPECT_EQ((co_await alice.port().draw(held)).error(), errc::lease_lost);
+    }(h()));
+}
+
+TEST_P(StorePort, ATryThatMeetsAGrantWhichHasEndedGetsTheLock) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        if (!alice.port().traits().hold_max)
+            co_return;
+        co_await bob.open();
+        const milliseconds limit(50);
+        co_await alice.hold_for("door", {lock_mode::exclusive(), limit, true});
+        const auto refused = co_await bob.ask("door", false);
+        EXPECT_EQ(refused->what, kind::refused);
+        co_await harness.time()->async_wait_until(harness.time()->now() + limit);
+        const auto granted = co_await bob.ask("door", false);
+        EXPECT_EQ(granted->what, kind::granted);
+    }(h()));
+}
+
+TEST_P(StorePort, TheNearestOfSeveralEndsCounts) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        if (!alice.port().traits().hold_max)
+            co_return;
+        co_await bob.open();
+        const auto ttl = harness.ttl();
+        const peer::manner later{lock_mode::exclusive(), ttl / 2, true};
+        const peer::manner sooner{lock_mode::exclusive(), ttl / 4, true};
+        co_await alice.hold_for("a", later);
+        const grant near = co_await alice.hold_for("b", sooner);
+        EXPECT_LE(*(co_await bob.port().beat())->next_deadline, ttl / 4);
+        co_await alice.port().release(near);
+        const auto left = *(co_await bob.port().beat())->next_deadline;
+        EXPECT_GT(left, ttl / 4) << "that one is released";
+        EXPECT_LE(left, ttl / 2);
+        // One's own grants are no news.
+        const auto own = *(co_await alice.port().beat())->next_deadline;
+        EXPECT_GT(own, ttl / 2);
+    }(h()));
+}
+
+TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
+    if (!h().lose_pushes(0))
+        GTEST_SKIP() << "this harness cannot lose a push";
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        EXPECT_FALSE((co_await alice.port().look())->entries.at(0).contended);
+        const auto before = co_await alice.port().beat();
+        harness.lose_pushes(1);
+        co_await bob.ask("door");
+        EXPECT_FALSE(co_await alice.told(told_kind::contended, held.id, milliseconds(20)));
+        const auto after = co_await alice.port().beat();
+        EXPECT_NE(after->changes, before->changes);
+        EXPECT_TRUE((co_await alice.port().look())->entries.at(0).contended);
+    }(h()));
+}
+
+TEST_P(StorePort, ATryInVainTellsTheHolder) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        EXPECT_EQ((co_await alice.ask("door", false))->what, kind::refused);
+        EXPECT_FALSE(co_await alice.told(told_kind::contended, held.id, milliseconds(20)))
+            << "its own try";
+        EXPECT_EQ((co_await bob.ask("door", false))->what, kind::refused);
+        EXPECT_TRUE(co_await alice.told(told_kind::contended, held.id));
+        EXPECT_TRUE(alice.last_told().contended);
+        EXPECT_EQ(alice.last_told().name, "door");
+        EXPECT_EQ(alice.told_token(), held.token);
+    }(h()));
+}
+
+TEST_P(StorePort, AnswersAndGrantsSayWhetherOthersWait) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        EXPECT_FALSE((co_await bob.ask("door"))->contended);
+        const request_id first = bob.last_id();
+        EXPECT_TRUE((co_await alice.ask("door"))->contended);
+        const request_id second = alice.last_id();
+        EXPECT_TRUE((co_await alice.ask_again(held.id, "door"))->contended);
+        co_await alice.port().release(held);
+        EXPECT_TRUE(co_await bob.told(told_kind::granted, first));
+        EXPECT_TRUE(bob.last_told().contended);
+        grant next;
+        next.id = first;
+        next.name = "door";
+        next.token = bob.told_token();
+        co_await bob.port().release(next);
+        EXPECT_TRUE(co_await alice.told(told_kind::granted, second));
+        EXPECT_FALSE(alice.last_told().contended);
+    }(h()));
+}
+
+}  // namespace
+}  // namespace mortise::test

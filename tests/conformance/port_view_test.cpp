@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+// More tokens for a grant, and what people see and do: inspect, break, watch, examine.
+#include "conformance/port_conformance.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using std::chrono::milliseconds;
+using told_kind = store_event::kind;
+
+TEST_P(StorePort, DrawsMoreTokensForAGrantThatIsHeld) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const grant held = co_await alice.hold("door");
+        const grant other = co_await alice.hold("window");
+        const auto more = co_await alice.port().draw(held);
+        EXPECT_TRUE(more);
+        if (!more)
+            co_return;
+        EXPECT_GT(more->first.value, other.token.value) << "above all that were drawn before";
+        EXPECT_EQ(more->first.domain, held.token.domain);
+        EXPECT_EQ(more->first.value & 1'023, 0u);
+        EXPECT_GE(more->count, 1'024u);
+        const auto again = co_await alice.port().draw(held);
+        EXPECT_GE(again->first.value, more->first.value + more->count);
+        const grant later = co_await alice.hold("roof");
+        EXPECT_GE(later.token.value, again->first.value + again->count) << "and below all later";
+        // The grant is still what it was.
+        EXPECT_EQ((co_await alice.port().look())->entries.at(0).token, held.token);
+        EXPECT_TRUE(*co_await alice.port().release(held));
+        EXPECT_EQ((co_await alice.port().draw(held)).error(), errc::lease_lost);
+        grant forged = other;
+        forged.token.value += 1;
+        EXPECT_EQ((co_await alice.port().draw(forged)).error(), errc::lease_lost);
+        forged = other;
+        forged.token.domain = *token_domain::parse("elsewhere");
+        EXPECT_EQ((co_await alice.port().draw(forged)).error(), errc::lease_lost);
+    }(h()));
+}
+
+TEST_P(StorePort, DrawsForAPermitInTheDomainOfItsSlotAndForNoReader) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const auto traits = alice.port().traits();
+        if (!traits.permits || !traits.shared)
+            co_return;
+        const grant permit = co_await alice.hold_for("pool", {lock_mode::permits(2)});
+        const auto more = co_await alice.port().draw(permit);
+        EXPECT_TRUE(more);
+        EXPECT_EQ(more->first.domain, permit.token.domain);
+        const grant reader = co_await alice.hold_for("door", {lock_mode::shared()});
+        EXPECT_EQ((co_await alice.port().draw(reader)).error(), errc::unsupported);
+    }(h()));
+}
+
+TEST_P(StorePort, InspectShowsOneLockAsListDoes) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        EXPECT_FALSE((co_await bob.port().inspect("door", 10))->has_value());
+        const peer::manner hour{lock_mode::exclusive(), std::chrono::hours(1), true};
+        const grant held = co_await alice.hold_for("door", hour);
+        co_await alice.hold("doors");
+        co_await bob.ask("door");
+        co_await bob.ask("door");
+        const auto seen = co_await bob.port().inspect("door", 1);
+        EXPECT_TRUE(seen && *seen);
+        if (!seen || !*seen)
+            co_return;
+        const lock_view& door = **seen;
+        EXPECT_EQ(door.name, "door");
+        EXPECT_EQ(door.holders.size(), 1u);
+        EXPECT_EQ(door.holders.at(0).token, held.token);
+        EXPECT_EQ(door.holders.at(0).session, alice.id());
+        EXPECT_EQ(door.holders.at(0).mode, lock_mode::exclusive());
+        EXPECT_EQ(door.holders.at(0).hold_max, std::chrono::hours(1));
+        EXPECT_EQ(door.waiters.size(), 1u);
+        EXPECT_EQ(door.waiters.at(0).hold_max, milliseconds::max());
+        EXPECT_EQ(door.waiter_count, 2u);
+    }(h()));
+}
+
+TEST_P(StorePort, ListShowsModesAndSlots) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        const auto traits = alice.port().traits();
+        if (!traits.permits || !traits.shared)
+            co_return;
+        co_await alice.hold_for("pool", {lock_mode::permits(2)});
+        const grant second = co_await alice.hold_for("pool", {lock_mode::permits(2)});
+        co_await alice.ask_for("pool", {lock_mode::shared()});
+        const auto page = co_await alice.port().list("", 10, 10);
+        EXPECT_EQ(page->size(), 1u);
+        const lock_view& pool = page->at(0);
+        EXPECT_EQ(pool.holders.size(), 2u);
+        EXPECT_EQ(pool.holders.at(1).mode, lock_mode::permits(2));
+        EXPECT_EQ(pool.holders.at(1).slot, 2u);
+        EXPECT_EQ(pool.holders.at(1).token, second.token);
+        EXPECT_EQ(pool.waiters.at(0).mode, lock_mode::shared());
+        EXPECT_EQ(pool.waiters.at(0).slot, 0u);
+    }(h()));
+}
+
+TEST_P(StorePort, BreakingASharedTokenTakesItFromAllWhoShareIt) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        peer carol(harness);
+        co_await alice.open();
+        if (!alice.port().traits().shared)
+            co_return;
+        co_await bob.open();
+        co_await carol.open();
+        const grant held = co_await alice.hold_for("door", {lock_mode::shared()});
+        co_await bob.hold_for("door", {lock_mode::shared()});
+        co_await carol.ask("door");
+        EXPECT_TRUE(*co_await carol.break_("door", held.token));
+        EXPECT_TRUE(co_await carol.told(told_kind::granted, carol.last_id()));
+        EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
+        EXPECT_TRUE(co_await bob.told(told_kind::look_again, 0));
+        EXPECT_TRUE((co_await alice.port().look())->entries.empty());
+        EXPECT_TRUE((co_await bob.port().look())->entries.empty());
+    }(h()));
+}
+
+TEST_P(StorePort, ABrokenLockIsRecordedAndTheRecordSaysWho) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        EXPECT_TRUE((co_await bob.port().breaks("", 10))->empty());
+        const grant door = co_await alice.hold("door");
+        const grant window = co_await alice.hold("window");
+        EXPECT_TRUE(*co_await bob.break_("door", door.token));
+        EXPECT_TRUE(*co_await bob.break_("window", window.token));
+        EXPECT_FALSE(*co_await bob.break_("door", door.token)) << "it is nobody's any more";
+        const auto all = co_await bob.port().breaks("", 10);
+        EXPECT_EQ(all->size(), 2u) << "what broke nothing is not recorded";
+        EXPECT_EQ(all->at(0).name, "window") << "the newest first";
+        const auto one = co_await alice.port().breaks("door", 10);
+        EXPECT_EQ(one->size(), 1u);
+        const break_record& record = one->at(0);
+        EXPECT_EQ(record.name, "door");
+        EXPECT_EQ(record.token, door.token);
+        EXPECT_EQ(record.holder, "test-host, process 4711, peer");
+        EXPECT_EQ(record.who, "peer");
+        EXPECT_EQ(record.why, "a test");
+        EXPECT_GT(record.at.time_since_epoch(), std::chrono::hours(24 * 365 * 50)) << "a date";
+        EXPECT_EQ((co_await bob.port().breaks("", 1))->size(), 1u);
+        EXPECT_TRUE((co_await bob.port().breaks("roof", 10))->empty());
+    }(h()));
+}
+
+TEST_P(StorePort, TheNextChangeOfAnyLockIsToldOnceToWhoWatches) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        EXPECT_FALSE(bob.has(told_kind::changed)) << "it does not watch yet";
+        const error_code refused = co_await bob.port().watch();
+        if (refused == errc::unsupported)
+            co_return;
+        EXPECT_EQ(refused, error_code());
+        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        co_await alice.hold("window");
+        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0));
+        co_await alice.port().release(held);
+        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20))) << "once";
+        EXPECT_FALSE(co_await bob.port().watch());
+        co_await bob.hold("roof");
+        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0)) << "by its own doing, too";
+    }(h()));
+}
+
+TEST_P(StorePort, WhatChangesNoLockIsNotToldToWhoWatches) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        const grant held = co_await alice.hold("door");
+        if (co_await bob.port().watch() == errc::unsupported)
+            co_return;
+        co_await alice.ask("door", false);
+        co_await alice.port().beat();
+        co_await alice.port().look();
+        co_await alice.port().draw(held);
+        co_await alice.port().withdraw("door", 4'711);
+        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        co_await bob.port().beat();
+        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+    }(h()));
+}
+
+TEST_P(StorePort, AChangeWhosePushIsLostIsFoundByTheNextHeartbeat) {
+    if (!h().lose_pushes(0))
+        GTEST_SKIP() << "this harness cannot lose a push";
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        peer bob(harness);
+        co_await alice.open();
+        co_await bob.open();
+        if (co_await bob.port().watch() == errc::unsupported)
+            co_return;
+        harness.lose_pushes(1);
+        co_await alice.hold("door");
+        EXPECT_FALSE(co_await bob.told(told_kind::changed, 0, milliseconds(20)));
+        EXPECT_TRUE(co_await bob.port().beat());
+        EXPECT_TRUE(co_await bob.told(told_kind::changed, 0));
+    }(h()));
+}
+
+TEST_P(StorePort, ExaminesItselfAndSaysWhatItsPromisesRestOn) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        peer alice(harness);
+        co_await alice.open();
+        co_await alice.hold("door");
+        const auto found = co_await alice.port().examine();
+        EXPECT_TRUE(found);
+        if (!found)
+            co_return;
+        EXPECT_GE(found->size(), 3u);
+        std::set<std::string> subjects;
+        for (const auto& each : *found) {
+            EXPECT_NE(each.what, store_finding::verdict::broken) << each.subject << each.found;
+            EXPECT_TRUE(subjects.insert(each.subject).second) << each.subject << " twice";
+            EXPECT_TRUE(each.found.ends_with('.')) << each.found;
+        }
+        EXPECT_TRUE(subjects.contains("tokens"));
+        EXPECT_TRUE(subjects.contains("sessions"));
+        EXPECT_EQ((co_await alice.port().look())->entries.size(), 1u) << "nothing was changed";
+    }(h()));
+}
+
+}  // namespace
+}  // namespace mortise::test
