@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""check_example.py SOURCE PROGRAM: runs an example in an empty folder of its own.
+"""check_example.py SOURCE PROGRAM ARGS...: runs an example in an empty folder of its own.
 
 The example must end with exit code 0, say nothing on its error output, and print the lines that
 follow `// Prints:` in its source, each after `//     `; a lone N there stands for any number.
@@ -56,7 +56,7 @@ def main():
         source = file.read()
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
-            [sys.argv[2]], cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX,
+            sys.argv[2:], cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX,
             check=False)
     wrong = objections(source, run.returncode, run.stdout, run.stderr)
     print("\n".join(wrong))
