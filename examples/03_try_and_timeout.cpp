@@ -8,6 +8,7 @@
 //     cancel_after: operation_aborted, and 0 wait
 //     SIGTERM: operation_aborted, and 0 wait
 //     a try: mine
+//     cancelled at work: released, and operation_aborted goes on
 
 #include "mortise/mortise.hpp"
 
@@ -20,12 +21,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 namespace asio = boost::asio;
 using mortise::error_code;
@@ -33,7 +38,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-//[try_and_wait
 asio::awaitable<void> look_in(mortise::lock_client& guest) {
     // Busy is no error of a try: there is a lease, or there is none.
     const auto got = co_await guest.async_try_acquire("door");
@@ -47,7 +51,6 @@ asio::awaitable<void> wait_a_little(mortise::lock_client& guest) {
     if (code == mortise::errc::busy)
         std::cout << "wait_max: not free within 50 ms\n";
 }
-//]
 
 /// How many wait for the door, as the store sees it.
 asio::awaitable<std::uint64_t> queue_length(mortise::lock_client& locks) {
@@ -86,6 +89,45 @@ asio::awaitable<void> wait_until_terminated(mortise::lock_client& guest) {
 }
 //]
 
+asio::awaitable<void> work() {
+    asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+    co_await timer.async_wait(asio::deferred);
+}
+
+//[clean_up
+// What `with_lock` does for its callers. A coroutine that was cancelled awaits nothing more until
+// it forgets that; and C++ allows no `co_await` in a handler of exceptions.
+asio::awaitable<void> work_and_clean_up(mortise::lock_client& locks) {
+    auto held = co_await locks.async_acquire("desk");
+    std::exception_ptr failure;
+    try {
+        co_await work();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await held.async_release();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+//]
+
+asio::awaitable<void> be_cancelled_at_work(mortise::lock_client& locks) {
+    error_code ended;
+    auto task = asio::co_spawn(
+        locks.get_executor(), work_and_clean_up(locks), asio::cancel_after(50ms, asio::deferred)
+    );
+    try {
+        co_await std::move(task);
+    } catch (const boost::system::system_error& e) {
+        ended = e.code();
+    }
+    const bool free = locks.stats().leases == 0 && locks.stats().released_late == 0;
+    std::cout << "cancelled at work: " << (free ? "released" : "not released") << ", and "
+              << (ended == asio::error::operation_aborted ? "operation_aborted" : "nothing")
+              << " goes on\n";
+}
+
 asio::awaitable<void> visit(mortise::lock_client& host, mortise::lock_client& guest) {
     auto held = co_await host.async_acquire("door");
     co_await look_in(guest);
@@ -98,6 +140,7 @@ asio::awaitable<void> visit(mortise::lock_client& host, mortise::lock_client& gu
 
     co_await held.async_release();
     co_await look_in(guest);
+    co_await be_cancelled_at_work(host);
     co_await guest.async_stop();
     co_await host.async_stop();
 }

@@ -35,9 +35,13 @@ struct catalogue {
     int writers = 0;
 };
 
-//[shared
+//[modes
+constexpr mortise::lock_options reading{.mode = mortise::lock_mode::shared()};
+constexpr mortise::lock_options printing{.mode = mortise::lock_mode::permits(2)};
+//]
+
 asio::awaitable<void> read(mortise::lock_client& locks, catalogue& books, bool speaks) {
-    auto held = co_await locks.async_acquire("catalogue", {.mode = mortise::lock_mode::shared()});
+    auto held = co_await locks.async_acquire("catalogue", reading);
     ++books.readers;
     co_await pause(50ms);
     if (speaks)
@@ -54,7 +58,6 @@ asio::awaitable<void> write(mortise::lock_client& locks, catalogue& books) {
     --books.writers;
     co_await held.async_release();
 }
-//]
 
 struct presses {
     int running = 0;
@@ -64,10 +67,9 @@ struct presses {
     std::uint32_t slot_max = 0;
 };
 
-//[permits
 // Two presses: whoever has a permit knows from `slot()` which one is its own.
 asio::awaitable<void> print(mortise::lock_client& locks, presses& hall) {
-    auto held = co_await locks.async_acquire("presses", {.mode = mortise::lock_mode::permits(2)});
+    auto held = co_await locks.async_acquire("presses", printing);
     hall.running_max = std::max(hall.running_max, ++hall.running);
     hall.slot_min = std::min(hall.slot_min, held.slot());
     hall.slot_max = std::max(hall.slot_max, held.slot());
@@ -76,7 +78,6 @@ asio::awaitable<void> print(mortise::lock_client& locks, presses& hall) {
     --hall.running;
     co_await held.async_release();
 }
-//]
 
 asio::awaitable<void> run(mortise::lock_client& locks) {
     mortise::coro::task_scope tasks(co_await asio::this_coro::executor);

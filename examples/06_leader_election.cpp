@@ -47,6 +47,7 @@ asio::awaitable<void> anna(mortise::lock_client& locks, mortise::coro::event& le
     };
     co_await mortise::lead(locks, "leader", {}, term);
 }
+//]
 
 // Her first term would last for an hour; `lead` calls the body anew for each.
 asio::awaitable<void> berta(mortise::lock_client& locks, mortise::coro::event& leads) {
@@ -61,7 +62,6 @@ asio::awaitable<void> berta(mortise::lock_client& locks, mortise::coro::event& l
     };
     co_await mortise::lead(locks, "leader", {.pause_first = 20ms}, term);
 }
-//]
 
 /// Somebody with authority, who takes the office from its holder.
 asio::awaitable<void> depose_leader(mortise::lock_client& locks) {

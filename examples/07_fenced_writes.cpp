@@ -34,7 +34,6 @@ const char* text_of(error_code code) {
     return !code ? "accepted" : code == mortise::errc::stale_token ? "stale_token" : "refused";
 }
 
-//[fences
 /// A resource in memory: a `fencing_gate` is its door.
 struct display {
     mortise::fencing_gate gate;
@@ -55,7 +54,6 @@ mortise::result<void> write(db::connection& on, std::string_view who, const fenc
     on.run("UPDATE ledger SET text = 'written by ' || ?", who);
     return {};
 }
-//]
 
 void make_ledger(db::connection& on) {
     on.run("CREATE TABLE IF NOT EXISTS ledger(text TEXT NOT NULL)");

@@ -42,6 +42,7 @@ asio::awaitable<void> post(lock_client& locks, owner_id owner, int& lines) {
     auto held = co_await locks.async_acquire("ledger", {.owner = owner});
     ++lines;
 }
+//]
 
 asio::awaitable<void> close_month(lock_client& locks) {
     const auto owner = owner_id::draw();  // of this request: not of a thread, nor of the program
@@ -56,7 +57,6 @@ asio::awaitable<void> close_month(lock_client& locks) {
     std::cout << "without an owner: "
               << (std::get<0>(again) == mortise::errc::busy ? "busy" : "granted") << '\n';
 }
-//]
 
 // The grant stays here for a while after the release, as long as no other client asks for it.
 asio::awaitable<void> come_often(lock_client& locks) {
@@ -68,7 +68,6 @@ asio::awaitable<void> come_often(lock_client& locks) {
     std::cout << "5 visits cost " << locks.stats().requests - before << " requests\n";
 }
 
-//[contended
 // Long work in parts makes room between two of them.
 asio::awaitable<void> work_in_parts(lock_client& locks, lock_client& other) {
     auto held = co_await locks.async_acquire("archive");
@@ -85,7 +84,6 @@ asio::awaitable<void> work_in_parts(lock_client& locks, lock_client& other) {
     co_await held.async_release();
     co_await tasks.join();
 }
-//]
 
 // The classic lease: over after so long, whether its holder lives or not.
 asio::awaitable<void> stay_too_long(lock_client& locks) {

@@ -56,7 +56,6 @@ asio::awaitable<void> server::accept() {
     }
 }
 
-//[graceful
 // Nobody is heard any more: a connection that waits for its next request sees the end of it. Who
 // was heard before is answered.
 void server::stop() {
@@ -79,7 +78,6 @@ asio::awaitable<void> server::converse(tcp::socket& socket) {
         co_await write_response(socket, answer);
     }
 }
-//]
 
 asio::awaitable<void> server::serve(tcp::socket socket) {
     open_.insert(&socket);

@@ -102,7 +102,6 @@ asio::awaitable<response> shop::route(const request& wish) {
     co_return make_response(http::status::not_found, wish.version(), "no such page\n");
 }
 
-//[buy
 // One at a time for each item, in whichever process; the items do not hold each other up.
 asio::awaitable<response> shop::buy(std::string item, unsigned version) {
     http::status status = http::status::ok;
@@ -138,7 +137,6 @@ shop::sell_one(std::string item, mortise::fencing_token token, http::status& sta
     });
     co_return std::to_string(*before - 1) + " left\n";
 }
-//]
 
 asio::awaitable<response> shop::look(std::string item, unsigned version) {
     const auto left =

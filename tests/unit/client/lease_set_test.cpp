@@ -401,11 +401,11 @@ private:
     asio::awaitable<void> run() {
         const name_list names{"b", "a"};
         result = co_await with_lock(locks_, names, lock_options(), [this](const lease_set& held) {
-            return sleep(held);
+            return doze(held);
         });
     }
 
-    asio::awaitable<std::size_t> sleep(const lease_set& held) {
+    asio::awaitable<std::size_t> doze(const lease_set& held) {
         began = true;
         token = held.at("b").token();
         try {
