@@ -15,10 +15,10 @@ namespace mortise::test {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = lock_event::kind;
+using event_kind = lock_event::kind;
 
 struct seen_event {
-    kind what{};
+    event_kind what{};
     std::string name;
     fencing_token token;
     error_code code;
@@ -29,7 +29,7 @@ struct seen_event {
 class record_keeper final : public lock_observer {
 public:
     void on_event(const lock_event& event) noexcept override {
-        if (event.what == kind::heartbeat)
+        if (event.what == event_kind::heartbeat)
             ++beats;
         else
             events.push_back(
@@ -37,14 +37,14 @@ public:
             );
     }
 
-    std::vector<kind> kinds() const {
-        std::vector<kind> all;
+    std::vector<event_kind> kinds() const {
+        std::vector<event_kind> all;
         for (const auto& each : events)
             all.push_back(each.what);
         return all;
     }
 
-    const seen_event& only(kind what) const {
+    const seen_event& only(event_kind what) const {
         static const seen_event none{};
         const auto is = [what](const seen_event& each) { return each.what == what; };
         EXPECT_EQ(std::count_if(events.begin(), events.end(), is), 1) << to_string(what);
@@ -73,13 +73,17 @@ TEST(LockObserver, HearsOfAnAcquireAndItsRelease) {
     world.pass(10ms);
     EXPECT_EQ(
         keeper.kinds(),
-        (std::vector{kind::waiting, kind::session_opened, kind::acquired, kind::released})
+        (std::vector{
+            event_kind::waiting,
+            event_kind::session_opened,
+            event_kind::acquired,
+            event_kind::released})
     );
     for (const auto& each : keeper.events)
-        EXPECT_EQ(each.name, each.what == kind::session_opened ? "" : "door");
-    EXPECT_EQ(keeper.only(kind::acquired).token, token);
-    EXPECT_EQ(keeper.only(kind::released).token, token);
-    EXPECT_FALSE(keeper.only(kind::waiting).token);
+        EXPECT_EQ(each.name, each.what == event_kind::session_opened ? "" : "door");
+    EXPECT_EQ(keeper.only(event_kind::acquired).token, token);
+    EXPECT_EQ(keeper.only(event_kind::released).token, token);
+    EXPECT_FALSE(keeper.only(event_kind::waiting).token);
     world.pass(10s);
     EXPECT_GE(keeper.beats, 9u);  // one for each third of the TTL
     EXPECT_EQ(keeper.beats, alice.stats().heartbeats);
@@ -97,15 +101,15 @@ TEST(LockObserver, HearsWhoContendsAndForHowLongOneWaited) {
     acquire_outcome outcome;
     bob.async_acquire("door", lock_options(), client_world::record(outcome));
     world.pass(40ms);
-    EXPECT_EQ(of_alice.only(kind::contended).name, "door");
-    EXPECT_EQ(of_alice.only(kind::contended).token, token);
+    EXPECT_EQ(of_alice.only(event_kind::contended).name, "door");
+    EXPECT_EQ(of_alice.only(event_kind::contended).token, token);
     EXPECT_TRUE(held.contended());
-    EXPECT_EQ(of_bob.kinds(), (std::vector{kind::waiting, kind::session_opened}));
+    EXPECT_EQ(of_bob.kinds(), (std::vector{event_kind::waiting, event_kind::session_opened}));
     held = lease();
     ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
-    EXPECT_EQ(of_bob.only(kind::acquired).took, 40ms);
-    EXPECT_EQ(of_bob.only(kind::acquired).token, outcome.held.token());
-    EXPECT_EQ(of_bob.kinds().back(), kind::acquired);
+    EXPECT_EQ(of_bob.only(event_kind::acquired).took, 40ms);
+    EXPECT_EQ(of_bob.only(event_kind::acquired).token, outcome.held.token());
+    EXPECT_EQ(of_bob.kinds().back(), event_kind::acquired);
 }
 
 TEST(LockObserver, HearsWhyAnAcquireWasRefused) {
@@ -117,9 +121,9 @@ TEST(LockObserver, HearsWhyAnAcquireWasRefused) {
     acquire_outcome late;
     bob.async_acquire("door", {.wait_max = 30ms}, client_world::record(late));
     ASSERT_TRUE(world.run_until([&] { return late.done; }));
-    EXPECT_EQ(keeper.only(kind::refused).code, errc::busy);
-    EXPECT_EQ(keeper.only(kind::refused).name, "door");
-    EXPECT_EQ(keeper.only(kind::refused).took, 30ms);
+    EXPECT_EQ(keeper.only(event_kind::refused).code, errc::busy);
+    EXPECT_EQ(keeper.only(event_kind::refused).name, "door");
+    EXPECT_EQ(keeper.only(event_kind::refused).took, 30ms);
 
     keeper.events.clear();
     acquire_outcome cancelled;
@@ -132,15 +136,15 @@ TEST(LockObserver, HearsWhyAnAcquireWasRefused) {
     world.pass(5ms);
     signal.emit(asio::cancellation_type::total);
     ASSERT_TRUE(world.run_until([&] { return cancelled.done; }));
-    EXPECT_EQ(keeper.kinds(), (std::vector{kind::waiting, kind::refused}));
-    EXPECT_EQ(keeper.only(kind::refused).code, asio::error::operation_aborted);
+    EXPECT_EQ(keeper.kinds(), (std::vector{event_kind::waiting, event_kind::refused}));
+    EXPECT_EQ(keeper.only(event_kind::refused).code, asio::error::operation_aborted);
 
     keeper.events.clear();
     acquire_outcome nameless;
     bob.async_acquire("", lock_options(), client_world::record(nameless));
     ASSERT_TRUE(world.run_until([&] { return nameless.done; }));
-    EXPECT_EQ(keeper.kinds(), (std::vector{kind::refused}));
-    EXPECT_EQ(keeper.only(kind::refused).code, errc::name_empty);
+    EXPECT_EQ(keeper.kinds(), (std::vector{event_kind::refused}));
+    EXPECT_EQ(keeper.only(event_kind::refused).code, errc::name_empty);
 }
 
 TEST(LockObserver, HearsOfALeaseThatIsTakenByForce) {
@@ -153,10 +157,10 @@ TEST(LockObserver, HearsOfALeaseThatIsTakenByForce) {
     bob.async_break("door", held.token(), "test", [&](error_code, bool was) { broken = was; });
     ASSERT_TRUE(world.run_until([&] { return broken; }));
     EXPECT_EQ(held.state(), lease_state::lost);
-    EXPECT_EQ(keeper.only(kind::lost).name, "door");
-    EXPECT_EQ(keeper.only(kind::lost).token, held.token());
-    EXPECT_EQ(keeper.only(kind::lost).code, errc::lease_lost);
-    EXPECT_EQ(keeper.kinds().back(), kind::lost);
+    EXPECT_EQ(keeper.only(event_kind::lost).name, "door");
+    EXPECT_EQ(keeper.only(event_kind::lost).token, held.token());
+    EXPECT_EQ(keeper.only(event_kind::lost).code, errc::lease_lost);
+    EXPECT_EQ(keeper.kinds().back(), event_kind::lost);
 }
 
 TEST(LockObserver, HearsOfTheEndOfASessionStepByStep) {
@@ -169,20 +173,20 @@ TEST(LockObserver, HearsOfTheEndOfASessionStepByStep) {
     world.server.set_unavailable(true);
     ASSERT_TRUE(world.run_until([&] { return !door.held(); }));
     const auto before = keeper.kinds();
-    const auto warned = std::count(before.begin(), before.end(), kind::warned);
+    const auto warned = std::count(before.begin(), before.end(), event_kind::warned);
     EXPECT_EQ(warned, 2);  // before the window has ended, and each of them once
-    EXPECT_EQ(before.front(), kind::heartbeat_failed);
-    EXPECT_EQ(std::count(before.begin(), before.end(), kind::lost), 0);
+    EXPECT_EQ(before.front(), event_kind::heartbeat_failed);
+    EXPECT_EQ(std::count(before.begin(), before.end(), event_kind::lost), 0);
 
     world.server.restart(false);
     world.server.set_unavailable(false);
     ASSERT_TRUE(world.run_until([&] { return door.state() == lease_state::lost; }));
     auto after = keeper.kinds();
     after.erase(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(before.size()));
-    std::erase(after, kind::heartbeat_failed);
-    EXPECT_EQ(after, (std::vector{kind::session_lost, kind::lost, kind::lost}));
-    EXPECT_EQ(keeper.only(kind::session_lost).code, errc::lease_lost);
-    EXPECT_EQ(keeper.only(kind::session_lost).name, "");
+    std::erase(after, event_kind::heartbeat_failed);
+    EXPECT_EQ(after, (std::vector{event_kind::session_lost, event_kind::lost, event_kind::lost}));
+    EXPECT_EQ(keeper.only(event_kind::session_lost).code, errc::lease_lost);
+    EXPECT_EQ(keeper.only(event_kind::session_lost).name, "");
 }
 
 TEST(LockObserver, HearsOfAReleaseThatFoundNoGrant) {
@@ -199,14 +203,14 @@ TEST(LockObserver, HearsOfAReleaseThatFoundNoGrant) {
     ASSERT_TRUE(held.held());
     held = lease();
     world.pass(10ms);
-    EXPECT_EQ(keeper.only(kind::release_failed).code, errc::lease_lost);
-    EXPECT_EQ(keeper.only(kind::release_failed).token, token);
+    EXPECT_EQ(keeper.only(event_kind::release_failed).code, errc::lease_lost);
+    EXPECT_EQ(keeper.only(event_kind::release_failed).token, token);
 }
 
 TEST(LockObserver, EveryKindHasANameOfItsOwn) {
     std::set<std::string> names;
-    for (auto what = kind::waiting; what <= kind::heartbeat_failed;
-         what = static_cast<kind>(static_cast<int>(what) + 1))
+    for (auto what = event_kind::waiting; what <= event_kind::heartbeat_failed;
+         what = static_cast<event_kind>(static_cast<int>(what) + 1))
         EXPECT_TRUE(names.insert(to_string(what)).second) << to_string(what);
     EXPECT_EQ(names.size(), 12u);
 }
