@@ -101,7 +101,7 @@ asio::awaitable<void> run(mortise::lock_client& locks) {
 
 int main() try {
     asio::io_context context;
-    mortise::lock_client locks(context.get_executor(), mortise::open_store("memory:"));
+    mortise::lock_client locks(context.get_executor(), mortise::open_store("sqlite:locks.db"));
     asio::co_spawn(context, run(locks), [](const std::exception_ptr& e) {
         if (e)
             std::rethrow_exception(e);
