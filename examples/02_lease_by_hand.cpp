@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lease by hand: for locks whose life does not fit into one body of code. Codes instead of
 // exceptions, effects behind `guard`, and a look at what is left when the lease was lost.
+//
+// Prints:
+//     posted with token N
 
 #include "mortise/mortise.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a user's first program does: one lock, taken and given back.
+// What a user's first programs do: one lock, taken and given back; several; a shared one.
 #include <mortise/mortise.hpp>
+#include <mortise/prometheus.hpp>
 #include <mortise/store/memory.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -9,6 +10,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace asio = boost::asio;
 
@@ -24,6 +27,11 @@ asio::awaitable<void> use(mortise::lock_client& locks, std::uint64_t& seen) {
             co_return;
         }
     );
+    const std::vector<std::string> names{"shelf", "drawer"};
+    auto both = co_await locks.async_acquire_all(names, {.mode = mortise::lock_mode::shared()});
+    if (!both.held() || both.size() != 2)
+        seen = 0;
+    co_await both.async_release();
     co_await locks.async_stop();
 }
 
@@ -38,6 +46,7 @@ int main() {
     context.run();
     if (failure)
         std::rethrow_exception(failure);
+    std::puts(mortise::prometheus_text(locks.stats(), "consumer").c_str());
     std::printf("mortise %s, token %llu\n", mortise::version(), (unsigned long long)seen);
     return seen != 0 ? 0 : 1;
 }

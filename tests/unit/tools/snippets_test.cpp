@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Code in the documents is cut out of the examples, which are compiled. A block follows a line
 // `<!-- examples/FILE.cpp [NAME] -->`; the part of the file lies between `//[NAME` and `//]`.
-// And the tests that docs/guarantees.md names are there.
+// And the tests that docs/guarantees.md and docs/cancellation.md name are there.
 
 #include <gtest/gtest.h>
 
@@ -102,16 +102,18 @@ bool has_test(const fs::path& file, const std::string& name) {
 TEST(Guarantees, NameTestsThatExist) {
     const fs::path root(MORTISE_SOURCE_DIR);
     const std::regex link(R"(\[`([A-Za-z0-9.]+)`\]\(\.\./(tests/[^)]+)\))");
-    std::ifstream page(root / "docs/guarantees.md");
     std::size_t named = 0;
-    for (const std::string& line : lines_of(page)) {
-        if (!line.starts_with("| "))
-            continue;
-        for (std::sregex_iterator at(line.begin(), line.end(), link), end; at != end; ++at, ++named)
-            EXPECT_TRUE(has_test(root / (*at)[2].str(), (*at)[1]))
-                << (*at)[1] << " in " << (*at)[2];
+    for (const char* const name : {"docs/guarantees.md", "docs/cancellation.md"}) {
+        std::ifstream page(root / name);
+        for (const std::string& line : lines_of(page)) {
+            for (std::sregex_iterator at(line.begin(), line.end(), link), end; at != end; ++at) {
+                EXPECT_TRUE(has_test(root / (*at)[2].str(), (*at)[1]))
+                    << name << ": " << (*at)[1] << " in " << (*at)[2];
+                ++named;
+            }
+        }
     }
-    EXPECT_GT(named, 20u);
+    EXPECT_GT(named, 60u);
     EXPECT_FALSE(
         has_test(root / "tests/unit/tools/snippets_test.cpp", "Guarantees.NameATestThatIsNot")
     );

@@ -2,6 +2,9 @@
 // A database for coroutines: what many of them want at the same time shares one commit, and each
 // goes on when its own work is on the disk. No lock is needed for that, nor to change a row that
 // somebody else may change meanwhile.
+//
+// Prints:
+//     N left, and N to be seen
 
 #include "mortise/db/optimistic.hpp"
 #include "mortise/db/sqlite.hpp"

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "http_server/self_test.hpp"
+
+#include "http_server/server.hpp"
+#include "mortise/open_store.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace http_server {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int lamps = 10;
+constexpr int clients = 8;
+constexpr int wishes_each = 3;
+
+/// One connection to a server, which is kept alive from request to request.
+class customer {
+public:
+    customer(const asio::any_io_executor& executor, const tcp::endpoint& where)
+        : socket_(executor), buffer_(buffer_bytes_max) {
+        socket_.connect(where);
+    }
+
+    asio::awaitable<response> ask(http::verb what, std::string target) {
+        request wish(what, target, 11);
+        wish.set(http::field::host, "localhost");
+        co_await write_request(socket_, wish);
+        auto answer = co_await read_response(socket_, buffer_);
+        if (!answer)
+            throw std::runtime_error("no answer to " + target);
+        co_return std::move(*answer);
+    }
+
+private:
+    tcp::socket socket_;
+    boost::beast::flat_buffer buffer_;
+};
+
+using tally = std::map<unsigned, int>;
+
+asio::awaitable<void> want_lamps(const server& from, tally& answers) {
+    customer self(co_await asio::this_coro::executor, from.address());
+    for (int i = 0; i < wishes_each; ++i) {
+        const response answer = co_await self.ask(http::verb::post, "/buy/lamp");
+        ++answers[answer.result_int()];
+    }
+}
+
+/// The value of a counter on the page of metrics.
+asio::awaitable<int> read_counter(customer& self, std::string name) {
+    const response page = co_await self.ask(http::verb::get, "/metrics");
+    const auto found = page.body().find('\n' + name + '{');
+    if (found == std::string::npos)
+        throw std::runtime_error("no metric " + name);
+    co_return std::stoi(page.body().substr(page.body().find(' ', found + 1)));
+}
+
+asio::awaitable<void> storm(const server& one, const server& two) {
+    const auto executor = co_await asio::this_coro::executor;
+    mortise::coro::task_scope crowd(executor);
+    tally answers;
+    for (int i = 0; i < clients; ++i)
+        crowd.spawn(want_lamps(i % 2 == 0 ? one : two, answers));
+    co_await crowd.join();
+    std::cout << clients * wishes_each << " wished for a lamp: " << answers[200] << " got one, "
+              << answers[409] << " came too late\n";
+}
+
+asio::awaitable<void> look_around(const server& one, const server& two) {
+    const auto executor = co_await asio::this_coro::executor;
+    customer here(executor, one.address());
+    customer there(executor, two.address());
+    const response stock = co_await there.ask(http::verb::get, "/stock/lamp");
+    const response strange = co_await there.ask(http::verb::post, "/buy/moon");
+    std::cout << "in stock: " << stock.body() << "the moon: " << strange.result_int() << '\n';
+    const std::string granted = "mortise_leases_granted_total";
+    const int sum = co_await read_counter(here, granted) + co_await read_counter(there, granted);
+    std::cout << "leases that the two servers took: " << sum << '\n';
+}
+
+asio::awaitable<void> buy_vase(const server& from) {
+    customer self(co_await asio::this_coro::executor, from.address());
+    const response answer = co_await self.ask(http::verb::post, "/buy/vase");
+    std::cout << "SIGTERM came during a purchase: " << answer.result_int() << ", "
+              << (answer.keep_alive() ? "keep-alive" : "close") << '\n';
+}
+
+/// A purchase is under way when the signal comes.
+asio::awaitable<void> terminate(const server& one) {
+    const auto executor = co_await asio::this_coro::executor;
+    customer self(executor, one.address());
+    mortise::coro::task_scope scope(executor);
+    scope.spawn(buy_vase(one));
+    while (co_await read_counter(self, "mortise_leases_held") == 0) {
+        asio::steady_timer timer(executor, 1ms);
+        co_await timer.async_wait(asio::deferred);
+    }
+    if (std::raise(SIGTERM) != 0)
+        throw std::runtime_error("no signal can be sent");
+    co_await scope.join();
+}
+
+asio::awaitable<void> look_at_store(mortise::lock_client& locks) {
+    const auto left = co_await locks.async_list("", 10, 10);
+    std::cout << "locks that are held or wanted afterwards: " << left.size() << '\n';
+    co_await locks.async_stop();
+}
+
+asio::awaitable<void> test(asio::any_io_executor executor) {
+    const tcp::endpoint loopback(asio::ip::address_v4::loopback(), 0);
+    shop first(executor, "shop-1");
+    shop second(executor, "shop-2");
+    co_await first.open();
+    co_await second.open();
+    co_await first.put_in_stock("lamp", lamps);
+    co_await first.put_in_stock("vase", 1);
+    server one(executor, first, loopback);
+    server two(executor, second, loopback);
+    mortise::coro::task_scope servers(executor);
+    servers.spawn(one.run());
+    servers.spawn(two.run());
+    co_await storm(one, two);
+    co_await look_around(one, two);
+    co_await terminate(one);
+    co_await servers.join();
+    mortise::lock_client locks(executor, mortise::open_store("sqlite:locks.db"));
+    co_await look_at_store(locks);
+}
+
+}  // namespace
+
+void run_self_test(asio::io_context& context) {
+    asio::co_spawn(context, test(context.get_executor()), [](const std::exception_ptr& e) {
+        if (e)
+            std::rethrow_exception(e);
+    });
+    context.run();
+}
+
+}  // namespace http_server

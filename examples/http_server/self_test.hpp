@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_HTTP_SERVER_SELF_TEST_HPP
+#define MORTISE_EXAMPLES_HTTP_SERVER_SELF_TEST_HPP
+
+#include <boost/asio/io_context.hpp>
+
+namespace http_server {
+
+/// Two servers that sell from the same books, and a crowd of clients that want more than there is.
+/// Prints what came of it. Uses the present folder, and a port of the loopback device for each.
+/// @throws std::exception if a server does not do what it should.
+void run_self_test(boost::asio::io_context& context);
+
+}  // namespace http_server
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_HTTP_SERVER_SERVER_HPP
+#define MORTISE_EXAMPLES_HTTP_SERVER_SERVER_HPP
+
+#include "http_server/http_io.hpp"
+#include "http_server/shop.hpp"
+#include "mortise/coro/task_scope.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <set>
+
+namespace http_server {
+
+/// Accepts connections and answers their requests, until SIGTERM or SIGINT.
+///
+/// @par Threads One: that of the context.
+class server {
+public:
+    /// Port zero: any that is free, see `address`.
+    server(const asio::any_io_executor& executor, shop& goods, const tcp::endpoint& where);
+
+    tcp::endpoint address() const { return acceptor_.local_endpoint(); }
+
+    /// Serves until a signal comes. Then it takes no more connections and no more requests, answers
+    /// those that were heard, and stops the shop, which releases every lock.
+    asio::awaitable<void> run();
+
+private:
+    asio::awaitable<void> accept();
+    asio::awaitable<void> serve(tcp::socket socket);
+    asio::awaitable<void> converse(tcp::socket& socket);
+    void stop();
+
+    shop& shop_;
+    tcp::acceptor acceptor_;
+    asio::signal_set signals_;
+    mortise::coro::task_scope connections_;
+    std::set<tcp::socket*> open_;
+    bool stopping_ = false;
+};
+
+}  // namespace http_server
+
+#endif
