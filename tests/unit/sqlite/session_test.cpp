@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sessions that end, expire and crash, at every point where a process can be killed.
 #include "store/sqlite/query.hpp"
+#include "store/sqlite/ring.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -344,6 +345,20 @@ TEST_F(SqliteSession, TheFirstToComeSweepsTheSocketsOfTheDead) {
     time.pass(state_user::ttl);
     auto user = opened();
     EXPECT_EQ(folder.sockets(), 2u);
+    EXPECT_EQ(sessions(), 1);
+}
+
+// Nobody was connected to it yet, so no connection can end.
+TEST_F(SqliteSession, WhoDiesBeforeItIsWatchedIsSeenByWhoeverLooksWhomToWatch) {
+    auto dead = opened();
+    auto user = opened();
+    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
+    dead->state.abandon();
+    const auto plan = store_detail::plan_ring(*user->opened.session, {});
+    EXPECT_TRUE(plan.unburied);
+    EXPECT_TRUE(plan.wanted.empty());
+    reap(*user);
+    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
     EXPECT_EQ(sessions(), 1);
 }
 

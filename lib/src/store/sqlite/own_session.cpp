@@ -93,6 +93,16 @@ std::vector<neighbour> own_session::predecessors() const {
     return ring(false);
 }
 
+bool own_session::unburied() const noexcept {
+    const std::size_t used = slots_->used();
+    for (std::size_t i = 0; i < used; ++i) {
+        const slot_view seen = slots_->view(i);
+        if (i != self_.slot && seen.word.dead() && seen.key != 0)
+            return true;
+    }
+    return false;
+}
+
 std::vector<neighbour> own_session::ring(bool forward) const {
     std::vector<neighbour> found;
     const std::size_t used = slots_->used();

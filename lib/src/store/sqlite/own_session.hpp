@@ -85,6 +85,9 @@ public:
     std::vector<neighbour> successors() const;
     std::vector<neighbour> predecessors() const;
 
+    /// Whether somebody is dead and still has what it had.
+    bool unburied() const noexcept;
+
 private:
     std::vector<neighbour> ring(bool forward) const;
 

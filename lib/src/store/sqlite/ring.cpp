@@ -11,6 +11,7 @@ namespace mortise::store_detail {
 ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched) {
     ring_plan plan;
     plan.wanted = session.successors();
+    plan.unburied = session.unburied();
     for (const auto& each : plan.wanted) {
         if (std::find(watched.begin(), watched.end(), each) != watched.end())
             continue;

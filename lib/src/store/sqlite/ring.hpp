@@ -24,6 +24,7 @@ struct ring_plan {
     std::vector<neighbour> wanted;  ///< All that are to be watched; others need not be.
     std::vector<ring_link> fresh;   ///< Of them, those that were not watched and are connected now.
     std::vector<neighbour> dead;    ///< Proved dead by a socket that refused.
+    bool unburied = false;          ///< Somebody was dead before it could be watched.
 };
 
 /// Looks at the slots and connects to the successors that are not watched yet. May wait for the

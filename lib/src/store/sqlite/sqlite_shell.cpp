@@ -260,11 +260,12 @@ void sqlite_shell::start_reaping() {
         std::move(job),
         asio::bind_executor(
             strand_,
-            [weak = weak_from_this()](error_code, const outcome<nothing>& out) {
+            [weak = weak_from_this()](error_code failed, const outcome<nothing>& out) {
                 const auto self = weak.lock();
                 if (!self)
                     return;
                 self->reaping_ = false;
+                self->reap_failed_ = failed || out.code;
                 self->tell(out.notices);
                 self->look_round();
                 self->start_reaping();
@@ -305,7 +306,8 @@ void sqlite_shell::look_round() {
 void sqlite_shell::take(ring_plan plan) {
     if (!mailbox_)
         return;
-    if (!plan.dead.empty())
+    // What could not be done just now is tried again by the next heartbeat, not by each look.
+    if (!plan.dead.empty() || (plan.unburied && !reap_failed_))
         reap(plan.dead);
     mailbox_->apply(std::move(plan));
 }

@@ -87,6 +87,7 @@ private:
     bool verifying_ = false;
     bool reaping_ = false;
     bool reap_again_ = false;
+    bool reap_failed_ = false;
     bool looking_round_ = false;
     bool look_round_again_ = false;
     bool watching_ = false;  ///< The client waits for the next change of any lock.
