@@ -27,19 +27,19 @@ class acquire_all_op final : public std::enable_shared_from_this<acquire_all_op>
 public:
     acquire_all_op(
         all_handler handler,
-        core_ptr core,
+        const core_ptr& core,
         std::vector<std::string> names,
         const lock_options& options
     )
         : strand_(asio::make_strand(handler.get_executor())),
           handler_(std::move(handler)),
-          core_(std::move(core)),
+          core_(core),
           names_(std::move(names)),
           options_(options) {
         std::sort(names_.begin(), names_.end());
         names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
         if (options_.wait_max != std::chrono::milliseconds::max())
-            until_ = coro::saturating_add(core_->now(), options_.wait_max);
+            until_ = coro::saturating_add(core->now(), options_.wait_max);
     }
 
     void start() {
@@ -61,11 +61,14 @@ private:
             return fail(asio::error::operation_aborted);
         if (leases_.size() == names_.size())
             return finish();
+        const auto core = core_.lock();
+        if (!core)
+            return fail(errc::client_stopped);
         if (until_ != clock::time_point::max()) {
-            const auto left = std::max<clock::duration>(until_ - core_->now(), {});
+            const auto left = std::max<clock::duration>(until_ - core->now(), {});
             options_.wait_max = std::chrono::duration_cast<std::chrono::milliseconds>(left);
         }
-        core_->acquire(
+        core->acquire(
             names_[leases_.size()],
             options_,
             true,
@@ -110,13 +113,12 @@ private:
     }
 
     void complete(error_code code, lease_set all) {
-        core_.reset();
         handler_.complete(code, std::move(all));
     }
 
     const asio::any_io_executor strand_;
     all_handler handler_;
-    core_ptr core_;
+    const std::weak_ptr<client_core> core_;  // whose queue may hold this operation
     std::vector<std::string> names_;
     lock_options options_;
     clock::time_point until_ = clock::time_point::max();
@@ -135,7 +137,7 @@ void start_acquire_all(
         return;
     }
     const auto op = std::make_shared<acquire_all_op>(
-        std::move(handler), std::move(core), std::move(names), options
+        std::move(handler), core, std::move(names), options
     );
     op->start();
 }

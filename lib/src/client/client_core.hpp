@@ -145,6 +145,7 @@ private:
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     void end_grant(claim& what, errc why, queue_work& work);
+    void tell_failed(const release_op& op, error_code why) const noexcept;
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);
     void release_later(const std::shared_ptr<release_op>& op);

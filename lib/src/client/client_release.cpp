@@ -69,6 +69,7 @@ void client_core::start_release(const claim_ptr& what) {
     releases_.emplace(what->id, op);
     deadlines_.set(op->timer, coro::saturating_add(op->since, config_.release_budget), [this, op] {
         counters_.add(&client_stats::undone_late);
+        tell_failed(*op, errc::outcome_unknown);
         complete_release(*op, errc::outcome_unknown);
     });
     spawn(run_release(shared_from_this(), op));
@@ -108,12 +109,7 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
     releases_.erase(op->what->id);
     if (result) {
         counters_.add(&client_stats::lost);
-        lock_event event;
-        event.what = lock_event::kind::release_failed;
-        event.name = op->what->of->name();
-        event.token = op->what->token;
-        event.code = result;
-        tell(event);
+        tell_failed(*op, result);
     } else {
         counters_.add(&client_stats::released);
     }
@@ -129,6 +125,15 @@ void client_core::end_grant(claim& what, errc why, queue_work& work) {
         return;
     lose(what, why, work);
     start_release(what.shared_from_this());
+}
+
+void client_core::tell_failed(const release_op& op, error_code why) const noexcept {
+    lock_event event;
+    event.what = lock_event::kind::release_failed;
+    event.name = op.what->of->name();
+    event.token = op.what->token;
+    event.code = why;
+    tell(event);
 }
 
 void client_core::complete_release(release_op& op, error_code result) {

@@ -96,6 +96,9 @@ public:
 
     // To whatever is under way: the acquire, then the body; the release hears nothing.
     void on_cancel(asio::cancellation_type type) {
+        // The grant may be on its way already: then the body hears of it when it has begun.
+        if (stage_ == stage::acquiring)
+            cancelled_ |= type;
         if (stage_ != stage::releasing)
             stop_.emit(type);
     }
@@ -123,6 +126,8 @@ private:
             stop_.slot(),
             [self = this->shared_from_this()](std::exception_ptr failure) { self->ended(failure); }
         );
+        if (cancelled_ != asio::cancellation_type::none)
+            stop_.emit(cancelled_);
     }
 
     void lost(error_code why) {
@@ -207,6 +212,7 @@ private:
     asio::cancellation_signal stop_;     // of the acquire, then of the body
     asio::cancellation_signal unwatch_;  // of the wait for the loss
     stage stage_ = stage::acquiring;
+    asio::cancellation_type cancelled_ = asio::cancellation_type::none;  // before the grant came
     bool body_runs_ = false;
     bool watch_runs_ = false;
     error_code why_;     // the loss that the body was stopped for

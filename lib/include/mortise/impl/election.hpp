@@ -6,6 +6,7 @@
 #include "mortise/election.hpp"
 
 #include <exception>
+#include <functional>
 #include <memory>
 
 namespace mortise {
@@ -54,16 +55,14 @@ run_election(lock_client& client, std::string name, election_options options, Bo
         std::exception_ptr failure;
         error_code why;
         try {
-            co_await with_lock(client, name, lock_options(), present);
+            co_await with_lock(client, name, lock_options(), std::ref(present));
             co_return;
         } catch (const boost::system::system_error& wrong) {
             failure = std::current_exception();
             why = wrong.code();
         }
-        // The loss of the lease comes before what the body says of itself; see with_lock.
-        if (why != condition::not_held && present.failure())
-            std::rethrow_exception(present.failure());
-        if (!stands_again(why))
+        // What the body throws by itself comes unchanged out of with_lock, whatever its code.
+        if (failure == present.failure() || !stands_again(why))
             std::rethrow_exception(failure);
         if (present.began())
             pauses.reset();
