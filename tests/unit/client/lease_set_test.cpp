@@ -106,6 +106,17 @@ TEST(LeaseSet, IsAcquiredInTheOrderOfItsNames) {
     EXPECT_EQ(outcome.code, errc::client_stopped);
 }
 
+TEST(LeaseSet, AContextMayEndWhileOneIsWaitedForAndTheClientIsGone) {
+    client_world world;
+    lock_client alice = world.client();
+    lock_client bob = world.client();
+    const lease held = world.acquire(alice, "b");
+    set_outcome outcome;
+    bob.async_acquire_all({"a", "b"}, lock_options(), record_set(outcome));
+    world.pass(10ms);
+    EXPECT_EQ(bob.stats().waiting, 1u);
+}
+
 TEST(LeaseSet, TwoThatWantTheSameLocksDoNotBlockEachOther) {
     client_world world;
     lock_client alice = world.client();
@@ -447,6 +458,33 @@ TEST(WithLocks, TheLossOfOneStopsTheBodyAndReleasesTheOthers) {
     EXPECT_EQ(run.code, errc::lease_lost);
     EXPECT_EQ(world.server.entries(), 0u);
     EXPECT_EQ(alice.stats().leases, 0u);
+}
+
+/// One run: the signal comes before the n-th handler. @return whether the body had begun by then.
+bool run_with_locks_cancelled_at(std::size_t step) {
+    client_world world;
+    lock_client alice = world.client();
+    guarded_sleep run(world, alice, 30s);
+    std::size_t handlers = 0;
+    world.time->run_while(world.context, [&] { return handlers++ < step; });
+    const bool began = run.began;
+    run.stop.emit(asio::cancellation_type::terminal);
+    EXPECT_TRUE(world.run_until([&] { return run.ended; }));
+    EXPECT_EQ(run.stopped, run.began);
+    EXPECT_EQ(run.code, asio::error::operation_aborted);
+    world.pass(10ms);
+    EXPECT_EQ(world.server.entries(), 0u);
+    return began;
+}
+
+TEST(WithLocks, ACancellationAtWhateverStepIsHeard) {
+    std::size_t step = 0;
+    for (int inside = 0; inside < 5; ++step) {
+        inside += run_with_locks_cancelled_at(step);
+        ASSERT_LT(step, 10'000u);
+        ASSERT_FALSE(HasFailure()) << "cancelled before handler " << step;
+    }
+    EXPECT_GE(step, 7u) << "some of the steps come before the body";
 }
 
 }  // namespace

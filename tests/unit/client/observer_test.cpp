@@ -207,6 +207,18 @@ TEST(LockObserver, HearsOfAReleaseThatFoundNoGrant) {
     EXPECT_EQ(keeper.only(event_kind::release_failed).token, token);
 }
 
+TEST(LockObserver, HearsOfAReleaseThatIsNotAcknowledgedInTime) {
+    client_world world;
+    record_keeper keeper;
+    lock_client alice = observed_client(world, keeper);
+    lease held = world.acquire(alice, "door");
+    world.server.set_unavailable(true);
+    held = lease();
+    world.pass(2'001ms);  // the release budget
+    EXPECT_EQ(alice.stats().undone_late, 1u);
+    EXPECT_EQ(keeper.only(event_kind::release_failed).name, "door");
+}
+
 TEST(LockObserver, EveryKindHasANameOfItsOwn) {
     std::set<std::string> names;
     for (auto what = event_kind::waiting; what <= event_kind::heartbeat_failed;
