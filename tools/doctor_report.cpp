@@ -124,8 +124,8 @@ void doctor_report::write(std::ostream& out) const {
         out << "Verdict: broken. " << broken << (broken == 1 ? " thing has" : " things have")
             << " to be mended before this store is used.\n";
     else if (weak != 0)
-        out << "Verdict: works, with " << weak << (weak == 1 ? " promise" : " promises")
-            << " that cannot be kept in every case.\n";
+        out << "Verdict: works, with " << weak
+            << (weak == 1 ? " weak point.\n" : " weak points.\n");
     else
         out << "Verdict: every promise holds.\n";
 }
