@@ -9,9 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace mortise::tool {
@@ -28,6 +30,19 @@ CLI::Option* add_duration(
         target = parse_duration(name, text);
     };
     return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
+}
+
+/// CLI11 takes a negative number for a large one.
+std::uint64_t parse_token(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) {
+        throw failure(
+            exit_code::usage, "this is no token", "'" + text + "'", "`mortise show` shows it"
+        );
+    }
+    return value;
 }
 
 /// CLI11 does not know of what follows `--`.
@@ -170,9 +185,12 @@ void grammar::add_break() {
     app.add_option("--why", break_.why, "The reason, for the record")
         ->required()
         ->type_name("TEXT");
-    app.add_option("--token", break_.token, "Break this grant and no other")->type_name("N");
-    app.add_option("--slot", break_.slot, "Break the grant of this permit and no other")
+    const auto token = [this](const std::string& text) { break_.token = parse_token(text); };
+    app.add_option_function<std::string>("--token", token, "Break this grant and no other")
         ->type_name("N");
+    app.add_option("--slot", break_.slot, "Break the grant of this permit and no other")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint32_t{1}, lock_mode::capacity_max));
     break_command_ = &app;
 }
 
