@@ -44,7 +44,8 @@ private:
 
     client_config config();
     static std::chrono::milliseconds ttl_for(const store_traits& traits);
-    asio::awaitable<bool> ask_store(doctor_report& report);
+    asio::awaitable<error_code> open();
+    asio::awaitable<void> ask_store(doctor_report& report, error_code unopened);
     asio::awaitable<void> measure(doctor_report& report);
     asio::awaitable<void> measure_cycles(doctor_report& report);
     asio::awaitable<void> measure_pushes(doctor_report& report);

@@ -24,8 +24,8 @@ Examples:
   mortise bench handoff                         how fast a lock travels between processes
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
-refused something; and those of `mortise run --help` and `mortise break --help`. An error is one line on the standard
-error: "mortise: message: value; what to do".)";
+refused something; and those of `mortise run --help` and `mortise break --help`. An error is one
+line on the standard error: "mortise: message: value; what to do".)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 

@@ -17,8 +17,8 @@ struct screen_size {
 /// more lines than rows, the last row says how many are left out.
 std::string frame_of(std::string_view text, screen_size size);
 
-/// The terminal behind a descriptor, taken over for as long as this lives: its other screen, without
-/// a cursor. What was there before is there again afterwards.
+/// The terminal behind a descriptor, taken over as long as this lives: its other screen, without a
+/// cursor. What was there before is there again afterwards.
 class live_screen {
 public:
     /// Whether a text can be drawn there again and again.

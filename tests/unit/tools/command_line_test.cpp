@@ -15,15 +15,15 @@ namespace mortise::tool {
 namespace {
 
 using namespace std::chrono_literals;
-using words = std::vector<std::string>;
+using word_list = std::vector<std::string>;
 
 /// What the command line wants, if it is a `T`.
 template <class T>
-T wanted(const words& arguments) {
+T wanted(const word_list& arguments) {
     return std::get<T>(parse_command_line(arguments).wanted);
 }
 
-int refused(const words& arguments) {
+int refused(const word_list& arguments) {
     try {
         parse_command_line(arguments);
     } catch (const failure& how) {
@@ -33,8 +33,8 @@ int refused(const words& arguments) {
 }
 
 TEST(CommandLine, KnowsTheModesOfRun) {
-    const words run{"run", "--lock", "a"};
-    const auto with = [&](words more) {
+    const word_list run{"run", "--lock", "a"};
+    const auto with = [&](word_list more) {
         more.insert(more.begin(), run.begin(), run.end());
         more.insert(more.end(), {"--", "true"});
         return more;
@@ -66,13 +66,13 @@ TEST(CommandLine, WantsAReasonForABreak) {
     EXPECT_EQ(settings.token, 18'446'744'073'709'551'615u);
     EXPECT_EQ(settings.slot, 7u);
     EXPECT_FALSE(wanted<break_settings>({"break", "a", "--why", "gone"}).token);
-    for (const words& wrong :
-         {words{"break", "a"},
-          words{"break", "a", "--why", ""},
-          words{"break", "a", "--why", " \n"},
-          words{"break", "--why", "gone"},
-          words{"break", "a", "--why", "gone", "--token", "-1"},
-          words{"break", "a", "--why", "gone", "--slot", "x"}})
+    for (const word_list& wrong :
+         {word_list{"break", "a"},
+          word_list{"break", "a", "--why", ""},
+          word_list{"break", "a", "--why", " \n"},
+          word_list{"break", "--why", "gone"},
+          word_list{"break", "a", "--why", "gone", "--token", "-1"},
+          word_list{"break", "a", "--why", "gone", "--slot", "x"}})
         EXPECT_EQ(refused(wrong), exit_code::usage);
 }
 
