@@ -9,8 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace mortise::tool {
@@ -27,6 +30,19 @@ CLI::Option* add_duration(
         target = parse_duration(name, text);
     };
     return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
+}
+
+/// CLI11 takes a negative number for a large one.
+std::uint64_t parse_token(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) {
+        throw failure(
+            exit_code::usage, "this is no token", "'" + text + "'", "`mortise show` shows it"
+        );
+    }
+    return value;
 }
 
 /// CLI11 does not know of what follows `--`.
@@ -48,15 +64,25 @@ public:
 
 private:
     void add_run();
+    void add_run_modes(CLI::App& run);
     void add_ls();
+    void add_show();
+    void add_break();
+    void add_watch();
+    void add_doctor();
     void add_bench();
     void add_bench_worker();
     void add_contend_options(CLI::App& app, bench_settings& bench);
     command_line::order wanted();
+    const break_settings& wanted_break() const;
 
     CLI::App app_{help::summary, "mortise"};
     CLI::App* run_command_ = nullptr;
     CLI::App* ls_command_ = nullptr;
+    CLI::App* show_command_ = nullptr;
+    CLI::App* break_command_ = nullptr;
+    CLI::App* watch_command_ = nullptr;
+    CLI::App* doctor_command_ = nullptr;
     CLI::App* bench_command_ = nullptr;
     CLI::App* worker_command_ = nullptr;
     bool version_ = false;
@@ -64,6 +90,10 @@ private:
     global_settings global_;
     run_settings run_;
     ls_settings ls_;
+    show_settings show_;
+    break_settings break_;
+    watch_settings watch_;
+    doctor_settings doctor_;
     bench_settings bench_;
     bench_worker_settings worker_;
 };
@@ -79,6 +109,10 @@ grammar::grammar() {
     app_.require_subcommand(0, 1);
     add_run();
     add_ls();
+    add_show();
+    add_break();
+    add_watch();
+    add_doctor();
     add_bench();
     add_bench_worker();
 }
@@ -100,7 +134,29 @@ void grammar::add_run() {
     add_duration(
         run, "--ttl", run_.ttl, "How long the store keeps the lock without a heartbeat; default: 5s"
     );
+    add_run_modes(run);
     run_command_ = &run;
+}
+
+void grammar::add_run_modes(CLI::App& run) {
+    CLI::Option* shared = run.add_flag_callback(
+        "--shared",
+        [this] { run_.mode = lock_mode::shared(); },
+        "Share the lock with all that say so, too; without it the lock excludes everybody"
+    );
+    const auto permits = [this](std::uint32_t count) { run_.mode = lock_mode::permits(count); };
+    run.add_option_function<std::uint32_t>(
+           "--permits", permits, "At most N at a time; all that use the lock must say the same N"
+    )
+        ->type_name("N")
+        ->check(CLI::Range(std::uint32_t{1}, lock_mode::capacity_max))
+        ->excludes(shared);
+    add_duration(
+        run,
+        "--hold-max",
+        run_.hold_max,
+        "When this has passed the store frees the lock, and the command is ended; default: never"
+    );
 }
 
 void grammar::add_ls() {
@@ -108,6 +164,48 @@ void grammar::add_ls() {
     ls.footer(help::ls_footer);
     ls.add_flag("--all", ls_.all, "Also show each waiter (at most 1,000 a lock)");
     ls_command_ = &ls;
+}
+
+/// The name of a lock, as `NAME` or as `--lock NAME`.
+void add_lock_name(CLI::App& app, std::string& name) {
+    app.add_option("NAME,--lock", name, "The name of the lock")->required()->type_name("");
+}
+
+void grammar::add_show() {
+    CLI::App& show = *app_.add_subcommand("show", help::show)->fallthrough();
+    show.footer(help::show_footer);
+    add_lock_name(show, show_.lock);
+    show_command_ = &show;
+}
+
+void grammar::add_break() {
+    CLI::App& app = *app_.add_subcommand("break", help::break_lock)->fallthrough();
+    app.footer(help::break_footer);
+    add_lock_name(app, break_.lock);
+    app.add_option("--why", break_.why, "The reason, for the record")
+        ->required()
+        ->type_name("TEXT");
+    const auto token = [this](const std::string& text) { break_.token = parse_token(text); };
+    app.add_option_function<std::string>("--token", token, "Break this grant and no other")
+        ->type_name("N");
+    app.add_option("--slot", break_.slot, "Break the grant of this permit and no other")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint32_t{1}, lock_mode::capacity_max));
+    break_command_ = &app;
+}
+
+void grammar::add_watch() {
+    CLI::App& watch = *app_.add_subcommand("watch", help::watch)->fallthrough();
+    watch.footer(help::watch_footer);
+    watch.add_option("PREFIX", watch_.prefix, "Only locks whose name begins so")->type_name("");
+    watch_command_ = &watch;
+}
+
+void grammar::add_doctor() {
+    CLI::App& doctor = *app_.add_subcommand("doctor", help::doctor)->fallthrough();
+    doctor.footer(help::doctor_footer);
+    doctor.add_flag("--create", doctor_.create, "Make the store if there is none");
+    doctor_command_ = &doctor;
 }
 
 void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
@@ -183,6 +281,18 @@ void grammar::add_bench_worker() {
     worker_command_ = &app;
 }
 
+const break_settings& grammar::wanted_break() const {
+    if (break_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
+        throw failure(
+            exit_code::usage,
+            "the reason is empty",
+            "--why",
+            "say why this lock is broken: it is recorded for those who look later"
+        );
+    }
+    return break_;
+}
+
 command_line::order grammar::wanted() {
     if (version_)
         return version_wanted();
@@ -198,6 +308,14 @@ command_line::order grammar::wanted() {
     }
     if (ls_command_->parsed())
         return ls_;
+    if (show_command_->parsed())
+        return show_;
+    if (break_command_->parsed())
+        return wanted_break();
+    if (watch_command_->parsed())
+        return watch_;
+    if (doctor_command_->parsed())
+        return doctor_;
     if (worker_command_->parsed())
         return worker_;
     if (!bench_command_->parsed())

@@ -23,6 +23,10 @@ struct command_line {
         help_wanted,
         run_settings,
         ls_settings,
+        show_settings,
+        break_settings,
+        watch_settings,
+        doctor_settings,
         bench_settings,
         bench_worker_settings>;
 

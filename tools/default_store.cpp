@@ -72,6 +72,10 @@ std::optional<fs::path> sqlite_path(std::string_view url) {
 }
 
 std::string default_store_url() {
+    return sqlite_url(state_folder() / "locks.db");
+}
+
+void make_default_folder() {
     const fs::path folder = state_folder();
     std::error_code failed;
     fs::create_directories(folder.parent_path(), failed);
@@ -85,7 +89,6 @@ std::string default_store_url() {
             "name another place with --store or MORTISE_STORE"
         );
     }
-    return sqlite_url(folder / "locks.db");
 }
 
 }  // namespace mortise::tool

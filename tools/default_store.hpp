@@ -16,9 +16,13 @@ std::string sqlite_url(const std::filesystem::path& path);
 std::optional<std::filesystem::path> sqlite_path(std::string_view url);
 
 /// The store of the user: `locks.db` in `$XDG_STATE_HOME/mortise`, else in
-/// `~/.local/state/mortise`. Makes the folder, which only its owner may enter.
+/// `~/.local/state/mortise`.
 /// @throws failure if there is no such place.
 std::string default_store_url();
+
+/// Makes the folder of the user's store, which only its owner may enter, if it is not there.
+/// @throws failure if it cannot be made.
+void make_default_folder();
 
 }  // namespace mortise::tool
 

@@ -17,11 +17,15 @@ Examples:
   mortise run --lock nightly -- backup.sh       one at a time, on this host
   mortise run --lock nightly --wait 0 -- cmd    give up at once if somebody else is at it
   mortise ls                                    who holds what, and who waits
+  mortise show nightly                          one lock in full
+  mortise watch                                 the same as they change
+  mortise break nightly --why "host is gone"    take it from a holder that is stuck
+  mortise doctor                                what the store promises, and whether it keeps it
   mortise bench handoff                         how fast a lock travels between processes
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
-refused something; and those of `mortise run --help`. An error is one line on the standard
-error: "mortise: message: value; what to do".)";
+refused something; and those of `mortise run --help` and `mortise break --help`. An error is one
+line on the standard error: "mortise: message: value; what to do".)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 
@@ -32,13 +36,15 @@ The command finds in its environment:
   MORTISE_TOKEN         a decimal number that grows with every grant: hand it to whatever the
                         command writes to, so that a late writer can be refused there
   MORTISE_TOKEN_DOMAIN  what the number belongs to: those of two domains cannot be compared
+  MORTISE_SLOT          of a lock with --permits: which of the N permits it has, from 1; else 0
   MORTISE_LOCK          the name of the lock
 
 Exit codes:
   that of the command
   128+N  signal N ended the command, or ended the waiting for the lock
   75     the lock was not free in time
-  76     the lock was lost before the command ended (it is told by TERM, then by KILL)
+  76     the lock was lost before the command ended, or --hold-max has passed (the command is told
+         by TERM, then by KILL)
   69     the store cannot be used
   126    the command cannot be executed
   127    the command was not found
@@ -46,7 +52,8 @@ Exit codes:
 
 Signals: HUP, INT, QUIT, TERM, USR1, USR2 and WINCH that are sent to mortise are passed on to
 the command. What the terminal sends (Ctrl-C) reaches the command by itself, and is not passed
-on a second time.
+on a second time. A signal that ends the waiting takes the request back first; one that ends the
+command frees the lock at once.
 
 When mortise dies, whatever the cause, the kernel kills the command (parent-death signal). That
 holds for the command only: processes that it starts do not inherit it, and a set-user-ID or
@@ -57,6 +64,9 @@ the lock passes to the next one: only the token tells the two apart.
 Examples:
   mortise run --lock nightly -- backup.sh --full
   mortise run --lock deploy --wait 10s --grace 30s -- make deploy
+  mortise run --lock config --shared -- backup-config.sh
+  mortise run --lock encoders --permits 4 -- encode input.mkv
+  mortise run --lock sync --hold-max 10m -- sync-all
   mortise run --lock report -- sh -c 'exec report --token "$MORTISE_TOKEN"'
   mortise --store sqlite:/var/lib/app/locks.db run --lock job -- job)";
 
@@ -73,6 +83,80 @@ Examples:
   mortise ls
   mortise ls --all
   mortise ls --json | jq -r '.locks[] | select(.waiter_count > 0) | .name')";
+
+inline constexpr const char* show = "Show one lock in full";
+
+inline constexpr const char* show_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+Shows who holds the lock, in which mode, with which token, for how long and for how long at most;
+who waits, in order; and the newest cases in which it was taken from its holder by force. At most
+100 waiters are shown, 1,000 with --json. A lock that nobody holds is no error: the exit code is 0.
+
+Names are shown as `mortise ls --help` says. A name that begins with a dash: --lock=-name.
+
+Examples:
+  mortise show nightly
+  mortise show nightly --json | jq '.holders[0].token')";
+
+inline constexpr const char* break_lock = "Take a lock from a holder that is stuck";
+
+inline constexpr const char* break_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+The lock passes to the next who waits. The holder learns of it with its next heartbeat, and works on
+until then: only a check of the token, where it writes, keeps a late write out. A command that was
+started by `mortise run` is ended then. If the lock is held shared, all lose it that share it. The
+reason and who gave the order are recorded in the store: see `mortise show`.
+
+What holds the lock is looked up first, and broken is that grant and no other. With --token this is
+the grant that you saw; where several hold the lock (--permits), --token or --slot says which.
+
+Exit codes:
+  0   it was broken
+  66  nobody holds the lock
+  75  another grant holds it now: look again
+  64  the command line is wrong, or does not say which of several grants is meant
+  69  the store cannot be used
+
+Examples:
+  mortise break nightly --why "host db3 is gone"
+  mortise break nightly --token 88064 --why "stuck since noon, ticket 4711"
+  mortise break encoders --slot 2 --why "encoder hangs")";
+
+inline constexpr const char* watch = "Show locks and waiters as they change";
+
+inline constexpr const char* watch_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+On a terminal the table of `mortise ls --all` is drawn anew at each change. Elsewhere there is a
+line for each change (acquired, released, waits, left), beginning with what is there; with --json
+each line is an object. The store tells of changes, nothing is asked again and again. Who came and
+went within a tenth of a second may not be seen.
+
+Ends by a signal (Ctrl-C), with the exit code 128+N for signal N; 69 if the store cannot be used.
+
+Examples:
+  mortise watch
+  mortise watch app/
+  mortise watch --json | jq -r 'select(.change == "acquired") | .name')";
+
+inline constexpr const char* doctor = "Examine the store: what it promises, and whether it can";
+
+inline constexpr const char* doctor_footer = R"(
+--store and --json work here, too: see `mortise --help`.
+
+Opens the store as `mortise run` does, lets it examine itself, and measures it with two clients on
+a lock of their own: how long acquire and release take, a heartbeat, and a lock that passes from one
+to the other. Each line has a mark: ok, weak (works, with a promise that cannot be kept in every
+case) or BROKEN. Where there is no store none is made, unless you say --create.
+
+Exit codes: 0 nothing is broken; 1 something is; 69 there is no store.
+
+Examples:
+  mortise doctor
+  mortise doctor --store sqlite:/var/lib/app/locks.db
+  mortise doctor --json | jq -r '.findings[] | select(.verdict != "holds") | .found')";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
 

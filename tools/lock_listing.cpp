@@ -2,29 +2,16 @@
 #include "lock_listing.hpp"
 
 #include "duration_text.hpp"
-#include "json.hpp"
+#include "party_text.hpp"
 #include "printable.hpp"
 #include "text_table.hpp"
+#include "view_json.hpp"
 
-#include <chrono>
-#include <cstdint>
 #include <ostream>
 #include <utility>
 
 namespace mortise::tool {
 namespace {
-
-std::string mode_text(const lock_mode& mode) {
-    switch (mode.what()) {
-    case lock_mode::kind::exclusive:
-        return "exclusive";
-    case lock_mode::kind::shared:
-        return "shared";
-    case lock_mode::kind::permits:
-        break;
-    }
-    return "permits(" + std::to_string(mode.capacity()) + ")";
-}
 
 void add_line(text_table& table, const lock_view& lock, const party_view& party, bool holds) {
     table.add(
@@ -38,37 +25,6 @@ void add_line(text_table& table, const lock_view& lock, const party_view& party,
          duration_text(party.age),
          holds ? std::to_string(lock.waiter_count) : ""}
     );
-}
-
-json::object json_of(const party_view& party, bool holds) {
-    json::object fields;
-    set_bytes(fields, "label", party.label);
-    fields["pid"] = party.pid;
-    set_bytes(fields, "host", party.host);
-    fields["session"] = party.session.text();
-    fields["mode"] = mode_text(party.mode);
-    if (holds) {
-        fields["token"] = std::to_string(party.token.value);
-        fields["token_domain"] = party.token.domain.name();
-    }
-    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(party.age);
-    fields[holds ? "held_ms" : "waited_ms"] = std::int64_t{age.count()};
-    return fields;
-}
-
-json::object json_of(const lock_view& lock) {
-    json::object fields;
-    set_bytes(fields, "name", lock.name);
-    json::array holders;
-    for (const party_view& party : lock.holders)
-        holders.push_back(json_of(party, true));
-    fields["holders"] = std::move(holders);
-    fields["waiter_count"] = lock.waiter_count;
-    json::array waiters;
-    for (const party_view& party : lock.waiters)
-        waiters.push_back(json_of(party, false));
-    fields["waiters"] = std::move(waiters);
-    return fields;
 }
 
 }  // namespace
@@ -94,7 +50,7 @@ void write_table(std::ostream& out, const std::vector<lock_view>& locks, bool wa
 void write_json(std::ostream& out, const std::string& store, const std::vector<lock_view>& locks) {
     json::array listed;
     for (const lock_view& lock : locks)
-        listed.push_back(json_of(lock));
+        listed.push_back(lock_json(lock));
     json::object fields;
     set_bytes(fields, "store", store);
     fields["locks"] = std::move(listed);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_command.hpp"
 #include "bench/bench_worker.hpp"
+#include "break_command.hpp"
 #include "command_line.hpp"
 #include "default_store.hpp"
+#include "doctor_command.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "ls_command.hpp"
 #include "run_command.hpp"
+#include "show_command.hpp"
 #include "version_command.hpp"
+#include "watch_command.hpp"
 
 #include <iostream>
 #include <string>
@@ -25,6 +29,12 @@ public:
     int operator()(const version_wanted&) const { return show_version(global_); }
     int operator()(const run_settings& settings) const { return run_under_lock(used(), settings); }
     int operator()(const ls_settings& settings) const { return list_locks(used(), settings); }
+    int operator()(const show_settings& settings) const { return show_lock(used(), settings); }
+    int operator()(const break_settings& settings) const { return break_lock(used(), settings); }
+    int operator()(const watch_settings& settings) const { return watch_locks(used(), settings); }
+    int operator()(const doctor_settings& settings) const {
+        return doctor(with_url(settings.create), settings);
+    }
     int operator()(const bench_settings& settings) const { return bench(global_, settings); }
     int operator()(const bench_worker_settings& settings) const {
         return bench_worker(global_, settings);
@@ -35,10 +45,16 @@ public:
     }
 
 private:
-    global_settings used() const {
+    /// With the URL of a store, whose folder is there if it is that of the user.
+    global_settings used() const { return with_url(true); }
+
+    global_settings with_url(bool make_folder) const {
         global_settings settings = global_;
-        if (settings.store.empty())
+        if (settings.store.empty()) {
             settings.store = default_store_url();
+            if (make_folder)
+                make_default_folder();
+        }
         return settings;
     }
 

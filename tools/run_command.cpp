@@ -133,6 +133,8 @@ asio::awaitable<int> lock_run::under_lock() {
 asio::awaitable<std::optional<lease>> lock_run::acquire() {
     lock_options options;
     options.wait_max = settings_.wait;
+    options.mode = settings_.mode;
+    options.hold_max = settings_.hold_max;
     waiting_ = true;
     auto acquired = co_await locks_.async_acquire(
         settings_.lock, options, asio::bind_cancellation_slot(withdraw_.slot(), with_code)
@@ -143,6 +145,14 @@ asio::awaitable<std::optional<lease>> lock_run::acquire() {
         if (!code)
             co_await release(held);
         co_return std::nullopt;
+    }
+    if (code == errc::capacity_differs) {
+        throw failure(
+            exit_code::usage,
+            code.message(),
+            settings_.lock,
+            "`mortise show` shows how it is held; all must say the same --permits"
+        );
     }
     if (code == errc::busy) {
         throw failure(
@@ -185,6 +195,7 @@ void lock_run::start_command(const lease& held) {
     order.environment.emplace_back("MORTISE_LOCK", settings_.lock);
     order.environment.emplace_back("MORTISE_TOKEN", std::to_string(held.token().value));
     order.environment.emplace_back("MORTISE_TOKEN_DOMAIN", held.token().domain.name());
+    order.environment.emplace_back("MORTISE_SLOT", std::to_string(held.slot()));
     order.signal_mask = signals_.mask_before();
     child_ = child_process::spawn(order);
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,31 @@ struct run_settings {
     std::chrono::milliseconds wait = std::chrono::milliseconds::max();
     std::chrono::milliseconds grace{5'000};
     std::chrono::milliseconds ttl = client_config().ttl;
+    std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
+    lock_mode mode;
 };
 
 struct ls_settings {
     bool all = false;
+};
+
+struct show_settings {
+    std::string lock;
+};
+
+struct break_settings {
+    std::string lock;
+    std::string why;
+    std::optional<std::uint64_t> token;
+    std::optional<std::uint32_t> slot;
+};
+
+struct watch_settings {
+    std::string prefix;
+};
+
+struct doctor_settings {
+    bool create = false;
 };
 
 struct bench_settings {

@@ -4,12 +4,10 @@
 #include "chaos/cli_fixture.hpp"
 #include "mortise/coro/clock.hpp"
 
-#include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 
 namespace mortise::test {
@@ -64,35 +62,6 @@ TEST_F(Cli, TheCommandDiesWithMortiseAndTheLockIsFreeAtOnce) {
     EXPECT_EQ(run.wait(), 128 + SIGKILL);
     EXPECT_TRUE(eventually([&] { return !runs(command); }, 2s));
     EXPECT_EQ(next.wait(2s), 0) << next.err();  // well before the TTL of 5 s
-}
-
-/// The output of `mortise run` on a terminal of its own, on which Ctrl-C is typed once it is ready.
-std::string typed_at(const std::vector<std::string>& arguments, int& status) {
-    std::vector<std::string> texts = arguments;
-    std::vector<char*> pointers;
-    for (std::string& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    int terminal = -1;
-    const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
-    if (pid == 0) {
-        ::execv(pointers[0], pointers.data());
-        ::_exit(125);
-    }
-    std::string seen;
-    bool typed = false;
-    std::array<char, 256> bytes{};
-    for (;;) {
-        const ssize_t got = ::read(terminal, bytes.data(), bytes.size());
-        if (got <= 0)
-            break;  // the last process on the terminal has ended
-        seen.append(bytes.data(), static_cast<std::size_t>(got));
-        if (!typed && seen.find("ready") != std::string::npos)
-            typed = ::write(terminal, "\x03", 1) == 1;
-    }
-    ::close(terminal);
-    ::waitpid(pid, &status, 0);
-    return seen;
 }
 
 TEST_F(Cli, CtrlCReachesTheCommandOnce) {

@@ -7,12 +7,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -110,6 +112,34 @@ std::string text_of(const std::filesystem::path& file) {
     std::ostringstream text;
     text << std::ifstream(file, std::ios::binary).rdbuf();
     return text.str();
+}
+
+std::string typed_at(const std::vector<std::string>& arguments, int& status) {
+    std::vector<std::string> texts = arguments;
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    int terminal = -1;
+    const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0) {
+        ::execv(pointers[0], pointers.data());
+        ::_exit(125);
+    }
+    std::string seen;
+    bool typed = false;
+    std::array<char, 256> bytes{};
+    for (;;) {
+        const ssize_t got = ::read(terminal, bytes.data(), bytes.size());
+        if (got <= 0)
+            break;  // the last process on the terminal has ended
+        seen.append(bytes.data(), static_cast<std::size_t>(got));
+        if (!typed && seen.find("ready") != std::string::npos)
+            typed = ::write(terminal, "\x03", 1) == 1;
+    }
+    ::close(terminal);
+    ::waitpid(pid, &status, 0);
+    return seen;
 }
 
 bool runs(pid_t pid) {

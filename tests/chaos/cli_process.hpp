@@ -54,6 +54,10 @@ bool eventually(
 
 std::string text_of(const std::filesystem::path& file);
 
+/// The output of a program on a terminal of its own, on which Ctrl-C is typed once it has written
+/// "ready". `status` becomes that of `waitpid`.
+std::string typed_at(const std::vector<std::string>& arguments, int& status);
+
 /// Whether a process of this id runs; one that has ended but was not reaped does not.
 bool runs(pid_t pid);
 

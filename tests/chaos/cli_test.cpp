@@ -30,6 +30,10 @@ TEST_F(Cli, HelpShowsExamplesForEveryCommand) {
         {},
         {"run"},
         {"ls"},
+        {"show"},
+        {"break"},
+        {"watch"},
+        {"doctor"},
         {"bench"},
         {"bench", "handoff"},
         {"bench", "contend"},
@@ -77,6 +81,15 @@ std::vector<mistake> mistakes() {
         {{"bench", "txn", "--in-flight", "0"}, 64, {"--in-flight", "--help"}},
         {{"bench"}, 64, {"subcommand", "--help"}},
         {{"ls", "--", "x"}, 64, {"`--`"}},
+        {{"show"}, 64, {"--lock", "required"}},
+        {{"show", ""}, 64, {"name", "1 to 1,024"}},
+        {{"break", "a"}, 64, {"--why", "required"}},
+        {{"break", "a", "--why", ""}, 64, {"reason", "recorded"}},
+        {{"break", "a", "--why", "x", "--token", "-1"}, 64, {"'-1'", "mortise show"}},
+        {{"break", "a", "--why", "x"}, 66, {"nobody holds", "a"}},
+        {{"run", "--lock", "a", "--permits", "0", "--", "true"}, 64, {"--permits", "65535"}},
+        {{"run", "--lock", "a", "--shared", "--permits", "2", "--", "true"}, 64, {"--permits"}},
+        {{"run", "--lock", "a", "--hold-max", "x", "--", "true"}, 64, {"--hold-max", "500ms"}},
     };
 }
 

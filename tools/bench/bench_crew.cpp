@@ -21,6 +21,8 @@ namespace mortise::tool {
 namespace {
 
 constexpr std::chrono::seconds start_limit{30};
+constexpr std::chrono::seconds end_limit{3};
+constexpr int end_step = 5;  // ms
 
 std::pair<unique_fd, unique_fd> pipe_ends() {
     int ends[2];
@@ -59,14 +61,29 @@ bench_crew::bench_crew(
     go_peer_.reset();
     first_socket_.reset();
     second_socket_.reset();
-    await_ready();
+    try {
+        await_ready();
+    } catch (...) {
+        end_all();
+        throw;
+    }
 }
 
 bench_crew::~bench_crew() {
-    if (ended_)
-        return;
+    if (!ended_)
+        end_all();
+}
+
+/// Asks them to end, so that nothing of theirs is left at the store; kills those that do not.
+void bench_crew::end_all() noexcept {
     for (child_process& process : processes_)
+        process.send(SIGTERM);
+    const clock::time_point end = clock::now() + end_limit;
+    for (child_process& process : processes_) {
+        while (!process.ended() && clock::now() < end)
+            ::poll(nullptr, 0, end_step);
         process.send(SIGKILL);
+    }
     for (child_process& process : processes_)
         process.wait();
 }

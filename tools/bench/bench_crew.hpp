@@ -20,7 +20,7 @@ public:
     /// @throws failure if one of them fails.
     bench_crew(const std::string& store, const bench_settings& bench, const bench_board& board);
 
-    /// Kills those that are left.
+    /// Ends those that are left.
     ~bench_crew();
     bench_crew(const bench_crew&) = delete;
     bench_crew& operator=(const bench_crew&) = delete;
@@ -43,6 +43,7 @@ private:
     ) const;
     bool read_ready(std::chrono::milliseconds time);
     void await_ready();
+    void end_all() noexcept;
 
     unique_fd ready_;       // read end: a byte for each that is ready, the end when all are gone
     unique_fd ready_peer_;  // write end, for them

@@ -7,7 +7,10 @@
 #include "failure.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
+#include "signal_source.hpp"
 #include "unique_fd.hpp"
+#include "until_signalled.hpp"
+#include "with_store.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -19,7 +22,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <exception>
+#include <csignal>
 
 namespace mortise::tool {
 namespace {
@@ -40,19 +43,11 @@ asio::awaitable<void> get_ready(bench_work work) {
 }
 
 asio::awaitable<int> work_through(bench_work work) {
-    std::exception_ptr failed;
-    try {
-        co_await get_ready(work);
-        if (work.settings.bench.what == bench_settings::kind::contend)
-            co_await contend_for_lock(work);
-        else
-            co_await pass_to_and_fro(work);
-    } catch (...) {
-        failed = std::current_exception();
-    }
-    co_await work.locks.async_stop(with_code);
-    if (failed)
-        std::rethrow_exception(failed);
+    co_await get_ready(work);
+    if (work.settings.bench.what == bench_settings::kind::contend)
+        co_await contend_for_lock(work);
+    else
+        co_await pass_to_and_fro(work);
     co_return exit_code::success;
 }
 
@@ -80,6 +75,7 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     if (settings.bench.what == bench_settings::kind::handoff)
         keep_to_one_processor(settings.index);  // before any thread is started
     asio::io_context context(1);
+    signal_source signals(context.get_executor());  // before the client, which starts threads
     client_config config;
     config.label = "bench";
     config.local_handoff = settings.bench.local_handoff;
@@ -87,9 +83,15 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
         config.turn_handoffs_max = 0;  // each release is to go to the other process
     lock_client locks(context.get_executor(), open_store(global.store), config);
     const bench_work work{locks, settings, board.shared(), board.records()};
-    const int code = await_main(context, work_through(work));
-    if (settings.peer >= 0)
-        ping_to_and_fro(work);
+    const store_work until_told = [&](lock_client&) {
+        return until_signalled(signals, work_through(work), {});
+    };
+    const int code = await_main(context, work_and_stop(locks, until_told));
+    if (code != exit_code::success || settings.peer < 0)
+        return code;
+    // It holds nothing from here on, and waits for no event that a signal could end.
+    ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
+    ping_to_and_fro(work);
     return code;
 }
 

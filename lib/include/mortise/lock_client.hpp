@@ -176,7 +176,8 @@ public:
     template <class Token = asio::deferred_t>
     auto async_breaks(std::string name, std::size_t limit, Token&& token = Token{});
 
-    /// Waits until some lock of the store has changed, by whomever; may also end without a change.
+    /// Waits until some lock of the store has changed, by whomever; may also end without a change,
+    /// as it does when the session opens that the store needs to tell of changes.
     /// To follow a store: watch, look, and watch again, with the next wait begun before the look.
     ///
     /// @par Completion   `void(error_code)`.

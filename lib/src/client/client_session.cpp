@@ -51,8 +51,7 @@ void client_core::session_opened(const resumed& reply) {
     const auto waiting = idle_claims_;
     for (const auto& [order, what] : waiting)
         drive(what, what->fsm.session_ready());
-    if (watchers_.size() != 0)
-        watch_now();
+    changed();  // Nobody told of what happened before there was a session: who watches looks.
 }
 
 void client_core::fail_idle(const claim_ptr& what, error_code why) {

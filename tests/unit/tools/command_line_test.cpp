@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "command_line.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "live_screen.hpp"
+#include "read_locks.hpp"
+#include "time_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <variant>
+
+namespace mortise::tool {
+namespace {
+
+using namespace std::chrono_literals;
+using word_list = std::vector<std::string>;
+
+/// What the command line wants, if it is a `T`.
+template <class T>
+T wanted(const word_list& arguments) {
+    return std::get<T>(parse_command_line(arguments).wanted);
+}
+
+int refused(const word_list& arguments) {
+    try {
+        parse_command_line(arguments);
+    } catch (const failure& how) {
+        return how.exit_code();
+    }
+    return 0;
+}
+
+TEST(CommandLine, KnowsTheModesOfRun) {
+    const word_list run{"run", "--lock", "a"};
+    const auto with = [&](word_list more) {
+        more.insert(more.begin(), run.begin(), run.end());
+        more.insert(more.end(), {"--", "true"});
+        return more;
+    };
+    EXPECT_EQ(wanted<run_settings>(with({})).mode, lock_mode::exclusive());
+    EXPECT_EQ(wanted<run_settings>(with({})).hold_max, std::chrono::milliseconds::max());
+    EXPECT_EQ(wanted<run_settings>(with({"--shared"})).mode, lock_mode::shared());
+    EXPECT_EQ(wanted<run_settings>(with({"--permits", "4"})).mode, lock_mode::permits(4));
+    EXPECT_EQ(wanted<run_settings>(with({"--hold-max", "90s"})).hold_max, 90s);
+    for (const char* count : {"0", "65536", "-1", "x", ""})
+        EXPECT_EQ(refused(with({"--permits", count})), exit_code::usage) << count;
+    EXPECT_EQ(refused(with({"--shared", "--permits", "2"})), exit_code::usage);
+    EXPECT_EQ(refused(with({"--hold-max", "soon"})), exit_code::usage);
+}
+
+TEST(CommandLine, TakesTheNameOfALockInTwoWays) {
+    EXPECT_EQ(wanted<show_settings>({"show", "nightly"}).lock, "nightly");
+    EXPECT_EQ(wanted<show_settings>({"show", "--lock=-x"}).lock, "-x");
+    EXPECT_EQ(refused({"show"}), exit_code::usage);
+    EXPECT_EQ(refused({"show", "a", "b"}), exit_code::usage);
+}
+
+TEST(CommandLine, WantsAReasonForABreak) {
+    const auto settings = wanted<break_settings>(
+        {"break", "a", "--why", "gone", "--token", "18446744073709551615", "--slot", "7"}
+    );
+    EXPECT_EQ(settings.lock, "a");
+    EXPECT_EQ(settings.why, "gone");
+    EXPECT_EQ(settings.token, 18'446'744'073'709'551'615u);
+    EXPECT_EQ(settings.slot, 7u);
+    EXPECT_FALSE(wanted<break_settings>({"break", "a", "--why", "gone"}).token);
+    for (const word_list& wrong :
+         {word_list{"break", "a"},
+          word_list{"break", "a", "--why", ""},
+          word_list{"break", "a", "--why", " \n"},
+          word_list{"break", "--why", "gone"},
+          word_list{"break", "a", "--why", "gone", "--token", "-1"},
+          word_list{"break", "a", "--why", "gone", "--slot", "x"}})
+        EXPECT_EQ(refused(wrong), exit_code::usage);
+}
+
+TEST(CommandLine, KnowsWatchAndDoctor) {
+    EXPECT_EQ(wanted<watch_settings>({"watch"}).prefix, "");
+    EXPECT_EQ(wanted<watch_settings>({"watch", "app/"}).prefix, "app/");
+    EXPECT_FALSE(wanted<doctor_settings>({"doctor"}).create);
+    EXPECT_TRUE(wanted<doctor_settings>({"doctor", "--create"}).create);
+    EXPECT_TRUE(parse_command_line({"watch", "--json"}).global.json);
+}
+
+TEST(NameBefore, IsTheLargestNameBelowAllThatBeginSo) {
+    EXPECT_EQ(name_before(""), "");
+    EXPECT_EQ(name_before(std::string("a\0", 2)), "a");
+    EXPECT_EQ(name_before(std::string(1, '\0')), "");
+    for (const std::string prefix : {"a", "ab", "\x01", "\xff", "a\x80"}) {
+        const std::string before = name_before(prefix);
+        EXPECT_LT(before, prefix);
+        EXPECT_EQ(before.size(), 1'024u);
+        EXPECT_EQ(before.substr(0, prefix.size() - 1), prefix.substr(0, prefix.size() - 1));
+    }
+}
+
+TEST(TimeText, IsIsoInUtcWithMilliseconds) {
+    using std::chrono::system_clock;
+    const system_clock::time_point epoch{};
+    EXPECT_EQ(time_text(epoch), "1970-01-01T00:00:00.000Z");
+    EXPECT_EQ(time_text(epoch + 1'000'000'007s + 45ms), "2001-09-09T01:46:47.045Z");
+    EXPECT_EQ(time_text(epoch - 1ms), "1969-12-31T23:59:59.999Z");
+}
+
+TEST(LiveScreen, CutsLinesAtTheRightEdgeByCharacters) {
+    EXPECT_EQ(
+        frame_of("Grüße!\nab\n", {.rows = 4, .columns = 5}), "\x1b[HGrüß\x1b[K\r\nab\x1b[K\x1b[J"
+    );
+}
+
+TEST(LiveScreen, SaysHowManyLinesAreLeftOut) {
+    EXPECT_EQ(
+        frame_of("1\n2\n3\n4\n", {.rows = 3, .columns = 40}),
+        "\x1b[H1\x1b[K\r\n2\x1b[K\r\n... and 2 more lines\x1b[K\x1b[J"
+    );
+    EXPECT_EQ(frame_of("1\n2\n", {.rows = 2, .columns = 9}), "\x1b[H1\x1b[K\r\n2\x1b[K\x1b[J");
+}
+
+}  // namespace
+}  // namespace mortise::tool

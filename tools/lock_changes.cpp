@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock_changes.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace mortise::tool {
+namespace {
+
+using parties = std::vector<party_view>;
+using alike = std::function<bool(const party_view&, const party_view&)>;
+using kind = lock_change::kind;
+
+bool same_grant(const party_view& a, const party_view& b) {
+    return a.session == b.session && a.token == b.token;
+}
+
+bool same_request(const party_view& a, const party_view& b) {
+    return a.session == b.session && a.mode == b.mode && a.hold_max == b.hold_max;
+}
+
+/// Those of `all` that have no partner in `others`; each of these is the partner of one at most.
+parties without(const parties& all, parties others, const alike& same) {
+    parties rest;
+    for (const party_view& one : all) {
+        const auto partner = std::find_if(others.begin(), others.end(), [&](const party_view& o) {
+            return same(one, o);
+        });
+        if (partner == others.end())
+            rest.push_back(one);
+        else
+            others.erase(partner);
+    }
+    return rest;
+}
+
+void compare(
+    const lock_view& before,
+    const lock_view& after,
+    const std::string& name,
+    std::vector<lock_change>& changes
+) {
+    const auto add = [&](kind what, const parties& who) {
+        for (const party_view& one : who)
+            changes.push_back({what, name, one});
+    };
+    const parties acquired = without(after.holders, before.holders, same_grant);
+    const parties gone = without(before.waiters, after.waiters, same_request);
+    add(kind::released, without(before.holders, after.holders, same_grant));
+    add(kind::acquired, acquired);
+    add(kind::left, without(gone, acquired, same_request));
+    add(kind::waits, without(after.waiters, before.waiters, same_request));
+}
+
+}  // namespace
+
+const char* to_string(kind what) noexcept {
+    switch (what) {
+    case kind::acquired:
+        return "acquired";
+    case kind::released:
+        return "released";
+    case kind::waits:
+        return "waits";
+    case kind::left:
+        break;
+    }
+    return "left";
+}
+
+std::vector<lock_change>
+changes_between(const std::vector<lock_view>& before, const std::vector<lock_view>& after) {
+    static const lock_view nothing;
+    std::vector<lock_change> changes;
+    auto b = before.begin();
+    auto a = after.begin();
+    while (b != before.end() || a != after.end()) {
+        const bool was = b != before.end() && (a == after.end() || b->name <= a->name);
+        const bool is = a != after.end() && (b == before.end() || a->name <= b->name);
+        const std::string& name = is ? a->name : b->name;
+        compare(was ? *b : nothing, is ? *a : nothing, name, changes);
+        b += was ? 1 : 0;
+        a += is ? 1 : 0;
+    }
+    return changes;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_PARTY_TEXT_HPP
+#define MORTISE_TOOLS_PARTY_TEXT_HPP
+
+#include "mortise/store_types.hpp"
+
+#include <string>
+
+namespace mortise::tool {
+
+/// `exclusive`, `shared` or `permits(N)`.
+std::string mode_text(const lock_mode& mode);
+
+/// Who it is, on one line that is safe on a terminal: "run: sh, process 12 on host".
+std::string party_text(const party_view& party);
+
+/// The grant of a holder and whose it is: "token 4711 (slot 2), run: sh, process 12 on host".
+std::string grant_text(const party_view& holder);
+
+}  // namespace mortise::tool
+
+#endif

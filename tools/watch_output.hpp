@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_WATCH_OUTPUT_HPP
+#define MORTISE_TOOLS_WATCH_OUTPUT_HPP
+
+#include "live_screen.hpp"
+#include "mortise/store_types.hpp"
+
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::tool {
+
+/// Where `mortise watch` shows what it sees.
+class watch_output {
+public:
+    virtual ~watch_output() = default;
+
+    /// Shows the locks as they are now, after a look.
+    virtual void show(std::vector<lock_view> locks) = 0;
+
+    /// So much time has passed since the last look. Nothing else is new.
+    virtual void age(clock::duration since_look) = 0;
+};
+
+/// A line for each change, and at first for all that is there: for people, or JSON objects.
+class watch_lines final : public watch_output {
+public:
+    watch_lines(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
+
+    void show(std::vector<lock_view> locks) override;
+    void age(clock::duration) override {}
+
+private:
+    std::ostream& out_;
+    bool as_json_;
+    std::vector<lock_view> before_;
+};
+
+/// A table that is drawn anew.
+class watch_screen final : public watch_output {
+public:
+    watch_screen(int fd, std::string title) : screen_(fd), title_(std::move(title)) {}
+
+    void show(std::vector<lock_view> locks) override;
+    void age(clock::duration since_look) override;
+
+private:
+    live_screen screen_;
+    std::string title_;
+    std::vector<lock_view> locks_;
+};
+
+}  // namespace mortise::tool
+
+#endif
