@@ -155,8 +155,9 @@ TEST_P(LockConformance, AnotherClientGetsItsTurnAmongManyLocalHandOffs) {
         lock_client bob = make_client(harness);
         bool stop = false;
         std::size_t running = 3;
-        const auto greedy = [](store_harness& hh, lock_client& locks, const bool& end,
-                               std::size_t& left) -> asio::awaitable<void> {
+        const auto greedy =
+            [](store_harness& hh, lock_client& locks, const bool& end, std::size_t& left
+            ) -> asio::awaitable<void> {
             while (!end) {
                 const lease held = co_await locks.async_acquire("door");
                 co_await pause(hh, 1ms);

@@ -112,9 +112,7 @@ private:
         ));
     }
 
-    void complete(error_code code, lease_set all) {
-        handler_.complete(code, std::move(all));
-    }
+    void complete(error_code code, lease_set all) { handler_.complete(code, std::move(all)); }
 
     const asio::any_io_executor strand_;
     all_handler handler_;
@@ -136,9 +134,8 @@ void start_acquire_all(
         handler.complete(errc::name_empty, {});
         return;
     }
-    const auto op = std::make_shared<acquire_all_op>(
-        std::move(handler), core, std::move(names), options
-    );
+    const auto op =
+        std::make_shared<acquire_all_op>(std::move(handler), core, std::move(names), options);
     op->start();
 }
 
