@@ -53,7 +53,7 @@ public:
     core::acquire_fsm fsm;
     request_id id = 0;        ///< Of the present request; zero while there is none.
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
-    clock::time_point sent = clock::time_point::max();  ///< When that request was sent first.
+    clock::time_point sent = clock::time_point::max();  ///< When that request was sent last.
     /// If the grant was found by looking: when that was, and how old it was then at least.
     clock::time_point seen_at;
     clock::duration age{};

@@ -79,9 +79,10 @@ void client_core::send_request(const claim_ptr& what) {
     if (what->id == 0) {
         idle_claims_.erase(what->order);
         what->id = ++last_id_;
-        what->sent = now();
         asking_.emplace(what->id, what);
     }
+    // Asked again is only what the store was seen to have nothing of: its grant is still to come.
+    what->sent = now();
     spawn(run_request(shared_from_this(), what));
 }
 

@@ -175,9 +175,9 @@ void client_core::pushed(const store_event& event) {
 }
 
 void client_core::contend(claim& what) {
-    tell({.what = lock_event::kind::contended, .name = what.of->name(), .token = what.token});
     queue_work work;
-    table_.contended(what, work);
+    if (table_.contended(what, work))
+        tell({.what = lock_event::kind::contended, .name = what.of->name(), .token = what.token});
     carry_out(std::move(work));
 }
 

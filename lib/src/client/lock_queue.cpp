@@ -214,13 +214,16 @@ void lock_queue::refused_all(waiter_list& whom, error_code why, queue_work& work
         complete(whom.pop(), why, work);
 }
 
-void lock_queue::contended(claim& what, queue_work& work) {
-    if (std::exchange(what.contended, true) || what.at != claim::stage::granted)
-        return;
+bool lock_queue::contended(claim& what, queue_work& work) {
+    if (std::exchange(what.contended, true))
+        return false;
+    if (what.at != claim::stage::granted)
+        return true;  // Its turn begins with the grant.
     begin_turn(what);
     if (what.holders == 0)
         leave(what, work);
     ask_for_head(work);
+    return true;
 }
 
 lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& work) {

@@ -65,8 +65,8 @@ public:
     static void refused_all(waiter_list& whom, error_code why, queue_work& work);
     void refused(claim& what, error_code why, queue_work& work);
 
-    /// Another client waits for this lock.
-    void contended(claim& what, queue_work& work);
+    /// Another client waits for this lock. @return whether this was news.
+    bool contended(claim& what, queue_work& work);
 
     /// What became of a release.
     enum class release_outcome : std::uint8_t {

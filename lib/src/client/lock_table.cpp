@@ -116,10 +116,11 @@ void lock_table::give_up(claim& what, error_code why, queue_work& work) {
     settle(*what.of, work);
 }
 
-void lock_table::contended(claim& what, queue_work& work) {
+bool lock_table::contended(claim& what, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    what.of->contended(what, work);
+    const bool news = what.of->contended(what, work);
     settle(*what.of, work);
+    return news;
 }
 
 void lock_table::add_tokens(claim& what, const token_range& range) {

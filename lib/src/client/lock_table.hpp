@@ -48,7 +48,8 @@ public:
     void refused(claim& what, error_code why, queue_work& work);
     /// As `refused`, unless its outcome is known already.
     void give_up(claim& what, error_code why, queue_work& work);
-    void contended(claim& what, queue_work& work);
+    /// @return whether this was news.
+    bool contended(claim& what, queue_work& work);
     void add_tokens(claim& what, const token_range& range);
     void draw_failed(claim& what);
     clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);
