@@ -10,18 +10,19 @@
 namespace mortise::coro::detail {
 
 batch_worker::batch_worker(
-    const asio::any_io_executor& executor,
+    asio::any_io_executor executor,
     worker_config config,
     std::size_t batch_max,
     std::shared_ptr<batch_runner> runner
 )
-    : state_(std::make_shared<worker_state>(std::move(config), batch_max, std::move(runner))) {
-    state_->start(asio::query(executor, asio::execution::context));
+    : executor_(std::move(executor)),
+      state_(std::make_shared<worker_state>(std::move(config), batch_max, std::move(runner))) {
+    state_->start(asio::query(executor_, asio::execution::context));
 }
 
-batch_worker::batch_worker(const asio::any_io_executor& executor, worker_config config)
-    : state_(std::make_shared<worker_state>(std::move(config))) {
-    state_->start(asio::query(executor, asio::execution::context));
+batch_worker::batch_worker(asio::any_io_executor executor, worker_config config)
+    : executor_(std::move(executor)), state_(std::make_shared<worker_state>(std::move(config))) {
+    state_->start(asio::query(executor_, asio::execution::context));
 }
 
 batch_worker::~batch_worker() {

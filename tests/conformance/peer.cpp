@@ -118,9 +118,7 @@ asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::d
 }
 
 void peer::on_store_event(const store_event& told) noexcept {
-    events_.push_back(
-        {told.what, told.id, told.token, told.slot, told.contended, std::string(told.name)}
-    );
+    events_.push_back({told.what, told.id, told.token, told.slot, told.contended});
 }
 
 }  // namespace mortise::test

@@ -24,7 +24,6 @@ public:
         fencing_token token;
         std::uint32_t slot;
         bool contended;
-        std::string name;
     };
 
     /// How a request is made, besides its name.

@@ -166,7 +166,6 @@ struct store_event {
     fencing_token token;
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     bool contended = false;  ///< As `answer::contended`.
-    std::string_view name;   ///< Valid during the call.
     error_code why;
 };
 

@@ -227,6 +227,7 @@ void lock_engine::take_away(const lock_entry& holder) {
 
 void lock_engine::remove(const lock_entry& entry, bool by_other) {
     rows_.erase(entry);
+    untell(entry);
     rows_.changed(entry.session, entry.granted ? -1 : 0, entry.granted ? 0 : -1, by_other);
 }
 
@@ -285,6 +286,30 @@ void lock_engine::tell(effect::kind what, const lock_entry& to) {
     effects_.push_back(std::move(told));
 }
 
+// What was told of an entry by an operation before, in the same transaction, is over with it.
+void lock_engine::untell(const lock_entry& gone) {
+    for (std::size_t i = effects_.size(); i-- > 0;) {
+        if (effects_[i].to != gone.session || effects_[i].id != gone.id)
+            continue;
+        effects_.erase(effects_.begin() + static_cast<std::ptrdiff_t>(i));
+        flagged_ -= i < flagged_ ? 1 : 0;
+    }
+}
+
+// Whether an operation before has granted it in this transaction: then the grant can say that it is
+// contended.
+bool lock_engine::add_to_grant(const lock_entry& holder) {
+    for (std::size_t i = 0; i < flagged_; ++i) {
+        effect& told = effects_[i];
+        if (told.what == effect::kind::granted && told.to == holder.session &&
+            told.id == holder.id) {
+            told.contended = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 // Somebody cannot have the lock and would stand at the end of the queue. Holders of other sessions
 // are told, but for those whom somebody who waits has told before: every one who waits told all
 // holders but those of its own session.
@@ -296,8 +321,10 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     for (const auto& holder : rows_.holders(name)) {
         if (holder.session == newcomer || (first && holder.session != first->session))
             continue;
-        tell(effect::kind::contended, holder);
-        effects_.back().contended = true;
+        if (!add_to_grant(holder)) {
+            tell(effect::kind::contended, holder);
+            effects_.back().contended = true;
+        }
         if (std::find(told.begin(), told.end(), holder.session) != told.end())
             continue;
         told.push_back(holder.session);

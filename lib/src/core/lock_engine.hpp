@@ -34,9 +34,10 @@ struct effect {
 
 /// The rules of the queue, once for every store whose rows this process reads and writes itself.
 ///
-/// One object lives as long as one transaction. It has no clock and does no I/O: `now` is given,
-/// and all state is behind `lock_rows`. `take_effects()` tells whom to notify after the commit;
-/// effects for the session that acts are among them.
+/// One object lives as long as one transaction, of one operation or of several, one after the
+/// other. It has no clock and does no I/O: `now` is given, and all state is behind `lock_rows`.
+/// `take_effects()` tells whom to notify after the commit; effects for the session that acts are
+/// among them.
 ///
 /// One queue per lock, for all modes. From its head it grants what goes together with the present
 /// holders, and stops at the first that does not: a writer who waits stops the readers behind it.
@@ -103,6 +104,8 @@ private:
     std::optional<lock_entry>
     held_grant(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
     void tell(effect::kind what, const lock_entry& to);
+    void untell(const lock_entry& gone);
+    bool add_to_grant(const lock_entry& holder);
     void tell_contended(std::string_view name, session_key newcomer);
     void found_gone(session_key session);
     void bury_gone();

@@ -24,10 +24,9 @@ struct event_link {
 };
 
 void push_to(const std::shared_ptr<event_link>& link, const store_event& event) {
-    asio::post(link->strand, [link, copy = event, name = std::string(event.name)]() mutable {
-        copy.name = name;
+    asio::post(link->strand, [link, event] {
         if (link->events)
-            link->events->on_store_event(copy);
+            link->events->on_store_event(event);
     });
 }
 

@@ -77,7 +77,6 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
         event.token = {effect.token, domain_.of_slot(effect.slot)};
         event.slot = effect.slot;
         event.contended = effect.contended;
-        event.name = effect.name;
         push(effect.to, event);
     }
     tell_watchers();

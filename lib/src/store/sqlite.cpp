@@ -3,6 +3,7 @@
 
 #include "mortise/coro/assert.hpp"
 #include "mortise/token_domain.hpp"
+#include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/sqlite_shell.hpp"
 
 #include <utility>
@@ -10,7 +11,6 @@
 namespace mortise {
 namespace {
 
-using store_detail::nothing;
 using store_detail::sqlite_shell;
 
 class sqlite_store final : public store {
@@ -50,23 +50,17 @@ public:
     asio::awaitable<result<heartbeat>> beat() override { return shell_->beat(); }
 
     asio::awaitable<result<answer>> request(lock_request request) override {
-        auto job = [state = shell_->state(), request = std::move(request)] {
-            return state->request(request);
-        };
-        return answered<answer>(std::move(job));
+        return performed(store_detail::request_operation(std::move(request)));
     }
 
     asio::awaitable<error_code> withdraw(std::string, request_id id) override {
-        auto job = [state = shell_->state(), id] { return state->withdraw(id); };
-        const auto out = co_await shell_->ask<nothing>(std::move(job));
+        store_detail::withdraw_operation what(id);
+        const auto out = co_await shell_->perform(std::move(what));
         co_return out.code;
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
-        auto job = [state = shell_->state(), held = std::move(held)] {
-            return state->release(held);
-        };
-        return answered<bool>(std::move(job));
+        return performed(store_detail::release_operation(std::move(held)));
     }
 
     asio::awaitable<result<session_view>> look() override {
@@ -91,8 +85,7 @@ public:
     }
 
     asio::awaitable<result<token_range>> draw(grant held) override {
-        auto job = [state = shell_->state(), held = std::move(held)] { return state->draw(held); };
-        return answered<token_range>(std::move(job));
+        return performed(store_detail::draw_operation(std::move(held)));
     }
 
     asio::awaitable<result<bool>> break_(break_order order) override {
@@ -123,6 +116,14 @@ private:
     template <class T, class Job>
     asio::awaitable<result<T>> answered(Job job) {
         auto out = co_await shell_->template ask<T>(std::move(job));
+        if (out.code)
+            co_return out.code;
+        co_return std::move(out.value);
+    }
+
+    template <class Operation>
+    asio::awaitable<result<typename Operation::value_type>> performed(Operation what) {
+        auto out = co_await shell_->perform(std::move(what));
         if (out.code)
             co_return out.code;
         co_return std::move(out.value);

@@ -125,7 +125,9 @@ public:
     std::size_t granted = 0;
 
 private:
-    std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+    std::uint32_t draw(std::uint32_t below) {
+        return static_cast<std::uint32_t>(random_() % below);
+    }
 
     lock_mode draw_mode() {
         const auto which = draw(4);

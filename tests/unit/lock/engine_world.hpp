@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -103,6 +104,11 @@ public:
 
     void end(session_key session) {
         transact([&](lock_engine& engine) { return engine.end(session), true; });
+    }
+
+    /// Several operations, one after the other, in one transaction.
+    void together(const std::function<void(lock_engine&)>& operations) {
+        transact([&](lock_engine& engine) { return operations(engine), true; });
     }
 
     void advance(std::string_view name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sockets of a session: what is counted, who is held, and what an end of file means.
 #include "store/sqlite/mailbox.hpp"
+#include "store/sqlite/outbox.hpp"
 #include "store/sqlite/side_folder.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -48,9 +49,7 @@ protected:
         }
     }
 
-    void send(const hint& what) {
-        ASSERT_TRUE(store_detail::send_hint(store_detail::make_outbox(side), side, nonce, what));
-    }
+    void send(const hint& what) { ASSERT_TRUE(store_detail::outbox(side).send(side, nonce, what)); }
 
     // Somebody else's connection to that session, to be watched from here.
     ring_plan watch(const neighbour& whom, probe tried) {
@@ -84,14 +83,14 @@ TEST_F(Mailbox, TakesItsOwnHintsInOrder) {
 }
 
 TEST_F(Mailbox, CountsWhatIsNotOfOurs) {
-    const auto outbox = store_detail::make_outbox(side);
+    const auto socket = store_detail::make_socket(SOCK_DGRAM);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     side.short_path(store_detail::inbox_name(nonce))
         .copy(address.sun_path, sizeof address.sun_path - 1);
     for (int i = 0; i < 3; ++i)
         ::sendto(
-            outbox.get(), "rubbish", 7, 0, reinterpret_cast<sockaddr*>(&address), sizeof address
+            socket.get(), "rubbish", 7, 0, reinterpret_cast<sockaddr*>(&address), sizeof address
         );
     settle();
     EXPECT_EQ(box->malformed(), 3u);

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace mortise::test::process_death_test {
@@ -73,7 +74,10 @@ private:
         for (const auto& name : names) {
             ++wish.id;
             wish.name = name;
-            good = good && !state.request(wish).code;
+            store_detail::request_operation asking(wish);
+            store_detail::lock_operation* const one = &asking;
+            state.perform(std::span(&one, 1));
+            good = good && !asking.out.code;
         }
         if (::write(ready, good ? "r" : "x", 1) != 1)
             return 1;

@@ -149,6 +149,12 @@ TEST_F(SlotFile, NotesTheLastGrantUntilItIsForgotten) {
     EXPECT_TRUE(file->find_grant(1, 7)->contended);
     file->forget_grant(1, 6);
     EXPECT_TRUE(file->find_grant(1, 7));
+    file->note_grant(1, 7, {4'096, 65'535, false});
+    file->note_contended(1, 6);
+    EXPECT_FALSE(file->find_grant(1, 7)->contended) << "another grant's";
+    file->note_contended(1, 7);
+    EXPECT_TRUE(file->find_grant(1, 7)->contended);
+    EXPECT_EQ(file->find_grant(1, 7)->slot, 65'535u);
     file->forget_grant(1, 7);
     EXPECT_FALSE(file->find_grant(1, 7));
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <utility>
 
 namespace mortise::test {
@@ -42,10 +43,10 @@ answer state_user::ask_for(
     wish.mode = mode;
     wish.hold_max = hold_max;
     wish.queue = queue;
-    const auto out = state.request(wish);
-    keep(out.notices);
-    asked_ = out.code;
-    return out.value;
+    store_detail::request_operation asking(wish);
+    perform(asking);
+    asked_ = asking.out.code;
+    return asking.out.value;
 }
 
 bool state_user::release(const std::string& name, const fencing_token& token, request_id id) {
@@ -53,10 +54,28 @@ bool state_user::release(const std::string& name, const fencing_token& token, re
     held.id = id;
     held.name = name;
     held.token = token;
-    const auto out = state.release(held);
-    keep(out.notices);
-    EXPECT_EQ(out.code, error_code()) << state.explain();
-    return out.value;
+    store_detail::release_operation releasing(held);
+    perform(releasing);
+    EXPECT_EQ(releasing.out.code, error_code()) << state.explain();
+    return releasing.out.value;
+}
+
+store_detail::outcome<token_range> state_user::draw(const grant& held) {
+    store_detail::draw_operation drawing(held);
+    perform(drawing);
+    return drawing.out;
+}
+
+store_detail::outcome<store_detail::nothing> state_user::withdraw(request_id id) {
+    store_detail::withdraw_operation withdrawing(id);
+    perform(withdrawing);
+    return withdrawing.out;
+}
+
+void state_user::perform(store_detail::lock_operation& what) {
+    store_detail::lock_operation* const one = &what;
+    state.perform(std::span(&one, 1));
+    keep(what.notices());
 }
 
 bool state_user::break_(
@@ -86,7 +105,7 @@ void state_user::keep(const std::vector<store_detail::notice>& notices) {
             told_ += "granted " + std::to_string(each.id);
             break;
         case store_event::kind::contended:
-            told_ += "contended " + each.name;
+            told_ += "contended " + std::to_string(each.id);
             break;
         case store_event::kind::session_lost:
             told_ += "session_lost";

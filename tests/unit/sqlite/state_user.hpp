@@ -3,6 +3,7 @@
 #define MORTISE_TESTS_UNIT_SQLITE_STATE_USER_HPP
 
 #include "mortise/coro/virtual_time.hpp"
+#include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/sqlite_state.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -50,6 +51,12 @@ public:
     error_code asked() const { return asked_; }
     request_id last_id() const { return last_id_; }
     bool release(const std::string& name, const fencing_token& token, request_id id = 1);
+
+    store_detail::outcome<token_range> draw(const grant& held);
+    store_detail::outcome<store_detail::nothing> withdraw(request_id id);
+
+    /// By itself, in a transaction of its own.
+    void perform(store_detail::lock_operation& what);
 
     bool break_(const std::string& name, const fencing_token& token, const std::string& why);
 

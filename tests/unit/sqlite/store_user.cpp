@@ -78,7 +78,7 @@ void store_user::on_store_event(const store_event& event) noexcept {
         told_ += "granted " + std::to_string(event.id) + ' ';
         break;
     case store_event::kind::contended:
-        told_ += "contended " + std::string(event.name) + ' ';
+        told_ += "contended " + std::to_string(event.id) + ' ';
         break;
     case store_event::kind::session_lost:
         told_ += "session_lost " + event.why.message() + ' ';

@@ -118,7 +118,7 @@ TEST_F(SqliteToken, ABatchNeverPassesTheMarkWithoutANewReservation) {
     held.id = user.last_id();
     folder.sql("UPDATE meta SET token_next = token_mark - 100");
     const auto before = mark();
-    const auto more = user.state.draw(held);
+    const auto more = user.draw(held);
     ASSERT_EQ(more.code, error_code());
     EXPECT_EQ(more.value.first.base(), static_cast<std::uint64_t>(before) - 100);
     EXPECT_EQ(mark(), before + static_cast<std::int64_t>(token_block));
@@ -144,7 +144,7 @@ TEST_F(SqliteToken, NoBatchIsDrawnBeyondTheEnd) {
     held.id = user.last_id();
     const auto end = std::to_string(fencing_token::base_end);
     folder.sql("UPDATE meta SET token_next = " + end + " - 100, token_mark = " + end + " + 1000");
-    EXPECT_EQ(user.state.draw(held).code, errc::store_full);
+    EXPECT_EQ(user.draw(held).code, errc::store_full);
     EXPECT_EQ(user.ask("b").what, answer::kind::granted) << "single ones are left";
 }
 

@@ -2,7 +2,6 @@
 #ifndef MORTISE_CORO_WORKER_HPP
 #define MORTISE_CORO_WORKER_HPP
 
-#include "mortise/coro/detail/initiate.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/error.hpp"
 
@@ -69,21 +68,9 @@ public:
     /// @par Cost         One allocation, and two switches between threads.
     template <class Work, class Token = asio::deferred_t>
     auto async_run(Work work, Token&& token = Token{}) {
-        using result = std::invoke_result_t<Work&>;
-        using signature = typename detail::worker_signature<result>::type;
-        return detail::async_start<signature>(
-            executor_,
-            std::forward<Token>(token),
-            [](detail::completion<signature> done,
-               std::shared_ptr<detail::worker_state> state,
-               Work todo) {
-                using job = detail::awaited_job<Work, result>;
-                detail::submit(
-                    std::move(state), std::make_shared<job>(std::move(done), std::move(todo))
-                );
-            },
-            state_,
-            std::move(work)
+        using job = detail::awaited_job<Work, std::invoke_result_t<Work&>>;
+        return detail::start_job<job>(
+            executor_, state_, std::move(work), std::forward<Token>(token)
         );
     }
 

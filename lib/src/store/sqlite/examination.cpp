@@ -4,6 +4,7 @@
 #include "mortise/fencing_token.hpp"
 #include "store/sqlite/db.hpp"
 #include "store/sqlite/failure.hpp"
+#include "store/sqlite/outbox.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
@@ -166,9 +167,9 @@ verdict examine_modes(const std::string& database, const side_folder& folder, st
 verdict examine_datagrams(side_folder& folder, coro::time_source& time, std::string& text) {
     const std::uint64_t nonce = random_id::draw().high;
     const auto sockets = make_sockets(folder, nonce);
-    const auto outbox = make_outbox(folder);
+    outbox sender(folder);
     const auto before = time.now();
-    const bool sent = send_hint(outbox, folder, nonce, {hint::kind::changed, 1, 1});
+    const bool sent = sender.send(folder, nonce, {hint::kind::changed, 1, 1});
     pollfd waits{sockets.inbox.get(), POLLIN, 0};
     const bool arrived = sent && ::poll(&waits, 1, 500) == 1;
     const auto took = time.now() - before;

@@ -4,12 +4,11 @@
 
 #include "mortise/store_types.hpp"
 
-#include <string>
 #include <vector>
 
 namespace mortise::store_detail {
 
-/// An event for this store's own client, which owns its text.
+/// An event for this store's own client.
 struct notice {
     notice() = default;
 
@@ -18,7 +17,6 @@ struct notice {
     std::uint64_t token = 0;
     std::uint32_t slot = 0;
     bool contended = false;
-    std::string name;
     error_code why;
 };
 

@@ -254,6 +254,12 @@ void slot_file::forget_grant(std::size_t index, std::uint64_t request) noexcept 
         store(to.granted_request, 0);
 }
 
+void slot_file::note_contended(std::size_t index, std::uint64_t request) noexcept {
+    slot& to = at(index);
+    if (load(to.granted_request) == request)
+        store(to.granted_slot, load(to.granted_slot) | contended_bit);
+}
+
 std::optional<noted_grant>
 slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     const slot& from = at(index);

@@ -107,6 +107,8 @@ public:
     /// commit that grants, forgotten before the commit that takes away: what is noted is true.
     void note_grant(std::size_t index, std::uint64_t request, const noted_grant& what) noexcept;
     void forget_grant(std::size_t index, std::uint64_t request) noexcept;
+    /// That others wait for what this request holds: nothing if its grant is not noted any more.
+    void note_contended(std::size_t index, std::uint64_t request) noexcept;
 
     /// Says that a lock changes with the commit that follows.
     void count_change() noexcept;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sockets.hpp"
 
-#include "mortise/coro/assert.hpp"
 #include "store/sqlite/failure.hpp"
 #include "store/sqlite/host_facts.hpp"
 #include "store/sqlite/side_folder.hpp"
+#include "store/sqlite/socket_address.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cinttypes>
@@ -18,24 +17,6 @@ namespace mortise::store_detail {
 namespace {
 
 constexpr int backlog = 128;
-
-class socket_address {
-public:
-    explicit socket_address(const std::string& path) noexcept {
-        MORTISE_ASSERT(path.size() < sizeof raw_.sun_path);
-        raw_.sun_family = AF_UNIX;
-        path.copy(raw_.sun_path, path.size());
-    }
-    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&raw_); }
-    static constexpr socklen_t size() noexcept { return sizeof(sockaddr_un); }
-
-private:
-    sockaddr_un raw_{};
-};
-
-unique_fd make_socket(int kind) {
-    return unique_fd(::socket(AF_UNIX, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-}
 
 unique_fd make_bound(const side_folder& folder, int kind, const std::string& name) {
     auto made = make_socket(kind);
@@ -56,6 +37,10 @@ std::string hex(std::uint64_t nonce) {
 }
 
 }  // namespace
+
+unique_fd make_socket(int kind) noexcept {
+    return unique_fd(::socket(AF_UNIX, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
 
 std::string inbox_name(std::uint64_t nonce) {
     return hex(nonce) + ".d";
@@ -78,29 +63,6 @@ session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce) {
 void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept {
     folder.remove(inbox_name(nonce));
     folder.remove(life_name(nonce));
-}
-
-unique_fd make_outbox(const side_folder& folder) {
-    auto made = make_socket(SOCK_DGRAM);
-    if (!made)
-        throw failure_of_call(errno, "making a socket", folder.path());
-    return made;
-}
-
-bool send_hint(
-    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what
-) noexcept {
-    const socket_address address(folder.short_path(inbox_name(nonce)));
-    const auto bytes = encode(what);
-    const auto sent = ::sendto(
-        outbox.get(),
-        bytes.data(),
-        bytes.size(),
-        MSG_DONTWAIT | MSG_NOSIGNAL,
-        address.get(),
-        address.size()
-    );
-    return sent >= 0 || errno != EAGAIN;
 }
 
 probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept {

@@ -2,9 +2,9 @@
 #ifndef MORTISE_STORE_SQLITE_SOCKETS_HPP
 #define MORTISE_STORE_SQLITE_SOCKETS_HPP
 
-#include "store/sqlite/hint.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +15,9 @@ class side_folder;
 /// The names of a session's sockets: 16 hexadecimal digits and what it is.
 std::string inbox_name(std::uint64_t nonce);
 std::string life_name(std::uint64_t nonce);
+
+/// A Unix socket of that kind, not blocking, close-on-exec; none if the system refuses.
+unique_fd make_socket(int kind) noexcept;
 
 /// The two sockets by which others reach a session. Not blocking, close-on-exec.
 struct session_sockets {
@@ -29,16 +32,6 @@ struct session_sockets {
 /// Makes and binds both. @throws error
 session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce);
 void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept;
-
-/// A socket to send hints from. @throws error
-unique_fd make_outbox(const side_folder& folder);
-
-/// Sends without waiting. A hint that cannot be sent is lost: its receiver finds out by a
-/// heartbeat.
-/// @return false if the receiver's queue, or all that this outbox may have under way, was full.
-bool send_hint(
-    const unique_fd& outbox, const side_folder& folder, std::uint64_t nonce, const hint& what
-) noexcept;
 
 /// What a connection attempt to a session's life socket says.
 struct probe {

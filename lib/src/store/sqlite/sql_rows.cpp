@@ -72,7 +72,39 @@ std::optional<lock_entry> sql_rows::find(session_key session, request_id id) {
     return read_entry(query);
 }
 
+lock_window* sql_rows::open_window(std::string_view name) noexcept {
+    const auto found = std::find_if(windows_.begin(), windows_.end(), [name](const auto& each) {
+        return each.name() == name;
+    });
+    return found == windows_.end() ? nullptr : &*found;
+}
+
+lock_window& sql_rows::window(std::string_view name) {
+    if (lock_window* const known = open_window(name))
+        return *known;
+    constexpr std::size_t windows_max = 8;  // They are searched one after the other.
+    if (windows_.size() == windows_max)
+        windows_.erase(windows_.begin());
+    std::vector<lock_entry> first;
+    bool whole = true;
+    {
+        sqlite_query query(
+            db_,
+            "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? ORDER BY queued, ordinal LIMIT ?"
+        );
+        query.bind(name).bind(std::uint64_t{lock_window::size_max + 1});
+        while (auto entry = read_entry(query)) {
+            whole = first.size() < lock_window::size_max;
+            if (whole)
+                first.push_back(std::move(*entry));
+        }
+    }
+    return windows_.emplace_back(std::string(name), std::move(first), whole);
+}
+
 std::optional<lock_entry> sql_rows::next(std::string_view name, bool granted, std::uint64_t after) {
+    if (auto seen = window(name).next(granted, after))
+        return std::move(*seen);
     sqlite_query query(
         db_,
         "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? AND queued = ? AND ordinal > ?"
@@ -83,6 +115,8 @@ std::optional<lock_entry> sql_rows::next(std::string_view name, bool granted, st
 }
 
 std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
+    if (const auto seen = window(name).last_ordinal(granted))
+        return *seen;
     sqlite_query query(
         db_, "SELECT ordinal FROM entry WHERE name = ? AND queued = ? ORDER BY ordinal DESC LIMIT 1"
     );
@@ -91,6 +125,8 @@ std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
 }
 
 std::vector<lock_entry> sql_rows::holders(std::string_view name) {
+    if (auto seen = window(name).holders())
+        return std::move(*seen);
     sqlite_query query(
         db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? AND queued = 0 ORDER BY ordinal"
     );
@@ -102,11 +138,15 @@ std::vector<lock_entry> sql_rows::holders(std::string_view name) {
 }
 
 std::uint64_t sql_rows::holder_count(std::string_view name) {
+    if (const auto seen = window(name).holder_count())
+        return *seen;
     sqlite_query query(db_, "SELECT count(*) FROM entry WHERE name = ? AND queued = 0");
     return query.bind(name).step() ? query.number(0) : 0;
 }
 
 bool sql_rows::others_wait(std::string_view name, session_key session) {
+    if (const auto seen = window(name).others_wait(session))
+        return *seen;
     sqlite_query query(
         db_, "SELECT 1 FROM entry WHERE name = ? AND queued = 1 AND session <> ? LIMIT 1"
     );
@@ -114,6 +154,8 @@ bool sql_rows::others_wait(std::string_view name, session_key session) {
 }
 
 std::uint32_t sql_rows::capacity_of(std::string_view name) {
+    if (const auto seen = window(name).capacity())
+        return *seen;
     sqlite_query query(db_, "SELECT capacity FROM entry WHERE name = ? AND capacity > 0 LIMIT 1");
     return query.bind(name).step() ? static_cast<std::uint32_t>(query.number(0)) : 0;
 }
@@ -128,6 +170,8 @@ std::optional<lock_entry> sql_rows::next_ended(clock::time_point at) {
 
 void sql_rows::insert(const lock_entry& entry) {
     changed_locks_ = true;
+    if (lock_window* const seen = open_window(entry.name))
+        seen->insert(entry);
     if (end_column(entry) != 0)
         note_ends(entry.session);
     sqlite_query query(
@@ -152,6 +196,8 @@ void sql_rows::insert(const lock_entry& entry) {
 
 void sql_rows::erase(const lock_entry& entry) {
     changed_locks_ = true;
+    if (lock_window* const seen = open_window(entry.name))
+        seen->erase(entry);
     if (entry.granted)
         taken_.emplace_back(entry.session, entry.id);
     if (end_column(entry) != 0)
@@ -162,6 +208,8 @@ void sql_rows::erase(const lock_entry& entry) {
 
 void sql_rows::grant(const lock_entry& entry) {
     changed_locks_ = true;
+    if (lock_window* const seen = open_window(entry.name))
+        seen->grant(entry);
     if (end_column(entry) != 0)
         note_ends(entry.session);
     sqlite_query query(

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_SQL_ROWS_HPP
 
 #include "core/lock_rows.hpp"
+#include "store/sqlite/lock_window.hpp"
 #include "store/sqlite/session_index.hpp"
 
 #include <cstddef>
@@ -102,6 +103,8 @@ private:
         bool has_slot = false;
         clock::time_point first;
     };
+    lock_window& window(std::string_view name);
+    lock_window* open_window(std::string_view name) noexcept;
     bool load_meta();
     void note_ends(core::session_key session);
     void publish_ends();
@@ -111,6 +114,7 @@ private:
     session_index& index_;
     core::session_key actor_;
     clock::time_point now_;
+    std::vector<lock_window> windows_;  // of the locks that were looked at last
     std::vector<change> changes_;
     std::vector<std::pair<core::session_key, request_id>> taken_;  // grants that were erased
     std::vector<published> published_;

@@ -115,7 +115,7 @@ void sqlite_state::verify_one(
 ) {
     sqlite_query query(
         files_.db(),
-        "SELECT token, name, slot, EXISTS("
+        "SELECT token, slot, EXISTS("
         "  SELECT 1 FROM entry AS other"
         "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1)"
         " FROM entry WHERE session = ?1 AND request = ?2 AND queued = 0"
@@ -127,10 +127,9 @@ void sqlite_state::verify_one(
                                                   : store_event::kind::contended;
     found.id = what.request;
     found.token = query.number(0);
-    found.name = query.bytes(1);
-    found.slot = static_cast<std::uint32_t>(query.number(2));
-    found.contended = what.what == hint::kind::contended || query.number(3) != 0;
-    notices.push_back(std::move(found));
+    found.slot = static_cast<std::uint32_t>(query.number(1));
+    found.contended = what.what == hint::kind::contended || query.number(2) != 0;
+    notices.push_back(found);
 }
 
 outcome<std::vector<lock_view>>

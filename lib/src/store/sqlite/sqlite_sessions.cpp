@@ -176,7 +176,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
     if (!own->extend(sent))
         return errc::session_lost;
     std::vector<notice> none;
-    const error_code code = transact(own->key(), 0, none, [&](lock_engine&, sql_rows&) {
+    const error_code code = transact(own->key(), {}, none, [&](lock_engine&, sql_rows&) {
         if (const error_code refused = check_actor(*own))
             return refused;
         sqlite_query query(
@@ -199,7 +199,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
 // Whoever stands before it in the ring is to watch it from now on.
 void sqlite_state::announce(const own_session& session) {
     for (const auto& each : session.predecessors())
-        send_hint(outbox_, session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
+        outbox_->send(session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
 }
 
 outcome<nothing> sqlite_state::end() {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_shell.hpp"
 
+#include "store/sqlite/writer_runner.hpp"
+
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -69,13 +72,20 @@ sqlite_shell::sqlite_shell(
       events_(&events),
       time_(std::move(time)),
       state_(std::make_shared<sqlite_state>(config, time_)),
-      writer_(strand_, worker_named("mortise-write")),
+      writer_(
+          strand_,
+          worker_named("mortise-write"),
+          writer_runner::together_max,
+          std::make_shared<writer_runner>(state_)
+      ),
       beater_(strand_, worker_named("mortise-beat")) {}
 
 void sqlite_shell::detach() noexcept {
     events_ = nullptr;
     state_->abandon();
     close_mailbox();
+    if (const auto turn = std::exchange(turn_, {}).lock())
+        turn->finish(asio::error::operation_aborted);
     writer_.stop();
     beater_.stop();
 }
@@ -84,6 +94,27 @@ void sqlite_shell::close_mailbox() noexcept {
     if (mailbox_)
         mailbox_->close();
     mailbox_.reset();
+}
+
+// What is asked for together goes to the writer's thread together, which is woken once. Until then
+// it belongs to the strand: it holds what waits for it, and must not be held by what that holds.
+void sqlite_shell::join_turn(std::unique_ptr<pending_operation> what) {
+    auto turn = turn_.lock();
+    if (!turn) {
+        turn = std::make_shared<turn_job>(strand_);
+        turn_ = turn;
+        asio::post(strand_, [weak = weak_from_this(), turn] {
+            const auto self = weak.lock();
+            if (self && self->turn_.lock() == turn)
+                self->end_turn();
+        });
+    }
+    turn->add(std::move(what));
+}
+
+void sqlite_shell::end_turn() {
+    if (auto turn = std::exchange(turn_, {}).lock())
+        writer_.submit(std::move(turn));
 }
 
 asio::awaitable<result<resumed>> sqlite_shell::resume(session_start start) {
@@ -157,15 +188,15 @@ void sqlite_shell::give_up(error_code why) {
 void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     const auto session = state_->session();
     for (const auto& each : hints) {
-        const auto noted = each.what == hint::kind::granted && session
-                               ? session->find_grant(each.request)
-                               : std::nullopt;
+        const auto noted = session ? session->find_grant(each.request) : std::nullopt;
         if (each.what == hint::kind::ring)
             look_round();
         else if (each.what == hint::kind::stirred)
             hear_stirred();
-        else if (noted)
-            tell_granted(each.request, *noted);
+        else if (each.what == hint::kind::granted && noted)
+            tell_noted(store_event::kind::granted, each.request, *noted);
+        else if (each.what == hint::kind::contended && noted && noted->contended)
+            tell_noted(store_event::kind::contended, each.request, *noted);
         else if (hints_.size() < hints_max)
             hints_.push_back(each);
         else
@@ -175,14 +206,14 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
 }
 
 // The short way: the slot says what the row says, and this costs no change of threads.
-void sqlite_shell::tell_granted(request_id id, const noted_grant& what) {
-    notice granted;
-    granted.what = store_event::kind::granted;
-    granted.id = id;
-    granted.token = what.token;
-    granted.slot = what.slot;
-    granted.contended = what.contended;
-    tell({granted});
+void sqlite_shell::tell_noted(store_event::kind what, request_id id, const noted_grant& noted) {
+    notice told;
+    told.what = what;
+    told.id = id;
+    told.token = noted.token;
+    told.slot = noted.slot;
+    told.contended = noted.contended;
+    tell({told});
 }
 
 asio::awaitable<error_code> sqlite_shell::watch() {
@@ -335,7 +366,6 @@ void sqlite_shell::tell(const std::vector<notice>& notices) {
             event.token = {each.token, domain_.of_slot(each.slot)};
         event.slot = each.slot;
         event.contended = each.contended;
-        event.name = each.name;
         event.why = each.why;
         events_->on_store_event(event);
     }

@@ -2,11 +2,13 @@
 #ifndef MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
 #define MORTISE_STORE_SQLITE_SQLITE_SHELL_HPP
 
+#include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/store.hpp"
 #include "store/sqlite/mailbox.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/sqlite_state.hpp"
+#include "store/sqlite/turn_job.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -58,13 +60,22 @@ public:
     template <class T, class Job>
     asio::awaitable<outcome<T>> ask(Job job);
 
+    /// The same for an operation, which may share its transaction with others.
+    template <class Operation>
+    asio::awaitable<outcome<typename Operation::value_type>> perform(Operation what);
+
     const std::shared_ptr<sqlite_state>& state() const noexcept { return state_; }
 
 private:
+    template <class T>
+    outcome<T> conclude(outcome<T> out);
+    void join_turn(std::unique_ptr<pending_operation> what);
+    void end_turn();
+
     void on_hints(const std::vector<hint>& hints) override;
     void on_silence(const neighbour& whom) override;
 
-    void tell_granted(request_id id, const noted_grant& what);
+    void tell_noted(store_event::kind what, request_id id, const noted_grant& noted);
     void hear_stirred();
     void look_stirred();
     void verify_hints();
@@ -82,8 +93,9 @@ private:
     std::shared_ptr<coro::time_source> time_;
     std::shared_ptr<sqlite_state> state_;
     std::shared_ptr<mailbox> mailbox_;
-    std::vector<hint> hints_;      ///< Not looked at yet.
-    std::vector<neighbour> dead_;  ///< Proved dead, and not buried yet.
+    std::weak_ptr<turn_job> turn_;  ///< What this turn of the strand asks for, until it is over.
+    std::vector<hint> hints_;       ///< Not looked at yet.
+    std::vector<neighbour> dead_;   ///< Proved dead, and not buried yet.
     bool verifying_ = false;
     bool reaping_ = false;
     bool reap_again_ = false;
@@ -94,21 +106,46 @@ private:
     random_id incarnation_;
     token_domain domain_;
     // Last, so that they stop before anything that their handlers use.
-    coro::worker writer_;
+    coro::detail::batch_worker writer_;
     coro::worker beater_;
 };
 
 template <class T, class Job>
 asio::awaitable<outcome<T>> sqlite_shell::ask(Job job) {
+    end_turn();
     // In two statements: docs/compilers.md, G2.
     auto running = writer_.async_run(std::move(job), asio::as_tuple(asio::deferred));
     auto reply = co_await std::move(running);
     const error_code failed = std::get<0>(reply);
     outcome<T> out = std::move(std::get<1>(reply));
     if (failed)
-        out.code = failed == coro::errc::queue_full ? error_code(errc::store_unavailable) : failed;
+        out.code = failed;
+    co_return conclude(std::move(out));
+}
+
+template <class Operation>
+asio::awaitable<outcome<typename Operation::value_type>> sqlite_shell::perform(Operation what) {
+    using pending = awaited_operation<Operation>;
+    auto running = coro::detail::async_start<typename pending::signature>(
+        strand_,
+        asio::deferred,
+        [](typename pending::completion done,
+           std::shared_ptr<sqlite_shell> self,
+           Operation operation) {
+            self->join_turn(std::make_unique<pending>(std::move(done), std::move(operation)));
+        },
+        shared_from_this(),
+        std::move(what)
+    );
+    co_return conclude(co_await std::move(running));
+}
+
+template <class T>
+outcome<T> sqlite_shell::conclude(outcome<T> out) {
+    if (out.code == coro::errc::queue_full)
+        out.code = errc::store_unavailable;
     tell_later(std::move(out.notices));
-    co_return out;
+    return out;
 }
 
 }  // namespace mortise::store_detail

@@ -2,7 +2,6 @@
 #include "store/sqlite/sqlite_state.hpp"
 
 #include "store/break_note.hpp"
-#include "store/drawn_bases.hpp"
 #include "store/sqlite/failure.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/transaction_scope.hpp"
@@ -36,7 +35,6 @@ notice notice_of(const effect& what) {
     told.token = what.token;
     told.slot = what.slot;
     told.contended = what.contended;
-    told.name = what.name;
     switch (what.what) {
     case effect::kind::granted:
         told.what = store_event::kind::granted;
@@ -69,7 +67,7 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     }
     domain_ = *token_domain::parse(files_.identity().domain);
-    outbox_ = make_outbox(*files_.folder());
+    outbox_.emplace(*files_.folder());
     quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
     quarantine_over_ = now() >= files_.quarantine_until();
 }
@@ -115,7 +113,10 @@ void sqlite_state::fail() {
 
 // One transaction of one session, or of nobody, and what follows from it.
 error_code sqlite_state::transact(
-    session_key actor, request_id answered, std::vector<notice>& notices, const work& body
+    session_key actor,
+    std::span<lock_operation* const> done,
+    std::vector<notice>& notices,
+    const work& body
 ) {
     std::vector<effect> effects;
     error_code code;
@@ -129,7 +130,7 @@ error_code sqlite_state::transact(
     if (again)
         return errc::store_full;
     try {
-        tell(effects, answered, notices);
+        tell(effects, done, notices);
         checkpoint_if_due();
     } catch (const error& why) {
         remember(why);  // What was committed is done, whether or not anybody could be told.
@@ -138,7 +139,7 @@ error_code sqlite_state::transact(
 }
 
 void sqlite_state::serve(std::vector<notice>& notices, const work& body) {
-    if (const error_code failed = transact(0, 0, notices, body))
+    if (const error_code failed = transact(0, {}, notices, body))
         throw error(failed, files_.path(), remedy_of(errc::store_full));
 }
 
@@ -175,7 +176,7 @@ error_code sqlite_state::attempt(
     }
     effects = engine.take_effects();
     rows.settle();
-    note_grants(effects);
+    note(effects);
     clean_up(rows.buried());
     if (rows.changed_locks())
         wake_watchers();
@@ -183,14 +184,16 @@ error_code sqlite_state::attempt(
 }
 
 // Under the lock, after the commit: whom a hint reaches need not ask the database.
-void sqlite_state::note_grants(const std::vector<effect>& effects) {
+void sqlite_state::note(const std::vector<effect>& effects) {
+    auto& slots = *files_.slots();
     for (const auto& each : effects) {
-        if (each.what != effect::kind::granted)
+        if (each.what == effect::kind::look_again)
             continue;
-        if (const auto place = index_.find(files_.db(), *files_.slots(), each.to))
-            files_.slots()->note_grant(
-                place->slot, each.id, {each.token, each.slot, each.contended}
-            );
+        const auto place = index_.find(files_.db(), slots, each.to);
+        if (place && each.what == effect::kind::granted)
+            slots.note_grant(place->slot, each.id, {each.token, each.slot, each.contended});
+        else if (place)
+            slots.note_contended(place->slot, each.id);
     }
     files_.db().forgive();
 }
@@ -202,7 +205,7 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
         if (!each.has_slot || slots.view(each.slot).key != each.key)
             continue;
         // Its process may live and not know yet.
-        send_hint(outbox_, *files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
+        outbox_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
         slots.free(each.slot);
         remove_sockets(*files_.folder(), each.nonce);
     }
@@ -212,21 +215,29 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
 void sqlite_state::wake_watchers() {
     for (const std::size_t i : files_.slots()->disarm_all()) {
         const slot_view seen = files_.slots()->view(i);
-        send_hint(outbox_, *files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
+        outbox_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
     }
 }
 
 void sqlite_state::tell(
-    const std::vector<effect>& effects, request_id answered, std::vector<notice>& notices
+    const std::vector<effect>& effects,
+    std::span<lock_operation* const> done,
+    std::vector<notice>& notices
 ) {
+    // The answer to a request says by itself what it got.
+    const auto answered = [done](const effect& what) {
+        return what.what == effect::kind::granted &&
+               std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
+                   return each->granted() == what.id;
+               });
+    };
     const auto own = session();
     const session_key self = own ? own->key() : 0;
     constexpr std::ptrdiff_t single_max = 4;  // A queue of datagrams may be as short as ten.
     std::vector<session_key> told;
     for (const auto& each : effects) {
         if (each.to == self) {
-            // The answer to a request says by itself what it got.
-            if (each.what != effect::kind::granted || each.id != answered)
+            if (!answered(each))
                 notices.push_back(notice_of(each));
             continue;
         }
@@ -242,15 +253,8 @@ void sqlite_state::tell(
 void sqlite_state::send(session_key to, hint::kind what, request_id id) {
     const auto place = index_.find(files_.db(), *files_.slots(), to);
     files_.db().forgive();  // A hint that is not sent is only late.
-    if (!place)
-        return;
-    const hint whisper{what, to, id};
-    if (send_hint(outbox_, *files_.folder(), place->nonce, whisper))
-        return;
-    // Either its queue is full, which it notices by itself, or stopped processes hold all that this
-    // socket may have under way: a new socket starts at nothing.
-    outbox_ = make_outbox(*files_.folder());
-    send_hint(outbox_, *files_.folder(), place->nonce, whisper);
+    if (place)
+        outbox_->send(*files_.folder(), place->nonce, {what, to, id});
 }
 
 void sqlite_state::checkpoint_if_due() {
@@ -275,73 +279,23 @@ error_code sqlite_state::check_actor(const own_session& session) {
     return {};
 }
 
-error_code sqlite_state::as_session(
-    request_id answered,
-    std::vector<notice>& notices,
-    const std::function<void(lock_engine&, session_key)>& body
-) {
-    const auto own = session();
-    if (!own)
-        return errc::session_lost;
-    return transact(own->key(), answered, notices, [&](lock_engine& engine, sql_rows&) {
-        const error_code refused = check_actor(*own);
-        if (!refused)
-            body(engine, own->key());
-        return refused;
-    });
-}
-
-outcome<answer> sqlite_state::request(const lock_request& request) {
-    return guarded<answer>([&](outcome<answer>& out) -> error_code {
-        // A request that is refused with an error may have found others who had to go, or to be
-        // granted: its transaction is done all the same.
-        error_code refused;
-        const auto body = [&](lock_engine& engine, session_key key) {
-            const auto said = engine.request(key, request);
-            refused = said ? error_code() : said.error();
-            out.value = said ? *said : answer();
-            if (out.value.token)
-                out.value.token.domain = domain_.of_slot(out.value.slot);
-        };
-        const error_code failed = as_session(request.id, out.notices, body);
-        return failed ? failed : refused;
-    });
-}
-
-outcome<nothing> sqlite_state::withdraw(request_id id) {
-    return guarded<nothing>([&](outcome<nothing>& out) {
-        return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
-            engine.withdraw(key, id);
+void sqlite_state::perform(std::span<lock_operation* const> all) {
+    const auto done = guarded<nothing>([&](outcome<nothing>& out) -> error_code {
+        const auto own = session();
+        if (!own)
+            return errc::session_lost;
+        return transact(own->key(), all, out.notices, [&](lock_engine& engine, sql_rows&) {
+            const error_code refused = check_actor(*own);
+            for (std::size_t i = 0; !refused && i < all.size(); ++i)
+                all[i]->apply(engine, own->key(), domain_);
+            return refused;
         });
     });
-}
-
-outcome<bool> sqlite_state::release(const grant& held) {
-    return guarded<bool>([&](outcome<bool>& out) {
-        return as_session(0, out.notices, [&](lock_engine& engine, session_key key) {
-            const auto slot = held.token.domain.slot_in(domain_);
-            out.value = slot && engine.release(key, held.id, held.token.value, *slot);
-        });
-    });
-}
-
-outcome<token_range> sqlite_state::draw(const grant& held) {
-    return guarded<token_range>([&](outcome<token_range>& out) -> error_code {
-        error_code refused;
-        const auto body = [&](lock_engine& engine, session_key key) {
-            const auto slot = held.token.domain.slot_in(domain_);
-            const auto first = slot
-                                   ? engine.draw(key, held.id, held.token.value, *slot, bases_drawn)
-                                   : error_code(errc::lease_lost);
-            refused = first ? error_code() : first.error();
-            if (first && *first == 0)
-                refused = errc::store_full;  // Or the rows failed, which is told otherwise.
-            else if (first)
-                out.value = tokens_of(*first, held.token.domain);
-        };
-        const error_code failed = as_session(0, out.notices, body);
-        return failed ? failed : refused;
-    });
+    if (done.code) {
+        for (lock_operation* each : all)
+            each->fail(done.code);
+    }
+    all.back()->notices() = done.notices;
 }
 
 outcome<bool> sqlite_state::break_(const break_order& order) {
@@ -349,7 +303,7 @@ outcome<bool> sqlite_state::break_(const break_order& order) {
         const auto slot = order.token.domain.slot_in(domain_);
         if (!slot)
             return {};
-        return transact(0, 0, out.notices, [&](lock_engine& engine, sql_rows&) {
+        return transact(0, {}, out.notices, [&](lock_engine& engine, sql_rows&) {
             const auto holders = parties(order.name, true, holders_named, now(), order.token.value);
             const auto broken = engine.break_grants(order.name, order.token.value, *slot);
             out.value = broken != 0;

@@ -6,6 +6,8 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "store/sqlite/hint.hpp"
+#include "store/sqlite/lock_operation.hpp"
+#include "store/sqlite/outbox.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/session_index.hpp"
@@ -18,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,10 +56,10 @@ public:
 
     outcome<opened_session> resume(const session_start& start);
     outcome<nothing> end();
-    outcome<answer> request(const lock_request& request);
-    outcome<nothing> withdraw(request_id id);
-    outcome<bool> release(const grant& held);
-    outcome<token_range> draw(const grant& held);
+    /// Does them in this order, in one transaction: all of them, or none if it fails. The notices
+    /// are the last one's.
+    void perform(std::span<lock_operation* const> all);
+
     outcome<bool> break_(const break_order& order);
     outcome<session_view> look();
     outcome<std::vector<lock_view>>
@@ -103,7 +106,10 @@ private:
 
     // sqlite_state.cpp
     error_code transact(
-        core::session_key actor, request_id answered, std::vector<notice>& notices, const work& body
+        core::session_key actor,
+        std::span<lock_operation* const> done,
+        std::vector<notice>& notices,
+        const work& body
     );
     /// The same for nobody's session, where nothing can be refused.
     void serve(std::vector<notice>& notices, const work& body);
@@ -111,20 +117,17 @@ private:
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
     );
     [[noreturn]] void fail();
-    void note_grants(const std::vector<core::effect>& effects);
+    void note(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
     void wake_watchers();
     void tell(
-        const std::vector<core::effect>& effects, request_id answered, std::vector<notice>& notices
+        const std::vector<core::effect>& effects,
+        std::span<lock_operation* const> done,
+        std::vector<notice>& notices
     );
     void checkpoint_if_due();
     void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);
-    error_code as_session(
-        request_id answered,
-        std::vector<notice>& notices,
-        const std::function<void(core::lock_engine&, core::session_key)>& body
-    );
     void send(core::session_key to, hint::kind what, request_id id);
 
     // sqlite_sessions.cpp
@@ -160,7 +163,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     store_files files_;
     session_index index_;
-    unique_fd outbox_;
+    std::optional<outbox> outbox_;
     std::uint64_t generation_ = 0;
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace mortise::coro::detail {
 
@@ -27,16 +29,29 @@ public:
 class batch_worker {
 public:
     batch_worker(
-        const asio::any_io_executor& executor,
+        asio::any_io_executor executor,
         worker_config config,
         std::size_t batch_max,
         std::shared_ptr<batch_runner> runner
     );
     /// One that runs each closure by itself.
-    batch_worker(const asio::any_io_executor& executor, worker_config config);
+    batch_worker(asio::any_io_executor executor, worker_config config);
     ~batch_worker();
     batch_worker(const batch_worker&) = delete;
     batch_worker& operator=(const batch_worker&) = delete;
+
+    /// As `worker::async_run`: the runner gets a job that runs `work()`.
+    template <class Work, class Token>
+    auto async_run(Work work, Token&& token) {
+        using job = awaited_job<Work, std::invoke_result_t<Work&>>;
+        return async_submit<job>(std::move(work), std::forward<Token>(token));
+    }
+
+    /// The same for a job of the runner's own kind, which is made of its completion and of `what`.
+    template <class Job, class What, class Token>
+    auto async_submit(What what, Token&& token) {
+        return start_job<Job>(executor_, state_, std::move(what), std::forward<Token>(token));
+    }
 
     /// As `detail::submit`.
     bool submit(std::shared_ptr<worker_job> job);
@@ -50,6 +65,7 @@ public:
     [[nodiscard]] std::size_t queued() const noexcept;
 
 private:
+    asio::any_io_executor executor_;
     std::shared_ptr<worker_state> state_;
 };
 

@@ -3,6 +3,7 @@
 #define MORTISE_CORO_DETAIL_WORKER_JOB_HPP
 
 #include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/initiate.hpp"
 #include "mortise/coro/detail/wait_entry.hpp"
 
 #include <memory>
@@ -50,7 +51,8 @@ struct worker_signature<void> {
 template <class Work, class Result>
 class awaited_job final : public worker_job {
 public:
-    using completion_type = completion<typename worker_signature<Result>::type>;
+    using signature = typename worker_signature<Result>::type;
+    using completion_type = completion<signature>;
 
     awaited_job(completion_type done, Work&& work)
         : done_(std::move(done)), work_(std::move(work)) {}
@@ -120,6 +122,22 @@ private:
 ///
 /// By value: the job may run, and destroy the worker, before this returns.
 bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job);
+
+/// Starts the operation whose job is made of its completion and of `what`.
+template <class Job, class What, class Token>
+auto start_job(
+    asio::any_io_executor executor, std::shared_ptr<worker_state> worker, What what, Token&& token
+) {
+    return async_start<typename Job::signature>(
+        std::move(executor),
+        std::forward<Token>(token),
+        [](completion<typename Job::signature> done, std::shared_ptr<worker_state> on, What todo) {
+            submit(std::move(on), std::make_shared<Job>(std::move(done), std::move(todo)));
+        },
+        std::move(worker),
+        std::move(what)
+    );
+}
 
 }  // namespace mortise::coro::detail
 

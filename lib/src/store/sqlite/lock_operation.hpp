@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_SQLITE_LOCK_OPERATION_HPP
+#define MORTISE_STORE_SQLITE_LOCK_OPERATION_HPP
+
+#include "core/lock_rows.hpp"
+#include "mortise/token_domain.hpp"
+#include "store/sqlite/outcome.hpp"
+
+#include <vector>
+
+namespace mortise::core {
+class lock_engine;
+}
+
+namespace mortise::store_detail {
+
+/// Something that a session does with one of its locks, in a transaction that it may share with
+/// others of the same session.
+class lock_operation {
+public:
+    virtual ~lock_operation() = default;
+
+    /// Does it, or does it again after a rollback: then nothing is left of what it found before.
+    virtual void
+    apply(core::lock_engine& engine, core::session_key session, const token_domain& domain) = 0;
+
+    /// Nothing of it is known to be done.
+    virtual void fail(error_code why) noexcept = 0;
+
+    /// The request that its answer calls granted; zero if there is none.
+    virtual request_id granted() const noexcept { return 0; }
+
+    /// For what the transaction found out besides.
+    virtual std::vector<notice>& notices() noexcept = 0;
+
+protected:
+    lock_operation() = default;
+    lock_operation(const lock_operation&) = default;
+    lock_operation(lock_operation&&) = default;
+    lock_operation& operator=(const lock_operation&) = default;
+    lock_operation& operator=(lock_operation&&) = default;
+};
+
+/// An operation that comes to a `T`.
+template <class T>
+class operation_giving : public lock_operation {
+public:
+    using value_type = T;
+
+    void fail(error_code why) noexcept override {
+        out.code = why;
+        out.value = T();
+    }
+    std::vector<notice>& notices() noexcept override { return out.notices; }
+
+    outcome<T> out;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/lock_operations.hpp"
+
+#include "core/lock_engine.hpp"
+#include "store/drawn_bases.hpp"
+
+namespace mortise::store_detail {
+
+using core::lock_engine;
+using core::session_key;
+
+// A request that is refused with an error may have found others who had to go, or to be granted:
+// its transaction is done all the same.
+void request_operation::apply(
+    lock_engine& engine, session_key session, const token_domain& domain
+) {
+    const auto said = engine.request(session, wish_);
+    out.code = said ? error_code() : said.error();
+    out.value = said ? *said : answer();
+    if (out.value.token)
+        out.value.token.domain = domain.of_slot(out.value.slot);
+}
+
+request_id request_operation::granted() const noexcept {
+    return !out.code && out.value.what == answer::kind::granted ? wish_.id : 0;
+}
+
+void withdraw_operation::apply(lock_engine& engine, session_key session, const token_domain&) {
+    engine.withdraw(session, id_);
+}
+
+void release_operation::apply(
+    lock_engine& engine, session_key session, const token_domain& domain
+) {
+    const auto slot = held_.token.domain.slot_in(domain);
+    out.value = slot && engine.release(session, held_.id, held_.token.value, *slot);
+}
+
+void draw_operation::apply(lock_engine& engine, session_key session, const token_domain& domain) {
+    const auto slot = held_.token.domain.slot_in(domain);
+    const auto first = slot ? engine.draw(session, held_.id, held_.token.value, *slot, bases_drawn)
+                            : error_code(errc::lease_lost);
+    out.code = first ? error_code() : first.error();
+    if (first && *first == 0)
+        out.code = errc::store_full;  // Or the rows failed, which is told otherwise.
+    else if (first)
+        out.value = tokens_of(*first, held_.token.domain);
+}
+
+}  // namespace mortise::store_detail

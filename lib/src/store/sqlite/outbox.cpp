@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/outbox.hpp"
+
+#include "store/sqlite/failure.hpp"
+#include "store/sqlite/side_folder.hpp"
+#include "store/sqlite/socket_address.hpp"
+#include "store/sqlite/sockets.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+constexpr int at_once = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+}  // namespace
+
+outbox::outbox(const side_folder& folder) : spare_(make_socket(SOCK_DGRAM)) {
+    if (!spare_)
+        throw failure_of_call(errno, "making a socket", folder.path());
+    connections_.reserve(connections_max);
+}
+
+bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept {
+    const auto bytes = encode(what);
+    if (const int fd = connected(folder, nonce); fd >= 0) {
+        if (::send(fd, bytes.data(), bytes.size(), at_once) >= 0)
+            return true;
+        if (errno == EAGAIN)
+            return false;
+        connections_.pop_back();  // Nobody reads there any more.
+        return true;
+    }
+    const socket_address to(folder.short_path(inbox_name(nonce)));
+    const auto sent =
+        ::sendto(spare_.get(), bytes.data(), bytes.size(), at_once, to.get(), to.size());
+    return sent >= 0 || errno != EAGAIN;
+}
+
+int outbox::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
+    const auto known =
+        std::find_if(connections_.begin(), connections_.end(), [nonce](const auto& each) {
+            return each.nonce == nonce;
+        });
+    if (known != connections_.end()) {
+        std::rotate(known, known + 1, connections_.end());
+        return connections_.back().socket.get();
+    }
+    unique_fd made = make_socket(SOCK_DGRAM);
+    const socket_address to(folder.short_path(inbox_name(nonce)));
+    if (!made || ::connect(made.get(), to.get(), to.size()) != 0)
+        return -1;
+    if (connections_.size() == connections_max)
+        connections_.erase(connections_.begin());
+    connections_.push_back({nonce, std::move(made)});
+    return connections_.back().socket.get();
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several operations of one session in one transaction: what is told when all is done.
+#include "core/lock_engine.hpp"
+#include "unit/lock/engine_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mortise::core::lock_engine_batch_test {
+namespace {
+
+using test::engine_world;
+using testing::ElementsAre;
+using kind = answer::kind;
+
+lock_request wish_for(request_id id, const std::string& name, bool queue = true) {
+    lock_request wish;
+    wish.id = id;
+    wish.name = name;
+    wish.queue = queue;
+    return wish;
+}
+
+TEST(LockEngineBatch, AGrantSaysThatItsGiverStandsInTheQueueAgain) {
+    engine_world world;
+    const auto a = world.open();
+    const auto b = world.open();
+    world.ask(a, 1, "x");
+    world.ask(b, 1, "x");
+    const auto token = world.token("x");
+    world.together([&](lock_engine& engine) {
+        EXPECT_TRUE(engine.release(a, 1, token, 0));
+        EXPECT_EQ(engine.request(a, wish_for(2, "x"))->what, kind::queued);
+    });
+    EXPECT_EQ(world.line("x"), "[2.1] 1.2");
+    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !")) << "once, with all there is to say";
+    EXPECT_EQ(world.rows.sessions[b].changes, 2u) << "a lost push is found by this";
+}
+
+TEST(LockEngineBatch, OneWhoTriesInVainIsToldWithTheGrant) {
+    engine_world world;
+    const auto a = world.open();
+    const auto b = world.open();
+    world.ask(a, 1, "x");
+    world.ask(b, 1, "x");
+    const auto token = world.token("x");
+    world.together([&](lock_engine& engine) {
+        engine.release(a, 1, token, 0);
+        EXPECT_EQ(engine.request(a, wish_for(2, "x", false))->what, kind::refused);
+    });
+    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x !"));
+}
+
+TEST(LockEngineBatch, WhatIsGrantedAndWithdrawnAgainIsNotTold) {
+    engine_world world;
+    const auto a = world.open();
+    const auto b = world.open();
+    world.ask(a, 1, "x");
+    world.ask(a, 2, "x");
+    world.ask(b, 1, "x");
+    const auto token = world.token("x");
+    world.together([&](lock_engine& engine) {
+        EXPECT_TRUE(engine.release(a, 1, token, 0));  // grants its second request
+        EXPECT_TRUE(engine.withdraw(a, 2));
+    });
+    EXPECT_THAT(world.told(), ElementsAre("granted 2.1 x"));
+    EXPECT_EQ(world.line("x"), "[2.1]");
+}
+
+TEST(LockEngineBatch, AnAnswerThatIsWithdrawnLeavesNothing) {
+    engine_world world;
+    const auto a = world.open();
+    world.together([&](lock_engine& engine) {
+        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->what, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->what, kind::granted);
+        EXPECT_TRUE(engine.withdraw(a, 1));
+    });
+    EXPECT_THAT(world.told(), ElementsAre("granted 1.2 y"));
+    EXPECT_EQ(world.line("x"), "");
+}
+
+TEST(LockEngineBatch, AnErrorOfOneLeavesTheOthersAlone) {
+    engine_world world;
+    const auto a = world.open();
+    world.ask_for(a, 1, "x", lock_mode::permits(2));
+    world.together([&](lock_engine& engine) {
+        auto wrong = wish_for(2, "x");
+        wrong.mode = lock_mode::permits(3);
+        EXPECT_EQ(engine.request(a, wrong).error(), errc::capacity_differs);
+        EXPECT_EQ(engine.request(a, wish_for(3, "y"))->what, kind::granted);
+        EXPECT_FALSE(engine.withdraw(a, 2));
+    });
+    EXPECT_EQ(world.line("x"), "[1.1#1]");
+    EXPECT_EQ(world.line("y"), "[1.3]");
+}
+
+TEST(LockEngineBatch, EachOperationFindsWhoHasDied) {
+    engine_world world;
+    const auto a = world.open();
+    const auto dead = world.open();
+    const auto b = world.open();
+    world.ask(dead, 1, "x");
+    world.ask(dead, 2, "y");
+    world.ask(b, 1, "y");
+    world.expire(dead);
+    world.together([&](lock_engine& engine) {
+        EXPECT_EQ(engine.request(a, wish_for(1, "x"))->what, kind::granted);
+        EXPECT_EQ(engine.request(a, wish_for(2, "y"))->what, kind::queued);
+    });
+    EXPECT_EQ(world.line("x"), "[1.1]");
+    EXPECT_EQ(world.line("y"), "[3.1] 1.2");
+    EXPECT_THAT(world.told(), ElementsAre("granted 3.1 y !", "granted 1.1 x"));
+}
+
+}  // namespace
+}  // namespace mortise::core::lock_engine_batch_test
