@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
+#include "core/drift.hpp"
 #include "mortise/coro/assert.hpp"
 
 #include <algorithm>
@@ -181,7 +182,7 @@ void client_core::accept(const claim_ptr& what) {
 void client_core::end_at(const claim_ptr& what) {
     const clock::time_point since =
         what->seen_at == clock::time_point() ? what->sent : what->seen_at - what->age;
-    const auto hold = what->hold_max - what->hold_max / 1'000'000 * config_.clock_drift_ppm;
+    const auto hold = core::trusted_part(what->hold_max, config_.clock_drift_ppm);
     what->ends_at = coro::saturating_add(since, hold);
     what->alarm_at = what->ends_at - std::min<clock::duration>(timing_.stop_margin, hold / 10);
     const auto over = [this, what](bool really) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/session_fsm.hpp"
 
+#include "core/drift.hpp"
 #include "mortise/coro/assert.hpp"
 
 #include <algorithm>
@@ -11,8 +12,7 @@ namespace mortise::core {
 session_timing session_timing::from(const client_config& config) noexcept {
     session_timing timing;
     timing.ttl = config.ttl;
-    // In two steps, so that a hundred years in nanoseconds do not overflow.
-    timing.window = timing.ttl - timing.ttl / 1'000'000 * config.clock_drift_ppm;
+    timing.window = trusted_part(timing.ttl, config.clock_drift_ppm);
     timing.stop_margin = config.stop_margin == std::chrono::milliseconds::zero()
                              ? timing.ttl / 10
                              : clock::duration(config.stop_margin);

@@ -237,7 +237,8 @@ TEST(HoldMax, CountsFromTheGrantAlsoAfterALongWait) {
     ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
     EXPECT_FALSE(outcome.code) << outcome.code.message();
     EXPECT_TRUE(outcome.held.held());
-    EXPECT_LE(outcome.held.valid_until(), granted + 500ms);
+    EXPECT_LE(outcome.held.valid_until(), granted + 495ms);
+    // 1 % is left to a store whose clock runs faster.
     EXPECT_GT(outcome.held.valid_until(), granted + 400ms);
     world.stop(alice);
     world.stop(bob);
