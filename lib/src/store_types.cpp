@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store_types.hpp"
 
+#include "seeded_random.hpp"
+
 #include <sys/random.h>
 
 #include <cerrno>
@@ -11,6 +13,10 @@ namespace mortise {
 
 random_id random_id::draw() {
     random_id id;
+    if (auto* const seeded = detail::seeded_random::current()) {
+        id.high = seeded->next();
+        id.low = seeded->next();
+    }
     while (!id) {
         // At most 256 bytes are never cut short; before the kernel's pool is ready the call waits.
         if (::getrandom(&id, sizeof id, 0) != static_cast<ssize_t>(sizeof id) && errno != EINTR)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
 #include "core/drift.hpp"
+#include "core/planted_bug.hpp"
 #include "mortise/coro/assert.hpp"
 
 #include <algorithm>
@@ -182,7 +183,9 @@ void client_core::accept(const claim_ptr& what) {
 void client_core::end_at(const claim_ptr& what) {
     const clock::time_point since =
         what->seen_at == clock::time_point() ? what->sent : what->seen_at - what->age;
-    const auto hold = core::trusted_part(what->hold_max, config_.clock_drift_ppm);
+    const auto hold = MORTISE_PLANTED(hold_max_without_drift)
+                          ? clock::duration(what->hold_max)
+                          : core::trusted_part(what->hold_max, config_.clock_drift_ppm);
     what->ends_at = coro::saturating_add(since, hold);
     what->alarm_at = what->ends_at - std::min<clock::duration>(timing_.stop_margin, hold / 10);
     const auto over = [this, what](bool really) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
 #include "client/who_am_i.hpp"
+#include "core/planted_bug.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -112,12 +113,16 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
     if (proof_pending_) {
         proof_pending_ = reply.sent;
         session_.failed(now());
+    } else if (MORTISE_PLANTED(deadline_from_receipt)) {
+        proved(now());
     } else {
         proved(reply.sent);
     }
     const bool counts_differ =
         quiet && (reply.grants != granted_.size() + unproved_.size() ||
                   reply.grants + reply.requests != granted_.size() + asking_.size());
+    if (MORTISE_PLANTED(no_look_again))
+        return;
     if (reply.changes != changes_seen_ || counts_differ || look_wanted_)
         look_now();
 }

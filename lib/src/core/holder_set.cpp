@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/holder_set.hpp"
 
+#include "core/planted_bug.hpp"
 #include "mortise/coro/assert.hpp"
 
 namespace mortise::core {
@@ -19,6 +20,8 @@ void holder_set::add(const lock_entry& holder) {
 
 bool holder_set::admits(lock_mode mode) const noexcept {
     if (!held_)
+        return true;
+    if (MORTISE_PLANTED(readers_and_writers) && mode_ == lock_mode::shared())
         return true;
     switch (mode.what()) {
     case lock_mode::kind::shared:

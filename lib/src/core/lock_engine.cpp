@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/lock_engine.hpp"
 
+#include "core/planted_bug.hpp"
 #include "mortise/coro/assert.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ bool sound(lock_mode mode) noexcept {
 result<answer> lock_engine::request(session_key session, const lock_request& request) {
     MORTISE_ASSERT(!request.name.empty());
     actor_ = session;
-    if (auto present = rows_.find(session, request.id)) {
+    if (auto present = rows_.find(session, request.id);
+        present && !MORTISE_PLANTED(request_not_idempotent)) {
         // A repeated request gets the answer of the first one, or a better one by now.
         advance(present->name);
         present = rows_.find(session, request.id);

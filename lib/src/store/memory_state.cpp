@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/memory_state.hpp"
 
+#include "core/planted_bug.hpp"
 #include "store/drawn_bases.hpp"
 
 #include <algorithm>
@@ -242,7 +243,11 @@ memory_state::release(const session_id& session, std::uint64_t generation, const
         return key.error();
     lock_engine engine(rows_, rows_.now);
     const auto slot = held.token.domain.slot_in(domain_);
-    const bool released = slot && engine.release(*key, held.id, held.token.value, *slot);
+    bool released = slot && engine.release(*key, held.id, held.token.value, *slot);
+    if (MORTISE_PLANTED(release_without_compare) && !released) {
+        for (const auto& holder : rows_.holders(held.name))
+            released = engine.release(holder.session, holder.id, holder.token, holder.slot);
+    }
     finish(engine, 0, 0);
     if (lose_reply())
         return error_code(errc::outcome_unknown);
@@ -270,10 +275,17 @@ memory_state::draw(const session_id& session, std::uint64_t generation, const gr
 result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation) {
     const std::lock_guard guard(mutex_);
     const auto key = enter(session, generation);
+    if (!key && MORTISE_PLANTED(heartbeat_revives)) {
+        heartbeat good;
+        good.incarnation = incarnation_;
+        return good;
+    }
     if (!key)
         return key.error();
     auto& own = rows_.sessions[*key];
     own.deadline = coro::saturating_add(rows_.now, own.start.ttl);
+    if (MORTISE_PLANTED(session_cut_short))
+        own.deadline -= own.start.ttl / 10;
     reap();
     tell_watchers();
     if (lose_reply())
@@ -369,7 +381,9 @@ void memory_state::restart(bool with_memory) {
     watchers_.clear();
     rows_.sessions.clear();
     keys_.clear();
-    if (time_) {
+    if (MORTISE_PLANTED(tokens_start_again))
+        rows_.last_base = 0;
+    if (time_ && !MORTISE_PLANTED(restart_without_quarantine)) {
         rows_.quarantine_until = coro::saturating_add(time_->now(), ttl_max_);
         quarantine_over_ = false;
     }

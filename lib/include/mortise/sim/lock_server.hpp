@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_SIM_LOCK_SERVER_HPP
+#define MORTISE_SIM_LOCK_SERVER_HPP
+
+#include "mortise/sim/process.hpp"
+#include "mortise/store.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace mortise::detail {
+class memory_state;
+}
+
+namespace mortise::sim {
+
+class world;
+
+/// A lock server somewhere in the network of a simulated world: the rules of the store in memory,
+/// reached by messages that can be late, lost, repeated and cut off.
+///
+/// Its clients' stores are what a store over TCP is. A call that is not answered in time ends with
+/// `outcome_unknown`; then the connection is given up, and a new one opened with a higher
+/// generation, so that whatever is still under way on the old one is refused. A session ends by its
+/// TTL only: nobody sees a client die.
+///
+/// @par Threads The world's.
+class lock_server {
+public:
+    /// @param name of the process that it runs on.
+    lock_server(world& in, std::string name);
+    ~lock_server();
+    lock_server(const lock_server&) = delete;
+    lock_server& operator=(const lock_server&) = delete;
+
+    /// A store for a client in the present life of that process.
+    /// @param call_max how long a call waits for its answer.
+    std::unique_ptr<store>
+    make_store(process& client, clock::duration call_max = std::chrono::milliseconds(400));
+
+    /// Where it runs: to pause it, to set its clock, to cut it off.
+    process& host() noexcept { return host_; }
+
+    /// The process dies, with what it had not answered, and starts again later.
+    /// @param with_memory whether it knows then what it knew; without, every session is gone, and
+    ///                    nothing is granted until the largest TTL has passed. Tokens grow anyway.
+    void restart_after(clock::duration down, bool with_memory);
+
+    /// The next pushes are lost.
+    void lose_pushes(std::size_t count);
+
+    /// Both zero when nothing was left behind.
+    std::size_t sessions() const;
+    std::size_t entries() const;
+
+private:
+    process& host_;
+    std::shared_ptr<mortise::detail::memory_state> state_;
+};
+
+}  // namespace mortise::sim
+
+#endif

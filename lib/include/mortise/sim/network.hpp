@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_SIM_NETWORK_HPP
+#define MORTISE_SIM_NETWORK_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/sim/process.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace mortise::sim {
+
+class world;
+
+/// How messages fare on their way from one process to another.
+class link {
+public:
+    link() = default;
+
+    clock::duration delay_min = std::chrono::microseconds(50);
+    /// What comes on top, on the average; see `dice::around`.
+    clock::duration delay_mean = std::chrono::microseconds(200);
+    double loss = 0;        ///< The probability that a message is lost.
+    double repetition = 0;  ///< The probability that it arrives once more, some time later.
+    clock::duration repetition_delay_mean = std::chrono::milliseconds(50);
+    bool cut = false;  ///< Nothing arrives.
+};
+
+/// How the processes of a world reach each other. Messages from one process to another arrive in
+/// the order in which they were sent, but for repeated ones; each direction of a pair fares for
+/// itself.
+///
+/// @par Threads The world's.
+class network {
+public:
+    explicit network(world& in) noexcept : world_(in) {}
+
+    /// What holds between two processes for which nothing else was said.
+    link& usual() noexcept { return usual_; }
+
+    /// The way from one to the other, from now on apart from the usual one. Valid as long as the
+    /// network.
+    link& between(const process& from, const process& to);
+
+    /// Cuts one direction.
+    void cut(const process& from, const process& to) { between(from, to).cut = true; }
+    /// Cuts both directions.
+    void part(const process& a, const process& b);
+    /// Every way is the usual one again, and the usual one loses and repeats nothing.
+    void heal();
+
+    /// Runs `arrive` as a handler of `to`, later, once, twice or never. Never in another life of
+    /// `to` than the present one.
+    void send(const process& from, process& to, std::function<void()> arrive);
+
+    std::uint64_t sent() const noexcept { return sent_; }
+    std::uint64_t lost() const noexcept { return lost_; }
+
+private:
+    using way = std::pair<std::size_t, std::size_t>;
+
+    const link& link_of(const way& which) const;
+    void deliver_at(clock::time_point when, process& to, std::function<void()> arrive);
+
+    world& world_;
+    link usual_;
+    std::map<way, link> links_;
+    std::map<way, clock::time_point> last_arrival_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t lost_ = 0;
+};
+
+}  // namespace mortise::sim
+
+#endif

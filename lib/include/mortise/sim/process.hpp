@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_SIM_PROCESS_HPP
+#define MORTISE_SIM_PROCESS_HPP
+
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::sim {
+
+namespace detail {
+class process_life;
+}
+class world;
+
+/// A process of a simulated world: an executor and a clock of its own. What runs on it is not
+/// changed for it; it can be stopped in the middle of everything, and killed.
+///
+/// @par Threads The world's.
+class process {
+public:
+    /// What the process does in each of its lives, from the start on.
+    using main_function = std::function<asio::awaitable<void>(process&)>;
+
+    process(world& in, std::string name, std::size_t index);
+    ~process();
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+
+    const std::string& name() const noexcept { return name_; }
+    std::size_t index() const noexcept { return index_; }
+    world& in() const noexcept { return world_; }
+
+    /// Of the present life. The process must be alive.
+    asio::any_io_executor get_executor() const;
+
+    /// The clock and the timers of the present life, for `client_config::time`. The process must
+    /// be alive.
+    std::shared_ptr<coro::time_source> time() const;
+
+    /// What its clock shows, dead or alive.
+    clock::time_point local_now() const noexcept;
+
+    /// Starts with that, and does it again after each `restart`. An exception that escapes from it
+    /// ends the simulation: the world throws it.
+    void run(main_function main);
+
+    /// Starts one more coroutine in the present life.
+    void spawn(asio::awaitable<void> task);
+
+    /// Queues a handler. Nothing if the process is dead.
+    void post(std::function<void()> handler);
+
+    /// As `SIGSTOP`: nothing of it runs, while its clock goes on. What arrives is kept.
+    void pause();
+    /// As `SIGCONT`: what was ready before runs before what came due meanwhile.
+    void resume();
+    bool paused() const noexcept { return paused_; }
+
+    /// As `SIGKILL`: its coroutines, timers and connections are gone, and nobody is told. Not from
+    /// one of its own handlers.
+    void crash();
+    /// Starts again with the `main_function`.
+    void restart();
+    bool alive() const noexcept { return life_ != nullptr; }
+    /// How many lives it has had, the present one included.
+    std::uint64_t lives() const noexcept { return lives_; }
+
+    /// How much faster its clock runs than true time, in millionths; negative: slower.
+    void set_clock_rate(std::int32_t ppm);
+    std::int32_t clock_rate() const noexcept { return rate_; }
+
+private:
+    friend class world;
+
+    /// Lets its clock show the present, and completes what is due.
+    void keep_time();
+    /// One handler, if any is ready.
+    bool run_one();
+    /// When the next of its timers is due, in true time; nothing if none is, or it does not run.
+    std::optional<clock::time_point> next_due() const;
+    void begin();
+
+    world& world_;
+    const std::string name_;
+    const std::size_t index_;
+    main_function main_;
+    std::unique_ptr<detail::process_life> life_;
+    std::uint64_t lives_ = 0;
+    bool paused_ = false;
+    bool stirred_ = false;  // something may be ready
+    std::int32_t rate_ = 0;
+    clock::time_point rate_since_;   // true time
+    clock::time_point rate_origin_;  // what the clock showed then
+};
+
+}  // namespace mortise::sim
+
+#endif

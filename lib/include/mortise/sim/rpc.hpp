@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_SIM_RPC_HPP
+#define MORTISE_SIM_RPC_HPP
+
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/error.hpp"
+#include "mortise/sim/process.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace mortise::sim {
+
+namespace detail {
+
+/// Sends one message; see `network::send`.
+void send(const process& from, process& to, std::function<void()> arrive);
+
+/// A call that waits for its answer.
+template <class R>
+class rpc_call {
+public:
+    explicit rpc_call(coro::detail::completion<void(result<R>)> done) : done_(std::move(done)) {}
+
+    /// The first answer counts.
+    void answer(result<R> reply) {
+        if (done_)
+            std::exchange(done_, {}).complete(std::move(reply));
+    }
+
+private:
+    coro::detail::completion<void(result<R>)> done_;
+};
+
+template <class R>
+void start_rpc(
+    coro::detail::completion<void(result<R>)> done,
+    process* from,
+    process* to,
+    std::function<result<R>()> what,
+    clock::duration wait_max
+) {
+    const auto call = std::make_shared<rpc_call<R>>(std::move(done));
+    // Messages outlive the lives of processes, and must not keep what waits for them.
+    const std::weak_ptr<rpc_call<R>> waits = call;
+    send(*from, *to, [from, to, what = std::move(what), waits] {
+        const result<R> reply = what();
+        send(*to, *from, [waits, reply] {
+            if (const auto waiting = waits.lock())
+                waiting->answer(reply);
+        });
+    });
+    const auto time = from->time();
+    time->async_wait_until(
+        coro::saturating_add(time->now(), wait_max),
+        asio::bind_executor(
+            from->get_executor(),
+            [call](error_code) { call->answer(error_code(errc::outcome_unknown)); }
+        )
+    );
+}
+
+}  // namespace detail
+
+/// Runs `what` in process `to` and brings back what it returns, by two messages. It may run twice,
+/// or late, or never.
+///
+/// @par Errors       `outcome_unknown` if no answer came within `wait_max` of the caller's clock,
+///                   and what `what` returns.
+/// @par Cancellation none.
+/// @par Threads      The world's; awaited in `from`, which lives.
+/// @par Lifetimes    What `what` refers to must live as long as the world.
+template <class R>
+asio::awaitable<result<R>>
+rpc(process& from,
+    process& to,
+    std::function<std::type_identity_t<result<R>>()> what,
+    clock::duration wait_max) {
+    auto running = coro::detail::async_start<void(result<R>)>(
+        from.get_executor(),
+        asio::deferred,
+        &detail::start_rpc<R>,
+        &from,
+        &to,
+        std::move(what),
+        wait_max
+    );
+    co_return co_await std::move(running);
+}
+
+}  // namespace mortise::sim
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/sim/lock_server.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "mortise/sim/world.hpp"
+#include "sim/host_clock.hpp"
+#include "sim/remote_link.hpp"
+
+#include <utility>
+
+namespace mortise::sim {
+namespace {
+
+using detail::memory_state;
+using detail::remote_link;
+
+asio::awaitable<void> idle(process&) {
+    co_return;  // What a server does, messages do.
+}
+
+class remote_store final : public store {
+public:
+    explicit remote_store(std::shared_ptr<remote_link> link) : link_(std::move(link)) {}
+    ~remote_store() override { link_->detach(); }
+
+    store_traits traits() const noexcept override {
+        store_traits traits;
+        traits.scheme = "sim";
+        traits.strength = token_strength::strict;
+        traits.push = traits.fair = traits.server_clock = true;
+        traits.shared = traits.permits = traits.hold_max = true;
+        traits.ttl_min = std::chrono::milliseconds(10);
+        traits.ttl_max = std::chrono::hours(24);
+        return traits;
+    }
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
+        link_->attach(std::move(strand), events, std::move(time));
+    }
+
+    void detach() noexcept override { link_->detach(); }
+
+    asio::awaitable<result<resumed>> resume(session_start start) override {
+        return link_->open(std::move(start));
+    }
+
+    asio::awaitable<error_code> end() override {
+        auto asking = acknowledged([id = id()](memory_state& at) { return at.end(id); });
+        co_return co_await std::move(asking);
+    }
+
+    asio::awaitable<result<answer>> request(lock_request request) override {
+        return link_->call<answer>(
+            [id = id(), generation = generation(), wish = std::move(request)](memory_state& at) {
+                return at.request(id, generation, wish);
+            }
+        );
+    }
+
+    asio::awaitable<error_code> withdraw(std::string, request_id which) override {
+        auto asking = acknowledged([id = id(), generation = generation(), which](memory_state& at) {
+            return at.withdraw(id, generation, which);
+        });
+        co_return co_await std::move(asking);
+    }
+
+    asio::awaitable<result<bool>> release(grant held) override {
+        return link_->call<bool>([id = id(), generation = generation(), held = std::move(held)](
+                                     memory_state& at
+                                 ) { return at.release(id, generation, held); });
+    }
+
+    asio::awaitable<result<heartbeat>> beat() override {
+        const clock::time_point sent = link_->now();
+        auto asking = link_->call<heartbeat>([id = id(), generation = generation()](memory_state& at
+                                             ) { return at.beat(id, generation); });
+        auto reply = co_await std::move(asking);
+        if (reply)
+            reply->sent = sent;
+        co_return reply;
+    }
+
+    asio::awaitable<result<session_view>> look() override {
+        return link_->call<session_view>([id = id(), generation = generation()](memory_state& at) {
+            return at.look(id, generation);
+        });
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        return link_->call<token_range>(
+            [id = id(), generation = generation(), held = std::move(held)](memory_state& at) {
+                return at.draw(id, generation, held);
+            }
+        );
+    }
+
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
+        return link_->ask<std::vector<lock_view>>([after = std::move(after), limit, queue_max](
+                                                      memory_state& at
+                                                  ) { return at.list(after, limit, queue_max); });
+    }
+
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        return link_->ask<std::optional<lock_view>>([name = std::move(name),
+                                                     queue_max](memory_state& at) {
+            return at.inspect(name, queue_max);
+        });
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        return link_->ask<bool>([order = std::move(order)](memory_state& at) {
+            return at.break_(order);
+        });
+    }
+
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        return link_->ask<std::vector<break_record>>(
+            [name = std::move(name), limit](memory_state& at) { return at.breaks(name, limit); }
+        );
+    }
+
+    asio::awaitable<error_code> watch() override {
+        auto asking = acknowledged([id = id(), generation = generation()](memory_state& at) {
+            return at.watch(id, generation);
+        });
+        co_return co_await std::move(asking);
+    }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        return link_->ask<std::vector<store_finding>>([](memory_state& at) { return at.examine(); }
+        );
+    }
+
+    std::string explain() const override { return {}; }
+
+private:
+    struct nothing {};
+
+    session_id id() const { return link_->session().id; }
+    std::uint64_t generation() const { return link_->session().generation; }
+
+    asio::awaitable<error_code> acknowledged(std::function<error_code(memory_state&)> what) {
+        auto asking = link_->call<nothing>([what = std::move(what)](memory_state& at) {
+            const error_code failed = what(at);
+            return failed ? result<nothing>(failed) : result<nothing>(nothing());
+        });
+        const auto reply = co_await std::move(asking);
+        co_return reply ? error_code() : reply.error();
+    }
+
+    std::shared_ptr<remote_link> link_;
+};
+
+}  // namespace
+
+lock_server::lock_server(world& in, std::string name)
+    : host_(in.add_process(std::move(name))),
+      state_(std::make_shared<memory_state>(std::make_shared<detail::host_clock>(host_))) {
+    host_.run(&idle);
+}
+
+lock_server::~lock_server() = default;
+
+std::unique_ptr<store> lock_server::make_store(process& client, clock::duration call_max) {
+    return std::make_unique<remote_store>(
+        std::make_shared<remote_link>(client, host_, state_, call_max)
+    );
+}
+
+void lock_server::restart_after(clock::duration down, bool with_memory) {
+    if (!host_.alive())
+        return;
+    host_.crash();
+    host_.in().after(down, [this, with_memory] {
+        if (host_.alive())
+            return;
+        host_.restart();
+        state_->restart(with_memory);
+    });
+}
+
+void lock_server::lose_pushes(std::size_t count) {
+    state_->lose_pushes(count);
+}
+
+std::size_t lock_server::sessions() const {
+    return state_->sessions();
+}
+
+std::size_t lock_server::entries() const {
+    return state_->entries();
+}
+
+}  // namespace mortise::sim

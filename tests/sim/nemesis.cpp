@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/nemesis.hpp"
+
+#include "mortise/sim/world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+nemesis::nemesis(sim::world& in, std::vector<sim::process*> victims, sim::process& far, backend& of)
+    : world_(in), victims_(std::move(victims)), far_(far), store_(of) {}
+
+void nemesis::rage_until(clock::time_point end) {
+    end_ = end;
+    // Some runs are calm between two faults, in others they come on top of each other.
+    pause_ = world_.random().between(milliseconds(100), milliseconds(1'000));
+    plan_next();
+}
+
+void nemesis::plan_next() {
+    world_.after(world_.random().around(pause_), [this] {
+        if (world_.now() >= end_)
+            return;
+        strike();
+        plan_next();
+    });
+}
+
+void nemesis::strike() {
+    ++faults_;
+    const auto left = end_ - world_.now();
+    const auto span = std::min<clock::duration>(
+        left, milliseconds(10) + world_.random().around(milliseconds(2'500))
+    );
+    sim::process& whom = *victims_[world_.random().below(victims_.size())];
+    const std::size_t which = world_.random().below(11);
+    world_.note("fault", which, whom.index());
+    if (which < 5)
+        hit(whom, span);
+    else if (which < 7)
+        store_.cut_off(whom, span);
+    else if (which < 8)
+        spoil_network(span);
+    else if (which < 9)
+        slow_way(whom, span);
+    else
+        store_.misbehave(span);
+}
+
+void nemesis::hit(sim::process& whom, clock::duration span) {
+    switch (world_.random().below(4)) {
+    case 0:
+        if (!whom.alive())
+            return;
+        whom.crash();
+        world_.after(span, [&whom] {
+            if (!whom.alive())
+                whom.restart();
+        });
+        break;
+    case 1:
+        whom.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
+        break;
+    default:
+        whom.pause();
+        world_.after(span, [&whom] { whom.resume(); });
+    }
+}
+
+// A write that is under way for longer than its lock is held.
+void nemesis::slow_way(sim::process& from, clock::duration span) {
+    sim::link& way = world_.net().between(from, far_);
+    way.delay_min = world_.random().between(milliseconds(500), milliseconds(4'000));
+    world_.after(span, [&way] { way.delay_min = microseconds(50); });
+}
+
+void nemesis::spoil_network(clock::duration span) {
+    sim::link& usual = world_.net().usual();
+    usual.loss = 0.1 * static_cast<double>(world_.random().below(3));
+    usual.repetition = 0.1 * static_cast<double>(world_.random().below(3));
+    usual.delay_mean = world_.random().around(milliseconds(40));
+    world_.after(span, [&usual] {
+        usual.loss = usual.repetition = 0;
+        usual.delay_mean = microseconds(200);
+    });
+}
+
+void nemesis::stop() {
+    end_ = world_.now();
+    world_.net().heal();
+    world_.net().usual().delay_mean = microseconds(200);
+    for (sim::process* const each : victims_) {
+        if (!each->alive())
+            each->restart();
+        each->resume();
+    }
+    store_.heal();
+}
+
+}  // namespace mortise::test

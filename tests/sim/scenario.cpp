@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/scenario.hpp"
+
+#include "mortise/sim/world.hpp"
+#include "mortise/store.hpp"
+#include "sim/backend.hpp"
+#include "sim/judge.hpp"
+#include "sim/nemesis.hpp"
+#include "sim/resource.hpp"
+#include "sim/shop.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::chrono::milliseconds ttl{2'000};
+constexpr seconds peace_max{120};
+
+class run {
+public:
+    run(const std::string& store, std::uint64_t seed, bool trace)
+        : world_(seed),
+          numbers_(world_, [this](const std::string& what) { judge_.fail(what); }),
+          store_(make_backend(store, world_)) {
+        if (trace)
+            world_.listen(&print);
+        floor_.make_store = [this](sim::process& client) { return store_->make_store(client); };
+        floor_.config.ttl = ttl;
+        floor_.verdicts = &judge_;
+        floor_.numbers = &numbers_;
+        const std::size_t count = 2 + world_.random().below(4);
+        for (std::size_t i = 0; i < count; ++i) {
+            shops_.push_back(&world_.add_process("shop " + std::to_string(i)));
+            shops_.back()->set_clock_rate(
+                static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000
+            );
+            shops_.back()->run([this](sim::process& self) { return shop::main(floor_, self); });
+        }
+        nemesis_ = std::make_unique<nemesis>(world_, shops_, numbers_.host(), *store_);
+        world_.watch([this](sim::process& who) { judge_.look(who); });
+    }
+
+    ~run() { world_.end(); }
+    run(const run&) = delete;
+    run& operator=(const run&) = delete;
+
+    sim_outcome go() {
+        try {
+            chaos();
+            if (judge_.verdict().empty())
+                peace();
+        } catch (const std::exception& escaped) {
+            judge_.fail(std::string("an exception escaped: ") + escaped.what());
+        }
+        sim_outcome out;
+        out.verdict = judge_.verdict();
+        out.event_hash = world_.event_hash();
+        out.steps = world_.steps();
+        out.grants = judge_.grants();
+        out.errors = floor_.errors;
+        out.faults = nemesis_->faults();
+        out.writes = numbers_.writes();
+        out.refused = numbers_.refused();
+        out.lost_unfenced = numbers_.lost_unfenced();
+        return out;
+    }
+
+private:
+    static void print(clock::time_point when, std::string_view what) {
+        const std::chrono::duration<double> at = when.time_since_epoch();
+        std::printf("%10.6f %.*s\n", at.count(), static_cast<int>(what.size()), what.data());
+    }
+
+    bool judged() const { return !judge_.verdict().empty(); }
+
+    void chaos() {
+        const auto span = world_.random().between(seconds(3), seconds(10));
+        nemesis_->rage_until(world_.now() + span);
+        world_.run_until([this] { return judged(); }, span);
+    }
+
+    void peace() {
+        nemesis_->stop();
+        floor_.chaos = false;
+        const auto all = [this] { return judged() || floor_.finished == shops_.size(); };
+        if (!world_.run_until(all, peace_max)) {
+            judge_.fail(
+                "only " + std::to_string(floor_.finished) + " of " + std::to_string(shops_.size()) +
+                " processes got every lock in peace"
+            );
+        }
+        if (!judged())
+            clean_up();
+    }
+
+    // Whoever died is forgotten when somebody has lived for longer than its TTL.
+    void clean_up() {
+        bool done = false;
+        sim::process& janitor = world_.add_process("janitor");
+        janitor.run([this, &done](sim::process& self) { return sweep(self, done); });
+        if (!world_.run_until([&] { return done; }, seconds(60)))
+            judge_.fail("the janitor does not end");
+        if (const std::string left = store_->residue(); !left.empty())
+            judge_.fail("left behind: " + left);
+    }
+
+    asio::awaitable<void> sweep(sim::process& self, bool& done) {
+        constexpr auto with_code = asio::as_tuple(asio::deferred);
+        client_config config = floor_.config;
+        config.time = self.time();
+        lock_client locks(self.get_executor(), store_->make_store(self), std::move(config));
+        auto got = co_await locks.async_acquire("broom", lock_options(), with_code);
+        if (std::get<0>(got))
+            judge_.fail("the janitor gets no lock: " + std::get<0>(got).message());
+        const lease held = std::move(std::get<1>(got));
+        const auto until = self.time()->now() + 3 * ttl;
+        co_await self.time()->async_wait_until(until, with_code);
+        auto stopped = co_await locks.async_stop(with_code);
+        if (std::get<0>(stopped))
+            judge_.fail("the janitor does not stop: " + std::get<0>(stopped).message());
+        done = true;
+    }
+
+    sim::world world_;
+    judge judge_;
+    resource numbers_;
+    std::unique_ptr<backend> store_;
+    shop_floor floor_;
+    std::vector<sim::process*> shops_;
+    std::unique_ptr<nemesis> nemesis_;
+};
+
+}  // namespace
+
+sim_outcome run_scenario(const std::string& store, std::uint64_t seed, bool trace) {
+    return run(store, seed, trace).go();
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/sim/lock_server.hpp"
+#include "mortise/sim/world.hpp"
+#include "sim/backend.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+class server_backend final : public backend {
+public:
+    explicit server_backend(sim::world& in) : world_(in), server_(in, "server") {}
+
+    std::unique_ptr<store> make_store(sim::process& client) override {
+        return server_.make_store(client);
+    }
+
+    void misbehave(clock::duration span) override {
+        sim::process& host = server_.host();
+        switch (world_.random().below(5)) {
+        case 0:
+            host.pause();
+            world_.after(span, [&host] { host.resume(); });
+            break;
+        case 1:
+            server_.restart_after(span, true);
+            break;
+        case 2:
+            server_.restart_after(span, false);
+            break;
+        case 3:
+            server_.lose_pushes(1 + world_.random().below(3));
+            break;
+        default:
+            host.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
+        }
+    }
+
+    void cut_off(sim::process& client, clock::duration span) override {
+        sim::process& host = server_.host();
+        sim::network& net = world_.net();
+        const std::size_t which = world_.random().below(3);
+        world_.say(client.name() + " is cut off, way " + std::to_string(which));
+        if (which != 1)
+            net.cut(client, host);
+        if (which != 0)
+            net.cut(host, client);
+        world_.after(span, [&net, &client, &host] {
+            net.between(client, host).cut = false;
+            net.between(host, client).cut = false;
+        });
+    }
+
+    void heal() override {
+        server_.lose_pushes(0);
+        server_.host().resume();
+    }
+
+    std::string residue() override {
+        if (server_.entries() == 0 && server_.sessions() == 0)
+            return {};
+        return std::to_string(server_.entries()) + " entries and " +
+               std::to_string(server_.sessions()) + " sessions at the server";
+    }
+
+private:
+    sim::world& world_;
+    sim::lock_server server_;
+};
+
+}  // namespace
+
+std::unique_ptr<backend> make_server_backend(sim::world& in) {
+    return std::make_unique<server_backend>(in);
+}
+
+std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in) {
+    if (name == "server")
+        return make_server_backend(in);
+    return nullptr;
+}
+
+std::vector<std::string> backend_names() {
+    return {"server"};
+}
+
+}  // namespace mortise::test
