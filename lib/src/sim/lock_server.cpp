@@ -18,6 +18,12 @@ asio::awaitable<void> idle(process&) {
     co_return;  // What a server does, messages do.
 }
 
+/// The answer to a heartbeat, and whether the server still has a change to tell.
+struct remote_heartbeat {
+    heartbeat own;
+    bool watching = false;
+};
+
 class remote_store final : public store {
 public:
     explicit remote_store(std::shared_ptr<remote_link> link) : link_(std::move(link)) {}
@@ -74,12 +80,20 @@ public:
 
     asio::awaitable<result<heartbeat>> beat() override {
         const clock::time_point sent = link_->now();
-        auto asking = link_->call<heartbeat>([id = id(), generation = generation()](memory_state& at
-                                             ) { return at.beat(id, generation); });
+        auto asking = link_->call<remote_heartbeat>(
+            [id = id(), generation = generation()](memory_state& at) -> result<remote_heartbeat> {
+                const auto own = at.beat(id, generation);
+                if (!own)
+                    return own.error();
+                return remote_heartbeat{*own, at.watches(id)};
+            }
+        );
         auto reply = co_await std::move(asking);
-        if (reply)
-            reply->sent = sent;
-        co_return reply;
+        if (!reply)
+            co_return reply.error();
+        link_->compare_watching(reply->watching);
+        reply->own.sent = sent;
+        co_return reply->own;
     }
 
     asio::awaitable<result<session_view>> look() override {
@@ -125,6 +139,7 @@ public:
     }
 
     asio::awaitable<error_code> watch() override {
+        link_->begin_to_watch();
         auto asking = acknowledged([id = id(), generation = generation()](memory_state& at) {
             return at.watch(id, generation);
         });

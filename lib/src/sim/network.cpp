@@ -32,16 +32,19 @@ const link& network::link_of(const way& which) const {
 void network::send(const process& from, process& to, std::function<void()> arrive) {
     const way which{from.index(), to.index()};
     const link& on = link_of(which);
+    const fate decided = judge_ ? judge_(sent_) : fate::as_usual;
     ++sent_;
     world_.note("send", from.index(), to.index());
-    if (on.cut || world_.random().chance(on.loss)) {
+    if (on.cut || decided == fate::lost || world_.random().chance(on.loss)) {
         ++lost_;
         return;
     }
     const auto delay = on.delay_min + world_.random().around(on.delay_mean);
+    if (decided == fate::late)
+        return deliver_at(world_.now() + delay + std::chrono::seconds(1), to, std::move(arrive));
     auto& last = last_arrival_[which];
     last = std::max(world_.now() + delay, last + clock::duration(1));
-    if (world_.random().chance(on.repetition))
+    if (decided == fate::repeated || world_.random().chance(on.repetition))
         deliver_at(last + world_.random().around(on.repetition_delay_mean), to, arrive);
     deliver_at(last, to, std::move(arrive));
 }

@@ -90,12 +90,22 @@ asio::awaitable<void> remote_link::reconnect([[maybe_unused]] std::shared_ptr<re
     }
 }
 
+void remote_link::compare_watching(bool at_server) {
+    if (!watching_ || at_server)
+        return;
+    store_event event;
+    event.what = store_event::kind::changed;
+    tell(event);
+}
+
 // Of a session that this store has no more, nothing is told.
 void remote_link::push(const store_event& event) {
     tell(event);
 }
 
 void remote_link::tell(const store_event& event) {
+    if (event.what == store_event::kind::changed)
+        watching_ = false;
     if (events_)
         events_->on_store_event(event);
 }

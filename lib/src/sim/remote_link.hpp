@@ -53,6 +53,11 @@ public:
     template <class R>
     asio::awaitable<result<R>> ask(work<R> what);
 
+    /// The session waits for the next change from now on.
+    void begin_to_watch() noexcept { watching_ = true; }
+    /// What the server says of that with a heartbeat: a push that got lost is found by this.
+    void compare_watching(bool at_server);
+
 private:
     void break_connection();
     void reconnect_later(clock::duration span);
@@ -70,6 +75,7 @@ private:
     std::shared_ptr<coro::time_source> time_;
     session_start session_;
     bool connected_ = false;
+    bool watching_ = false;
 };
 
 template <class R>

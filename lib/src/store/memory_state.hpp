@@ -53,6 +53,8 @@ public:
     result<bool> break_(const break_order& order);
     result<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
     error_code watch(const session_id& session, std::uint64_t generation);
+    /// Whether that session still waits to be told of a change.
+    bool watches(const session_id& session) const;
     result<std::vector<store_finding>> examine();
 
     /// The connection of that session is closed: proof enough that it is dead. Works in spite of

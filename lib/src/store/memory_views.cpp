@@ -124,6 +124,12 @@ error_code memory_state::watch(const session_id& session, std::uint64_t generati
     return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
 }
 
+bool memory_state::watches(const session_id& session) const {
+    const std::lock_guard guard(mutex_);
+    const auto found = keys_.find(session);
+    return found != keys_.end() && watchers_.contains(found->second);
+}
+
 result<std::vector<store_finding>> memory_state::examine() {
     const std::lock_guard guard(mutex_);
     if (unavailable_)

@@ -30,6 +30,14 @@ public:
     bool cut = false;  ///< Nothing arrives.
 };
 
+/// What becomes of one message.
+enum class fate : std::uint8_t {
+    as_usual,  ///< What its link does with it.
+    lost,
+    late,      ///< By a second, and what is sent after it is not held up.
+    repeated,  ///< Arrives, and once more a little later.
+};
+
 /// How the processes of a world reach each other. Messages from one process to another arrive in
 /// the order in which they were sent, but for repeated ones; each direction of a pair fares for
 /// itself.
@@ -53,6 +61,10 @@ public:
     /// Every way is the usual one again, and the usual one loses and repeats nothing.
     void heal();
 
+    /// Asks `judge` what becomes of each message from now on; it is told how many were sent before.
+    /// For sweeps that spoil the first message, the second, and so on. Null: nobody is asked.
+    void decide(std::function<fate(std::uint64_t sent)> judge) { judge_ = std::move(judge); }
+
     /// Runs `arrive` as a handler of `to`, later, once, twice or never. Never in another life of
     /// `to` than the present one.
     void send(const process& from, process& to, std::function<void()> arrive);
@@ -70,6 +82,7 @@ private:
     link usual_;
     std::map<way, link> links_;
     std::map<way, clock::time_point> last_arrival_;
+    std::function<fate(std::uint64_t)> judge_;
     std::uint64_t sent_ = 0;
     std::uint64_t lost_ = 0;
 };
