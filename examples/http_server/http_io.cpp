@@ -21,7 +21,7 @@ using boost::system::error_code;
 using boost::system::system_error;
 
 constexpr std::chrono::seconds silence_max{30};
-constexpr std::size_t read_bytes = 4 * 1024;
+constexpr std::size_t read_bytes = 4'096;
 
 /// Feeds what has arrived to Beast's parser.
 /// @return whether the message is complete.

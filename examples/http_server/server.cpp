@@ -83,7 +83,7 @@ asio::awaitable<void> server::serve(tcp::socket socket) {
     open_.insert(&socket);
     try {
         co_await converse(socket);
-    } catch (const boost::system::system_error&) {
+    } catch (const boost::system::system_error&) {  // NOLINT(bugprone-empty-catch)
         // The peer has gone, sent no HTTP, or was too slow: that is the end of this connection, and
         // of nothing else.
     }

@@ -5,7 +5,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <new>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -16,6 +20,7 @@ struct shim {
     fault_vfs* owner;
     bool log;
     bool database;
+    const char* path;  // SQLite keeps it as long as the file is open
 };
 constexpr int real_offset = (sizeof(shim) + 15) / 16 * 16;
 
@@ -43,6 +48,11 @@ struct forward<Method> {
 
 int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
     shim& self = self_of(file);
+    if (self.log || self.database) {
+        if (const int code = self.owner->next_result())
+            return code;
+        self.owner->remember(self.path, offset, static_cast<std::size_t>(size));
+    }
     if (self.log) {
         ++self.owner->log_writes;
         if (const int code = self.owner->log_write_result)
@@ -51,8 +61,22 @@ int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) 
     return forward<&sqlite3_io_methods::xWrite>::call(file, data, size, offset);
 }
 
+int truncate(sqlite3_file* file, sqlite3_int64 size) {
+    shim& self = self_of(file);
+    if (self.log || self.database) {
+        if (const int code = self.owner->next_result())
+            return code;
+        self.owner->remember(self.path, size, std::string::npos);
+    }
+    return forward<&sqlite3_io_methods::xTruncate>::call(file, size);
+}
+
 int sync(sqlite3_file* file, int flags) {
     shim& self = self_of(file);
+    if (self.log || self.database) {
+        if (const int code = self.owner->next_result())
+            return code;
+    }
     if (self.log) {
         if (const int code = self.owner->sync_log())
             return code;
@@ -62,7 +86,10 @@ int sync(sqlite3_file* file, int flags) {
         if (const int code = self.owner->database_sync_result)
             return code;
     }
-    return forward<&sqlite3_io_methods::xSync>::call(file, flags);
+    const int code = forward<&sqlite3_io_methods::xSync>::call(file, flags);
+    if (code == SQLITE_OK && (self.log || self.database))
+        self.owner->synced(self.path);
+    return code;
 }
 
 const sqlite3_io_methods methods = {
@@ -70,7 +97,7 @@ const sqlite3_io_methods methods = {
     forward<&sqlite3_io_methods::xClose>::call,
     forward<&sqlite3_io_methods::xRead>::call,
     write,
-    forward<&sqlite3_io_methods::xTruncate>::call,
+    truncate,
     sync,
     forward<&sqlite3_io_methods::xFileSize>::call,
     forward<&sqlite3_io_methods::xLock>::call,
@@ -96,6 +123,7 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
     self->owner = static_cast<fault_vfs*>(vfs->pAppData);
     self->log = (flags & SQLITE_OPEN_WAL) != 0;
     self->database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    self->path = path;
     const int code = real_vfs()->xOpen(real_vfs(), path, real_of(file), flags, out);
     self->base.pMethods = code == SQLITE_OK ? &methods : nullptr;
     return code;
@@ -116,6 +144,50 @@ fault_vfs::fault_vfs() : vfs_(std::make_unique<sqlite3_vfs>(*real_vfs())) {
 
 fault_vfs::~fault_vfs() {
     ::sqlite3_vfs_unregister(vfs_.get());
+}
+
+int fault_vfs::next_result() {
+    const int number = ++operations;
+    const int at = fail_at;
+    const bool fails = at != 0 && (for_good ? number >= at : number == at);
+    return fails ? result.load() : SQLITE_OK;
+}
+
+void fault_vfs::remember(const std::string& path, std::int64_t offset, std::size_t size) {
+    undo before;
+    before.path = path;
+    before.offset = offset;
+    before.length = std::filesystem::file_size(path);
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(offset);
+    const auto there = before.length > static_cast<std::uintmax_t>(offset)
+                           ? before.length - static_cast<std::uintmax_t>(offset)
+                           : 0;
+    before.bytes.resize(std::min<std::size_t>(size, there));
+    file.read(before.bytes.data(), static_cast<std::streamsize>(before.bytes.size()));
+    undo_.push_back(std::move(before));
+}
+
+void fault_vfs::synced(const std::string& path) {
+    std::erase_if(undo_, [&](const undo& each) { return each.path == path; });
+}
+
+std::size_t fault_vfs::unsynced() const {
+    return undo_.size();
+}
+
+void fault_vfs::lose_unsynced(std::size_t kept) {
+    while (undo_.size() > kept) {
+        const undo& last = undo_.back();
+        {
+            std::fstream file(last.path, std::ios::binary | std::ios::in | std::ios::out);
+            file.seekp(last.offset);
+            file.write(last.bytes.data(), static_cast<std::streamsize>(last.bytes.size()));
+        }
+        std::filesystem::resize_file(last.path, last.length);
+        undo_.pop_back();
+    }
+    undo_.clear();
 }
 
 int fault_vfs::sync_log() {

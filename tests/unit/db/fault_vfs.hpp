@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 struct sqlite3_vfs;
 
@@ -28,6 +31,20 @@ public:
     std::atomic<int> database_syncs{0};
     std::atomic<int> log_writes{0};
 
+    /// Of both files: writes, truncations and syncs, in the order in which they come.
+    std::atomic<int> operations{0};
+    /// Which of them fails with `result`, counted from one; zero: none. All after it, too, if
+    /// `for_good`.
+    std::atomic<int> fail_at{0};
+    std::atomic<bool> for_good{false};
+    std::atomic<int> result{0};
+
+    /// As after a power failure: what was written since the last sync of its file is lost, but for
+    /// the first `kept` writes of it. No database may be open. One thread.
+    void lose_unsynced(std::size_t kept);
+    /// How many writes would be lost.
+    std::size_t unsynced() const;
+
     // Result codes to give instead of doing it; zero: do it.
     std::atomic<int> log_sync_result{0};
     std::atomic<int> log_write_result{0};
@@ -41,8 +58,20 @@ public:
 
     // For the files.
     int sync_log();
+    int next_result();
+    void remember(const std::string& path, std::int64_t offset, std::size_t size);
+    void synced(const std::string& path);
 
 private:
+    /// What stood there before a write; the file had `length` bytes then.
+    struct undo {
+        std::string path;
+        std::int64_t offset = 0;
+        std::string bytes;
+        std::uintmax_t length = 0;
+    };
+
+    std::vector<undo> undo_;
     std::string name_;
     std::unique_ptr<sqlite3_vfs> vfs_;
     std::mutex mutex_;

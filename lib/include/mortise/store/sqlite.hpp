@@ -33,6 +33,9 @@ public:
     /// Accept a network file system. Locks across hosts then do not exclude each other.
     bool allow_network_file_system = false;
 
+    /// SQLite's file system to use, by its name there; empty: the usual one.
+    std::string vfs;
+
     /// For tests: stands in for the boot id of the host; empty: the real one.
     std::string boot_id_override;
 

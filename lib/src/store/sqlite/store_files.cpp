@@ -120,7 +120,8 @@ void store_files::open_database(bool anew) {
     const bool is_new = !exists();
     if (anew && is_new)
         throw error(errc::store_replaced, path_, "open the store again");
-    if (!db_.open(path_))
+    const char* const vfs = config_.vfs.empty() ? nullptr : config_.vfs.c_str();
+    if (!db_.open(path_, false, vfs))
         throw failure_of(db_, path_);
     try {
         if (db_.read_only())
