@@ -60,8 +60,8 @@ namespace {
 /// The releases of a set, all under way. Their handlers run on any thread.
 class release_all final : public std::enable_shared_from_this<release_all> {
 public:
-    release_all(lease_handler handler, asio::any_io_executor executor)
-        : strand_(asio::make_strand(std::move(executor))), handler_(std::move(handler)) {}
+    release_all(lease_handler handler, const asio::any_io_executor& executor)
+        : strand_(asio::make_strand(executor)), handler_(std::move(handler)) {}
 
     void start(std::vector<lease> leases) {
         left_ = leases.size();
@@ -89,8 +89,8 @@ private:
 /// The waits for the losses of a set: the first that ends, ends them all.
 class wait_any_lost final : public std::enable_shared_from_this<wait_any_lost> {
 public:
-    wait_any_lost(lease_handler handler, asio::any_io_executor executor)
-        : strand_(asio::make_strand(std::move(executor))), handler_(std::move(handler)) {}
+    wait_any_lost(lease_handler handler, const asio::any_io_executor& executor)
+        : strand_(asio::make_strand(executor)), handler_(std::move(handler)) {}
 
     void start(const std::vector<std::shared_ptr<held_grant>>& grants) {
         coro::detail::install_cancel_proxy<wait_any_lost>(
