@@ -78,12 +78,15 @@ void client_core::drive(const claim_ptr& what, action next) {
 }
 
 void client_core::send_request(const claim_ptr& what) {
-    if (what->id == 0) {
+    // Asked again is only what the store was seen to have nothing of. It has another id then: what
+    // was pushed to the old one, and comes late, says nothing any more.
+    if (what->id == 0)
         idle_claims_.erase(what->order);
-        what->id = ++last_id_;
-        asking_.emplace(what->id, what);
-    }
-    // Asked again is only what the store was seen to have nothing of: its grant is still to come.
+    else
+        asking_.erase(what->id);
+    what->id = ++last_id_;
+    asking_.emplace(what->id, what);
+    what->seen_at = {};
     what->sent = now();
     spawn(run_request(shared_from_this(), what));
 }

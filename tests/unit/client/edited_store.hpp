@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_CLIENT_EDITED_STORE_HPP
+#define MORTISE_TESTS_UNIT_CLIENT_EDITED_STORE_HPP
+
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+
+/// What a client hears of its store, under the hand of a test.
+struct edited_line {
+    edited_line() = default;
+
+    bool hold_events = false;
+    bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
+    std::function<void(heartbeat&)> edit_beat;
+    std::function<void(session_view&)> edit_look;
+    std::vector<store_event> held;
+    store_events* events = nullptr;
+
+    /// Delivers what was held.
+    void let_events_go() {
+        hold_events = false;
+        for (const auto& event : std::exchange(held, {}))
+            events->on_store_event(event);
+    }
+};
+
+/// A store whose words are held back or changed on the way.
+class edited_store final : public store, private store_events {
+public:
+    edited_store(std::unique_ptr<store> inner, std::shared_ptr<edited_line> line)
+        : inner_(std::move(inner)), line_(std::move(line)) {}
+
+    store_traits traits() const noexcept override { return inner_->traits(); }
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
+        line_->events = &events;
+        time_ = time;
+        inner_->attach(std::move(strand), *this, std::move(time));
+    }
+
+    void detach() noexcept override { inner_->detach(); }
+
+    asio::awaitable<result<resumed>> resume(session_start start) override {
+        return inner_->resume(std::move(start));
+    }
+    asio::awaitable<error_code> end() override { return inner_->end(); }
+    asio::awaitable<result<answer>> request(lock_request request) override {
+        return inner_->request(std::move(request));
+    }
+    asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
+        return inner_->withdraw(std::move(name), id);
+    }
+    asio::awaitable<result<bool>> release(grant held) override {
+        return inner_->release(std::move(held));
+    }
+
+    asio::awaitable<result<heartbeat>> beat() override {
+        auto reply = co_await inner_->beat();
+        if (reply && line_->edit_beat)
+            line_->edit_beat(*reply);
+        co_return reply;
+    }
+
+    asio::awaitable<result<session_view>> look() override {
+        const auto line = line_;
+        const auto time = time_;
+        while (line->hold_looks)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        auto reply = co_await inner_->look();
+        if (reply && line->edit_look)
+            line->edit_look(*reply);
+        co_return reply;
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        return inner_->draw(std::move(held));
+    }
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
+        return inner_->list(std::move(after), limit, queue_max);
+    }
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        return inner_->inspect(std::move(name), queue_max);
+    }
+    asio::awaitable<result<bool>> break_(break_order order) override {
+        return inner_->break_(std::move(order));
+    }
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override {
+        return inner_->breaks(std::move(name), limit);
+    }
+    asio::awaitable<error_code> watch() override { return inner_->watch(); }
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        return inner_->examine();
+    }
+
+private:
+    void on_store_event(const store_event& event) noexcept override {
+        if (line_->hold_events)
+            line_->held.push_back(event);
+        else
+            line_->events->on_store_event(event);
+    }
+
+    const std::unique_ptr<store> inner_;
+    const std::shared_ptr<edited_line> line_;
+    std::shared_ptr<coro::time_source> time_;
+};
+
+}  // namespace mortise::test
+
+#endif

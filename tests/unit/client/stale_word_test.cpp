@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a store said may be old by the time that it is heard. Each of these was found by a model.
+#include "unit/client/client_world.hpp"
+#include "unit/client/edited_store.hpp"
+
+#include <algorithm>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StaleWord : public testing::Test {
+protected:
+    lock_client edited() {
+        return world.client(std::make_unique<edited_store>(world.server.make_store(), line));
+    }
+
+    fencing_token holder_of(lock_client& locks, std::string name) {
+        fencing_token token;
+        bool done = false;
+        locks.async_inspect(std::move(name), 1, [&](error_code, std::optional<lock_view> seen) {
+            done = true;
+            if (seen && !seen->holders.empty())
+                token = seen->holders.front().token;
+        });
+        EXPECT_TRUE(world.run_until([&] { return done; }));
+        return token;
+    }
+
+    client_world world;
+    std::shared_ptr<edited_line> line = std::make_shared<edited_line>();
+};
+
+TEST_F(StaleWord, APushToARequestThatTheStoreForgotGrantsNothingToTheNextOne) {
+    lock_client alice = world.client();
+    lock_client bob = edited();
+    lock_client carol = world.client();
+    lease held = world.acquire(alice, "door");
+    acquire_outcome of_bob;
+    acquire_outcome of_carol;
+    bob.async_acquire("door", lock_options(), client_world::record(of_bob));
+    world.pass(1ms);
+    carol.async_acquire("door", lock_options(), client_world::record(of_carol));
+    world.pass(1ms);
+
+    // Bob is granted the lock, and does not hear of it before somebody breaks the grant.
+    line->hold_events = true;
+    held = lease();
+    world.pass(1ms);
+    bool broken = false;
+    alice.async_break("door", holder_of(alice, "door"), "", [&](error_code, bool done) {
+        broken = done;
+    });
+    ASSERT_TRUE(world.run_until([&] { return of_carol.done; }));
+    ASSERT_TRUE(broken && of_carol.held.held());
+    world.pass(1'100ms);  // a heartbeat: bob looks, is not there, and asks again
+    ASSERT_EQ(line->held.front().what, store_event::kind::granted);
+    line->let_events_go();
+    world.pass(1ms);
+    EXPECT_FALSE(of_bob.done) << "two hold the lock";
+
+    const auto before = of_carol.held.token();
+    of_carol.held = lease();
+    ASSERT_TRUE(world.run_until([&] { return of_bob.done; }));
+    EXPECT_TRUE(of_bob.held.held());
+    EXPECT_GT(of_bob.held.token().value, before.value);
+}
+
+}  // namespace
+}  // namespace mortise::test
