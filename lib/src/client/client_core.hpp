@@ -188,6 +188,7 @@ private:
         request_id last_id = 0;
         std::set<request_id> known;
         std::vector<request_id> waiting;
+        std::set<request_id> unproved;
         std::vector<request_id> held;
     };
     snapshot take_snapshot() const;

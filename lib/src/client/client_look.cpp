@@ -21,6 +21,7 @@ void client_core::look_now() {
 
 asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<client_core> self) {
     const auto epoch = epoch_;
+    const random_id incarnation = incarnation_;
     const snapshot before = take_snapshot();
     const auto view = co_await store_->look();
     if (closed_ || epoch != epoch_)
@@ -33,7 +34,9 @@ asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<cli
         look_wanted_ = true;  // The next heartbeat tries again.
     } else {
         compare(*view, before);
-        if (proof_pending_)
+        // A look that began before the doubt could not judge all that stands here by now: the one
+        // that was asked for then will.
+        if (proof_pending_ && incarnation == incarnation_)
             proved(*std::exchange(proof_pending_, std::nullopt));
         if (look_wanted_)
             look_now();
@@ -51,6 +54,7 @@ client_core::snapshot client_core::take_snapshot() const {
         if (what->fsm.at_store())
             taken.waiting.push_back(id);
     }
+    taken.unproved = unproved_;
     for (const auto& [id, what] : granted_) {
         taken.known.insert(id);
         taken.held.push_back(id);
@@ -100,7 +104,15 @@ void client_core::see(const session_entry& entry, const snapshot& before) {
     }
     if (const auto found = asking_.find(entry.id); found != asking_.end()) {
         const claim_ptr what = found->second;
-        if (!entry.granted || what->fsm.unproved())
+        if (what->fsm.unproved()) {
+            // A store that started again may have forgotten the grant, and know the request.
+            const bool same = entry.granted && entry.token == what->fsm.pending();
+            if (same || !before.unproved.contains(entry.id))
+                return;
+            unproved_.erase(entry.id);
+            drive(what, what->fsm.revoked());
+        }
+        if (!entry.granted)
             return;
         const bool waited = what->fsm.at_store();
         if (waited) {

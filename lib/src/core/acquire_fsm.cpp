@@ -67,6 +67,16 @@ action acquire_fsm::missing() noexcept {
     return stopped() ? end() : ask();
 }
 
+action acquire_fsm::revoked() noexcept {
+    if (state_ != state::unproved)
+        return action::none;
+    if (stopped())
+        return undo();
+    pending_ = {};
+    state_ = state::queued;
+    return action::none;
+}
+
 action acquire_fsm::stop(error_code reason) noexcept {
     MORTISE_ASSERT(reason);
     // Out of time still takes a grant that comes; a later reason that does not must be heard.

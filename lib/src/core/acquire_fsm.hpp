@@ -27,12 +27,13 @@ namespace mortise::core {
 /// | requesting | finish / unproved | queued | finish(busy) | withdraw | (noted) | | | idle |
 /// | requesting, stopped | withdraw (1) | withdraw | finish | withdraw | | | | finish |
 /// | queued | finish / unproved | | | | withdraw | request | | idle |
-/// | unproved | | | | | withdraw | request | | idle |
+/// | unproved (2) | | | | | withdraw | request | | idle |
 /// | undoing | (withdrawn anyway) | | | | | | finish | finish |
 ///
 /// (1) With `busy`: finish / unproved; such an unproved grant ends with finish at `missing`, and
-/// with withdraw at its proof if the budget was used up before. Tested as a table by
-/// acquire_fsm_test.cpp.
+/// with withdraw at its proof if the budget was used up before, or if it is revoked.
+/// (2) Queued again if it is revoked.
+/// Tested as a table by acquire_fsm_test.cpp.
 class acquire_fsm {
 public:
     enum class action : std::uint8_t {
@@ -61,6 +62,10 @@ public:
     /// The store was looked at again and has nothing of this request: ask once more.
     action missing() noexcept;
 
+    /// The store was looked at again: it has the request, and not the grant that waits for its
+    /// proof.
+    action revoked() noexcept;
+
     /// The caller cancelled, `wait_max` ran out, or the client stops.
     action stop(error_code reason) noexcept;
 
@@ -81,6 +86,9 @@ public:
 
     /// Whether a grant is waiting for its proof.
     bool unproved() const noexcept { return state_ == state::unproved; }
+
+    /// That grant's token.
+    const fencing_token& pending() const noexcept { return pending_; }
 
     /// Whether the caller wants it no more, although an answer is still to come.
     bool stopped() const noexcept { return static_cast<bool>(reason_); }

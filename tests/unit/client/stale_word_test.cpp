@@ -67,5 +67,60 @@ TEST_F(StaleWord, APushToARequestThatTheStoreForgotGrantsNothingToTheNextOne) {
     EXPECT_GT(of_bob.held.token().value, before.value);
 }
 
+TEST_F(StaleWord, AGrantThatTheStoreForgotBeforeItsProofIsNotDelivered) {
+    lock_client alice = world.client();
+    lock_client bob = edited();
+    lease held = world.acquire(alice, "door");
+    acquire_outcome outcome;
+    bob.async_acquire("door", lock_options(), client_world::record(outcome));
+    world.pass(10ms);
+    // Bob's session lives, and is not proved; so the grant that comes waits for a proof.
+    world.server.lose_replies(1'000);
+    world.pass(4s);
+    world.server.lose_replies(0);
+    // The store started again with an older copy: it knows the request, and no grant.
+    const random_id again = random_id::draw();
+    line->edit_beat = [&](heartbeat& reply) { reply.incarnation = again; };
+    line->edit_look = [](session_view& view) {
+        for (auto& entry : view.entries) {
+            entry.granted = false;
+            entry.token = {};
+        }
+    };
+    held = lease();
+    world.pass(500ms);
+    EXPECT_FALSE(outcome.done) << "holds what the store has not";
+
+    line->edit_look = nullptr;  // It grants it.
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    EXPECT_TRUE(outcome.held.held());
+    EXPECT_EQ(outcome.held.token(), holder_of(bob, "door"));
+}
+
+TEST_F(StaleWord, ALookThatBeganBeforeTheStoreChangedProvesNothing) {
+    lock_client bob = edited();
+    lease window = world.acquire(bob, "window");
+    line->hold_looks = true;
+    line->events->on_store_event({});  // look again
+    world.pass(1ms);
+    lease door = world.acquire(bob, "door");
+    // The store started again with an older copy, that has nothing of the door.
+    const random_id again = random_id::draw();
+    line->edit_beat = [&](heartbeat& reply) { reply.incarnation = again; };
+    line->edit_look = [&](session_view& view) {
+        std::erase_if(view.entries, [](const auto& entry) { return entry.name == "door"; });
+        line->hold_looks = true;  // the next one waits
+    };
+    world.pass(1'100ms);
+    ASSERT_EQ(door.state(), lease_state::unsure);
+    line->hold_looks = false;
+    world.pass(10ms);
+    EXPECT_EQ(door.state(), lease_state::unsure) << "that look did not ask for the door";
+    line->hold_looks = false;
+    world.pass(10ms);
+    EXPECT_EQ(door.state(), lease_state::lost);
+    EXPECT_EQ(window.state(), lease_state::held);
+}
+
 }  // namespace
 }  // namespace mortise::test

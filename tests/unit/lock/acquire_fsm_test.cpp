@@ -49,6 +49,7 @@ const std::map<std::string, happening>& events() {
         {"push unproved", [](auto& f) { return f.granted(token_of_push(), false); }},
         {"proof", [](auto& f) { return f.proved(); }},
         {"missing", [](auto& f) { return f.missing(); }},
+        {"revoked", [](auto& f) { return f.revoked(); }},
         {"time out", [](auto& f) { return f.stop(errc::busy); }},
         {"cancel", [](auto& f) { return f.stop(aborted); }},
         {"withdrawn", [](auto& f) { return f.withdrawn({}); }},
@@ -200,12 +201,14 @@ const cell table[] = {
 
     {"unproved", "proof", "finish", "done ok"},
     {"unproved", "missing", "request", "requesting"},
+    {"unproved", "revoked", "none", "queued"},
     {"unproved", "time out", "withdraw", "undoing busy"},
     {"unproved", "cancel", "withdraw", "undoing aborted"},
     {"unproved", "session lost", "none", "idle"},
 
     {"unproved busy", "proof", "finish", "done ok"},
     {"unproved busy", "missing", "finish", "done busy"},
+    {"unproved busy", "revoked", "withdraw", "undoing busy"},
     {"unproved busy", "cancel", "withdraw", "undoing aborted"},
     {"unproved busy", "budget over", "finish", "unproved busy over"},
     {"unproved busy", "session lost", "finish", "done busy"},
@@ -213,6 +216,7 @@ const cell table[] = {
     // The caller was told that it is not his: the proof comes too late for him.
     {"unproved busy over", "proof", "withdraw", "undoing busy over"},
     {"unproved busy over", "missing", "none", "done busy"},
+    {"unproved busy over", "revoked", "withdraw", "undoing busy over"},
     {"unproved busy over", "session lost", "none", "done busy"},
 
     {"undoing aborted", "withdrawn", "finish", "done aborted"},
