@@ -102,8 +102,11 @@ def _listed(tree):
 
 
 def built(tree):
-    """A header that is not listed is not checked alone; a source that is not listed is dead."""
+    """A header that is not listed is not checked alone; a source or a model that is not is dead."""
     listed = _listed(tree)
+    for source in tree.sources:
+        if source.is_model and source.path not in listed:
+            yield Finding(source.path, 0, "built", "no CMakeLists.txt names this model")
     for source in tree.cpp():
         if source.path.split("/")[0] not in BUILT_FOLDERS or source.path in listed:
             continue

@@ -20,7 +20,8 @@ class Finding(typing.NamedTuple):
 
 
 CPP = (".hpp", ".cpp")
-CODE = CPP + (".py", ".cmake", ".sh")
+MODEL = ".pml"
+CODE = CPP + (".py", ".cmake", ".sh", MODEL)
 CODE_NAMES = ("CMakeLists.txt", "run")
 SKIPPED_FOLDERS = ("build", "__pycache__", "node_modules")
 FIXTURES = "tests/tidy/fixtures"
@@ -51,6 +52,7 @@ class Source:
         self.lines = self.text.splitlines()
         self.name = os.path.basename(path)
         self.is_cpp = path.endswith(CPP)
+        self.is_model = path.endswith(MODEL)
         self.is_code = path.endswith(CODE) or self.name in CODE_NAMES
         self.is_markdown = path.endswith(".md")
 
