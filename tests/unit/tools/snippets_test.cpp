@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Code in the documents is cut out of the examples, which are compiled. A block follows a line
 // `<!-- examples/FILE.cpp [NAME] -->`; the part of the file lies between `//[NAME` and `//]`.
-// And the tests that docs/guarantees.md and docs/cancellation.md name are there.
+// And the tests and models that docs/guarantees.md and docs/cancellation.md name are there.
 
 #include <gtest/gtest.h>
 
@@ -99,21 +99,33 @@ bool has_test(const fs::path& file, const std::string& name) {
     );
 }
 
+/// Whether that is the model, and the name of the test that searches it.
+bool is_model(const fs::path& file, const std::string& name) {
+    return fs::exists(file) && name == "models." + file.stem().string();
+}
+
 TEST(Guarantees, NameTestsThatExist) {
     const fs::path root(MORTISE_SOURCE_DIR);
-    const std::regex link(R"(\[`([A-Za-z0-9.]+)`\]\(\.\./(tests/[^)]+)\))");
+    const std::regex link(R"(\[`([A-Za-z0-9._]+)`\]\(\.\./(tests/[^)]+)\))");
     std::size_t named = 0;
+    std::size_t models = 0;
     for (const char* const name : {"docs/guarantees.md", "docs/cancellation.md"}) {
         std::ifstream page(root / name);
         for (const std::string& line : lines_of(page)) {
             for (std::sregex_iterator at(line.begin(), line.end(), link), end; at != end; ++at) {
-                EXPECT_TRUE(has_test(root / (*at)[2].str(), (*at)[1]))
+                const fs::path file = root / (*at)[2].str();
+                const bool model = file.extension() == ".pml";
+                EXPECT_TRUE(model ? is_model(file, (*at)[1]) : has_test(file, (*at)[1]))
                     << name << ": " << (*at)[1] << " in " << (*at)[2];
-                ++named;
+                ++(model ? models : named);
             }
         }
     }
     EXPECT_GT(named, 60u);
+    EXPECT_GT(models, 4u);
+    EXPECT_TRUE(is_model(root / "tests/models/hand_off.pml", "models.hand_off"));
+    EXPECT_FALSE(is_model(root / "tests/models/hand_off.pml", "models.hand_over"));
+    EXPECT_FALSE(is_model(root / "tests/models/none.pml", "models.none"));
     EXPECT_FALSE(
         has_test(root / "tests/unit/tools/snippets_test.cpp", "Guarantees.NameATestThatIsNot")
     );
