@@ -42,7 +42,7 @@ settle(mortise::lock_client& locks, mortise::coro::time_source& time, ledger& bo
     }
 }
 
-/// [sim_world]
+//[sim_world
 /// Two processes of the service, on the two sides of a network from their lock server. One is
 /// stopped in the middle of its work, for longer than its lease lives.
 int settled_in_world(std::uint64_t seed, manner how) {
@@ -69,7 +69,7 @@ int settled_in_world(std::uint64_t seed, manner how) {
     world.end();  // before what the processes refer to
     return books.settled;
 }
-/// [sim_world]
+//]
 
 int worlds_that_settled_twice(manner how) {
     int count = 0;
