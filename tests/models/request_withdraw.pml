@@ -13,8 +13,8 @@
  * client/client_claim.cpp (run_request, run_withdraw, undo_later), client/client_release.cpp
  * (run_release, release_later), client/client_session.cpp (run_open, session_over, abandon),
  * memory_state::resume and enter, sqlite_state::check_actor (who may act), lock_engine::request,
- * withdraw and release. Connections are those of a store behind a network: the stores of this
- * version have none, and keep the port's contract trivially.
+ * withdraw and release; sim/remote_link.cpp (break_connection, reconnect). A store in the same
+ * process or host has no connections.
  *
  * Abstracted: time (a timer may fire at any moment); the queue of others (somebody who holds, and
  * leaves); heartbeats (a session may die at any time, a proof may come at any time); looking again

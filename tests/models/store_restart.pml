@@ -9,7 +9,7 @@
  * take_snapshot, compare, see), session_fsm::doubt, acquire_fsm (accept, proved, missing, revoked),
  * client_claim.cpp (send_request); memory_state::restart, beat, look, reap and
  * wake_after_quarantine; lock_engine::grant_next with lock_rows::quarantined. Older copies are
- * those of a server that saves from time to time: the stores of this version have none.
+ * those of a server that saves from time to time; the present stores keep all, or nothing.
  *
  * Abstracted: clocks run alike (session_expiry.pml); an older copy is anything that the store may
  * ever have had for these sessions; the queue has two places, and who is first is left open; a
