@@ -63,8 +63,12 @@ void lock_table::settle(lock_queue& queue, queue_work& work) {
             deadlines_.erase(*each->deadline);
         each->deadline.reset();
     }
-    if (!queue.in_use())
-        queues_.erase(queue.name());
+    if (queue.in_use())
+        return;
+    // What comes late of a lock that was forgotten must not take away what followed it.
+    const auto found = queues_.find(queue.name());
+    if (found != queues_.end() && found->second.get() == &queue)
+        queues_.erase(found);
 }
 
 void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) {

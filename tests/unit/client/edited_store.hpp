@@ -19,6 +19,8 @@ struct edited_line {
 
     bool hold_events = false;
     bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
+    /// While true: requests that are sent while this is set get no answer, and then an error.
+    std::shared_ptr<bool> hold_requests;
     std::function<void(heartbeat&)> edit_beat;
     std::function<void(session_view&)> edit_look;
     std::vector<store_event> held;
@@ -55,7 +57,14 @@ public:
     }
     asio::awaitable<error_code> end() override { return inner_->end(); }
     asio::awaitable<result<answer>> request(lock_request request) override {
-        return inner_->request(std::move(request));
+        const auto hold = line_->hold_requests;
+        const auto time = time_;
+        auto reply = co_await inner_->request(std::move(request));
+        while (hold && *hold)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        if (hold)
+            co_return error_code(errc::outcome_unknown);
+        co_return reply;
     }
     asio::awaitable<error_code> withdraw(std::string name, request_id id) override {
         return inner_->withdraw(std::move(name), id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a store said may be old by the time that it is heard. Each of these was found by a model.
+// What a store said may be old by the time that it is heard.
 #include "unit/client/client_world.hpp"
 #include "unit/client/edited_store.hpp"
 
@@ -120,6 +120,32 @@ TEST_F(StaleWord, ALookThatBeganBeforeTheStoreChangedProvesNothing) {
     world.pass(10ms);
     EXPECT_EQ(door.state(), lease_state::lost);
     EXPECT_EQ(window.state(), lease_state::held);
+}
+
+TEST_F(StaleWord, TheLateEndOfOneWaitDoesNotDisturbThoseWhoCameAfterIt) {
+    lock_client alice = world.client();
+    lock_client bob = edited();
+    lease held = world.acquire(alice, "door");
+    acquire_outcome first;
+    acquire_outcome second;
+    acquire_outcome third;
+    const auto hold = line->hold_requests = std::make_shared<bool>(true);
+    bob.async_acquire("door", {.wait_max = 10ms}, client_world::record(first));
+    ASSERT_TRUE(world.run_until([&] { return first.done; }));  // after its budget
+    line->hold_requests = nullptr;
+    bob.async_acquire("door", lock_options(), client_world::record(second));
+    world.pass(10ms);
+    *hold = false;  // now the first request fails, too, and is withdrawn
+    world.pass(10ms);
+    ASSERT_EQ(world.server.entries(), 2u);
+    bob.async_acquire("door", lock_options(), client_world::record(third));
+    world.pass(10ms);
+    EXPECT_EQ(world.server.entries(), 2u) << "one request stands for all of a client";
+    held = lease();
+    ASSERT_TRUE(world.run_until([&] { return second.done; }));
+    EXPECT_FALSE(third.done);
+    second.held = lease();
+    EXPECT_TRUE(world.run_until([&] { return third.done; }));
 }
 
 }  // namespace
