@@ -33,6 +33,14 @@ private:
     sigset_t before_{};
 };
 
+// A moment that far away would overflow; who says "for ever" means to wait for the closure.
+worker_config bounded(worker_config config) {
+    using std::chrono::milliseconds;
+    constexpr milliseconds longest = std::chrono::hours(24 * 365);
+    config.grace = std::clamp(config.grace, milliseconds::zero(), longest);
+    return config;
+}
+
 // Handlers that can neither be run, since their context is gone, nor be destroyed, since a closure
 // that is stuck may refer to their frames. One for each thread that was detached at most.
 void leak(std::shared_ptr<worker_job> job) {
@@ -58,7 +66,7 @@ worker_state::worker_state(worker_config config)
 worker_state::worker_state(
     worker_config config, std::size_t batch_max, std::shared_ptr<batch_runner> runner
 )
-    : config_(std::move(config)),
+    : config_(bounded(std::move(config))),
       batch_max_(batch_max),
       runner_(std::move(runner)),
       queue_(std::make_shared<wait_fifo>()),

@@ -19,6 +19,9 @@ void check(const sqlite_config& config) {
         refuse("sqlite_config::path", "name a file: a session has several connections to it");
     if (config.queue_max == 0 || config.batch_max == 0)
         refuse("sqlite_config::queue_max or batch_max = 0", "use at least 1");
+    constexpr std::size_t batch_most = std::size_t{1} << 20;  // room for them is kept
+    if (config.batch_max > batch_most)
+        refuse("sqlite_config::batch_max", "use at most 1,048,576");
     constexpr std::uint64_t log_least = std::uint64_t{64} << 10;
     constexpr std::uint64_t log_most = std::uint64_t{1} << 40;
     if (config.checkpoint_bytes < log_least || config.checkpoint_bytes > log_most)

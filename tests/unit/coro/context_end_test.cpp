@@ -311,6 +311,28 @@ TEST(WorkerDetached, IsLeftBehindWhenItsThreadIsStuckAndDeliversLater) {
     EXPECT_EQ(result, 0);
 }
 
+TEST(WorkerDetached, IsNotLeftBehindByWhoWaitsForEver) {
+    asio::io_context context;
+    blocking_pipe pipe;
+    coro::worker_config config;
+    config.grace = std::chrono::milliseconds::max();
+    std::promise<void> entered;
+    std::atomic<bool> over = false;
+    std::thread releaser;
+    {
+        coro::worker w(context.get_executor(), config);
+        w.post([&] {
+            entered.set_value();
+            pipe.read();
+            over = true;
+        });
+        entered.get_future().wait();
+        releaser = std::thread([&] { pipe.release(); });
+    }
+    EXPECT_TRUE(over);
+    releaser.join();
+}
+
 TEST(WorkerDetached, NeitherRunsNorDestroysTheHandlerWhenItsContextIsGone) {
     blocking_pipe pipe;
     std::promise<void> entered;

@@ -104,6 +104,8 @@ TEST_F(DbOpen, RefusesSettingsThatCannotWork) {
     config = world.config();
     config.batch_max = 0;
     EXPECT_EQ(refusal(config), errc::bad_config);
+    config.batch_max = SIZE_MAX;
+    EXPECT_EQ(refusal(config), errc::bad_config);
     config = world.config();
     config.checkpoint_bytes = 1;
     EXPECT_EQ(refusal(config), errc::bad_config);

@@ -22,7 +22,7 @@ public:
     std::string name = "mortise";
     /// Closures that may wait; the running one is not counted.
     std::size_t queue_max = 4'096;
-    /// How long the destructor waits for a running closure.
+    /// How long the destructor waits for a running closure; at most a year.
     std::chrono::milliseconds grace{2'000};
 };
 

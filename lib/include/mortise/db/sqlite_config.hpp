@@ -25,7 +25,7 @@ public:
     /// Closures that may wait, in each of the two queues; the running ones are not counted.
     std::size_t queue_max = 4'096;
 
-    /// Closures that share a transaction at most.
+    /// Closures that share a transaction at most; up to 1,048,576.
     std::size_t batch_max = 1'024;
 
     /// The write-ahead log is copied back when it has grown to so many bytes. It has about four
@@ -35,7 +35,7 @@ public:
     /// How long a batch waits for another connection that holds the database.
     std::chrono::milliseconds busy_max{5'000};
 
-    /// How long the destructor waits for running closures.
+    /// How long the destructor waits for running closures; at most a year.
     std::chrono::milliseconds grace{2'000};
 
     /// Prepared statements that each of the two connections keeps.
