@@ -7,7 +7,9 @@ namespace mortise {
 
 error_code fencing_gate::admit(const fencing_token& held) noexcept {
     // Without a domain it comes from no store; let in first, it would open the gate to all domains.
-    if (!held || held.domain.empty())
+    // Nor does one above all tokens: let in, it would close the gate for ever.
+    constexpr auto value_end = fencing_token::base_end << fencing_token::sequence_bits;
+    if (!held || held.value >= value_end || held.domain.empty())
         return errc::no_token;
     const std::lock_guard guard(mutex_);
     if (!highest_.domain.empty() && highest_.domain != held.domain)

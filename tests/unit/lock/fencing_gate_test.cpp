@@ -39,6 +39,7 @@ TEST(FencingGate, RefusesAnEmptyToken) {
     fencing_gate gate;
     EXPECT_EQ(gate.admit(fencing_token()), errc::no_token);
     EXPECT_EQ(gate.admit(token(0)), errc::no_token);
+    EXPECT_EQ(gate.admit(token(std::uint64_t{1} << 63)), errc::no_token) << "above all tokens";
     EXPECT_FALSE(gate.highest());
 }
 
