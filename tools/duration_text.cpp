@@ -52,8 +52,8 @@ milliseconds parse_duration(std::string_view option, std::string_view text) {
     refuse(option, text, form);
 }
 
-std::string duration_text(std::chrono::nanoseconds duration) {
-    const std::int64_t ms = std::chrono::duration_cast<milliseconds>(duration).count();
+std::string duration_text(milliseconds duration) {
+    const std::int64_t ms = duration.count();
     if (ms < 1'000)
         return std::to_string(ms) + " ms";
     const std::int64_t seconds = ms / 1'000;

@@ -13,7 +13,12 @@ namespace mortise::tool {
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
 /// A duration for people: `250 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
-std::string duration_text(std::chrono::nanoseconds duration);
+std::string duration_text(std::chrono::milliseconds duration);
+
+template <class Rep, class Period>
+std::string duration_text(std::chrono::duration<Rep, Period> duration) {
+    return duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(duration));
+}
 
 }  // namespace mortise::tool
 

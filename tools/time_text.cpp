@@ -8,14 +8,16 @@ namespace mortise::tool {
 
 std::string time_text(std::chrono::system_clock::time_point at) {
     using std::chrono::milliseconds;
-    const auto second = std::chrono::floor<std::chrono::seconds>(at);
-    const std::time_t count = std::chrono::system_clock::to_time_t(second);
+    // From the coarse to the fine: a whole second may lie before the first moment that the clock has.
+    const auto when = std::chrono::floor<milliseconds>(at);
+    const auto second = std::chrono::floor<std::chrono::seconds>(when);
+    const auto count = static_cast<std::time_t>(second.time_since_epoch().count());
     std::tm parts{};
     if (::gmtime_r(&count, &parts) == nullptr)
         return "?";  // a year that no calendar of this machine has
     std::array<char, 64> text{};
     const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-    const auto part = std::chrono::floor<milliseconds>(at - second).count();
+    const auto part = (when - second).count();
     const std::string digits = std::to_string(1'000 + part).substr(1);
     return std::string(text.data(), size) + '.' + digits + 'Z';
 }

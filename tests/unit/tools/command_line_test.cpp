@@ -102,6 +102,8 @@ TEST(TimeText, IsIsoInUtcWithMilliseconds) {
     EXPECT_EQ(time_text(epoch), "1970-01-01T00:00:00.000Z");
     EXPECT_EQ(time_text(epoch + 1'000'000'007s + 45ms), "2001-09-09T01:46:47.045Z");
     EXPECT_EQ(time_text(epoch - 1ms), "1969-12-31T23:59:59.999Z");
+    EXPECT_EQ(time_text(system_clock::time_point::min()), "1677-09-21T00:12:43.145Z");
+    EXPECT_EQ(time_text(system_clock::time_point::max()), "2262-04-11T23:47:16.854Z");
 }
 
 TEST(LiveScreen, CutsLinesAtTheRightEdgeByCharacters) {

@@ -52,6 +52,8 @@ TEST(DurationText, IsShortForPeople) {
     EXPECT_EQ(duration_text(200s), "3 min 20 s");
     EXPECT_EQ(duration_text(2h + 5min), "2 h 5 min");
     EXPECT_EQ(duration_text(76h), "3 d 4 h");
+    EXPECT_EQ(duration_text(1'999'999us), "1 s");
+    EXPECT_EQ(duration_text(std::chrono::milliseconds::max()), "106751991167 d 7 h");
 }
 
 TEST(Printable, KeepsTextAndEscapesTheRest) {
