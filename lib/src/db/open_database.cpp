@@ -22,7 +22,7 @@ using store_detail::sqlite_db;
     const errc code = store_detail::meaning_of(db.code(), db.system_error());
     throw error(
         code,
-        config.path.string() + " (SQLite says: " + db.text() + ")",
+        config.path.string() + " (" + db.text() + ")",
         "see whether the file is a database that this user may write, and who else has it open"
     );
 }

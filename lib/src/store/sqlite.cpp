@@ -4,6 +4,7 @@
 #include "mortise/coro/assert.hpp"
 #include "mortise/token_domain.hpp"
 #include "store/sqlite/lock_operations.hpp"
+#include "store/sqlite/schema.hpp"
 #include "store/sqlite/sqlite_shell.hpp"
 
 #include <utility>
@@ -25,7 +26,7 @@ public:
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
         traits.ttl_min = std::chrono::milliseconds(100);
-        traits.ttl_max = std::chrono::hours(1);
+        traits.ttl_max = store_detail::session_ttl_max;
         return traits;
     }
 

@@ -96,10 +96,18 @@ void sqlite_db::fail(int code) {
     if (failed())
         return;
     code_ = code;
-    text_ = handle_ ? ::sqlite3_errmsg(handle_) : ::sqlite3_errstr(code);
+    text_ = "SQLite says: ";
+    text_ += handle_ ? ::sqlite3_errmsg(handle_) : ::sqlite3_errstr(code);
     // SQLite keeps the number of an earlier call, too: it belongs to these two codes only.
     const bool of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     errno_ = handle_ && of_system ? ::sqlite3_system_errno(handle_) : 0;
+}
+
+void sqlite_db::fail_foreign(const std::string& what) {
+    if (failed())
+        return;
+    code_ = SQLITE_CORRUPT;
+    text_ = what + " is nothing that a store writes";
 }
 
 void sqlite_db::forgive() noexcept {

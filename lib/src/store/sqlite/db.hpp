@@ -55,9 +55,12 @@ public:
     bool failed() const noexcept { return code_ != 0; }
     /// The extended result code of the first failure; zero if there is none.
     int code() const noexcept { return code_; }
+    /// What there is to say of it: SQLite's words, or of what was found.
     const std::string& text() const noexcept { return text_; }
     int system_error() const noexcept { return errno_; }
     void fail(int code);
+    /// What stands in the file is nothing that a store writes: fails with `SQLITE_CORRUPT`.
+    void fail_foreign(const std::string& what);
     void forgive() noexcept;
 
     sqlite3* handle() const noexcept { return handle_; }

@@ -62,7 +62,7 @@ std::string remedy_of(errc code) {
 
 error failure_of(const sqlite_db& db, const std::string& value) {
     const errc code = meaning_of(db.code(), db.system_error());
-    return error(code, value + " (SQLite says: " + db.text() + ")", remedy_of(code));
+    return error(code, value + " (" + db.text() + ")", remedy_of(code));
 }
 
 error failure_of_call(int system_error, const std::string& doing, const std::string& value) {

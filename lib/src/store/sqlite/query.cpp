@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/query.hpp"
 
+#include "mortise/options.hpp"
 #include "store/sqlite/db.hpp"
 
 #include <sqlite3.h>
@@ -69,6 +70,25 @@ bool sqlite_query::step() {
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         db_.fail(code);
     return code == SQLITE_ROW;
+}
+
+std::int64_t
+sqlite_query::within(int column, std::int64_t least, std::int64_t most, const char* what) {
+    const std::int64_t value = signed_number(column);
+    const bool whole = ::sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
+    if (whole && value >= least && value <= most)
+        return value;
+    db_.fail_foreign(std::string(what) + " = " + std::string(bytes(column).substr(0, 32)));
+    return least;
+}
+
+std::string sqlite_query::name(int column) {
+    const bool blob = ::sqlite3_column_type(statement_, column) == SQLITE_BLOB;
+    std::string found = bytes(column);
+    if (blob && !found.empty() && found.size() <= name_size_max)
+        return found;
+    db_.fail_foreign("the name of a lock");
+    return {};
 }
 
 std::uint64_t sqlite_query::number(int column) const {

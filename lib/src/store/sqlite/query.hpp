@@ -36,6 +36,12 @@ public:
     /// @return whether there is a row. False after a failure of the connection, too.
     bool step();
 
+    /// An integer from `least` to `most`. Anything else fails the connection: it was written by
+    /// somebody else. @return `least` then.
+    std::int64_t within(int column, std::int64_t least, std::int64_t most, const char* what);
+    /// The name of a lock; empty after a failure, as above.
+    std::string name(int column);
+
     std::uint64_t number(int column) const;
     std::int64_t signed_number(int column) const;
     std::string bytes(int column) const;

@@ -113,10 +113,13 @@ void check_format(sqlite_db& db, const std::string& path) {
     sqlite_query query(db, "SELECT format_major FROM meta");
     if (!query.step())
         no_meta(db, path);
-    if (query.number(0) > format_major) {
+    const std::int64_t found = query.signed_number(0);
+    if (found < 1)
+        no_meta(db, path);
+    if (static_cast<std::uint64_t>(found) > format_major) {
         throw error(
             errc::newer_format,
-            path + " has format " + std::to_string(query.number(0)),
+            path + " has format " + std::to_string(found),
             "use a newer mortise, or another file; this one knows formats up to " +
                 std::to_string(format_major)
         );
@@ -132,8 +135,9 @@ store_identity read_identity(sqlite_db& db, const std::string& path) {
     identity.incarnation = query.id(1);
     identity.boot = query.bytes(2);
     identity.domain = query.bytes(3);
-    if (!identity.store || !token_domain::parse(identity.domain) ||
-        identity.domain.size() > token_domain::store_size_max)
+    if (!identity.store || !identity.incarnation || !token_domain::parse(identity.domain) ||
+        identity.domain.size() > token_domain::store_size_max ||
+        identity.domain.find('#') != std::string::npos)
         no_meta(db, path);
     return identity;
 }
@@ -250,6 +254,12 @@ void begin_epoch(
     must(worked, db, path);
     must(db.run("PRAGMA synchronous = NORMAL"), db, path);
     identity = fresh;
+}
+
+clock::time_point quarantine_in(sqlite_query& query, int column, clock::time_point now) {
+    const auto last = coro::saturating_add(now, session_ttl_max).time_since_epoch();
+    const auto until = query.within(column, 0, last.count(), "meta.quarantine_until");
+    return clock::time_point(clock::duration(until));
 }
 
 bool reserve_tokens(sqlite_db& db) {

@@ -4,12 +4,14 @@
 
 #include "mortise/store_types.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace mortise::store_detail {
 
 class sqlite_db;
+class sqlite_query;
 
 /// The identity of a store: what its database says of itself.
 struct store_identity {
@@ -47,6 +49,13 @@ void begin_epoch(
     const std::string& boot,
     clock::time_point quarantine_until
 );
+
+/// The longest that a session lives without a heartbeat.
+inline constexpr std::chrono::hours session_ttl_max(1);
+
+/// Until when nothing is granted, by a column of the meta record. What lies further away than the
+/// life of a session fails the connection.
+clock::time_point quarantine_in(sqlite_query& query, int column, clock::time_point now);
 
 /// Raises the mark of the tokens by a block, durably. Out of a transaction. @return whether it
 /// worked.

@@ -273,7 +273,10 @@ slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     // A later grant would have changed the request first.
     if (load(from.granted_request) != request)
         return std::nullopt;
-    return noted;
+    // What no store notes is no note.
+    const bool sound = noted.token != 0 && noted.token >> 63 == 0 &&
+                       noted.slot <= lock_mode::capacity_max && detail >> 33 == 0;
+    return sound ? std::optional(noted) : std::nullopt;
 }
 
 void slot_file::count_change() noexcept {

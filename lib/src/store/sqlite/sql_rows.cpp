@@ -3,10 +3,15 @@
 
 #include "mortise/fencing_token.hpp"
 #include "store/sqlite/db.hpp"
+#include "store/sqlite/entry_values.hpp"
 #include "store/sqlite/query.hpp"
+#include "store/sqlite/schema.hpp"
 #include "store/sqlite/slot_file.hpp"
 
+#include <sqlite3.h>
+
 #include <algorithm>
+#include <limits>
 
 namespace mortise::store_detail {
 
@@ -24,21 +29,22 @@ clock::time_point time_of(std::int64_t nanoseconds) noexcept {
     return clock::time_point(clock::duration(nanoseconds));
 }
 
-std::optional<lock_entry> read_entry(sqlite_query& query) {
+std::optional<lock_entry> read_entry(const sqlite_db& db, sqlite_query& query) {
     if (!query.step())
         return std::nullopt;
+    entry_values values(query);
     lock_entry entry;
-    entry.name = query.bytes(0);
-    entry.granted = query.number(1) == 0;
-    entry.ordinal = query.number(2);
+    entry.name = query.name(0);
+    entry.granted = query.within(1, 0, 1, "entry.queued") == 0;
+    entry.ordinal = values.ordinal(2);
     entry.session = query.number(3);
     entry.id = query.number(4);
-    entry.mode = sql_rows::mode_of(query.number(5), query.number(6));
-    entry.hold_max = std::chrono::milliseconds(query.signed_number(7));
-    entry.token = query.number(8);
-    entry.slot = static_cast<std::uint32_t>(query.number(9));
-    entry.since = time_of(query.signed_number(10));
-    return entry;
+    entry.mode = values.mode(5, 6);
+    entry.hold_max = values.hold_max(7);
+    entry.token = values.token(8, entry.granted);
+    entry.slot = values.slot(9, entry.mode, entry.granted);
+    entry.since = values.since(10);
+    return db.failed() ? std::nullopt : std::optional(std::move(entry));
 }
 
 std::uint64_t queued(bool granted) noexcept {
@@ -52,24 +58,12 @@ std::int64_t end_column(const lock_entry& entry) noexcept {
 
 }  // namespace
 
-lock_mode sql_rows::mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept {
-    switch (static_cast<lock_mode::kind>(kind)) {
-    case lock_mode::kind::shared:
-        return lock_mode::shared();
-    case lock_mode::kind::permits:
-        return lock_mode::permits(static_cast<std::uint32_t>(capacity));
-    case lock_mode::kind::exclusive:
-        break;
-    }
-    return lock_mode::exclusive();
-}
-
 std::optional<lock_entry> sql_rows::find(session_key session, request_id id) {
     sqlite_query query(
         db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? AND request = ?"
     );
     query.bind(session).bind(id);
-    return read_entry(query);
+    return read_entry(db_, query);
 }
 
 lock_window* sql_rows::open_window(std::string_view name) noexcept {
@@ -93,7 +87,7 @@ lock_window& sql_rows::window(std::string_view name) {
             "SELECT " ENTRY_COLUMNS " FROM entry WHERE name = ? ORDER BY queued, ordinal LIMIT ?"
         );
         query.bind(name).bind(std::uint64_t{lock_window::size_max + 1});
-        while (auto entry = read_entry(query)) {
+        while (auto entry = read_entry(db_, query)) {
             whole = first.size() < lock_window::size_max;
             if (whole)
                 first.push_back(std::move(*entry));
@@ -111,7 +105,7 @@ std::optional<lock_entry> sql_rows::next(std::string_view name, bool granted, st
         " ORDER BY ordinal LIMIT 1"
     );
     query.bind(name).bind(queued(granted)).bind(after);
-    return read_entry(query);
+    return read_entry(db_, query);
 }
 
 std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
@@ -121,7 +115,7 @@ std::uint64_t sql_rows::last_ordinal(std::string_view name, bool granted) {
         db_, "SELECT ordinal FROM entry WHERE name = ? AND queued = ? ORDER BY ordinal DESC LIMIT 1"
     );
     query.bind(name).bind(queued(granted));
-    return query.step() ? query.number(0) : 0;
+    return query.step() ? entry_values(query).ordinal(0) : 0;
 }
 
 std::vector<lock_entry> sql_rows::holders(std::string_view name) {
@@ -132,7 +126,7 @@ std::vector<lock_entry> sql_rows::holders(std::string_view name) {
     );
     query.bind(name);
     std::vector<lock_entry> all;
-    while (auto entry = read_entry(query))
+    while (auto entry = read_entry(db_, query))
         all.push_back(std::move(*entry));
     return all;
 }
@@ -157,7 +151,10 @@ std::uint32_t sql_rows::capacity_of(std::string_view name) {
     if (const auto seen = window(name).capacity())
         return *seen;
     sqlite_query query(db_, "SELECT capacity FROM entry WHERE name = ? AND capacity > 0 LIMIT 1");
-    return query.bind(name).step() ? static_cast<std::uint32_t>(query.number(0)) : 0;
+    if (!query.bind(name).step())
+        return 0;
+    return static_cast<std::uint32_t>(query.within(0, 1, lock_mode::capacity_max, "entry.capacity")
+    );
 }
 
 std::optional<lock_entry> sql_rows::next_ended(clock::time_point at) {
@@ -165,7 +162,7 @@ std::optional<lock_entry> sql_rows::next_ended(clock::time_point at) {
         db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE ends <= ? ORDER BY ends LIMIT 1"
     );
     query.bind_signed(at.time_since_epoch().count());
-    return read_entry(query);
+    return read_entry(db_, query);
 }
 
 void sql_rows::insert(const lock_entry& entry) {
@@ -204,6 +201,9 @@ void sql_rows::erase(const lock_entry& entry) {
         note_ends(entry.session);
     sqlite_query query(db_, "DELETE FROM entry WHERE name = ? AND queued = ? AND ordinal = ?");
     query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).step();
+    // An entry that stays would be met again, for ever.
+    if (!db_.failed() && ::sqlite3_changes(db_.handle()) != 1)
+        db_.fail_foreign("an entry that cannot be removed");
 }
 
 void sql_rows::grant(const lock_entry& entry) {
@@ -231,7 +231,7 @@ std::optional<lock_entry> sql_rows::any_of(session_key session) {
         db_, "SELECT " ENTRY_COLUMNS " FROM entry WHERE session = ? ORDER BY request LIMIT 1"
     );
     query.bind(session);
-    return read_entry(query);
+    return read_entry(db_, query);
 }
 
 presence sql_rows::presence_of(session_key session) {
@@ -283,15 +283,16 @@ bool sql_rows::load_meta() {
     sqlite_query query(db_, "SELECT token_next, token_mark, quarantine_until FROM meta");
     if (!query.step())
         return false;
-    token_next_ = query.number(0);
-    token_mark_ = query.number(1);
-    quarantine_until_ = time_of(query.signed_number(2));
-    meta_loaded_ = true;
-    return true;
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
+    token_next_ = static_cast<std::uint64_t>(query.within(0, 1, most, "meta.token_next"));
+    token_mark_ = static_cast<std::uint64_t>(query.within(1, 1, most, "meta.token_mark"));
+    quarantine_until_ = quarantine_in(query, 2, now_);
+    meta_loaded_ = !db_.failed();
+    return meta_loaded_;
 }
 
 std::uint64_t sql_rows::draw_bases(std::uint64_t count) {
-    if (!load_meta() || token_next_ == 0 || token_next_ >= fencing_token::base_end ||
+    if (!load_meta() || token_next_ >= fencing_token::base_end ||
         fencing_token::base_end - token_next_ < count)
         return 0;
     if (token_mark_ < token_next_ || token_mark_ - token_next_ < count) {

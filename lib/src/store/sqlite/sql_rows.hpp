@@ -64,9 +64,6 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
-    /// The mode that those columns of an entry stand for.
-    static lock_mode mode_of(std::uint64_t kind, std::uint64_t capacity) noexcept;
-
     /// Looks anew when the first grant of that session ends, though none was given or taken.
     void refresh_ends(core::session_key session) { note_ends(session); }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "store/sqlite/entry_values.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/sqlite_state.hpp"
 #include "store/sqlite/transaction_scope.hpp"
@@ -34,15 +35,16 @@ session_view sqlite_state::view_of(const own_session& own) {
         );
         query.bind(own.key());
         while (query.step()) {
+            entry_values values(query);
             session_entry entry;
             entry.id = query.number(0);
-            entry.name = query.bytes(1);
-            entry.granted = query.number(2) == 0;
+            entry.name = query.name(1);
+            entry.granted = query.within(2, 0, 1, "entry.queued") == 0;
             if (entry.granted) {
-                entry.slot = static_cast<std::uint32_t>(query.number(4));
-                entry.token = {query.number(3), domain_.of_slot(entry.slot)};
+                entry.slot = values.slot(4);
+                entry.token = {values.token(3, true), domain_.of_slot(entry.slot)};
                 entry.contended = query.number(5) != 0;
-                entry.age = at - clock::time_point(clock::duration(query.signed_number(6)));
+                entry.age = values.age(6, at);
                 ++grants;
             }
             view.entries.push_back(std::move(entry));
@@ -126,10 +128,12 @@ void sqlite_state::verify_one(
     found.what = what.what == hint::kind::granted ? store_event::kind::granted
                                                   : store_event::kind::contended;
     found.id = what.request;
-    found.token = query.number(0);
-    found.slot = static_cast<std::uint32_t>(query.number(1));
+    entry_values values(query);
+    found.token = values.token(0, true);
+    found.slot = values.slot(1);
     found.contended = what.what == hint::kind::contended || query.number(2) != 0;
-    notices.push_back(found);
+    if (!files_.db().failed())
+        notices.push_back(found);
 }
 
 outcome<std::vector<lock_view>>
@@ -149,7 +153,7 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
             );
             names.bind(after).bind(std::uint64_t{limit});
             while (names.step()) {
-                out.value.push_back(view_of(names.bytes(0), names.number(1), queue_max, at));
+                out.value.push_back(view_of(names.name(0), names.number(1), queue_max, at));
             }
         }
         if (files_.db().failed())
@@ -212,12 +216,13 @@ std::vector<party_view> sqlite_state::parties(
         party.host = query.bytes(1);
         party.label = query.bytes(2);
         party.pid = query.signed_number(3);
-        party.slot = static_cast<std::uint32_t>(query.number(6));
+        entry_values values(query);
+        party.mode = values.mode(7, 8);
+        party.slot = values.slot(6, party.mode, granted);
         if (granted)
-            party.token = {query.number(4), domain_.of_slot(party.slot)};
-        party.age = at - clock::time_point(clock::duration(query.signed_number(5)));
-        party.mode = sql_rows::mode_of(query.number(7), query.number(8));
-        party.hold_max = std::chrono::milliseconds(query.signed_number(9));
+            party.token = {values.token(4, true), domain_.of_slot(party.slot)};
+        party.age = values.age(5, at);
+        party.hold_max = values.hold_max(9);
         found.push_back(std::move(party));
     }
     return found;
@@ -237,12 +242,15 @@ sqlite_state::breaks(const std::string& name, std::size_t limit) {
             query.bind(name).bind(std::uint64_t{limit});
             while (query.step()) {
                 break_record record;
-                record.at = std::chrono::system_clock::time_point(
-                    std::chrono::microseconds(query.signed_number(0))
-                );
+                using std::chrono::microseconds;
+                using moment = std::chrono::system_clock::time_point;
+                constexpr auto last =
+                    std::chrono::floor<microseconds>(moment::max().time_since_epoch()).count();
+                entry_values values(query);
+                record.at = moment(microseconds(query.within(0, -last, last, "break_log.at")));
                 record.name = query.bytes(1);
-                record.token.value = query.number(2);
-                record.token.domain = domain_.of_slot(static_cast<std::uint32_t>(query.number(3)));
+                record.token.value = values.token(2, true);
+                record.token.domain = domain_.of_slot(values.slot(3));
                 record.holder = query.bytes(4);
                 record.who = query.bytes(5);
                 record.why = query.bytes(6);

@@ -75,7 +75,7 @@ bool store_files::open(clock::time_point now) {
     try {
         open_database(false);
         open_slots(now);
-        read_quarantine();
+        read_quarantine(now);
     } catch (...) {
         close();
         folder->undo();
@@ -187,20 +187,25 @@ store_files::quarantine_of(slot_file::found what, const slot_file* old, clock::t
         // Somebody removed the file. If the database knows sessions of this boot they may be alive.
         sqlite_query query(db_, "SELECT boot_id, (SELECT max(ttl_ms) FROM session) FROM meta");
         if (query.step() && query.bytes(0) == boot_)
-            until = now + std::chrono::milliseconds(query.signed_number(1));
+            until = coro::saturating_add(now, std::chrono::milliseconds(query.signed_number(1)));
         break;
     }
     case slot_file::found::other_boot:
     case slot_file::found::other_clock:
         break;
     }
+    // Nobody believes in a lease for longer, whatever the file says.
+    until = std::min(until, coro::saturating_add(now, session_ttl_max));
     return until > now ? until : clock::time_point();
 }
 
-void store_files::read_quarantine() {
+void store_files::read_quarantine(clock::time_point now) {
+    quarantine_until_ = clock::time_point();
     sqlite_query query(db_, "SELECT quarantine_until FROM meta");
-    quarantine_until_ = query.step() ? clock::time_point(clock::duration(query.signed_number(0)))
-                                     : clock::time_point();
+    if (query.step())
+        quarantine_until_ = quarantine_in(query, 0, now);
+    if (db_.failed())
+        throw failure_of(db_, path_);
 }
 
 }  // namespace mortise::store_detail

@@ -56,7 +56,7 @@ private:
     void check_file_system() const;
     void open_database(bool anew);
     void open_slots(clock::time_point now);
-    void read_quarantine();
+    void read_quarantine(clock::time_point now);
     clock::time_point
     quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
 
