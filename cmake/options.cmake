@@ -9,6 +9,7 @@ option(MORTISE_PLANT_BUGS "Compile the bugs that the simulation must find, switc
 if(MORTISE_PLANT_BUGS)
     add_compile_definitions(MORTISE_PLANT_BUGS)
 endif()
+option(MORTISE_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (clang; without the tests)" OFF)
 option(MORTISE_UNITY_TESTS "Compile the test sources in batches (fast from scratch)" ON)
 set(MORTISE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
