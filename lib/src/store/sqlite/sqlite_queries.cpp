@@ -148,8 +148,8 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
             files_.db().step("BEGIN");
             sqlite_query names(
                 files_.db(),
-                "SELECT name, sum(queued) FROM entry WHERE name > ? GROUP BY name ORDER BY name "
-                "LIMIT ?"
+                "SELECT name, sum(queued = 1) FROM entry WHERE name > ? GROUP BY name"
+                " ORDER BY name LIMIT ?"
             );
             names.bind(after).bind(std::uint64_t{limit});
             while (names.step()) {
@@ -172,7 +172,7 @@ sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
             const transaction_scope scope(files_.db());
             files_.db().step("BEGIN");
             sqlite_query counts(
-                files_.db(), "SELECT count(*), sum(queued) FROM entry WHERE name = ?"
+                files_.db(), "SELECT count(*), sum(queued = 1) FROM entry WHERE name = ?"
             );
             if (counts.bind(name).step() && counts.number(0) != 0)
                 out.value = view_of(name, counts.number(1), queue_max, at);
