@@ -8,7 +8,7 @@ namespace mortise::tool {
 
 std::string time_text(std::chrono::system_clock::time_point at) {
     using std::chrono::milliseconds;
-    // From the coarse to the fine: a whole second may lie before the first moment that the clock has.
+    // Not in the clock's own unit: a whole second may lie before its first moment.
     const auto when = std::chrono::floor<milliseconds>(at);
     const auto second = std::chrono::floor<std::chrono::seconds>(when);
     const auto count = static_cast<std::time_t>(second.time_since_epoch().count());

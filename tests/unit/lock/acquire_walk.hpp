@@ -16,8 +16,8 @@
 
 namespace mortise::core::test {
 
-/// One acquire and a store that may do whatever stores do: refuse, queue, grant, lose an answer or a
-/// push, forget the session, take a grant away. It knows what is really at the store.
+/// One acquire and a store that may do whatever stores do: refuse, queue, grant, lose an answer or
+/// a push, forget the session, take a grant away. It knows what is really at the store.
 class acquire_walk {
 public:
     explicit acquire_walk(mortise::test::choices source) : source_(std::move(source)) {

@@ -179,6 +179,7 @@ private:
     }
 
     void withdraw() {
+        settle_permits();
         if (const auto wish = some_wish()) {
             model_.remove(wish->session, wish->id);
             EXPECT_TRUE(world_.withdraw(wish->session, wish->id));
@@ -187,6 +188,7 @@ private:
     }
 
     void release() {
+        settle_permits();
         const auto held = some_holder(some_name());
         if (!held)
             return;
@@ -227,6 +229,7 @@ private:
 
     // The session dies, and nobody notices yet.
     void expire() {
+        settle_permits();
         const auto at = pick(sessions_.size());
         const auto session = sessions_[at];
         model_.kill(session);
@@ -248,11 +251,23 @@ private:
     }
 
     void end() {
+        settle_permits();
         const auto at = pick(sessions_.size());
         model_.kill(sessions_[at]);
         world_.end(sessions_[at]);
         note();
         sessions_[at] = world_.open();
+    }
+
+    // Which slot is the lowest that is free depends on who is found first: those who lapsed, or
+    // those who leave now.
+    void settle_permits() {
+        const bool permits = std::any_of(names.begin(), names.end(), [this](const auto& name) {
+            const auto first = world_.rows.next(name, true, 0);
+            return first && first->mode.capacity() != 0;
+        });
+        if (lapsed_ && permits)
+            settle();
     }
 
     void settle() {
