@@ -19,8 +19,8 @@ if(MORTISE_SANITIZE)
     endif()
 endif()
 
-# The fuzzer sees which code an input reaches, in the libraries, too. Its main is linked with the fuzz
-# targets only.
+# The fuzzer sees which code an input reaches, in the libraries, too. Its main is linked with the
+# fuzz targets only.
 if(MORTISE_BUILD_FUZZERS)
     if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR MORTISE_BUILD_TESTS)
         message(FATAL_ERROR "MORTISE_BUILD_FUZZERS needs clang and MORTISE_BUILD_TESTS=OFF: "

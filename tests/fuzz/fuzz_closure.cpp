@@ -4,12 +4,12 @@
 #include "db/closure_guard.hpp"
 #include "fuzz/scratch_folder.hpp"
 #include "fuzz/target.hpp"
+#include "fuzz/vocabulary.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/error.hpp"
 
 #include <sqlite3.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,78 +17,13 @@
 namespace mortise::fuzz::closure_target {
 namespace {
 
-constexpr auto words = std::to_array<const char*>(
-    {"BEGIN",
-     "COMMIT",
-     "END",
-     "ROLLBACK",
-     "SAVEPOINT",
-     "RELEASE",
-     "TO",
-     "TRANSACTION",
-     "IMMEDIATE",
-     "mortise_closure",
-     "\"mortise_closure\"",
-     "`MORTISE_CLOSURE`",
-     "own",
-     "PRAGMA",
-     "journal_mode",
-     "synchronous",
-     "foreign_keys",
-     "defer_foreign_keys",
-     "user_version",
-     "locking_mode",
-     "wal_checkpoint",
-     "(",
-     ")",
-     "=",
-     "*",
-     "off",
-     "delete",
-     "1",
-     "2",
-     "'x'",
-     "INSERT",
-     "OR",
-     "REPLACE",
-     "IGNORE",
-     "FAIL",
-     "ABORT",
-     "INTO",
-     "item",
-     "VALUES",
-     "VALUES(1)",
-     "VALUES(7)",
-     "DEFAULT",
-     "UPDATE",
-     "SET",
-     "id",
-     "WHERE",
-     "DELETE",
-     "FROM",
-     "SELECT",
-     "CREATE",
-     "TABLE",
-     "TRIGGER",
-     "BEFORE",
-     "AFTER",
-     "ON",
-     "RAISE",
-     "VACUUM",
-     "ATTACH",
-     "AS",
-     "DETACH",
-     "EXPLAIN",
-     "WITH",
-     "RETURNING",
-     ",",
-     ";",
-     "--",
-     "/*",
-     "*/",
-     "main.",
-     "temp."}
-);
+constexpr const char* words =
+    "BEGIN COMMIT END ROLLBACK SAVEPOINT RELEASE TO TRANSACTION IMMEDIATE mortise_closure own "
+    "\"mortise_closure\" `MORTISE_CLOSURE` PRAGMA journal_mode synchronous foreign_keys "
+    "defer_foreign_keys user_version locking_mode wal_checkpoint ( ) = * off delete 1 2 'x' INSERT "
+    "OR REPLACE IGNORE FAIL ABORT INTO item VALUES VALUES(1) VALUES(7) DEFAULT UPDATE SET id WHERE "
+    "DELETE FROM SELECT CREATE TABLE TRIGGER BEFORE AFTER ON RAISE VACUUM ATTACH AS DETACH EXPLAIN "
+    "WITH RETURNING , ; -- /* */ main. temp.";
 
 // A database file, for all runs of this process, and a second look at what is committed.
 class database {
@@ -153,12 +88,10 @@ private:
 };
 
 std::string some_sql(input& in) {
+    static const vocabulary known(words);
     std::string sql;
-    for (std::size_t i = 0, count = 1 + in.pick(10); i < count; ++i) {
-        const std::size_t which = in.pick(words.size() + 2);
-        sql += which < words.size() ? words[which] : in.text(8);
-        sql += ' ';
-    }
+    for (std::size_t i = 0, count = 1 + in.pick(10); i < count; ++i)
+        sql += known.pick(in, 8) + ' ';
     return sql;
 }
 

@@ -5,8 +5,10 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "fuzz/target.hpp"
+#include "fuzz/vocabulary.hpp"
 
-#include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -19,68 +21,12 @@ namespace {
 using std::chrono::milliseconds;
 using word_list = std::vector<std::string>;
 
-constexpr auto words = std::to_array<const char*>(
-    {"run",
-     "ls",
-     "show",
-     "break",
-     "watch",
-     "doctor",
-     "bench",
-     "handoff",
-     "contend",
-     "waiters",
-     "txn",
-     "local",
-     "uncontended",
-     "bench-worker",
-     "--lock",
-     "--lock=",
-     "--wait",
-     "--ttl",
-     "--grace",
-     "--shared",
-     "--permits",
-     "--hold-max",
-     "--why",
-     "--token",
-     "--slot",
-     "--store",
-     "--json",
-     "--version",
-     "--help",
-     "--all",
-     "--create",
-     "--greedy",
-     "--tasks",
-     "--seconds",
-     "--acquisitions",
-     "--processes",
-     "--n",
-     "--in-flight",
-     "--hold",
-     "--think",
-     "--no-local",
-     "--contend",
-     "--index",
-     "--board",
-     "--peer",
-     "--",
-     "-",
-     "-h",
-     "1",
-     "0",
-     "65535",
-     "65536",
-     "-1",
-     "18446744073709551615",
-     "10s",
-     "1h",
-     "500ms",
-     "99999999h",
-     "NAME",
-     ""}
-);
+constexpr const char* words =
+    "run ls show break watch doctor bench handoff contend waiters txn local uncontended "
+    "bench-worker --lock --lock= --wait --ttl --grace --shared --permits --hold-max --why --token "
+    "--slot --store --json --version --help --all --create --greedy --tasks --seconds "
+    "--acquisitions --processes --n --in-flight --hold --think --no-local --contend --index "
+    "--board --peer -- - -h 1 0 65535 65536 -1 18446744073709551615 10s 1h 500ms 99999999h NAME";
 
 std::optional<tool::command_line> parsed(const word_list& arguments) {
     try {
@@ -167,11 +113,11 @@ MORTISE_FUZZ_TARGET(command_line) {
         const auto token = in.edge<std::uint64_t>();
         return check_exact(name, in.text(24), token);
     }
+    static const vocabulary known(words);
     word_list arguments;
     constexpr std::size_t words_max = 14;
     while (!in.used_up() && arguments.size() < words_max) {
-        const std::size_t which = in.pick(words.size() + 8);
-        arguments.push_back(which < words.size() ? words[which] : in.text(24));
+        arguments.push_back(known.pick(in, 24));
         // A value in the same word, as in --wait=10s.
         if (arguments.back().starts_with("--") && in.pick(4) == 0)
             arguments.back() += '=' + in.text(12);

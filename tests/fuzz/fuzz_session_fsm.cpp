@@ -92,7 +92,7 @@ private:
     }
 
     void pass() {
-        const auto parts = std::int64_t{in_.number<std::uint8_t>()};
+        const auto parts = std::int64_t{in_.number<std::uint8_t>()} / 2;  // of at most two TTLs
         const auto step = in_.flag() ? timing_.ttl / 64 * parts : clock::duration(parts);
         now_ = std::min(end_of_walk, coro::saturating_add(now_, step));
     }
