@@ -85,6 +85,12 @@ void worker_state::start(asio::execution_context& context) {
         constexpr auto why = "the execution context is ending";
         throw boost::system::system_error(asio::error::operation_aborted, why);
     }
+    host_ = worker_host::find(context);
+    if (host_) {
+        id_ = std::this_thread::get_id();
+        finished_ = true;
+        return;
+    }
     const all_signals_blocked blocked;
     thread_ = std::thread([self = shared_from_this()] { self->run(); });
 }
@@ -104,7 +110,7 @@ bool worker_state::submit(std::shared_ptr<worker_job> job) {
             stands = wait_fifo::push(queue_, job, job->context());
     }
     if (stands)
-        wanted_.notify_one();
+        wake();
     else if (refused)
         job->finish(refused);
     else
@@ -112,8 +118,17 @@ bool worker_state::submit(std::shared_ptr<worker_job> job) {
     return stands;
 }
 
+void worker_state::wake() {
+    if (!host_)
+        return wanted_.notify_one();
+    if (!std::exchange(turn_planned_, true))
+        host_->schedule([self = shared_from_this()] { self->take_turn(); });
+}
+
 void worker_state::stop() noexcept {
-    for (;;) {  // ends: nothing is queued once it is stopping
+    if (process_.forked())
+        return;  // The thread that may have the mutex is not here.
+    for (;;) {   // ends: nothing is queued once it is stopping
         std::shared_ptr<wait_entry> dropped;
         {
             std::lock_guard hold(mutex_);
@@ -128,6 +143,8 @@ void worker_state::stop() noexcept {
 }
 
 void worker_state::join() noexcept {
+    if (process_.forked())
+        return;
     std::unique_lock hold(mutex_);
     std::thread taken = std::exchange(thread_, std::thread());
     if (!taken.joinable())
@@ -145,7 +162,7 @@ void worker_state::join() noexcept {
 
 void worker_state::wait_stopped() noexcept {
     std::unique_lock hold(mutex_);
-    MORTISE_ASSERT(stopping_ && std::this_thread::get_id() != id_);
+    MORTISE_ASSERT(stopping_ && (host_ || std::this_thread::get_id() != id_));
     changed_.wait(hold, [this] { return finished_; });
 }
 
@@ -204,6 +221,11 @@ void worker_state::run() noexcept {
 bool worker_state::next_batch() {
     std::unique_lock hold(mutex_);
     wanted_.wait(hold, [this] { return stopping_ || queue_->size() > 0; });
+    return take_batch();
+}
+
+// Under the mutex.
+bool worker_state::take_batch() {
     while (batch_.size() < batch_max_ && queue_->size() > 0)
         batch_.push_back(std::static_pointer_cast<worker_job>(queue_->pop_linked()));
     working_ = !batch_.empty();
@@ -216,10 +238,33 @@ void worker_state::run_batch() {
         std::lock_guard hold(mutex_);
         working_ = false;
     }
+    if (!host_)
+        deliver_batch();
+}
+
+void worker_state::deliver_batch() {
     for (auto& job : batch_)
         deliver(job);
     std::lock_guard hold(mutex_);
     batch_.clear();
+}
+
+void worker_state::take_turn() {
+    turn_planned_ = false;
+    bool more = true;
+    if (!batch_.empty()) {
+        deliver_batch();
+        more = queued() != 0;
+    } else {
+        {
+            const std::lock_guard hold(mutex_);
+            more = take_batch();
+        }
+        if (more)
+            run_batch();
+    }
+    if (more)
+        wake();
 }
 
 void worker_state::deliver(std::shared_ptr<worker_job>& job) {

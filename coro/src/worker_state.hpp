@@ -3,6 +3,8 @@
 #define MORTISE_CORO_SRC_WORKER_STATE_HPP
 
 #include "mortise/coro/detail/batch_worker.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/worker_host.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/worker.hpp"
 
@@ -20,13 +22,16 @@ namespace mortise::coro::detail {
 /// Three may want to end a job: the thread that runs it, its canceller, and its context. While it
 /// is queued the list decides. While its batch runs, it stays known to its context, whose end waits
 /// for it (`let_go`); between `run` and the end of the post no context may go away.
+///
+/// Where the context has a `worker_host` there is no thread: each batch is two of its turns, one
+/// that runs it and one that tells what became of it.
 class worker_state final : public shutdown_hook, public std::enable_shared_from_this<worker_state> {
 public:
     explicit worker_state(worker_config config);
     worker_state(worker_config config, std::size_t batch_max, std::shared_ptr<batch_runner> runner);
     ~worker_state() override;
 
-    /// Starts the thread, and hears of the end of the context.
+    /// Starts the thread, if there is to be one, and hears of the end of the context.
     void start(asio::execution_context& context);
     bool submit(std::shared_ptr<worker_job> job);
     void stop() noexcept;
@@ -43,10 +48,15 @@ private:
     void shut_down() noexcept override;
     void run() noexcept;
     bool next_batch();
+    bool take_batch();
     void run_batch();
+    void deliver_batch();
+    void wake();
+    void take_turn();
     void deliver(std::shared_ptr<worker_job>& job);
     bool in_batch(const worker_job& job) const noexcept;
 
+    const fork_guard process_;
     const worker_config config_;
     const std::size_t batch_max_;
     const std::shared_ptr<batch_runner> runner_;
@@ -60,6 +70,8 @@ private:
     bool stopping_ = false;
     bool finished_ = false;
     bool detached_ = false;
+    worker_host* host_ = nullptr;
+    bool turn_planned_ = false;
     std::thread thread_;
     std::thread::id id_;
 };

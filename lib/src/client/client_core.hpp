@@ -13,6 +13,7 @@
 #include "client/release_op.hpp"
 #include "client/session_watch.hpp"
 #include "core/session_fsm.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/lock_observer.hpp"
@@ -197,7 +198,7 @@ private:
 
     const asio::any_io_executor executor_;
     std::optional<strand_type> strand_;  ///< Empty once the context has ended.
-    const fork_guard process_;
+    const coro::detail::fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     const std::unique_ptr<store> store_;
     const store_traits traits_;

@@ -2,8 +2,8 @@
 #ifndef MORTISE_CLIENT_SESSION_WATCH_HPP
 #define MORTISE_CLIENT_SESSION_WATCH_HPP
 
-#include "client/fork_guard.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <atomic>
@@ -39,7 +39,7 @@ private:
     }
 
     const std::shared_ptr<coro::time_source> time_;
-    const fork_guard process_;
+    const coro::detail::fork_guard process_;
     std::atomic<clock::rep> verified_ = clock::time_point::min().time_since_epoch().count();
     std::atomic<clock::rep> deadline_ = clock::time_point::min().time_since_epoch().count();
 };

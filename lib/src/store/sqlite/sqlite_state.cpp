@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_state.hpp"
 
+#include "as_killed.hpp"
 #include "store/break_note.hpp"
 #include "store/sqlite/failure.hpp"
 #include "store/sqlite/query.hpp"
@@ -350,6 +351,8 @@ void sqlite_state::abandon() noexcept {
 }
 
 void sqlite_state::forget_session() noexcept {
+    if (process_.forked() || detail::as_killed::now())
+        return;
     std::shared_ptr<own_session> left;
     {
         const std::lock_guard guard(mutex_);

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_SQLITE_SQLITE_STATE_HPP
 
 #include "core/lock_engine.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "store/sqlite/hint.hpp"
@@ -82,7 +83,8 @@ public:
     outcome<nothing> verify(const std::vector<hint>& hints);
 
     // Any thread.
-    /// The client has gone: the session is dead from now on, and others may take what it held.
+    /// The client has gone: the session is dead from now on, and others may take what it held. Not
+    /// in a forked child, whose parent's it is.
     void abandon() noexcept;
     /// The session cannot go on; another one can begin.
     void forget_session() noexcept;
@@ -160,6 +162,7 @@ private:
     );
     void verify_one(const hint& what, const own_session& session, std::vector<notice>& notices);
 
+    const coro::detail::fork_guard process_;
     const std::shared_ptr<coro::time_source> time_;
     store_files files_;
     session_index index_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "client/fork_guard.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 
 #include <pthread.h>
 
 #include <atomic>
 
-namespace mortise::detail {
+namespace mortise::coro::detail {
 namespace {
 
 std::atomic<unsigned> fork_count{0};
@@ -28,4 +28,4 @@ bool fork_guard::forked() const noexcept {
     return fork_count.load(std::memory_order_relaxed) != generation_;
 }
 
-}  // namespace mortise::detail
+}  // namespace mortise::coro::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "client/fork_guard.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-namespace mortise::detail::fork_guard_test {
+namespace mortise::coro::detail::fork_guard_test {
 namespace {
 
 // Runs `child` in a forked child, which runs nothing else of this process; gives its exit code.
@@ -58,4 +58,4 @@ TEST(ForkGuard, ACopyBelongsToTheSameProcess) {
 }
 
 }  // namespace
-}  // namespace mortise::detail::fork_guard_test
+}  // namespace mortise::coro::detail::fork_guard_test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_DETAIL_FORK_GUARD_HPP
+#define MORTISE_CORO_DETAIL_FORK_GUARD_HPP
+
+namespace mortise::coro::detail {
+
+/// Remembers the process that it was made in.
+///
+/// A forked child has a copy of every object, but none of its parent's threads, and what lies
+/// outside of the process (connections, mapped files, locks at a store) is its parent's: it must
+/// not wait for a thread, nor release, renew or believe anything. One relaxed load to ask.
+class fork_guard {
+public:
+    fork_guard() noexcept;
+
+    /// Whether this is a forked child of the process that made the object.
+    bool forked() const noexcept;
+
+private:
+    unsigned generation_;
+};
+
+}  // namespace mortise::coro::detail
+
+#endif
