@@ -21,6 +21,8 @@ class backend {
 public:
     virtual ~backend() = default;
 
+    /// A process that can use it, which does not run yet.
+    virtual sim::process& add_client(std::string name) = 0;
     virtual std::unique_ptr<store> make_store(sim::process& client) = 0;
 
     /// One fault of its own, which ends by itself within `span`.
@@ -41,6 +43,10 @@ protected:
 
 /// A lock server in the network.
 std::unique_ptr<backend> make_server_backend(sim::world& in);
+
+/// The SQLite store itself, all clients on one machine: a disk that fails, hangs, is full or
+/// locked, a power failure that takes what was not synced, and datagrams that get lost.
+std::unique_ptr<backend> make_sqlite_backend(sim::world& in);
 
 /// By the name that the command line has for it; null: there is none.
 std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in);

@@ -23,6 +23,7 @@ constexpr std::array known{
         std::string_view("restart_without_quarantine"), planted_bug::restart_without_quarantine},
     std::pair{std::string_view("tokens_start_again"), planted_bug::tokens_start_again},
     std::pair{std::string_view("session_cut_short"), planted_bug::session_cut_short},
+    std::pair{std::string_view("mark_not_synced"), planted_bug::mark_not_synced},
     std::pair{std::string_view("readers_and_writers"), planted_bug::readers_and_writers},
     std::pair{std::string_view("deadline_from_receipt"), planted_bug::deadline_from_receipt},
     std::pair{std::string_view("no_look_again"), planted_bug::no_look_again},

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -12,6 +13,12 @@ namespace {
 class server_backend final : public backend {
 public:
     explicit server_backend(sim::world& in) : world_(in), server_(in, "server") {}
+
+    sim::process& add_client(std::string name) override {
+        sim::process& added = world_.add_process(std::move(name));
+        added.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
+        return added;
+    }
 
     std::unique_ptr<store> make_store(sim::process& client) override {
         return server_.make_store(client);
@@ -79,11 +86,13 @@ std::unique_ptr<backend> make_server_backend(sim::world& in) {
 std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in) {
     if (name == "server")
         return make_server_backend(in);
+    if (name == "sqlite")
+        return make_sqlite_backend(in);
     return nullptr;
 }
 
 std::vector<std::string> backend_names() {
-    return {"server"};
+    return {"server", "sqlite"};
 }
 
 }  // namespace mortise::test

@@ -77,8 +77,11 @@ asio::awaitable<void> shop::rest(clock::duration mean) {
 }
 
 void shop::count_error(error_code why) {
-    if (why && why != errc::busy && why != asio::error::operation_aborted)
-        ++floor_.errors;
+    if (!why || why == errc::busy || why == asio::error::operation_aborted)
+        return;
+    ++floor_.errors;
+    if (self_.in().listened_to())
+        self_.in().say(self_.name() + " fails: " + why.message() + " " + locks_.explain());
 }
 
 asio::awaitable<void> shop::once() {

@@ -2,24 +2,24 @@
 #ifndef MORTISE_TESTS_SUPPORT_DEAF_INBOXES_HPP
 #define MORTISE_TESTS_SUPPORT_DEAF_INBOXES_HPP
 
-#include <gtest/gtest.h>
-
 #include <linux/filter.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <system_error>
 
 namespace mortise::test {
 
-/// From now on the kernel drops every datagram to those of this process's named sockets for which
-/// `wanted(name)`; their senders see no difference. @return how many sockets these are.
-inline std::size_t deafen_inboxes(const std::function<bool(const std::string&)>& wanted) {
-    sock_filter drop_all{BPF_RET | BPF_K, 0, 0, 0};
-    const sock_fprog program{1, &drop_all};
+/// Calls `what(descriptor)` for each of this process's named datagram sockets for which
+/// `wanted(name)`. @return how many these are.
+inline std::size_t for_each_inbox(
+    const std::function<bool(const std::string&)>& wanted, const std::function<void(int)>& what
+) {
     std::size_t count = 0;
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
         const int fd = std::stoi(each.path().filename());
@@ -32,10 +32,31 @@ inline std::size_t deafen_inboxes(const std::function<bool(const std::string&)>&
             ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_DGRAM ||
             !wanted(name.sun_path))
             continue;
-        EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+        what(fd);
         ++count;
     }
     return count;
+}
+
+/// From now on the kernel drops every datagram to those; their senders see no difference.
+/// @return how many sockets these are. @throws std::system_error
+inline std::size_t deafen_inboxes(const std::function<bool(const std::string&)>& wanted) {
+    return for_each_inbox(wanted, [](int fd) {
+        sock_filter drop_all{BPF_RET | BPF_K, 0, 0, 0};
+        const sock_fprog program{1, &drop_all};
+        if (::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
+            throw std::system_error(errno, std::generic_category(), "SO_ATTACH_FILTER");
+    });
+}
+
+/// They hear again. @return how many had been deaf.
+inline std::size_t heal_inboxes(const std::function<bool(const std::string&)>& wanted) {
+    std::size_t healed = 0;
+    for_each_inbox(wanted, [&healed](int fd) {
+        const int unused = 0;
+        healed += ::setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) == 0;
+    });
+    return healed;
 }
 
 }  // namespace mortise::test

@@ -19,6 +19,7 @@ enum class planted_bug : std::uint8_t {
     restart_without_quarantine,  ///< Grants at once what forgotten holders believe to hold.
     tokens_start_again,          ///< After a restart without memory.
     session_cut_short,           ///< Ends at 9/10 of its TTL.
+    mark_not_synced,             ///< What keeps tokens growing is not forced to the disk.
     readers_and_writers,         ///< A writer gets in while readers are there.
     // The client's.
     deadline_from_receipt,   ///< The lease counts from the answer, not from the question.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/process.hpp"
 
+#include "as_killed.hpp"
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/detail/worker_host.hpp"
 #include "mortise/sim/world.hpp"
+#include "sim/machine_clock.hpp"
 #include "sim/process_life.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -14,11 +17,6 @@
 namespace mortise::sim {
 namespace {
 
-constexpr std::int64_t million = 1'000'000;
-
-// In 128 bits: days of nanoseconds times a million.
-__extension__ using wide = __int128;
-
 // Keeps what `main` refers to for as long as its coroutine lives.
 asio::awaitable<void> keep(process::main_function main, process& self) {
     co_await main(self);
@@ -26,11 +24,10 @@ asio::awaitable<void> keep(process::main_function main, process& self) {
 
 }  // namespace
 
-process::process(world& in, std::string name, std::size_t index)
-    : world_(in), name_(std::move(name)), index_(index), rate_since_(in.now()) {
-    // Clocks that count from different boots.
-    rate_origin_ = clock::time_point(std::chrono::hours(1) * (index + 1));
-}
+process::process(
+    world& in, std::string name, std::size_t index, std::shared_ptr<detail::machine_clock> clock
+)
+    : world_(in), name_(std::move(name)), index_(index), clock_(std::move(clock)) {}
 
 process::~process() = default;
 
@@ -45,16 +42,16 @@ std::shared_ptr<coro::time_source> process::time() const {
 }
 
 clock::time_point process::local_now() const noexcept {
-    const wide passed = (world_.now() - rate_since_).count();
-    return rate_origin_ +
-           clock::duration(static_cast<clock::rep>(passed * (million + rate_) / million));
+    return clock_->shows(world_.now());
 }
 
 void process::set_clock_rate(std::int32_t ppm) {
-    rate_origin_ = local_now();
-    rate_since_ = world_.now();
     world_.say(name_ + "'s clock goes " + std::to_string(ppm) + " ppm faster");
-    rate_ = std::clamp<std::int32_t>(ppm, -900'000, 9'000'000);
+    clock_->set_rate(ppm, world_.now());
+}
+
+std::int32_t process::clock_rate() const noexcept {
+    return clock_->rate();
 }
 
 void process::run(main_function main) {
@@ -73,6 +70,9 @@ void process::begin() {
     ++lives_;
     paused_ = false;
     life_ = std::make_unique<detail::process_life>(local_now());
+    coro::detail::worker_host::install(life_->context, [this](std::function<void()> turn) {
+        run_later(std::move(turn));
+    });
     spawn(keep(main_, *this));
 }
 
@@ -108,6 +108,7 @@ void process::crash() {
     if (life_)
         world_.say(name_ + " dies");
     paused_ = false;
+    const mortise::detail::as_killed nothing_is_tidied_up;
     const auto ending = std::exchange(life_, nullptr);
 }
 
@@ -131,19 +132,23 @@ bool process::run_one() {
     return stirred_;
 }
 
+void process::run_later(std::function<void()> turn) {
+    if (!life_)
+        return;
+    const auto when = local_now() + world_.random().around(work_time_);
+    life_->time->async_wait_until(when, [turn = std::move(turn)](error_code failed) {
+        if (!failed)
+            turn();
+    });
+}
+
 std::optional<clock::time_point> process::next_due() const {
     if (!life_ || paused_)
         return std::nullopt;
     const auto local = life_->time->next_deadline();
     if (!local)
         return std::nullopt;
-    const wide left = std::max<clock::rep>((*local - rate_origin_).count(), 0);
-    const wide pace = million + rate_;
-    // Rounded up: at that true time the clock has reached the deadline.
-    const wide until = (left * million + pace - 1) / pace;
-    if (until > clock::duration::max().count() / 2)
-        return std::nullopt;
-    return rate_since_ + clock::duration(static_cast<clock::rep>(until));
+    return clock_->when(*local);
 }
 
 }  // namespace mortise::sim

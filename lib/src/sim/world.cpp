@@ -2,6 +2,7 @@
 #include "mortise/sim/world.hpp"
 
 #include "seeded_random.hpp"
+#include "sim/machine_clock.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -32,7 +33,19 @@ void world::end() {
 }
 
 process& world::add_process(std::string name) {
-    processes_.push_back(std::make_unique<process>(*this, std::move(name), processes_.size()));
+    // Clocks that count from different boots.
+    const clock::time_point shows(std::chrono::hours(1) * (processes_.size() + 1));
+    return add(std::move(name), std::make_shared<detail::machine_clock>(now_, shows));
+}
+
+process& world::add_process(std::string name, const process& beside) {
+    return add(std::move(name), beside.clock_);
+}
+
+process& world::add(std::string name, std::shared_ptr<detail::machine_clock> clock) {
+    const std::size_t index = processes_.size();
+    processes_.push_back(std::make_unique<process>(*this, std::move(name), index, std::move(clock))
+    );
     return *processes_.back();
 }
 
@@ -67,7 +80,8 @@ bool world::run_until(const std::function<bool()>& done, clock::duration limit) 
     }
 }
 
-// One handler of a process that is drawn among those that may have one ready.
+// One handler of a process that is drawn among those that may have one ready; then of one for whom
+// something has come from the real world, such as a datagram of another.
 bool world::run_something() {
     std::vector<process*> ready;
     for (const auto& each : processes_) {
@@ -76,17 +90,25 @@ bool world::run_something() {
     }
     while (!ready.empty()) {
         const std::size_t which = random_.below(ready.size());
-        process& chosen = *ready[which];
-        if (chosen.run_one()) {
-            ++steps_;
-            note("run", chosen.index());
-            if (look_)
-                look_(chosen);
+        if (run_one(*ready[which]))
             return true;
-        }
         ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(which));
     }
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        if (run_one(*processes_[i]))
+            return true;
+    }
     return false;
+}
+
+bool world::run_one(process& chosen) {
+    if (!chosen.run_one())
+        return false;
+    ++steps_;
+    note("run", chosen.index());
+    if (look_)
+        look_(chosen);
+    return true;
 }
 
 // To the next moment at which something happens, if that is not after `end`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The write-ahead log does not grow without end, and nothing is lost by that.
+#include "support/fault_vfs.hpp"
 #include "unit/db/db_world.hpp"
-#include "unit/db/fault_vfs.hpp"
 
 #include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>

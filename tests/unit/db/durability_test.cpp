@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What waits for the disk, and what a disk that fails does to a session.
+#include "support/fault_vfs.hpp"
 #include "unit/db/db_world.hpp"
-#include "unit/db/fault_vfs.hpp"
 
 #include <gtest/gtest.h>
 

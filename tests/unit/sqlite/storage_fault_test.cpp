@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A disk that fails at the first write, truncation or sync, then at the second, and so on, until a
 // run is untouched; and one that loses its power, with whatever was not synced.
-#include "unit/db/fault_vfs.hpp"
+#include "support/fault_vfs.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 

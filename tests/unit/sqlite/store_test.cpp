@@ -1,19 +1,23 @@
-// SPDX-License-Identifier: BSL-1.0 The SQLite store with its threads and sockets: pushes, lost and
-// forged hints, and places that move.
+// SPDX-License-Identifier: BSL-1.0
+// The SQLite store with its threads and sockets: pushes, lost and forged hints, places that move.
+#include "as_killed.hpp"
 #include "store/sqlite/hint.hpp"
 #include "store/sqlite/side_folder.hpp"
 #include "support/deaf_inboxes.hpp"
+#include "support/fault_vfs.hpp"
 #include "unit/sqlite/store_folder.hpp"
 #include "unit/sqlite/store_user.hpp"
 
 #include <gtest/gtest.h>
 
+#include <sqlite3.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace mortise::test::sqlite_store_test {
@@ -75,6 +79,33 @@ TEST_F(SqliteStore, AStoreThatLetsGoWithoutAFarewellIsReplacedAtOnce) {
     EXPECT_TRUE(waiter.hears("granted 1")) << "long before its TTL of thirty seconds";
     EXPECT_EQ(folder.sql("SELECT count(*) FROM session"), 1);
     EXPECT_EQ(folder.sockets(), 2u);
+}
+
+TEST_F(SqliteStore, AFullDiskIsNotAskedAgainAndAgainToBuryTheDead) {
+    fault_vfs disk;
+    auto config = folder.config();
+    config.vfs = disk.name();
+    store_user survivor(world, config);
+    std::optional<store_user> victim;
+    victim.emplace(world, config);
+    ASSERT_EQ(survivor.open(), error_code());
+    ASSERT_EQ(victim->open(), error_code());
+    ASSERT_EQ(victim->ask("a").what, answer::kind::granted);
+    ASSERT_EQ(survivor.ask("a").what, answer::kind::queued);
+    disk.result = SQLITE_FULL;
+    disk.for_good = true;
+    const int before = disk.operations;
+    disk.fail_at = before + 1;
+    {
+        const detail::as_killed no_farewell;
+        victim.reset();
+    }
+    ASSERT_TRUE(world.until([&] { return disk.operations > before; })) << "the death is seen";
+    world.until([] { return false; }, 200ms);
+    EXPECT_LT(disk.operations - before, 10);
+    disk.fail_at = 0;
+    EXPECT_TRUE(survivor.beat());
+    EXPECT_TRUE(survivor.hears("granted 1")) << "the next heartbeat tries again";
 }
 
 TEST_F(SqliteStore, EndLeavesNoSocket) {

@@ -7,6 +7,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,12 +18,17 @@
 namespace mortise::sim {
 
 namespace detail {
+class machine_clock;
 class process_life;
-}
+}  // namespace detail
 class world;
 
-/// A process of a simulated world: an executor and a clock of its own. What runs on it is not
-/// changed for it; it can be stopped in the middle of everything, and killed.
+/// A process of a simulated world: an executor of its own, and the clock of its machine. What runs
+/// on it is not changed for it; it can be stopped in the middle of everything, and killed.
+///
+/// The closures of a `coro::worker`, and so all that waits for a database, run between its handlers
+/// instead of on a thread; each takes a time that is drawn (`set_work_time`), its answer as long
+/// again. Sockets and files are real, if something uses them; only time is not.
 ///
 /// @par Threads The world's.
 class process {
@@ -30,7 +36,9 @@ public:
     /// What the process does in each of its lives, from the start on.
     using main_function = std::function<asio::awaitable<void>(process&)>;
 
-    process(world& in, std::string name, std::size_t index);
+    process(
+        world& in, std::string name, std::size_t index, std::shared_ptr<detail::machine_clock> clock
+    );
     ~process();
     process(const process&) = delete;
     process& operator=(const process&) = delete;
@@ -74,9 +82,14 @@ public:
     /// How many lives it has had, the present one included.
     std::uint64_t lives() const noexcept { return lives_; }
 
-    /// How much faster its clock runs than true time, in millionths; negative: slower.
+    /// How much faster the clock of its machine runs than true time, in millionths; negative:
+    /// slower.
     void set_clock_rate(std::int32_t ppm);
-    std::int32_t clock_rate() const noexcept { return rate_; }
+    std::int32_t clock_rate() const noexcept;
+
+    /// How long the closures of its workers take, on the average; 100 us at first. That of a disk
+    /// that hangs is long.
+    void set_work_time(clock::duration mean) noexcept { work_time_ = mean; }
 
 private:
     friend class world;
@@ -85,6 +98,8 @@ private:
     void keep_time();
     /// One handler, if any is ready.
     bool run_one();
+    /// Takes a turn of a worker, a while later.
+    void run_later(std::function<void()> turn);
     /// When the next of its timers is due, in true time; nothing if none is, or it does not run.
     std::optional<clock::time_point> next_due() const;
     void begin();
@@ -97,9 +112,8 @@ private:
     std::uint64_t lives_ = 0;
     bool paused_ = false;
     bool stirred_ = false;  // something may be ready
-    std::int32_t rate_ = 0;
-    clock::time_point rate_since_;   // true time
-    clock::time_point rate_origin_;  // what the clock showed then
+    const std::shared_ptr<detail::machine_clock> clock_;
+    clock::duration work_time_ = std::chrono::microseconds(100);
 };
 
 }  // namespace mortise::sim

@@ -46,8 +46,11 @@ public:
     dice& random() noexcept { return random_; }
     network& net() noexcept { return net_; }
 
-    /// A process that does not run yet: see `process::run`. Lives as long as the world.
+    /// A process on a machine of its own, which does not run yet: see `process::run`. Lives as long
+    /// as the world.
     process& add_process(std::string name);
+    /// One on the same machine as `beside`: they have one clock.
+    process& add_process(std::string name, const process& beside);
     const std::vector<std::unique_ptr<process>>& processes() const noexcept { return processes_; }
 
     /// Calls `what` at that moment, apart from all processes.
@@ -86,7 +89,9 @@ public:
     void fail(std::exception_ptr why) noexcept;
 
 private:
+    process& add(std::string name, std::shared_ptr<detail::machine_clock> clock);
     bool run_something();
+    bool run_one(process& chosen);
     bool pass_time(clock::time_point end);
 
     std::unique_ptr<mortise::detail::seeded_random> ids_;

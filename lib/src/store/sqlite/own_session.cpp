@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/own_session.hpp"
 
+#include "core/planted_bug.hpp"
 #include "store/sqlite/store_files.hpp"
 
 #include <algorithm>
@@ -37,11 +38,12 @@ whereabouts own_session::where() const noexcept {
 
 bool own_session::extend(clock::time_point sent) noexcept {
     const std::lock_guard guard(mutex_);
+    const auto ttl = MORTISE_PLANTED(session_cut_short) ? ttl_ * 9 / 10 : ttl_;
     const slot_word later(
-        self_.incarnation, slot_word::microseconds_until(coro::saturating_add(sent, ttl_))
+        self_.incarnation, slot_word::microseconds_until(coro::saturating_add(sent, ttl))
     );
     if (!slots_->swap(self_.slot, word_, later))
-        return false;
+        return MORTISE_PLANTED(heartbeat_revives);
     word_ = later;
     return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/schema.hpp"
 
+#include "core/planted_bug.hpp"
 #include "mortise/token_domain.hpp"
 #include "store/sqlite/db.hpp"
 #include "store/sqlite/failure.hpp"
@@ -234,7 +235,11 @@ void begin_epoch(
         fresh.boot = boot;
         fresh.incarnation = random_id::draw();
     }
-    bool worked = db.run("PRAGMA synchronous = FULL") && db.step("BEGIN IMMEDIATE");
+    bool worked = db.run(
+                      MORTISE_PLANTED(mark_not_synced) ? "PRAGMA synchronous = NORMAL"
+                                                       : "PRAGMA synchronous = FULL"
+                  ) &&
+                  db.step("BEGIN IMMEDIATE");
     {
         sqlite_query query(
             db,

@@ -65,6 +65,9 @@ void side_folder::lock() {
         struct stat found {};
         if (::fstat(lock_.get(), &found) == 0 && found.st_nlink != 0)
             return;
+        unlock();  // Others may still wait for this one, and must see the same.
+        if (find_file(AT_FDCWD, path_.c_str(), identity_of(folder_.get())) == whereabouts::other)
+            throw error(errc::store_replaced, path_, "see who removed the side folder");
         lock_ = open_lock(folder_.get(), path_);
     }
     throw error(errc::store_replaced, path_, "stop whoever keeps removing files there");

@@ -35,17 +35,14 @@ bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
 }  // namespace
 
 outcome<opened_session> sqlite_state::resume(const session_start& start) {
+    // Another store may lie there now: begin with it as if nothing had been. Before anything is
+    // opened again, which what was replaced may not allow any more.
+    if (files_.where() == whereabouts::other) {
+        abandon_session(session());
+        close_all();
+    }
     return guarded<opened_session>([&](outcome<opened_session>& out) -> error_code {
-        auto own = session();
-        const auto where =
-            store_files::where(files_.path(), files_.owner(), *files_.folder(), *files_.slots());
-        if (where == whereabouts::other) {
-            // Another store lies there now: begin with it as if nothing had been.
-            abandon_session(own);
-            own.reset();
-            close_all();
-            open_if_needed(out.notices);
-        }
+        const auto own = session();
         if (own && own->id() == start.id)
             return prove_again(start, out.value);
         if (start.generation != 1)

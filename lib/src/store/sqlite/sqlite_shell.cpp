@@ -165,6 +165,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     report.value.incarnation = incarnation_;
     if (mailbox_)
         mailbox_->resume_accepting();
+    reap_failed_ = false;
     take(std::move(report.ring));
     if (report.to_reap)
         reap({});
@@ -337,8 +338,9 @@ void sqlite_shell::look_round() {
 void sqlite_shell::take(ring_plan plan) {
     if (!mailbox_)
         return;
-    // What could not be done just now is tried again by the next heartbeat, not by each look.
-    if (!plan.dead.empty() || (plan.unburied && !reap_failed_))
+    // What could not be done just now is tried again by the next heartbeat, not by each look: the
+    // failure itself brings the next look.
+    if ((!plan.dead.empty() || plan.unburied) && !reap_failed_)
         reap(plan.dead);
     mailbox_->apply(std::move(plan));
 }

@@ -41,6 +41,9 @@ public:
         const slot_file& slots
     ) noexcept;
 
+    /// The same of this one; "same" if nothing is open.
+    whereabouts where() const noexcept;
+
     const std::string& path() const noexcept { return path_; }
     sqlite_db& db() noexcept { return db_; }
     const std::shared_ptr<side_folder>& folder() const noexcept { return folder_; }

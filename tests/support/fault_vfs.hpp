@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TESTS_UNIT_DB_FAULT_VFS_HPP
-#define MORTISE_TESTS_UNIT_DB_FAULT_VFS_HPP
+#ifndef MORTISE_TESTS_SUPPORT_FAULT_VFS_HPP
+#define MORTISE_TESTS_SUPPORT_FAULT_VFS_HPP
 
 #include <atomic>
 #include <condition_variable>
@@ -49,6 +49,11 @@ public:
     std::atomic<int> log_sync_result{0};
     std::atomic<int> log_write_result{0};
     std::atomic<int> database_sync_result{0};
+    /// For each lock that is asked for, of the file or of the log's index.
+    std::atomic<int> lock_result{0};
+
+    /// Where time stands still nobody sleeps: whoever waits for a lock has waited at once.
+    std::atomic<bool> sleeps{true};
 
     /// From now on whoever syncs the log waits until `release_syncs`.
     void hold_syncs();

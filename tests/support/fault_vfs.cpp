@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "unit/db/fault_vfs.hpp"
+#include "support/fault_vfs.hpp"
 
-#include <gtest/gtest.h>
+#include "mortise/coro/assert.hpp"
 
 #include <sqlite3.h>
 
@@ -92,6 +92,19 @@ int sync(sqlite3_file* file, int flags) {
     return code;
 }
 
+int lock(sqlite3_file* file, int level) {
+    if (const int code = self_of(file).owner->lock_result)
+        return code;
+    return forward<&sqlite3_io_methods::xLock>::call(file, level);
+}
+
+int lock_index(sqlite3_file* file, int offset, int count, int flags) {
+    const int code = self_of(file).owner->lock_result;
+    if (code != SQLITE_OK && (flags & SQLITE_SHM_LOCK) != 0)
+        return code;
+    return forward<&sqlite3_io_methods::xShmLock>::call(file, offset, count, flags);
+}
+
 const sqlite3_io_methods methods = {
     3,
     forward<&sqlite3_io_methods::xClose>::call,
@@ -100,14 +113,14 @@ const sqlite3_io_methods methods = {
     truncate,
     sync,
     forward<&sqlite3_io_methods::xFileSize>::call,
-    forward<&sqlite3_io_methods::xLock>::call,
+    lock,
     forward<&sqlite3_io_methods::xUnlock>::call,
     forward<&sqlite3_io_methods::xCheckReservedLock>::call,
     forward<&sqlite3_io_methods::xFileControl>::call,
     forward<&sqlite3_io_methods::xSectorSize>::call,
     forward<&sqlite3_io_methods::xDeviceCharacteristics>::call,
     forward<&sqlite3_io_methods::xShmMap>::call,
-    forward<&sqlite3_io_methods::xShmLock>::call,
+    lock_index,
     forward<&sqlite3_io_methods::xShmBarrier>::call,
     forward<&sqlite3_io_methods::xShmUnmap>::call,
     forward<&sqlite3_io_methods::xFetch>::call,
@@ -116,6 +129,12 @@ const sqlite3_io_methods methods = {
 
 sqlite3_vfs* real_vfs() {
     return ::sqlite3_vfs_find(nullptr);
+}
+
+int sleep(sqlite3_vfs* vfs, int microseconds) {
+    if (!static_cast<fault_vfs*>(vfs->pAppData)->sleeps)
+        return microseconds;
+    return real_vfs()->xSleep(real_vfs(), microseconds);
 }
 
 int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out) {
@@ -138,8 +157,10 @@ fault_vfs::fault_vfs() : vfs_(std::make_unique<sqlite3_vfs>(*real_vfs())) {
     vfs_->szOsFile = real_offset + real_vfs()->szOsFile;
     vfs_->pAppData = this;
     vfs_->xOpen = open;
+    vfs_->xSleep = sleep;
     vfs_->pNext = nullptr;
-    EXPECT_EQ(::sqlite3_vfs_register(vfs_.get(), 0), SQLITE_OK);
+    const int code = ::sqlite3_vfs_register(vfs_.get(), 0);
+    MORTISE_ASSERT(code == SQLITE_OK);
 }
 
 fault_vfs::~fault_vfs() {

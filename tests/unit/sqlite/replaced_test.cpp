@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Somebody removes what a store has open.
+#include "store/sqlite/side_folder.hpp"
+#include "support/fault_vfs.hpp"
+#include "unit/sqlite/state_user.hpp"
+#include "unit/sqlite/store_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <filesystem>
+
+namespace mortise::test::sqlite_replaced_test {
+namespace {
+
+using namespace std::chrono_literals;
+using store_detail::side_folder;
+
+template <class Call>
+error_code code_of(Call call) {
+    try {
+        call();
+    } catch (const error& why) {
+        return why.code();
+    }
+    return {};
+}
+
+TEST(SqliteReplaced, WhoFindsTheSideFolderGoneKeepsNobodyElseWaiting) {
+    const store_folder folder;
+    side_folder one(folder.database());
+    side_folder other(folder.database());
+    std::filesystem::remove_all(folder.side());
+    EXPECT_EQ(code_of([&] { one.lock(); }), errc::store_replaced);
+    EXPECT_TRUE(other.lock_within(1s)) << "the lock of a file that is no more was kept";
+    other.unlock();
+    EXPECT_EQ(code_of([&] { other.lock(); }), errc::store_replaced);
+}
+
+TEST(SqliteReplaced, AStoreThatLostItsConnectionAndItsSideFolderBeginsAnew) {
+    store_folder folder;
+    fault_vfs disk;
+    still_clock time;
+    auto config = folder.config();
+    config.vfs = disk.name();
+    state_user user(config, time);
+    ASSERT_EQ(user.open(), error_code()) << user.state.explain();
+    disk.result = SQLITE_IOERR_WRITE;
+    disk.fail_at = disk.operations + 1;
+    user.ask("door");
+    ASSERT_NE(user.asked(), error_code()) << "it has closed its connection";
+    disk.fail_at = 0;
+    std::filesystem::remove_all(folder.side());
+    time.pass(state_user::ttl * 2);
+    ASSERT_EQ(user.open(), error_code()) << user.state.explain();
+    EXPECT_EQ(user.ask("door").what, answer::kind::queued) << "somebody may still believe to hold";
+    time.pass(state_user::ttl * 3 / 5);
+    EXPECT_EQ(user.beat(), error_code());
+    time.pass(state_user::ttl * 3 / 5);
+    const auto woken = user.state.reap({});
+    ASSERT_EQ(woken.notices.size(), 1u);
+    EXPECT_EQ(woken.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(folder.sockets(), 2u);
+}
+
+}  // namespace
+}  // namespace mortise::test::sqlite_replaced_test
