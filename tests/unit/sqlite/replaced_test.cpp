@@ -65,5 +65,27 @@ TEST(SqliteReplaced, AStoreThatLostItsConnectionAndItsSideFolderBeginsAnew) {
     EXPECT_EQ(folder.sockets(), 2u);
 }
 
+// Slots are counted anew in a new file: the same slot, taken as often, is somebody else's.
+TEST(SqliteReplaced, ADeathThatWasProvedInTheOldSideFolderKillsNobodyInTheNewOne) {
+    store_folder folder;
+    still_clock time;
+    state_user one(folder.config(), time);
+    ASSERT_EQ(one.open(), error_code()) << one.state.explain();
+    const auto of_old = one.opened.session->self();
+    std::filesystem::remove_all(folder.side());
+    time.pass(state_user::ttl * 2);
+    state_user next(folder.config(), time);
+    ASSERT_EQ(next.open(), error_code()) << next.state.explain();
+    const auto self = next.opened.session->self();
+    ASSERT_EQ(self.slot, of_old.slot);
+    ASSERT_EQ(self.incarnation, of_old.incarnation);
+    state_user other(folder.config(), time);
+    ASSERT_EQ(other.open(), error_code()) << other.state.explain();
+    EXPECT_EQ(other.state.reap({of_old}).code, error_code());
+    EXPECT_TRUE(next.opened.session->alive());
+    EXPECT_EQ(other.state.reap({self}).code, error_code());
+    EXPECT_FALSE(next.opened.session->alive());
+}
+
 }  // namespace
 }  // namespace mortise::test::sqlite_replaced_test

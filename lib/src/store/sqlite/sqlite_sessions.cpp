@@ -238,8 +238,12 @@ void sqlite_state::reap_now(
     const std::vector<neighbour>& proved_dead, std::vector<notice>& notices
 ) {
     auto& slots = *files_.slots();
-    for (const auto& each : proved_dead)
-        slots.kill(each.slot, each.incarnation);
+    for (const auto& each : proved_dead) {
+        // What was proved of a slot may have been one of another file, which was in this place.
+        const slot_view seen = slots.view(each.slot);
+        if (seen.key == each.key && seen.nonce == each.nonce)
+            slots.kill(each.slot, each.incarnation);
+    }
     const auto own = session();
     const auto at = now();
     std::vector<std::size_t> dead;
