@@ -2,11 +2,11 @@
 // Whatever SQL a closure of a database session runs, nothing is committed while it runs, and its
 // savepoint can be undone.
 #include "db/closure_guard.hpp"
-#include "fuzz/scratch_folder.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/vocabulary.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/error.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <sqlite3.h>
 
@@ -83,7 +83,7 @@ private:
         return value;
     }
 
-    scratch_folder scratch_;
+    test::scratch_folder scratch_{test::scratch_folder::place::memory};
     handle writer_;
 };
 

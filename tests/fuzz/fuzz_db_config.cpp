@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // A database session with any configuration, on any file, is refused with a reason or works, and
 // ends.
-#include "fuzz/scratch_folder.hpp"
 #include "fuzz/target.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/error.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -91,7 +91,7 @@ void use(asio::io_context& context, db::sqlite& session, std::int64_t value) {
 }  // namespace
 
 MORTISE_FUZZ_TARGET(db_config) {
-    static const scratch_folder scratch;
+    static const test::scratch_folder scratch(test::scratch_folder::place::memory);
     const fs::path folder = scratch.path() / "one";
     fs::create_directory(folder);
     asio::io_context context;

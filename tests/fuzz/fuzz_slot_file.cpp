@@ -2,11 +2,11 @@
 // The mapped file of heartbeats with anything in it: it is refused, or whatever is read from it and
 // written to it is what its functions say.
 #include "fuzz/foreign_slots.hpp"
-#include "fuzz/scratch_folder.hpp"
 #include "fuzz/target.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +35,7 @@ public:
         owner.time_namespace = 5;
     }
 
-    scratch_folder scratch;
+    test::scratch_folder scratch{test::scratch_folder::place::memory};
     std::shared_ptr<side_folder> side = std::make_shared<side_folder>(scratch.path() / "locks.db");
     store_detail::slot_file_owner owner;
 };

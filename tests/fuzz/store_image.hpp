@@ -2,8 +2,8 @@
 #ifndef MORTISE_TESTS_FUZZ_STORE_IMAGE_HPP
 #define MORTISE_TESTS_FUZZ_STORE_IMAGE_HPP
 
-#include "fuzz/scratch_folder.hpp"
 #include "mortise/store/sqlite.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <string>
 
@@ -27,7 +27,7 @@ private:
     void make_sessions();
     void remove_sockets() const;
 
-    scratch_folder scratch_;
+    test::scratch_folder scratch_{test::scratch_folder::place::memory};
     sqlite_store_config config_;
     std::string side_;
     std::string database_;  // the bytes of the files

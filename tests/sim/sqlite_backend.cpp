@@ -4,11 +4,10 @@
 #include "sim/backend.hpp"
 #include "support/deaf_inboxes.hpp"
 #include "support/fault_vfs.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <sqlite3.h>
-#include <stdlib.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,32 +23,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-/// A folder in memory, so that a sync costs nothing: what it promises is the file layer's matter.
-class scratch {
-public:
-    scratch() {
-        const std::filesystem::path memory = "/dev/shm";
-        std::error_code failed;
-        const bool there = std::filesystem::is_directory(memory, failed);
-        const auto parent = there ? memory : std::filesystem::temp_directory_path();
-        std::string pattern = parent / "mortise-sim-XXXXXX";
-        if (!::mkdtemp(pattern.data()))
-            throw std::system_error(errno, std::generic_category(), pattern);
-        path_ = pattern;
-    }
-    ~scratch() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    scratch(const scratch&) = delete;
-    scratch& operator=(const scratch&) = delete;
-
-    const std::filesystem::path& path() const noexcept { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 class sqlite_backend final : public backend {
 public:
@@ -215,7 +188,8 @@ private:
     }
 
     sim::world& world_;
-    scratch folder_;
+    // In memory: what a sync promises is the file layer's matter here.
+    scratch_folder folder_{scratch_folder::place::memory};
     fault_vfs disk_;
     std::string boot_;
     unsigned boots_ = 0;
