@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_NEMESIS_HPP
+#define MORTISE_TESTS_STORM_NEMESIS_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "storm/crew.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace mortise::storm {
+
+/// Kills and stops processes at random, for some time, and starts others in the place of the
+/// killed.
+class nemesis {
+public:
+    nemesis(const settings& how, crew& whom, const board& shared);
+
+    /// Afterwards all processes are there, and none is stopped.
+    asio::awaitable<void> rage(std::chrono::milliseconds span);
+
+private:
+    /// What is to be done to the process on that seat.
+    struct task {
+        clock::time_point when;
+        std::size_t seat = 0;
+        bool start = false;  ///< Else let it go on.
+    };
+
+    void strike(clock::time_point now);
+    void do_what_is_due(clock::time_point now);
+    std::optional<std::size_t> draw_victim();
+    std::chrono::milliseconds drawn(int least, int most);
+
+    const settings how_;
+    crew& whom_;
+    const board& shared_;
+    std::mt19937_64 dice_;
+    std::vector<task> tasks_;
+};
+
+}  // namespace mortise::storm
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_REPORT_HPP
+#define MORTISE_TESTS_STORM_REPORT_HPP
+
+#include "storm/round.hpp"
+#include "storm/settings.hpp"
+
+namespace mortise::storm {
+
+/// Says how a storm went: for people, then its figures in one line of JSON.
+void print(const settings& how, const round& made);
+
+}  // namespace mortise::storm
+
+#endif

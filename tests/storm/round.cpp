@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "storm/round.hpp"
+
+#include "mortise/coro/clock.hpp"
+#include "storm/board.hpp"
+#include "storm/crew.hpp"
+#include "storm/nemesis.hpp"
+#include "storm/residue.hpp"
+#include "storm/resource_desk.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+
+namespace mortise::storm {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t records_max = 4'000'000;
+constexpr std::chrono::seconds start_limit{60};
+constexpr std::chrono::seconds leave_limit{60};
+constexpr std::chrono::seconds long_enough{20};  // for everything to have happened
+
+/// A new folder, removed at the end of the scope.
+class scratch_folder {
+public:
+    scratch_folder() {
+        std::string pattern = std::filesystem::temp_directory_path() / "mortise-storm-XXXXXX";
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw std::runtime_error("no temporary folder can be made");
+        path_ = pattern;
+    }
+    ~scratch_folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+
+    std::filesystem::path database() const { return path_ / "locks.db"; }
+
+private:
+    std::filesystem::path path_;
+};
+
+// Looked at every few milliseconds: nothing tells of the end of a child but a signal.
+template <class Done>
+asio::awaitable<bool> eventually(Done done, std::chrono::seconds limit) {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    const auto end = clock::now() + limit;
+    while (!done()) {
+        if (clock::now() >= end)
+            co_return false;
+        timer.expires_after(milliseconds(10));
+        co_await timer.async_wait(asio::deferred);
+    }
+    co_return true;
+}
+
+asio::awaitable<void>
+weather(const settings& how, milliseconds span, const board& shared, crew& all, round& made) {
+    const auto& seats = shared.shared().seats;
+    auto up = [&] {
+        all.any_left();
+        return std::all_of(
+            seats.begin(),
+            seats.begin() + static_cast<std::ptrdiff_t>(how.processes),
+            [](const board::seat& each) { return each.turns != 0; }
+        );
+    };
+    if (!co_await eventually(up, start_limit))
+        made.verdict.emplace_back("not every process got its first answer");
+    nemesis fury(how, all, shared);
+    co_await fury.rage(span);
+    shared.shared().now = board::weather::calm;
+    auto gone = [&] { return !all.any_left(); };
+    if (!co_await eventually(gone, leave_limit))
+        made.verdict.emplace_back("somebody waits for ever: a process does not end");
+}
+
+void count_blows(round& made, const std::vector<blow>& blows, milliseconds ttl) {
+    const auto ttl_ns = std::chrono::nanoseconds(ttl).count();
+    for (const blow& each : blows) {
+        const bool stop = each.what == blow::kind::stop;
+        made.kills += !stop;
+        made.stops += stop;
+        made.long_stops += stop && each.until - each.from > ttl_ns;
+        made.inside_stops += each.inside;
+    }
+}
+
+void must_be_zero(round& made, std::uint64_t count, const std::string& what) {
+    if (count != 0)
+        made.verdict.push_back(std::to_string(count) + ' ' + what);
+}
+
+// A storm in which nothing happened proves nothing.
+void must_be_some(round& made, std::uint64_t count, const std::string& what) {
+    if (count == 0)
+        made.verdict.push_back("there were no " + what + ": this storm proves nothing");
+}
+
+}  // namespace
+
+round run_round(const settings& how, milliseconds span) {
+    round made;
+    const scratch_folder folder;
+    const board shared = board::create(records_max);
+    {
+        asio::io_context context(1);
+        resource_desk desk(context.get_executor());
+        crew all(how, folder.database(), shared, desk);
+        std::exception_ptr failed;
+        asio::co_spawn(
+            context,
+            weather(how, span, shared, all, made),
+            [&](const std::exception_ptr& why) {
+                failed = why;
+                context.stop();
+            }
+        );
+        context.run();
+        if (failed)
+            std::rethrow_exception(failed);
+        made.logs = judge(shared.records(), all.blows(), how.ttl);
+        count_blows(made, all.blows(), how.ttl);
+        made.writes = desk.writes();
+        made.refused = desk.refused();
+        must_be_zero(made, desk.lost_updates(), "updates were lost behind the fence");
+        must_be_zero(made, all.crashed(), "processes failed");
+    }
+    must_be_zero(made, made.logs.overlaps, "pairs of holders that exclude each other");
+    must_be_zero(made, made.logs.falling_tokens, "tokens that did not grow");
+    must_be_zero(made, made.logs.held_though_refused, "leases held though the fence refused them");
+    must_be_zero(made, made.logs.failed, "acquires failed with an error that has no reason");
+    if (const std::string left = residue_in(folder.database()); !left.empty())
+        made.verdict.push_back("this was left: " + left);
+    if (span >= long_enough) {
+        must_be_some(made, made.logs.hand_off.count, "hand-offs");
+        must_be_some(made, made.logs.cancelled, "cancelled acquires");
+        must_be_some(made, made.logs.busy, "acquires that ran out of time");
+        must_be_some(made, made.logs.after_kill.count, "holders that were killed");
+        must_be_some(made, made.logs.after_stop.count, "holders that were stopped for long");
+    }
+    if (!made.logs.first_finding.empty())
+        made.verdict.push_back(made.logs.first_finding);
+    return made;
+}
+
+}  // namespace mortise::storm

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_SETTINGS_HPP
+#define MORTISE_TESTS_STORM_SETTINGS_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mortise::storm {
+
+/// How a storm is to be.
+struct settings {
+    settings() = default;
+
+    std::uint64_t seed = 1;
+    std::size_t processes = 32;
+    std::size_t tasks = 3;  ///< Coroutines in each process.
+    std::chrono::milliseconds ttl{1'500};
+    std::string bug;  ///< To be planted; empty: none.
+};
+
+/// More processes than these find no seat on the board.
+inline constexpr std::size_t processes_max = 128;
+
+}  // namespace mortise::storm
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Lets many real processes fight for a few locks of one SQLite store, kills and stops them at
+// random, and judges what they saw. The last line is JSON; a run that fails says how to repeat it.
+#include "sim/bugs.hpp"
+#include "storm/report.hpp"
+#include "storm/round.hpp"
+#include "storm/worker.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::storm {
+namespace {
+
+constexpr std::chrono::seconds round_max{60};
+constexpr std::chrono::seconds round_with_bug{10};  // one that does harm is found soon
+
+// Rounds of at most a minute, each with a seed, a store and processes of its own.
+int run_all(settings how, std::chrono::seconds span) {
+    for (auto left = span; left.count() > 0;) {
+        const auto length = std::min(left, how.bug.empty() ? round_max : round_with_bug);
+        const round made = run_round(how, length);
+        print(how, made);
+        if (!how.bug.empty() && !made.verdict.empty()) {
+            std::printf("found %s\n", how.bug.c_str());
+            return 0;
+        }
+        if (!made.verdict.empty()) {
+            std::printf(
+                "repeat with: ./run storm --seed %llu --seconds %lld\n",
+                static_cast<unsigned long long>(how.seed),
+                static_cast<long long>(length.count())
+            );
+            return 1;
+        }
+        left -= length;
+        ++how.seed;
+    }
+    if (how.bug.empty())
+        return 0;
+    std::printf("%s was not found\n", how.bug.c_str());
+    return 1;
+}
+
+int run_main(int argc, char** argv) {
+    settings how;
+    long seconds = 30;
+    CLI::App app("Lets real processes fight for locks, kills and stops them, and judges.");
+    app.add_option("--seed", how.seed, "of the dice; what the machine does is another matter");
+    app.add_option("--seconds", seconds, "how long it rages")->check(CLI::Range(1, 1'000'000));
+    app.add_option("--processes", how.processes)->check(CLI::Range(2, int{processes_max}));
+    app.add_option("--tasks", how.tasks, "coroutines of each process")->check(CLI::Range(1, 100));
+    app.add_option("--bug", how.bug, "plant this bug, and fail if it is not found")
+        ->check(CLI::IsMember(test::bug_names()));
+    CLI11_PARSE(app, argc, argv);
+    return run_all(how, std::chrono::seconds(seconds));
+}
+
+}  // namespace
+}  // namespace mortise::storm
+
+int main(int argc, char** argv) try {
+    if (argc > 1 && std::string_view(argv[1]) == "--worker") {
+        const std::vector<std::string> words(argv + 2, argv + argc);
+        return mortise::storm::run_worker(mortise::storm::worker_order::parse(words));
+    }
+    return mortise::storm::run_main(argc, argv);
+} catch (const std::exception& failed) {
+    std::fprintf(stderr, "storm: %s\n", failed.what());
+    return 2;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_WORKER_ORDER_HPP
+#define MORTISE_TESTS_STORM_WORKER_ORDER_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise::storm {
+
+/// What a process of the storm is told when it is started.
+struct worker_order {
+    worker_order() = default;
+
+    std::string store;  ///< The database.
+    std::uint32_t seat = 0;
+    std::uint32_t number = 0;  ///< Its own, never used again.
+    std::uint64_t seed = 0;
+    std::chrono::milliseconds ttl{0};
+    int board = -1;            ///< Descriptors that it inherits.
+    std::vector<int> sockets;  ///< One for each of its coroutines.
+    std::string bug;
+
+    /// As words of a command line, and back; those that are no words of one throw.
+    std::vector<std::string> words() const;
+    static worker_order parse(const std::vector<std::string>& words);
+};
+
+}  // namespace mortise::storm
+
+#endif
