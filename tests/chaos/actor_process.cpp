@@ -12,21 +12,27 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 namespace mortise::test {
 
-actor_process::actor_process(const std::filesystem::path& folder, std::chrono::milliseconds ttl) {
+actor_process::actor_process(
+    const std::filesystem::path& folder, std::chrono::milliseconds ttl, actor_place where
+)
+    : where_(where) {
     int in[2];
     int out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
         throw std::runtime_error("pipe");
     std::string program = MORTISE_LOCK_ACTOR;
-    std::string store = "sqlite:" + (folder / "locks.db").string();
+    std::string place = word_for(where);
+    std::string store = (folder / "locks.db").string();
     std::string time = std::to_string(ttl.count());
     std::string resource = (folder / "resource.db").string();
-    char* arguments[] = {program.data(), store.data(), time.data(), resource.data(), nullptr};
+    char* arguments[] = {
+        program.data(), place.data(), store.data(), time.data(), resource.data(), nullptr};
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
@@ -93,20 +99,58 @@ std::uint64_t actor_process::acquire(const std::string& name) {
     return std::stoull(words_of(*line).at(2));
 }
 
+// In a container, the process that was started waits outside for the one that is meant.
+pid_t actor_process::inner() const {
+    if (where_ != actor_place::container)
+        return pid_;
+    const std::string id = std::to_string(pid_);
+    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+    pid_t found = -1;
+    children >> found;
+    EXPECT_GT(found, 0) << "nobody in the container";
+    return found;
+}
+
 void actor_process::send(int signal) const {
     if (pid_ > 0)
-        ::kill(pid_, signal);
+        ::kill(inner(), signal);
 }
 
 std::int64_t actor_process::kill() {
     const auto at = clock::now().time_since_epoch().count();
     if (pid_ > 0) {
-        ::kill(pid_, SIGKILL);
+        send(SIGKILL);
         int status = 0;
         ::waitpid(pid_, &status, 0);
         pid_ = -1;
     }
     return at;
+}
+
+int actor_process::await_change(int how) const {
+    constexpr std::chrono::milliseconds step(5);
+    int status = 0;
+    pid_t changed = 0;
+    for (auto left = std::chrono::milliseconds(20'000); changed == 0 && left.count() > 0;
+         left -= step) {
+        changed = ::waitpid(pid_, &status, how | WNOHANG);
+        if (changed == 0)
+            ::poll(nullptr, 0, static_cast<int>(step.count()));
+    }
+    EXPECT_EQ(changed, pid_) << "it goes on as if nothing had been";
+    return status;
+}
+
+int actor_process::await_death() {
+    const int status = await_change(0);
+    if (!WIFSIGNALED(status))
+        return 0;
+    pid_ = -1;
+    return WTERMSIG(status);
+}
+
+void actor_process::await_stop() const {
+    EXPECT_TRUE(WIFSTOPPED(await_change(WUNTRACED)));
 }
 
 std::vector<std::string> words_of(const std::string& line) {

@@ -2,6 +2,8 @@
 #ifndef MORTISE_TESTS_CHAOS_ACTOR_PROCESS_HPP
 #define MORTISE_TESTS_CHAOS_ACTOR_PROCESS_HPP
 
+#include "chaos/actor_place.hpp"
+
 #include <sys/types.h>
 
 #include <chrono>
@@ -16,10 +18,16 @@ namespace mortise::test {
 /// A `lock_actor` beside the test, on the store and the resource in a folder.
 class actor_process {
 public:
-    actor_process(const std::filesystem::path& folder, std::chrono::milliseconds ttl);
+    actor_process(
+        const std::filesystem::path& folder,
+        std::chrono::milliseconds ttl,
+        actor_place where = actor_place::here
+    );
     ~actor_process();
     actor_process(const actor_process&) = delete;
     actor_process& operator=(const actor_process&) = delete;
+
+    pid_t pid() const noexcept { return pid_; }
 
     void tell(const std::string& line);
 
@@ -34,10 +42,17 @@ public:
     void send(int signal) const;
     /// Kills it and waits until it is gone. @return when, in nanoseconds of CLOCK_BOOTTIME.
     std::int64_t kill();
+    /// Waits until it has died by itself. @return the signal that killed it, or zero.
+    int await_death();
+    /// Waits until it has stopped itself.
+    void await_stop() const;
 
 private:
+    pid_t inner() const;
+    int await_change(int how) const;
     std::optional<std::string> take_line(std::chrono::milliseconds limit);
 
+    actor_place where_;
     pid_t pid_ = -1;
     int to_ = -1;
     int from_ = -1;

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
 // A process that takes locks as its parent tells it, line by line:
 //
-//   acquire NAME        held NAME TOKEN at NS | failed NAME CODE
+//   acquire NAME [shared]  held NAME TOKEN at NS | failed NAME CODE
+//   withdraw NAME       failed NAME 125                         (cancels the acquire)
 //   release NAME        released NAME | failed NAME CODE
 //   state NAME          state NAME held|unsure|lost|released
 //   raise NAME          raised NAME | refused NAME CODE         (the fence of the resource NAME)
 //   write NAME TEXT     wrote NAME | refused NAME CODE          (fenced, in one transaction)
 //   token NAME          token NAME TOKEN
+//   explain             explain TEXT                            (of the store's newest failure)
+//   trap send           trap set     (the kernel kills it when it next sends to a socket)
+//   trap stop|kill N    trap set     (in the n-th write to the store's log from now on)
 //   stop                stopped
 //
 // It answers on its standard output; times are nanoseconds of CLOCK_BOOTTIME. Unasked, it says
-// `lost NAME CODE` when a lease is lost. usage: lock_actor STORE TTL_MS RESOURCE_DATABASE
+// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE
 
+#include "chaos/actor_place.hpp"
+#include "chaos/actor_trap.hpp"
 #include "mortise/fence/sqlite.hpp"
 #include "mortise/mortise.hpp"
+#include "mortise/store/sqlite.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -26,6 +35,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -89,7 +99,7 @@ class actor {
 public:
     actor(asio::any_io_executor executor, const char* store, int ttl_ms, const char* database)
         : executor_(executor),
-          locks_(executor, open_store(store), config(ttl_ms)),
+          locks_(executor, make_sqlite_store(store_at(store, trap_)), config(ttl_ms)),
           resource_(database) {}
 
     asio::awaitable<void> run() {
@@ -117,6 +127,13 @@ public:
     }
 
 private:
+    static sqlite_store_config store_at(const char* path, const test::write_trap& trap) {
+        sqlite_store_config made;
+        made.path = path;
+        made.vfs = trap.name();
+        return made;
+    }
+
     static client_config config(int ttl_ms) {
         client_config made;
         made.ttl = std::chrono::milliseconds(ttl_ms);
@@ -125,11 +142,17 @@ private:
 
     void obey(const std::string& verb, const std::string& name, const std::string& text) {
         if (verb == "acquire")
-            asio::co_spawn(executor_, acquire(name), asio::detached);
+            asio::co_spawn(executor_, acquire(name, text == "shared"), asio::detached);
+        else if (verb == "withdraw")
+            cancel_[name].emit(asio::cancellation_type::terminal);
+        else if (verb == "trap")
+            set_trap(name, text);
         else if (verb == "release")
             asio::co_spawn(executor_, release(name), asio::detached);
         else if (verb == "state")
             say("state " + name + " " + to_string(held_[name].state()));
+        else if (verb == "explain")
+            say("explain " + locks_.explain());
         else if (verb == "token")
             say("token " + name + " " + std::to_string(held_[name].token().value));
         else if (verb == "raise")
@@ -144,12 +167,28 @@ private:
         say(code ? "refused " + name + " " + std::to_string(code.value()) : done + name);
     }
 
-    asio::awaitable<void> acquire(std::string name) {
-        auto got =
-            co_await locks_.async_acquire(name, lock_options(), asio::as_tuple(asio::deferred));
+    void set_trap(const std::string& kind, const std::string& number) {
+        if (kind == "send")
+            say(test::die_at_the_next_send() ? "trap set" : "trap refused");
+        else
+            trap_.arm(std::stoi(number), kind == "stop" ? SIGSTOP : SIGKILL);
+        if (kind != "send")
+            say("trap set");
+    }
+
+    asio::awaitable<void> acquire(std::string name, bool shared) {
+        lock_options options;
+        options.mode = shared ? lock_mode::shared() : lock_mode::exclusive();
+        auto asking = locks_.async_acquire(
+            name,
+            options,
+            asio::bind_cancellation_slot(cancel_[name].slot(), asio::as_tuple(asio::deferred))
+        );
+        auto got = co_await std::move(asking);
         auto& [ec, held] = got;
         if (ec) {
-            say("failed " + name + " " + std::to_string(ec.value()));
+            const auto at = std::to_string(clock::now().time_since_epoch().count());
+            say("failed " + name + " " + std::to_string(ec.value()) + " at " + at);
             co_return;
         }
         const auto at = clock::now().time_since_epoch().count();
@@ -169,20 +208,26 @@ private:
     }
 
     asio::any_io_executor executor_;
+    test::write_trap trap_;
     lock_client locks_;
     resource resource_;
     std::map<std::string, lease> held_;
+    std::map<std::string, asio::cancellation_signal> cancel_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: lock_actor STORE TTL_MS RESOURCE_DATABASE\n");
+    if (argc != 5) {
+        std::fprintf(stderr, "usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE\n");
         return 64;
     }
+    if (const std::string refused = mortise::test::move_to(argv[1]); !refused.empty()) {
+        std::fprintf(stderr, "lock_actor: %s\n", refused.c_str());
+        return 69;
+    }
     mortise::asio::io_context context;
-    actor one(mortise::asio::make_strand(context), argv[1], std::atoi(argv[2]), argv[3]);
+    actor one(mortise::asio::make_strand(context), argv[2], std::atoi(argv[3]), argv[4]);
     mortise::asio::co_spawn(context, one.run(), [](std::exception_ptr failure) {
         if (failure)
             std::rethrow_exception(failure);

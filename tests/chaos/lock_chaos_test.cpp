@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Real processes on the SQLite store: killed and stopped at the moments that matter.
 
-#include "chaos/actor_process.hpp"
+#include "chaos/chaos_test.hpp"
 
 #include <gtest/gtest.h>
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 
 namespace mortise::test {
@@ -17,49 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class LockChaos : public testing::Test {
-protected:
-    LockChaos() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "mortise-chaos-XXXXXX");
-        folder = ::mkdtemp(pattern.data());
-    }
-    ~LockChaos() override { std::filesystem::remove_all(folder); }
-
-    std::unique_ptr<actor_process> start(std::chrono::milliseconds ttl = 5s) {
-        return std::make_unique<actor_process>(folder, ttl);
-    }
-
-    /// What the resource holds now.
-    std::string content(const std::string& name) {
-        sqlite3* db = nullptr;
-        EXPECT_EQ(::sqlite3_open((folder / "resource.db").c_str(), &db), SQLITE_OK);
-        std::string text;
-        const std::string sql = "SELECT text FROM content WHERE name = '" + name + "'";
-        ::sqlite3_exec(
-            db,
-            sql.c_str(),
-            [](void* into, int, char** values, char**) {
-                *static_cast<std::string*>(into) = values[0];
-                return 0;
-            },
-            &text,
-            nullptr
-        );
-        ::sqlite3_close(db);
-        return text;
-    }
-
-    std::filesystem::path folder;
-};
-
-std::int64_t time_in(const std::string& held_line) {
-    return std::stoll(words_of(held_line).at(4));
-}
-
-/// Lets the actor's command reach the store's queue.
-void settle() {
-    std::this_thread::sleep_for(100ms);
-}
+using LockChaos = chaos_test;
 
 TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
     // Ten times, because one can be late on a busy machine; the median is what is promised.

@@ -77,6 +77,7 @@ void print(const settings& how, const round& made) {
             json_of("take_over_of_stopped", made.logs.after_stop) +
             ",\"passed\":" + (made.verdict.empty() ? "true" : "false") + '}';
     std::printf("%s\n", json.c_str());
+    std::fflush(stdout);
 }
 
 }  // namespace mortise::storm

@@ -279,6 +279,10 @@ slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     return sound ? std::optional(noted) : std::nullopt;
 }
 
+std::uint64_t slot_file::noted_request(std::size_t index) const noexcept {
+    return load(at(index).granted_request);
+}
+
 void slot_file::count_change() noexcept {
     store(head().lock_changes, load(head().lock_changes) + 1);
 }

@@ -121,6 +121,8 @@ public:
     // Any time.
     /// @return nothing if nothing is noted of that request: then ask the row.
     std::optional<noted_grant> find_grant(std::size_t index, std::uint64_t request) const noexcept;
+    /// Of which request the slot notes a grant; zero: of none.
+    std::uint64_t noted_request(std::size_t index) const noexcept;
     /// Whether a lock may have changed since this slot was armed, or it is not armed at all. A
     /// change that was counted may not be committed yet: it is if the folder's lock is free.
     bool stirred(std::size_t index) const noexcept;

@@ -132,6 +132,7 @@ error_code sqlite_state::transact(
         return errc::store_full;
     try {
         tell(effects, done, notices);
+        remind_holders(notices);
         checkpoint_if_due();
     } catch (const error& why) {
         remember(why);  // What was committed is done, whether or not anybody could be told.
@@ -202,7 +203,9 @@ void sqlite_state::note(const std::vector<effect>& effects) {
 // Under the lock, after the commit: the sessions have no rows any more.
 void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept {
     auto& slots = *files_.slots();
+    const auto own = session();
     for (const auto& each : buried) {
+        others_died_ = others_died_ || !own || each.key != own->key();
         if (!each.has_slot || slots.view(each.slot).key != each.key)
             continue;
         // Its process may live and not know yet.
@@ -248,6 +251,32 @@ void sqlite_state::tell(
             send(each.to, hint_for(each.what), each.id);
         else if (before == single_max)
             send(each.to, hint::kind::changed, 0);
+    }
+}
+
+// Whoever died may have died between a commit and its hints. Those that it granted a lock to learn
+// of it from whoever buries it; to all others it is nothing new, and costs them no transaction.
+void sqlite_state::remind_holders(std::vector<notice>& notices) {
+    if (!std::exchange(others_died_, false))
+        return;
+    const auto own = session();
+    const auto& slots = *files_.slots();
+    for (std::size_t i = 0; i < slots.used(); ++i) {
+        const request_id id = slots.noted_request(i);
+        const slot_view seen = slots.view(i);
+        if (id == 0 || seen.key == 0 || seen.word.dead())
+            continue;
+        if (!own || own->self().slot != i) {
+            outbox_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
+        } else if (const auto noted = slots.find_grant(i, id)) {
+            notice told;
+            told.what = store_event::kind::granted;
+            told.id = id;
+            told.token = noted->token;
+            told.slot = noted->slot;
+            told.contended = noted->contended;
+            notices.push_back(told);
+        }
     }
 }
 

@@ -122,6 +122,7 @@ private:
     void note(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
     void wake_watchers();
+    void remind_holders(std::vector<notice>& notices);
     void tell(
         const std::vector<core::effect>& effects,
         std::span<lock_operation* const> done,
@@ -171,6 +172,7 @@ private:
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;
     bool quarantine_over_ = true;
+    bool others_died_ = false;  // in the last transaction: see `remind_holders`
 
     std::atomic<clock::rep> quarantine_until_{0};
     mutable std::mutex mutex_;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/actor_place.hpp"
+
+#include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace mortise::test {
+namespace {
+
+constexpr uid_t nobody = 65'534;
+
+std::string refused(const char* what) {
+    return std::string(what) + ": " + std::strerror(errno);
+}
+
+// The process that stays outside ends as the one inside does.
+[[noreturn]] void wait_outside(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+std::string move_to_container() {
+    const int user = ::geteuid() == 0 ? 0 : CLONE_NEWUSER;
+    if (::unshare(user | CLONE_NEWPID | CLONE_NEWNS) != 0)
+        return refused("unshare");
+    const pid_t child = ::fork();
+    if (child < 0)
+        return refused("fork");
+    if (child > 0)
+        wait_outside(child);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        return refused("mount /");
+    // Where the kernel does not let us have a /proc of our own, that of the host has us, too.
+    if (::mount("proc", "/proc", "proc", 0, nullptr) != 0 && user == 0)
+        return refused("mount /proc");
+    return {};
+}
+
+std::string move_to_other_user() {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(nobody, nobody, nobody) != 0 ||
+        ::setresuid(nobody, nobody, nobody) != 0)
+        return refused("setresuid");
+    return {};
+}
+
+}  // namespace
+
+const char* word_for(actor_place where) noexcept {
+    switch (where) {
+    case actor_place::here:
+        break;
+    case actor_place::container:
+        return "container";
+    case actor_place::other_user:
+        return "other-user";
+    }
+    return "here";
+}
+
+std::string move_to(const std::string& word) {
+    if (word == word_for(actor_place::container))
+        return move_to_container();
+    if (word == word_for(actor_place::other_user))
+        return move_to_other_user();
+    return {};
+}
+
+bool containers_are_allowed() {
+    const pid_t child = ::fork();
+    if (child < 0)
+        return false;
+    if (child == 0)
+        ::_exit(move_to_container().empty() ? 0 : 1);
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CHAOS_CHAOS_TEST_HPP
+#define MORTISE_TESTS_CHAOS_CHAOS_TEST_HPP
+
+#include "chaos/actor_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace mortise::test {
+
+/// A test with real processes on one SQLite store, in a folder of its own.
+class chaos_test : public testing::Test {
+protected:
+    chaos_test();
+    ~chaos_test() override;
+
+    std::unique_ptr<actor_process>
+    start(std::chrono::milliseconds ttl = std::chrono::seconds(5), actor_place = actor_place::here);
+
+    /// What the resource holds now.
+    std::string content(const std::string& name);
+
+    /// The first number that this statement gives in the store's database.
+    std::int64_t sql(const std::string& statement);
+
+    /// Whether nothing of any session is left, in the tables or in the folder, or comes to that
+    /// within some seconds.
+    bool nothing_is_left();
+
+    /// Lets an actor's command reach the store's queue.
+    static void settle();
+
+    std::filesystem::path folder;
+};
+
+/// When this was, of a line "held NAME TOKEN at NS" or "failed NAME CODE at NS".
+std::int64_t time_in(const std::string& line);
+std::uint64_t token_in(const std::string& held_line);
+
+/// That long ago, in milliseconds.
+double ms_since(std::int64_t nanoseconds);
+
+}  // namespace mortise::test
+
+#endif
