@@ -3,6 +3,7 @@
 // the next one, and in the middle of the commit itself.
 
 #include "chaos/chaos_test.hpp"
+#include "mortise/coro/clock.hpp"
 
 #include <gtest/gtest.h>
 

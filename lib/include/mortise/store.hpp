@@ -83,14 +83,17 @@ public:
     virtual asio::awaitable<error_code> end() = 0;
 
     /// Asks for a lock. Idempotent by `request.id`: asking again returns the same answer.
+    /// @par Errors `database_busy`: nothing was done, and nothing has to be undone.
     virtual asio::awaitable<result<answer>> request(lock_request request) = 0;
 
     /// Afterwards nothing of the request exists at the store, whether it was queued, granted or
     /// never arrived. Succeeds if there was nothing.
+    /// @par Errors `database_busy`: nothing was done, and nobody else can change a lock just now.
     virtual asio::awaitable<error_code> withdraw(std::string name, request_id id) = 0;
 
     /// Frees the lock if it is held by this grant, compared by id and token, and advances the
     /// queue. Frees nothing else. @return whether the grant was still there.
+    /// @par Errors as `withdraw`.
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
     /// Proves, by a write, that the session and its grants live at the store; reaps what has

@@ -62,6 +62,7 @@ public:
     deadline_list::handle retry_timer;
     deadline_list::handle alarm;  ///< Before the end of `hold_max`.
     unsigned retries = 0;
+    bool store_busy = false;  ///< The last try to undo found the store busy with somebody else.
 
     // Written once, before the grant is delivered.
     fencing_token token;     ///< As the store knows the grant.

@@ -113,6 +113,9 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
         drive(what, what->fsm.answered(*reply, surely_held()));
     } else if (reply.error() == errc::session_lost) {
         session_over(errc::lease_lost);
+    } else if (reply.error() == errc::database_busy) {
+        // Nothing was done, so there is nothing to undo: the session need not answer for it.
+        drive(what, what->fsm.refused(errc::store_unavailable));
     } else {
         fail_request(what, reply.error());
     }
@@ -145,6 +148,7 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;
+    what->store_busy = result == errc::database_busy;
     if (result == errc::session_lost)
         session_over(errc::lease_lost);
     else
@@ -153,9 +157,10 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
 }
 
 // A live session would keep for ever what cannot be withdrawn: after a TTL of trying it is given
-// up.
+// up. Not while the store is busy with somebody else: then nobody can get anything, and the leases
+// of the session need not be lost for it.
 void client_core::undo_later(const claim_ptr& what) {
-    if (what->fsm.finished() && now() - what->undo_since > timing_.ttl)
+    if (!what->store_busy && what->fsm.finished() && now() - what->undo_since > timing_.ttl)
         return abandon();
     deadlines_.set(what->retry_timer, now() + undo_pause(what->retries++), [this, what] {
         drive(what, what->fsm.retry());

@@ -86,17 +86,20 @@ asio::awaitable<void> client_core::run_release(
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;  // It was completed when the session ended.
-    if (reply)
+    if (reply) {
         end_release(op, *reply || op->retries != 0 ? error_code() : error_code(errc::lease_lost));
-    else if (reply.error() == errc::session_lost)
+    } else if (reply.error() == errc::session_lost) {
         session_over(errc::lease_lost);
-    else
+    } else {
+        op->store_busy = reply.error() == errc::database_busy;
         release_later(op);
+    }
     arm();
 }
 
+// As in `undo_later`.
 void client_core::release_later(const std::shared_ptr<release_op>& op) {
-    if (now() - op->since > timing_.ttl + config_.release_budget)
+    if (!op->store_busy && now() - op->since > timing_.ttl + config_.release_budget)
         return abandon();
     deadlines_.set(op->retry_timer, now() + undo_pause(op->retries++), [this, op] {
         spawn(run_release(shared_from_this(), op));

@@ -23,6 +23,7 @@ struct release_op {
     deadline_list::handle timer;  ///< The budget.
     deadline_list::handle retry_timer;
     unsigned retries = 0;
+    bool store_busy = false;  ///< The last try found the store busy with somebody else.
 };
 
 }  // namespace mortise::detail

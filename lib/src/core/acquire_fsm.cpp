@@ -29,11 +29,19 @@ action acquire_fsm::answered(const answer& reply, bool proved) noexcept {
         state_ = state::queued;
         return action::none;
     case answer::kind::refused:
-        if (!reason_)
-            reason_ = errc::busy;
-        return end();
+        return refused(errc::busy);
     }
     return action::none;
+}
+
+action acquire_fsm::refused(error_code why) noexcept {
+    MORTISE_ASSERT(why);
+    asked_ = false;
+    if (state_ != state::requesting)
+        return action::none;
+    if (!reason_)
+        reason_ = why;
+    return end();
 }
 
 action acquire_fsm::request_failed(error_code why) noexcept {

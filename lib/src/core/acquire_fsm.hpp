@@ -50,6 +50,9 @@ public:
     /// The store answered the request. `proved`: the session is surely held just now.
     action answered(const answer& reply, bool proved) noexcept;
 
+    /// The store did nothing, and will not: an answer `refused` is this with `busy`.
+    action refused(error_code why) noexcept;
+
     /// No answer, or an error: the request may have arrived.
     action request_failed(error_code why) noexcept;
 

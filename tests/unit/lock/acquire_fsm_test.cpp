@@ -44,6 +44,7 @@ const std::map<std::string, happening>& events() {
          [](auto& f) { return f.answered(reply(answer::kind::granted), false); }},
         {"answer queued", [](auto& f) { return f.answered(reply(answer::kind::queued), true); }},
         {"answer refused", [](auto& f) { return f.answered(reply(answer::kind::refused), true); }},
+        {"answer not done", [](auto& f) { return f.refused(unavailable); }},
         {"answer lost", [](auto& f) { return f.request_failed(unavailable); }},
         {"push", [](auto& f) { return f.granted(token_of_push(), true); }},
         {"push unproved", [](auto& f) { return f.granted(token_of_push(), false); }},
@@ -127,6 +128,7 @@ const std::map<std::string, std::vector<std::string>>& ways() {
          {"ready", "answer queued", "cancel", "budget over", "withdraw lost"}},
         {"done ok", {"ready", "answer granted"}},
         {"done busy", {"ready", "answer refused"}},
+        {"done failed", {"ready", "answer not done"}},
         {"done aborted", {"cancel"}},
     };
     return all;
@@ -153,6 +155,7 @@ const cell table[] = {
     {"requesting", "answer unproved", "none", "unproved"},
     {"requesting", "answer queued", "none", "queued"},
     {"requesting", "answer refused", "finish", "done busy"},
+    {"requesting", "answer not done", "finish", "done failed"},
     {"requesting", "answer lost", "withdraw", "undoing failed"},
     {"requesting", "push", "finish", "done ok"},
     {"requesting", "push unproved", "none", "unproved"},
@@ -165,6 +168,7 @@ const cell table[] = {
     {"requesting busy", "answer unproved", "none", "unproved busy"},
     {"requesting busy", "answer queued", "withdraw", "undoing busy"},
     {"requesting busy", "answer refused", "finish", "done busy"},
+    {"requesting busy", "answer not done", "finish", "done busy"},
     {"requesting busy", "answer lost", "withdraw", "undoing busy"},
     {"requesting busy", "cancel", "none", "requesting aborted"},
     {"requesting busy", "budget over", "finish", "requesting busy over"},
@@ -174,6 +178,7 @@ const cell table[] = {
     {"requesting busy over", "answer unproved", "withdraw", "undoing busy over"},
     {"requesting busy over", "answer queued", "withdraw", "undoing busy over"},
     {"requesting busy over", "answer refused", "none", "done busy"},
+    {"requesting busy over", "answer not done", "none", "done busy"},
     {"requesting busy over", "answer lost", "withdraw", "undoing busy over"},
     {"requesting busy over", "session lost", "none", "done busy"},
 
@@ -181,6 +186,7 @@ const cell table[] = {
     {"requesting aborted", "answer unproved", "withdraw", "undoing aborted"},
     {"requesting aborted", "answer queued", "withdraw", "undoing aborted"},
     {"requesting aborted", "answer refused", "finish", "done aborted"},
+    {"requesting aborted", "answer not done", "finish", "done aborted"},
     {"requesting aborted", "answer lost", "withdraw", "undoing aborted"},
     {"requesting aborted", "budget over", "finish", "requesting aborted over"},
     {"requesting aborted", "session lost", "finish", "done aborted"},
@@ -189,6 +195,7 @@ const cell table[] = {
     {"requesting aborted over", "answer unproved", "withdraw", "undoing aborted over"},
     {"requesting aborted over", "answer queued", "withdraw", "undoing aborted over"},
     {"requesting aborted over", "answer refused", "none", "done aborted"},
+    {"requesting aborted over", "answer not done", "none", "done aborted"},
     {"requesting aborted over", "answer lost", "withdraw", "undoing aborted over"},
     {"requesting aborted over", "session lost", "none", "done aborted"},
 

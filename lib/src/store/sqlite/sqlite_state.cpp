@@ -7,6 +7,8 @@
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/transaction_scope.hpp"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -150,7 +152,8 @@ error_code sqlite_state::attempt(
 ) {
     auto& db = files_.db();
     const transaction_scope scope(db);
-    if (!db.step("BEGIN IMMEDIATE"))
+    not_begun_ = !db.step("BEGIN IMMEDIATE") && (db.code() & 0xff) == SQLITE_BUSY;
+    if (db.failed())
         fail();
     const auto at = now();
     sql_rows rows(db, *files_.slots(), index_, actor, at);
@@ -310,6 +313,7 @@ error_code sqlite_state::check_actor(const own_session& session) {
 }
 
 void sqlite_state::perform(std::span<lock_operation* const> all) {
+    not_begun_ = false;
     const auto done = guarded<nothing>([&](outcome<nothing>& out) -> error_code {
         const auto own = session();
         if (!own)
@@ -322,8 +326,9 @@ void sqlite_state::perform(std::span<lock_operation* const> all) {
         });
     });
     if (done.code) {
+        const error_code why = not_begun_ ? errc::database_busy : done.code;
         for (lock_operation* each : all)
-            each->fail(done.code);
+            each->fail(why);
     }
     all.back()->notices() = done.notices;
 }

@@ -172,6 +172,7 @@ private:
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;
     bool quarantine_over_ = true;
+    bool not_begun_ = false;    // the last transaction: SQLite was busy all the time
     bool others_died_ = false;  // in the last transaction: see `remind_holders`
 
     std::atomic<clock::rep> quarantine_until_{0};
