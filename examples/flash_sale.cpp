@@ -3,8 +3,9 @@
 //
 // The stock is read, thought about and written, in separate steps, as careless code does. Round 1
 // does it without a lock and sells more than there is; round 2 does the same under a lock that all
-// processes share, and sells exactly the stock. What matters is in flash_sale/buyers.cpp; the rest
-// starts processes, counts and shows.
+// processes share, and sells exactly the stock. In round 3 those who hold the lock are killed, or
+// stopped until somebody else has it, and the stock is sold exactly still. What matters is in
+// flash_sale/buyers.cpp; the rest starts processes, does them harm, counts and shows.
 
 #include "flash_sale/buyers.hpp"
 #include "flash_sale/sale_folder.hpp"
@@ -16,6 +17,7 @@
 
 #include <exception>
 #include <iostream>
+#include <vector>
 
 namespace {
 
@@ -30,10 +32,10 @@ int run_sale(const flash_sale::sale_options& options) {
     interrupt_on(SIGINT);
     interrupt_on(SIGTERM);
     const flash_sale::sale_folder folder;
-    const auto without = flash_sale::run_round(options, 1, folder.path());
-    const auto with = flash_sale::run_round(options, 2, folder.path());
-    flash_sale::report(options, without, with);
-    return with.exact(options.demand()) ? 0 : 1;
+    std::vector<flash_sale::round_result> rounds;
+    for (const int round : {1, 2, 3})
+        rounds.push_back(flash_sale::run_round(options, round, folder.path()));
+    return flash_sale::report(options, rounds) ? 0 : 1;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/buyers.hpp"
 
+#include "flash_sale/sale_event.hpp"
 #include "flash_sale/shop.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/mortise.hpp"
@@ -11,6 +12,8 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
@@ -26,6 +29,12 @@ struct market {
     flash_sale::shop& shop;
     mortise::lock_client& locks;
 };
+
+void tell(const market& m, sale_event::kind what) {
+    const sale_event event{what, static_cast<std::uint8_t>(m.options.process)};
+    if (::write(STDOUT_FILENO, &event, sizeof event) != sizeof event)
+        throw std::runtime_error("nobody listens to the buyers");
+}
 
 asio::awaitable<void> think(const market& m) {
     asio::steady_timer timer(m.executor, m.options.think);
@@ -64,9 +73,31 @@ asio::awaitable<bool> buy_with_lock(const market& m, int buyer) {
     );
 }
 
-void tell(char event) {
-    if (::write(STDOUT_FILENO, &event, 1) != 1)
-        throw std::runtime_error("nobody listens to the buyers");
+// Round 3. The lease by hand, and never looked at: this buyer believes what it was told once. It
+// may be stopped while it thinks, for so long that others have bought meanwhile; then it wakes up
+// and writes what it computed long ago. The fence alone keeps the books right.
+asio::awaitable<bool> buy_without_looking(const market& m, int buyer) {
+    mortise::lease held = co_await m.locks.async_acquire("sku:42");
+    const mortise::fencing_token token = held.token();
+    co_await m.shop.raise_fence(token);
+    tell(m, sale_event::kind::holds);
+    const int stock = co_await m.shop.read_stock();
+    if (stock == 0)
+        co_return false;
+    co_await think(m);
+    co_await m.shop.write_sale_fenced(stock - 1, buyer, token);
+    co_return true;  // whoever lets go of the lease releases the lock
+}
+
+asio::awaitable<bool> buy(const market& m, int buyer) {
+    switch (m.options.round) {
+    case 1:
+        return buy_without_lock(m, buyer);
+    case 2:
+        return buy_with_lock(m, buyer);
+    default:
+        return buy_without_looking(m, buyer);
+    }
 }
 
 /// One buyer comes several times, and leaves when the shop is sold out.
@@ -75,10 +106,7 @@ asio::awaitable<void> one_buyer(const market& m, int buyer) {
         bool bought = false;
         bool late = false;
         try {
-            if (m.options.round == 1)
-                bought = co_await buy_without_lock(m, buyer);
-            else
-                bought = co_await buy_with_lock(m, buyer);
+            bought = co_await buy(m, buyer);
         } catch (const boost::system::system_error& e) {
             if (e.code() != mortise::condition::not_held)
                 throw;
@@ -86,7 +114,7 @@ asio::awaitable<void> one_buyer(const market& m, int buyer) {
         }
         if (!bought && !late)
             co_return;
-        tell(late ? refused : sold);
+        tell(m, late ? sale_event::kind::refused : sale_event::kind::sold);
     }
 }
 
@@ -111,8 +139,13 @@ int run_buyers(const sale_options& options) {
     const std::filesystem::path folder(options.folder);
     asio::io_context context(1);
     shop goods(context.get_executor(), folder / ("shop-" + std::to_string(options.round) + ".db"));
+    mortise::client_config config;
+    if (options.round == 3)
+        config.ttl = std::chrono::milliseconds(500);  // so long a stopped holder keeps the others
     mortise::lock_client locks(
-        context.get_executor(), mortise::open_store("sqlite:" + (folder / "locks.db").native())
+        context.get_executor(),
+        mortise::open_store("sqlite:" + (folder / "locks.db").native()),
+        config
     );
     const market m{options, context.get_executor(), goods, locks};
     asio::co_spawn(context, all_buyers(m), [](const std::exception_ptr& e) {

@@ -6,11 +6,6 @@
 
 namespace flash_sale {
 
-/// What a process tells the one that started it: a byte for each event, on its standard output.
-inline constexpr char sold = 's';
-inline constexpr char refused =
-    'r';  ///< A writer came too late, and the fence or the lease said so.
-
 /// One process full of buyers. @return its exit code.
 int run_buyers(const sale_options& options);
 

@@ -2,11 +2,13 @@
 #include "flash_sale/crowd.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <stdexcept>
@@ -14,37 +16,11 @@
 #include <utility>
 
 namespace flash_sale {
+namespace {
 
-crowd::crowd(const sale_options& options, int round, const std::filesystem::path& folder) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        throw std::runtime_error("no pipe can be made");
-    events_ = ends[0];
-    for (int process = 0; process < options.processes; ++process) {
-        start(
-            {"flash_sale",
-             "--folder",
-             folder.native(),
-             "--round",
-             std::to_string(round),
-             "--process",
-             std::to_string(process),
-             "--buyers",
-             std::to_string(options.buyers),
-             "--visits",
-             std::to_string(options.visits),
-             "--think",
-             std::to_string(options.think.count())},
-            ends[1]
-        );
-    }
-    ::close(ends[1]);  // now the pipe ends when the last process does
-}
-
-void crowd::start(const std::vector<std::string>& arguments, int output) {
-    std::vector<std::string> texts = arguments;
+pid_t spawn(std::vector<std::string> arguments, int output) {
     std::vector<char*> pointers;
-    for (std::string& text : texts)
+    for (std::string& text : arguments)
         pointers.push_back(text.data());
     pointers.push_back(nullptr);
     const pid_t parent = ::getpid();
@@ -57,30 +33,118 @@ void crowd::start(const std::vector<std::string>& arguments, int output) {
             ::execv("/proc/self/exe", pointers.data());
         ::_exit(127);
     }
-    processes_.push_back(process);
+    return process;
+}
+
+}  // namespace
+
+crowd::crowd(const sale_options& options, int round, const std::filesystem::path& folder)
+    : options_(options), round_(round), folder_(folder) {
+    for (int process = 0; process < options.processes; ++process)
+        start();
+}
+
+void crowd::start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        throw std::runtime_error("no pipe can be made");
+    const int number = started_++;
+    const std::vector<std::string> arguments{
+        "flash_sale",
+        "--folder",
+        folder_.native(),
+        "--round",
+        std::to_string(round_),
+        "--process",
+        std::to_string(number),
+        "--buyers",
+        std::to_string(options_.buyers),
+        "--visits",
+        std::to_string(options_.visits),
+        "--think",
+        std::to_string(options_.think.count())};
+    members_.push_back({number, -1, ends[0]});
+    members_.back().pid = spawn(arguments, ends[1]);
+    ::close(ends[1]);  // now the pipe ends when the process does
 }
 
 crowd::~crowd() {
-    for (const pid_t process : processes_)
-        ::kill(process, SIGKILL);
-    for (const pid_t process : processes_)
-        ::waitpid(process, nullptr, 0);
-    ::close(events_);
+    for (const member& each : members_) {
+        if (each.pid > 0)
+            ::kill(each.pid, SIGKILL);
+    }
+    for (const member& each : members_) {
+        if (each.pid > 0)
+            ::waitpid(each.pid, nullptr, 0);
+        if (each.events >= 0)
+            ::close(each.events);
+    }
 }
 
-bool crowd::read_events(std::vector<char>& events) {
-    std::array<char, 4'096> bytes{};
-    const ssize_t got = ::read(events_, bytes.data(), bytes.size());
+bool crowd::read_events(std::vector<sale_event>& events, std::chrono::milliseconds limit) {
+    std::vector<pollfd> waiting;
+    for (const member& each : members_)
+        waiting.push_back({each.events, POLLIN, 0});  // one below zero is passed over
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count())) < 0)
+        throw std::runtime_error(errno == EINTR ? "interrupted" : "the buyers cannot be heard");
+    bool more = false;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (waiting[i].revents == 0 || read_from(members_[i], events))
+            more = more || members_[i].events >= 0;
+    }
+    return more;
+}
+
+// Whole events, as they were written.
+bool crowd::read_from(member& whom, std::vector<sale_event>& events) {
+    std::array<sale_event, 1'024> fresh{};
+    const ssize_t got = ::read(whom.events, fresh.data(), sizeof fresh);
     if (got < 0)
         throw std::runtime_error(errno == EINTR ? "interrupted" : "the buyers cannot be heard");
-    events.insert(events.end(), bytes.begin(), bytes.begin() + got);
+    const auto count = static_cast<std::size_t>(got) / sizeof(sale_event);
+    events.insert(events.end(), fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(count));
+    if (got == 0)
+        ::close(std::exchange(whom.events, -1));
     return got > 0;
+}
+
+crowd::member& crowd::find(int process) {
+    const auto found = std::find_if(members_.begin(), members_.end(), [process](const auto& each) {
+        return each.number == process;
+    });
+    if (found == members_.end() || found->pid <= 0)
+        throw std::runtime_error("there is no such process");
+    return *found;
+}
+
+// What it had told before is read as ever.
+void crowd::replace(int process) {
+    member& victim = find(process);
+    ::kill(victim.pid, SIGKILL);
+    ::waitpid(std::exchange(victim.pid, -1), nullptr, 0);
+    start();
+}
+
+bool crowd::stop(int process) {
+    const member& victim = find(process);
+    ::kill(victim.pid, SIGSTOP);
+    int status = 0;
+    ::waitpid(victim.pid, &status, WUNTRACED);
+    pollfd told{victim.events, POLLIN, 0};
+    return WIFSTOPPED(status) && ::poll(&told, 1, 0) == 0;
+}
+
+void crowd::resume(int process) {
+    ::kill(find(process).pid, SIGCONT);
 }
 
 void crowd::join() {
     bool good = true;
-    for (const pid_t process : std::exchange(processes_, {})) {
+    for (member& each : members_) {
+        if (each.pid <= 0)
+            continue;  // killed
         int status = 0;
+        const pid_t process = std::exchange(each.pid, -1);
         const bool reaped = ::waitpid(process, &status, 0) == process;
         good = good && reaped && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }

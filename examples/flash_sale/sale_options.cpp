@@ -12,9 +12,9 @@ const char* const usage =
 
 Several processes with many buyers each compete for few items. The stock is read, thought about
 for --think milliseconds, and written, as careless code does. Round 1 does so without a lock,
-round 2 under one.
+round 2 under one. In round 3 those who hold the lock are killed, and stopped until others have it.
 
-Exit code: 0, or 1 if the round with the lock did not sell exactly the stock.
+Exit code: 0, or 1 if a round with the lock did not sell exactly the stock.
 )";
 
 namespace {
@@ -35,9 +35,9 @@ bool read_option(std::string_view name, std::string_view value, sale_options& op
     if (name == "--visits")
         return read_number(value, 1, 1'000, options.visits);
     if (name == "--round")
-        return read_number(value, 1, 2, options.round);
+        return read_number(value, 1, 3, options.round);
     if (name == "--process")
-        return read_number(value, 0, 63, options.process);
+        return read_number(value, 0, 255, options.process);
     if (name == "--think") {
         int ms = 0;
         const bool good = read_number(value, 0, 10'000, ms);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/sale_report.hpp"
 
+#include <algorithm>
+#include <array>
 #include <iomanip>
 #include <ios>
 #include <iostream>
@@ -8,66 +10,100 @@
 namespace flash_sale {
 namespace {
 
+constexpr std::array names{"1, without a lock", "2, with a lock", "3, under attack"};
+
 double sales_per_s(const round_result& round) {
     return round.seconds > 0 ? round.sold / round.seconds : 0;
 }
 
 void write_row(const round_result& round) {
-    std::cout << std::left << std::setw(18)
-              << (round.round == 1 ? "1, without a lock" : "2, with a lock") << std::right
-              << std::setw(7) << round.stock << std::setw(7) << round.sold << std::setw(14)
-              << round.oversold() << std::setw(9) << std::fixed << std::setprecision(2)
-              << round.seconds << std::setw(11) << std::setprecision(0) << sales_per_s(round)
-              << std::setw(18) << round.refused << '\n';
+    std::cout << std::left << std::setw(18) << names.at(static_cast<std::size_t>(round.round) - 1)
+              << std::right << std::setw(7) << round.stock << std::setw(7) << round.sold
+              << std::setw(14) << round.oversold() << std::setw(9) << std::fixed
+              << std::setprecision(2) << round.seconds << std::setw(11) << std::setprecision(0)
+              << sales_per_s(round) << std::setw(18) << round.refused << '\n';
 }
 
-void write_table(
-    const sale_options& options, const round_result& without, const round_result& with
-) {
+void explain_careless(const round_result& round) {
+    if (round.oversold() == 0)
+        std::cout << "Round 1 did not oversell this time: that was luck, nothing prevented it.\n";
+    else
+        std::cout << "Without a lock, " << round.oversold()
+                  << " buyers paid for what was not there.\n";
+}
+
+void explain_wrong(const round_result& round) {
+    std::cout << "In round " << round.round << " the shop is off: " << round.sold << " sold, "
+              << round.stock_left << " left of " << round.stock << ". That must not happen.\n";
+}
+
+void explain_locked(const sale_options& options) {
+    std::cout
+        << "With the lock, exactly what was there was sold. It takes longer since buyers take "
+           "turns,\nand each of them thinks for "
+        << options.think.count() << " ms.\n";
+}
+
+void explain_attacked(const round_result& round) {
+    std::cout << "Under attack, too: " << round.killed << " were killed while they held the lock, "
+              << round.stopped << " were stopped until others\nhad it. " << round.refused
+              << (round.refused == 1 ? " write" : " writes")
+              << " came too late, and the fence refused " << (round.refused == 1 ? "it" : "them")
+              << ".\n";
+}
+
+void write_table(const sale_options& options, const std::vector<round_result>& rounds) {
     std::cout
         << '\n'
         << options.processes << " processes with " << options.buyers << " buyers each, who come "
         << options.visits << " times at most\n\n"
         << "round               stock   sold   oversold by  seconds   sales/s   late and refused\n";
-    write_row(without);
-    write_row(with);
+    for (const round_result& each : rounds)
+        write_row(each);
     std::cout << '\n';
-    if (without.oversold() == 0)
-        std::cout << "Round 1 did not oversell this time: that was luck, nothing prevented it.\n";
-    else
-        std::cout << "Without a lock, " << without.oversold()
-                  << " buyers paid for what was not there.\n";
-    if (with.exact(options.demand()))
-        std::cout
-            << "With the lock, exactly what was there was sold. It takes longer since buyers take "
-               "turns,\nand each of them thinks for "
-            << options.think.count() << " ms.\n";
-    else
-        std::cout << "With the lock the shop is off: " << with.sold << " sold, " << with.stock_left
-                  << " left of " << with.stock << ". That must not happen.\n";
+    for (const round_result& each : rounds) {
+        if (each.round == 1)
+            explain_careless(each);
+        else if (!each.exact(options.demand()))
+            explain_wrong(each);
+        else if (each.round == 2)
+            explain_locked(options);
+        else
+            explain_attacked(each);
+    }
 }
 
 void write_json_row(const round_result& round) {
-    std::cout << "{\"lock\":" << (round.round == 2 ? "true" : "false")
+    std::cout << "{\"lock\":" << (round.round == 1 ? "false" : "true")
               << ",\"stock\":" << round.stock << ",\"sold\":" << round.sold
               << ",\"stock_left\":" << round.stock_left << ",\"oversold\":" << round.oversold()
-              << ",\"refused\":" << round.refused << ",\"seconds\":" << std::fixed
+              << ",\"refused\":" << round.refused << ",\"killed\":" << round.killed
+              << ",\"stopped\":" << round.stopped << ",\"seconds\":" << std::fixed
               << std::setprecision(3) << round.seconds
               << ",\"sales_per_s\":" << std::setprecision(1) << sales_per_s(round) << '}';
 }
 
+void write_json(const std::vector<round_result>& rounds, bool exact) {
+    const char* separator = "{\"rounds\":[";
+    for (const round_result& each : rounds) {
+        std::cout << separator;
+        write_json_row(each);
+        separator = ",";
+    }
+    std::cout << "],\"exact\":" << (exact ? "true" : "false") << "}\n";
+}
+
 }  // namespace
 
-void report(const sale_options& options, const round_result& without, const round_result& with) {
-    if (!options.json) {
-        write_table(options, without, with);
-        return;
-    }
-    std::cout << "{\"rounds\":[";
-    write_json_row(without);
-    std::cout << ',';
-    write_json_row(with);
-    std::cout << "],\"exact\":" << (with.exact(options.demand()) ? "true" : "false") << "}\n";
+bool report(const sale_options& options, const std::vector<round_result>& rounds) {
+    const bool exact = std::all_of(rounds.begin(), rounds.end(), [&](const round_result& each) {
+        return each.round == 1 || each.exact(options.demand());
+    });
+    if (options.json)
+        write_json(rounds, exact);
+    else
+        write_table(options, rounds);
+    return exact;
 }
 
 }  // namespace flash_sale

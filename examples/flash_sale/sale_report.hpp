@@ -5,10 +5,13 @@
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_round.hpp"
 
+#include <vector>
+
 namespace flash_sale {
 
 /// A table and what to learn from it, or a JSON object, on the standard output.
-void report(const sale_options& options, const round_result& without, const round_result& with);
+/// @return whether each round with a lock sold exactly what was there.
+bool report(const sale_options& options, const std::vector<round_result>& rounds);
 
 }  // namespace flash_sale
 

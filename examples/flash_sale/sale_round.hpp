@@ -15,6 +15,8 @@ struct round_result {
     int sold = 0;
     int stock_left = 0;
     int refused = 0;  ///< Writers that came too late.
+    int killed = 0;   ///< Holders of the lock, by the attack of round 3.
+    int stopped = 0;  ///< Of those, who went on when somebody else had the lock.
     double seconds = 0;
 
     int oversold() const { return sold > stock ? sold - stock : 0; }

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FlashSale, OversellsWithoutALockAndSellsExactlyTheStockWithOne) {
+TEST(FlashSale, SellsExactlyTheStockWithALockAlsoWhenItsHoldersAreKilledAndStopped) {
     std::string pattern = (std::filesystem::temp_directory_path() / "mortise-sale-XXXXXX").native();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     const std::filesystem::path folder(pattern);
@@ -35,6 +35,12 @@ TEST(FlashSale, OversellsWithoutALockAndSellsExactlyTheStockWithOne) {
         EXPECT_EQ(without.at("oversold").as_int64(), without.at("sold").as_int64() - 20);
         EXPECT_EQ(with.at("sold").as_int64(), 20);
         EXPECT_EQ(with.at("stock_left").as_int64(), 0);
+        const boost::json::value& attacked = result.at("rounds").at(2);
+        EXPECT_EQ(attacked.at("sold").as_int64(), 20);
+        EXPECT_EQ(attacked.at("stock_left").as_int64(), 0);
+        EXPECT_GT(attacked.at("killed").as_int64(), 0);
+        EXPECT_GT(attacked.at("stopped").as_int64(), 0);
+        EXPECT_GT(attacked.at("refused").as_int64(), 0) << "no writer was late";
     }
     int left = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder))

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "flash_sale/attack.hpp"
+
+#include <chrono>
+
+namespace flash_sale {
+namespace {
+
+constexpr int blows_max = 3;       // of each kind: so the sale comes to an end
+constexpr int holders_before = 3;  // who are left in peace, so that the sale is under way
+
+// If nobody gets the lock: because nobody wants it any more, or because it was stopped while it had
+// the store's files to itself, which stops everybody.
+constexpr std::chrono::seconds patience{3};
+
+}  // namespace
+
+void attack::see(std::span<const sale_event> fresh) {
+    for (const sale_event& each : fresh) {
+        if (victim_ && each.what == sale_event::kind::holds && each.process != *victim_) {
+            ++stopped_;
+            resume_victim();
+        }
+    }
+    if (victim_ && mortise::clock::now() > since_ + patience)
+        resume_victim();
+    if (!victim_ && !fresh.empty() && fresh.back().what == sale_event::kind::holds)
+        strike(fresh.back().process);
+}
+
+void attack::resume_victim() {
+    whom_.resume(*victim_);
+    victim_.reset();
+}
+
+// The first that can be are stopped and killed for sure, the others by chance.
+void attack::strike(int holder) {
+    if (++holders_ <= holders_before)
+        return;
+    const auto chance = std::uniform_int_distribution<int>(0, 11)(dice_);
+    if (stopped_ == 0 || (chance == 0 && stopped_ < blows_max)) {
+        victim_ = holder;
+        since_ = mortise::clock::now();
+        if (!whom_.stop(holder))
+            resume_victim();  // too late: it has let go of the lock already
+    } else if (killed_ == 0 || (chance == 1 && killed_ < blows_max)) {
+        whom_.replace(holder);
+        ++killed_;
+    }
+}
+
+}  // namespace flash_sale
