@@ -86,6 +86,21 @@ TEST_F(SqliteSession, ReapingHandsOverInTheOrderOfTheQueue) {
     EXPECT_EQ(holder->beat(), errc::session_lost);
 }
 
+TEST_F(SqliteSession, WhoBuriesADeadOneIsRemindedOfTheGrantThatItMayNotHaveTold) {
+    auto dead = opened();
+    auto next = opened();
+    const auto held = dead->ask("a");
+    ASSERT_EQ(next->ask("a").what, answer::kind::queued);
+    ASSERT_TRUE(dead->release("a", held.token));  // its hint is one that nobody reads
+    dead->opened.session->kill();
+    const auto out = next->state.reap({});
+    ASSERT_EQ(out.notices.size(), 1u);
+    EXPECT_EQ(out.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(out.notices[0].id, 1u);
+    EXPECT_GT(out.notices[0].token, held.token.value);
+    EXPECT_TRUE(next->state.reap({}).notices.empty()) << "nobody is buried twice";
+}
+
 TEST_F(SqliteSession, ADeadHolderIsFoundByWhoeverAsks) {
     auto holder = opened();
     auto other = opened();

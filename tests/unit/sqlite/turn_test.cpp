@@ -231,8 +231,8 @@ TEST_F(SqliteBatch, IsDoneAsAWholeOrNotAtAll) {
     request_operation first(wish_for(1, "a"));
     request_operation second(wish_for(2, "b"));
     perform(first, second);
-    EXPECT_EQ(first.out.code, errc::store_unavailable);
-    EXPECT_EQ(second.out.code, errc::store_unavailable);
+    EXPECT_EQ(first.out.code, errc::database_busy);
+    EXPECT_EQ(second.out.code, errc::database_busy);
     EXPECT_FALSE(first.out.value.token);
     ::sqlite3_close(foreign);
     perform(first, second);

@@ -134,7 +134,7 @@ error_code sqlite_state::transact(
         return errc::store_full;
     try {
         tell(effects, done, notices);
-        remind_holders(notices);
+        remind_holders(effects, notices);
         checkpoint_if_due();
     } catch (const error& why) {
         remember(why);  // What was committed is done, whether or not anybody could be told.
@@ -259,7 +259,7 @@ void sqlite_state::tell(
 
 // Whoever died may have died between a commit and its hints. Those that it granted a lock to learn
 // of it from whoever buries it; to all others it is nothing new, and costs them no transaction.
-void sqlite_state::remind_holders(std::vector<notice>& notices) {
+void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<notice>& notices) {
     if (!std::exchange(others_died_, false))
         return;
     const auto own = session();
@@ -267,18 +267,21 @@ void sqlite_state::remind_holders(std::vector<notice>& notices) {
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const request_id id = slots.noted_request(i);
         const slot_view seen = slots.view(i);
-        if (id == 0 || seen.key == 0 || seen.word.dead())
+        const bool is_news = std::any_of(told.begin(), told.end(), [&](const effect& each) {
+            return each.what == effect::kind::granted && each.to == seen.key && each.id == id;
+        });
+        if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
             continue;
         if (!own || own->self().slot != i) {
             outbox_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
         } else if (const auto noted = slots.find_grant(i, id)) {
-            notice told;
-            told.what = store_event::kind::granted;
-            told.id = id;
-            told.token = noted->token;
-            told.slot = noted->slot;
-            told.contended = noted->contended;
-            notices.push_back(told);
+            notice again;
+            again.what = store_event::kind::granted;
+            again.id = id;
+            again.token = noted->token;
+            again.slot = noted->slot;
+            again.contended = noted->contended;
+            notices.push_back(again);
         }
     }
 }

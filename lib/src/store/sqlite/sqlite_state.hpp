@@ -122,7 +122,7 @@ private:
     void note(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
     void wake_watchers();
-    void remind_holders(std::vector<notice>& notices);
+    void remind_holders(const std::vector<core::effect>& told, std::vector<notice>& notices);
     void tell(
         const std::vector<core::effect>& effects,
         std::span<lock_operation* const> done,
