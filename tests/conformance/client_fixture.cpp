@@ -14,7 +14,7 @@ client_config config_of(store_harness& harness) {
 }
 
 lock_client make_client(store_harness& harness) {
-    return lock_client(harness.context.get_executor(), harness.make_store(), config_of(harness));
+    return lock_client(harness.executor(), harness.make_store(), config_of(harness));
 }
 
 asio::awaitable<void> pause(store_harness& harness, clock::duration span) {

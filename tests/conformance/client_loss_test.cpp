@@ -18,9 +18,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         const auto line = std::make_shared<faulty_line>();
         lock_client alice(
-            harness.context.get_executor(),
-            make_detachable(harness.make_store(), line),
-            config_of(harness)
+            harness.executor(), make_detachable(harness.make_store(), line), config_of(harness)
         );
         lock_client bob = make_client(harness);
         lease held = co_await alice.async_acquire("door");
@@ -73,9 +71,7 @@ TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
         // A window much shorter than the TTL, so that it ends long before the store acts.
         client_config config = config_of(harness);
         config.clock_drift_ppm = 500'000;
-        lock_client alice(
-            harness.context.get_executor(), make_detachable(harness.make_store(), line), config
-        );
+        lock_client alice(harness.executor(), make_detachable(harness.make_store(), line), config);
         lease held = co_await alice.async_acquire("door");
         line->cut = true;
         co_await until(harness, [&] { return held.state() == lease_state::unsure; });
@@ -92,9 +88,7 @@ TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
         const auto line = std::make_shared<faulty_line>();
         lock_client alice = make_client(harness);
         lock_client bob(
-            harness.context.get_executor(),
-            make_detachable(harness.make_store(), line),
-            config_of(harness)
+            harness.executor(), make_detachable(harness.make_store(), line), config_of(harness)
         );
         lease held = co_await alice.async_acquire("door");
         bool got = false;
@@ -161,9 +155,7 @@ TEST_P(LockConformance, WithLockStopsItsBodyWhenTheLeaseIsLost) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         const auto line = std::make_shared<faulty_line>();
         lock_client locks(
-            harness.context.get_executor(),
-            make_detachable(harness.make_store(), line),
-            config_of(harness)
+            harness.executor(), make_detachable(harness.make_store(), line), config_of(harness)
         );
         bool stopped = false;
         error_code thrown;
@@ -192,9 +184,7 @@ TEST_P(LockConformance, WithLockThrowsAfterALossEvenIfTheBodySucceeded) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         const auto line = std::make_shared<faulty_line>();
         lock_client locks(
-            harness.context.get_executor(),
-            make_detachable(harness.make_store(), line),
-            config_of(harness)
+            harness.executor(), make_detachable(harness.make_store(), line), config_of(harness)
         );
         error_code thrown;
         auto body = [&](const lease& held) -> asio::awaitable<int> {

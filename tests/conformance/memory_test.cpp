@@ -3,6 +3,8 @@
 #include "mortise/coro/virtual_time.hpp"
 #include "mortise/store/memory.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 namespace mortise::test {
 namespace {
 
@@ -10,12 +12,13 @@ namespace {
 class memory_harness final : public store_harness {
 public:
     std::unique_ptr<store> make_store() override { return server_.make_store(); }
+    asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
 
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {
         const auto end = time_->now() + limit;
-        time_->run_while(context, [&] { return !done() && time_->now() < end; });
+        time_->run_while(context_, [&] { return !done() && time_->now() < end; });
         return done();
     }
 
@@ -37,8 +40,9 @@ public:
     }
 
 private:
+    asio::io_context context_;
     std::shared_ptr<coro::virtual_time> time_ =
-        std::make_shared<coro::virtual_time>(context.get_executor());
+        std::make_shared<coro::virtual_time>(context_.get_executor());
     memory_server server_{time_};
 };
 

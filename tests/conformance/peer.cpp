@@ -12,7 +12,7 @@ namespace mortise::test {
 // The tests run on one thread, and their coroutines on one strand at a time: the context itself
 // serves.
 peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store()) {
-    store_->attach(harness_.context.get_executor(), *this, harness_.time());
+    store_->attach(harness_.executor(), *this, harness_.time());
 }
 
 peer::~peer() {

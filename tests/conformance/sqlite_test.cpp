@@ -5,6 +5,8 @@
 #include "mortise/store/sqlite.hpp"
 #include "support/deaf_inboxes.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <sqlite3.h>
 
 #include <cstdlib>
@@ -29,14 +31,15 @@ public:
         return make_detachable(make_sqlite_store(config), line_);
     }
 
+    asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }
 
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {
         const auto end = time_->now() + limit;
-        context.restart();
+        context_.restart();
         while (!done() && time_->now() < end)
-            context.run_one_for(std::chrono::milliseconds(20));
+            context_.run_one_for(std::chrono::milliseconds(20));
         return done();
     }
 
@@ -85,7 +88,8 @@ private:
 
     const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::filesystem::path folder_;
-    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context.get_executor());
+    asio::io_context context_;
+    std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
 };
 
 }  // namespace

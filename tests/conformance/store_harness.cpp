@@ -18,7 +18,7 @@ void store_harness::pass(clock::duration span) {
 void store_harness::run(asio::awaitable<void> task) {
     bool done = false;
     std::exception_ptr failure;
-    asio::co_spawn(asio::make_strand(context), std::move(task), [&](std::exception_ptr thrown) {
+    asio::co_spawn(asio::make_strand(executor()), std::move(task), [&](std::exception_ptr thrown) {
         done = true;
         failure = std::move(thrown);
     });

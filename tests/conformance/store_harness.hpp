@@ -5,8 +5,8 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,17 +23,20 @@ public:
 
     virtual std::unique_ptr<store> make_store() = 0;
 
+    /// Where the clients run.
+    virtual asio::any_io_executor executor() = 0;
+
     /// The clock of the clients.
     virtual std::shared_ptr<coro::time_source> time() = 0;
 
     /// A TTL that is short for this store's kind of time, and long enough not to run out by chance.
     virtual std::chrono::milliseconds ttl() const = 0;
 
-    /// Runs the context until `done()`; false if it does not come true within `limit` of the
-    /// clients' time.
+    /// Runs handlers until `done()`, which is asked before each of them, and now and then while
+    /// there is none; false if it does not come true within `limit` of the clients' time.
     virtual bool run_until(const std::function<bool()>& done, clock::duration limit) = 0;
 
-    /// Runs the context for so long.
+    /// Runs handlers for so long.
     void pass(clock::duration span);
 
     /// Runs the task to its end and gives its exception; fails the test if it takes too long.
@@ -46,8 +49,6 @@ public:
     virtual bool lose_replies(std::size_t) { return false; }
     virtual bool lose_pushes(std::size_t) { return false; }
     virtual bool restart(bool /*with_memory*/) { return false; }
-
-    asio::io_context context;
 };
 
 using harness_factory = std::unique_ptr<store_harness> (*)();

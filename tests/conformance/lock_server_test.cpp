@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// The model of a distant store that the simulation puts its trust in: it keeps what stores promise.
+#include "conformance/port_conformance.hpp"
+#include "mortise/sim/lock_server.hpp"
+#include "mortise/sim/world.hpp"
+
+namespace mortise::test {
+namespace {
+
+/// Clients and peers in one simulated process, their lock server in another one, and between them a
+/// network that is late but loses nothing by itself.
+class lock_server_harness final : public store_harness {
+public:
+    lock_server_harness() {
+        clients_.run([](sim::process&) -> asio::awaitable<void> { co_return; });
+    }
+    ~lock_server_harness() override { world_.end(); }
+
+    std::unique_ptr<store> make_store() override { return server_.make_store(clients_); }
+    asio::any_io_executor executor() override { return clients_.get_executor(); }
+    std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
+    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
+
+    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
+        return world_.run_until(done, limit);
+    }
+
+    std::size_t residue() override { return server_.sessions() + server_.entries(); }
+
+    // Every message from the server, until so many did not arrive.
+    bool lose_replies(std::size_t count) override {
+        sim::network& net = world_.net();
+        sim::link& back = net.between(server_.host(), clients_);
+        back.cut = count != 0;
+        world_.watch([&net, &back, until = net.lost() + count](sim::process&) {
+            back.cut = back.cut && net.lost() < until;
+        });
+        return true;
+    }
+
+    bool lose_pushes(std::size_t count) override {
+        server_.lose_pushes(count);
+        return true;
+    }
+
+    bool restart(bool with_memory) override {
+        server_.restart_after(std::chrono::milliseconds(1), with_memory);
+        return true;
+    }
+
+private:
+    sim::world world_{7};
+    sim::lock_server server_{world_, "server"};
+    sim::process& clients_{world_.add_process("clients")};
+};
+
+// No store that users choose, so it has no line of its own in the table of guarantees.
+INSTANTIATE_TEST_SUITE_P(
+    LockServer, StorePort, testing::Values(&make_harness<lock_server_harness>)
+);
+INSTANTIATE_TEST_SUITE_P(
+    LockServer, LockConformance, testing::Values(&make_harness<lock_server_harness>)
+);
+
+}  // namespace
+}  // namespace mortise::test
