@@ -61,6 +61,14 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     LockServer, LockConformance, testing::Values(&make_harness<lock_server_harness>)
 );
+INSTANTIATE_TEST_SUITE_P(
+    LockServer,
+    CancelSweep,
+    testing::Combine(
+        testing::Values(&make_harness<lock_server_harness>), testing::ValuesIn(all_operations())
+    ),
+    name_of_operation
+);
 
 }  // namespace
 }  // namespace mortise::test

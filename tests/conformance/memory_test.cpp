@@ -22,6 +22,8 @@ public:
         return done();
     }
 
+    bool answers_at_once() const override { return true; }
+
     std::size_t residue() override { return server_.sessions() + server_.entries(); }
 
     bool lose_replies(std::size_t count) override {

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TESTS_CONFORMANCE_PORT_CONFORMANCE_HPP
 #define MORTISE_TESTS_CONFORMANCE_PORT_CONFORMANCE_HPP
 
+#include "conformance/operation_sweep.hpp"
 #include "conformance/peer.hpp"
 #include "conformance/store_harness.hpp"
 
@@ -38,6 +39,14 @@ protected:
     namespace mortise::test {                                                                      \
     INSTANTIATE_TEST_SUITE_P(Name, StorePort, testing::Values(&make_harness<Harness>));            \
     INSTANTIATE_TEST_SUITE_P(Name, LockConformance, testing::Values(&make_harness<Harness>));      \
+    INSTANTIATE_TEST_SUITE_P(                                                                      \
+        Name,                                                                                      \
+        CancelSweep,                                                                               \
+        testing::Combine(                                                                          \
+            testing::Values(&make_harness<Harness>), testing::ValuesIn(all_operations())           \
+        ),                                                                                         \
+        name_of_operation                                                                          \
+    );                                                                                             \
     }
 
 #endif

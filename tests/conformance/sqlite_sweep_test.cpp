@@ -2,11 +2,8 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <gtest/gtest.h>
@@ -14,9 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -45,76 +40,6 @@ bool run_until(asio::io_context& context, const std::function<bool()>& done) {
         context.run_one_for(10ms);
     }
     return done();
-}
-
-std::vector<lock_view> list(asio::io_context& context, lock_client& locks) {
-    std::optional<std::vector<lock_view>> views;
-    locks.async_list("", 10, 10, [&](error_code code, std::vector<lock_view> got) {
-        EXPECT_FALSE(code);
-        views = std::move(got);
-    });
-    EXPECT_TRUE(run_until(context, [&] { return views.has_value(); }));
-    return views.value_or(std::vector<lock_view>());
-}
-
-void stop(asio::io_context& context, lock_client& locks) {
-    bool stopped = false;
-    locks.async_stop([&](error_code code) {
-        stopped = true;
-        EXPECT_FALSE(code) << code.message();
-    });
-    EXPECT_TRUE(run_until(context, [&] { return stopped; }));
-}
-
-// The store's threads make the number of handlers differ from run to run, so that each step is
-// tried in several runs over the three types; what counts is that none of them leaves anything.
-TEST_F(SqliteSweep, AnAcquireThatIsCancelledAtWhateverHandlerLeavesNothing) {
-    asio::io_context context;
-    lock_client alice(context.get_executor(), open_store(url()));
-    std::size_t cancelled = 0;
-    for (const auto type :
-         {asio::cancellation_type::terminal,
-          asio::cancellation_type::partial,
-          asio::cancellation_type::total}) {
-        bool untouched = false;
-        for (std::size_t step = 0; !untouched; ++step) {
-            ASSERT_LT(step, 1'000u);
-            lock_client bob(context.get_executor(), open_store(url()));
-            asio::cancellation_signal signal;
-            bool done = false;
-            error_code code;
-            lease held;
-            bob.async_acquire(
-                "door",
-                lock_options(),
-                asio::bind_cancellation_slot(
-                    signal.slot(),
-                    [&](error_code ec, lease got) {
-                        done = true;
-                        code = ec;
-                        held = std::move(got);
-                    }
-                )
-            );
-            context.restart();
-            for (std::size_t handlers = 0; !done && handlers < step; ++handlers)
-                context.run_one_for(1s);
-            untouched = done;
-            if (!untouched)
-                signal.emit(type);
-            ASSERT_TRUE(run_until(context, [&] { return done; }));
-            if (code) {
-                EXPECT_EQ(code, asio::error::operation_aborted);
-                EXPECT_TRUE(list(context, alice).empty()) << "cancelled before handler " << step;
-                ++cancelled;
-            } else {
-                EXPECT_TRUE(held.held());
-            }
-            stop(context, bob);
-        }
-    }
-    EXPECT_GE(cancelled, 3u);
-    stop(context, alice);
 }
 
 TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {

@@ -42,6 +42,9 @@ public:
     /// Runs the task to its end and gives its exception; fails the test if it takes too long.
     void run(asio::awaitable<void> task);
 
+    /// Whether a call of the store does all of its work inside of the call, and suspends nobody.
+    virtual bool answers_at_once() const { return false; }
+
     /// What lies at the store for sessions: none after all of them have ended.
     virtual std::size_t residue() = 0;
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace mortise::test {
 
@@ -33,12 +34,14 @@ inline asio::awaitable<void> accept_every_type(sweep_case& subject) {
 /// until a run ends untouched. A moment at which nothing is ready, and time would jump to the next
 /// deadline, counts as a handler. Returns the number of runs that were cancelled.
 ///
-/// `make(co_world&)` returns a `std::unique_ptr` to a sweep_case.
-template <class Make>
-std::size_t cancel_sweep(asio::cancellation_type type, Make make) {
+/// `function` is the name of what is swept, of which a rule of tests/tidy misses none that is
+/// public. `make(World&)` returns a `std::unique_ptr` to a sweep_case; a world has a `context`,
+/// runs handlers in `step_while` and rests after `settle`.
+template <class World = co_world, class Make>
+std::size_t cancel_sweep(const std::string& function, asio::cancellation_type type, Make make) {
     constexpr std::size_t steps_max = 100'000;
     for (std::size_t step = 0; step < steps_max; ++step) {
-        co_world world;
+        World world;
         const auto subject = make(world);
         asio::cancellation_signal signal;
         const auto outcome = std::make_shared<co_world::outcome>();
@@ -48,18 +51,18 @@ std::size_t cancel_sweep(asio::cancellation_type type, Make make) {
             asio::bind_cancellation_slot(signal.slot(), co_world::record(outcome))
         );
         std::size_t handlers = 0;
-        world.time.run_while(world.context, [&] { return !outcome->ended && handlers++ < step; });
+        world.step_while([&] { return !outcome->ended && handlers++ < step; });
         const bool untouched = outcome->ended;
         if (!untouched)
             signal.emit(type);
         world.settle();
         if (!outcome->ended)
-            throw std::logic_error("cancel_sweep: a cancelled operation does not end");
+            throw std::logic_error("a cancelled " + function + " does not end");
         subject->check(*outcome);
         if (untouched)
             return step;
     }
-    throw std::logic_error("cancel_sweep: no run ends by itself");
+    throw std::logic_error("no run of " + function + " ends by itself");
 }
 
 }  // namespace mortise::test

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -64,6 +65,8 @@ public:
             std::rethrow_exception(result->failure);
     }
 
+    /// While `wanted()` holds, asked before each handler.
+    void step_while(const std::function<bool()>& wanted) { time.run_while(context, wanted); }
     std::size_t settle() { return time.run_until_idle(context); }
     std::size_t pass(clock::duration span) { return time.run_for(context, span); }
 

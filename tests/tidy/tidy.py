@@ -5,6 +5,7 @@
 import sys
 
 import rules_cpp
+import rules_sweeps
 import rules_text
 import rules_tree
 from tree import Tree
@@ -21,6 +22,7 @@ RULES = {
     "line-length": rules_text.line_length,
     "links": rules_text.links,
     "sans-io": rules_tree.sans_io,
+    "sweeps": rules_sweeps.sweeps,
     "version": rules_tree.version,
     "white-space": rules_text.white_space,
 }

@@ -4,6 +4,11 @@
 #include "db/session_state.hpp"
 #include "db/sqlite_session.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
+
+#include <memory>
+#include <utility>
+
 namespace mortise::db {
 
 namespace detail {
@@ -54,7 +59,19 @@ void sqlite::start_stop(
     auto& helper = session->helper();
     auto close = [session = std::move(session)] { session->close(); };
     using job = coro::detail::awaited_job<decltype(close), void>;
-    helper.submit(std::make_shared<job>(std::move(done), std::move(close)));
+    auto slot = done.release_slot();
+    const auto closing = std::make_shared<job>(std::move(done), std::move(close));
+    if (slot.is_connected()) {
+        slot.assign([weak = std::weak_ptr(closing)](asio::cancellation_type_t type) {
+            // The session has been stopped: a promise that nothing has happened cannot be kept.
+            constexpr auto heard =
+                asio::cancellation_type::terminal | asio::cancellation_type::partial;
+            const auto waiting = weak.lock();
+            if (waiting && (type & heard) != asio::cancellation_type::none)
+                waiting->cancel();
+        });
+    }
+    helper.submit(closing);
 }
 
 sqlite_stats sqlite::stats() const noexcept {

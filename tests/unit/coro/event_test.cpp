@@ -193,7 +193,7 @@ TEST_P(EventCancellation, SweptOverEachStepEndsTheWaitAndNothingElse) {
         event event_;
         int others_ = 0;
     };
-    const auto steps = test::cancel_sweep(GetParam(), [](co_world& world) {
+    const auto steps = test::cancel_sweep("event::async_wait", GetParam(), [](co_world& world) {
         return std::make_unique<waiting>(world);
     });
     EXPECT_GE(steps, 6U);

@@ -269,7 +269,7 @@ TEST_P(MutexCancellation, SweptOverEachStepLeavesNothingHeld) {
         mutex mutex_;
         int others_ = 0;
     };
-    const auto steps = test::cancel_sweep(GetParam(), [](co_world& world) {
+    const auto steps = test::cancel_sweep("mutex::async_lock", GetParam(), [](co_world& world) {
         return std::make_unique<locking>(world);
     });
     EXPECT_GE(steps, 8U);

@@ -69,6 +69,17 @@ void db_world::await(asio::awaitable<void> task) {
         std::rethrow_exception(failure);
 }
 
+void db_world::step_while(const std::function<bool()>& wanted) {
+    context.restart();
+    while (wanted())
+        context.run_one_for(std::chrono::milliseconds(10));
+}
+
+void db_world::settle() {
+    context.restart();
+    context.run_for(std::chrono::seconds(20));
+}
+
 write_blocker::write_blocker(db::sqlite& session) : gate_(std::make_shared<gate>()) {
     auto block = [held = gate_](db::connection&) {
         held->entered.set_value();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -49,6 +50,11 @@ public:
         return std::move(*value);
     }
     void run(asio::awaitable<void> task) { await(std::move(task)); }
+
+    /// While `wanted()` holds, asked before each handler, and now and then while there is none.
+    void step_while(const std::function<bool()>& wanted);
+    /// Until nobody waits for anything.
+    void settle();
 
     asio::io_context context;
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/operation_start.hpp"
+
+#include <chrono>
+
+namespace mortise::test {
+namespace {
+namespace acquire_operations {
+
+using namespace std::chrono_literals;
+
+using scene = operation_scene;
+using slot_type = asio::cancellation_slot;
+using done_function = swept_operation::done_function;
+using start_function = swept_operation::start_function;
+
+constexpr auto longer_than_lent = 60s;
+constexpr auto not_long = 1ms;
+
+lock_options mode(lock_mode wanted) {
+    lock_options options;
+    options.mode = wanted;
+    return options;
+}
+
+lock_options waiting(std::chrono::milliseconds at_most) {
+    lock_options options;
+    options.wait_max = at_most;
+    return options;
+}
+
+lock_options every_option() {
+    lock_options options = mode(lock_mode::permits(2));
+    options.wait_max = longer_than_lent;
+    options.hold_max = 30s;
+    options.owner = owner_id::draw();
+    return options;
+}
+
+lock_options lingering() {
+    lock_options options;
+    options.linger = 10s;
+    return options;
+}
+
+lock_options as_owner(const scene& at) {
+    lock_options options;
+    options.owner = at.owner;
+    return options;
+}
+
+start_function acquire(std::string name, lock_options options = lock_options()) {
+    return [=](scene& at, slot_type slot, done_function done) {
+        at.one().async_acquire(name, options, into(at, slot, std::move(done)));
+    };
+}
+
+start_function attempt(std::string name) {
+    return [=](scene& at, slot_type slot, done_function done) {
+        at.one().async_try_acquire(name, lock_options(), into(at, slot, std::move(done)));
+    };
+}
+
+start_function acquire_all(lock_options options = lock_options()) {
+    return [=](scene& at, slot_type slot, done_function done) {
+        at.one().async_acquire_all(
+            {"window", "door", "gate"}, options, into(at, slot, std::move(done))
+        );
+    };
+}
+
+void acquire_again(scene& at, slot_type slot, done_function done) {
+    at.one().async_acquire("mine", as_owner(at), into(at, slot, std::move(done)));
+}
+
+std::function<void(scene&)> lend(std::string name, lock_options options = lock_options()) {
+    return [=](scene& at) { at.lend(name, options); };
+}
+
+std::function<void(scene&)> occupy(std::string name) {
+    return [=](scene& at) { at.occupy(name); };
+}
+
+void hold_mine(scene& at) {
+    at.hold_mine();
+}
+
+void hold_mine_as_owner(scene& at) {
+    at.hold_mine(as_owner(at));
+}
+
+void let_mine_linger(scene& at) {
+    at.let_mine_linger();
+}
+
+void hold_mine_for_a_while(scene& at) {
+    at.hold_mine();
+    at.drop_mine_later();
+}
+
+swept_operation
+acquires(std::string name, start_function start, std::function<void(scene&)> prepare = {}) {
+    swept_operation made;
+    made.name = std::move(name);
+    made.function = "lock_client::async_acquire";
+    made.start = std::move(start);
+    made.prepare = std::move(prepare);
+    made.gets = true;
+    return made;
+}
+
+swept_operation in_vain(swept_operation what, error_code result) {
+    what.result = result;
+    what.gets = false;
+    return what;
+}
+
+// There is nobody to wait for but the store.
+swept_operation uncontended(swept_operation what) {
+    what.signal = cancelled::ends_the_question;
+    return what;
+}
+
+swept_operation at_once(swept_operation what) {
+    what.signal = cancelled::too_late;
+    return what;
+}
+
+swept_operation of(std::string function, swept_operation what) {
+    what.function = std::move(function);
+    return what;
+}
+
+}  // namespace acquire_operations
+}  // namespace
+
+std::vector<swept_operation> all_acquires() {
+    using namespace acquire_operations;
+    const lock_mode shared = lock_mode::shared();
+    const lock_mode single = lock_mode::permits(1);
+    const lock_mode couple = lock_mode::permits(2);
+    const std::string attempts = "lock_client::async_try_acquire";
+    const std::string several = "lock_client::async_acquire_all";
+    return {
+        uncontended(acquires("Acquire", acquire("door"))),
+        uncontended(acquires("AcquireWithASession", acquire("door"), &hold_mine)),
+        acquires("AcquireOfATakenLock", acquire("door"), lend("door")),
+        acquires("AcquireInTime", acquire("door", waiting(longer_than_lent)), lend("door")),
+        in_vain(
+            acquires("AcquireInVain", acquire("door", waiting(not_long)), occupy("door")),
+            errc::busy
+        ),
+        acquires("AcquireBehindOneself", acquire("mine"), &hold_mine_for_a_while),
+        uncontended(acquires(
+            "AcquireSharedWithAReader", acquire("door", mode(shared)), lend("door", mode(shared))
+        )),
+        acquires("AcquireSharedBehindAWriter", acquire("door", mode(shared)), lend("door")),
+        acquires("AcquireBehindAReader", acquire("door"), lend("door", mode(shared))),
+        uncontended(
+            acquires("AcquireAPermit", acquire("seats", mode(couple)), lend("seats", mode(couple)))
+        ),
+        acquires(
+            "AcquireTheLastPermit", acquire("seats", mode(single)), lend("seats", mode(single))
+        ),
+        uncontended(acquires("AcquireWithEveryOption", acquire("seats", every_option()))),
+        uncontended(acquires("AcquireLingering", acquire("door", lingering()))),
+        at_once(acquires("AcquireWhatLingers", acquire("mine"), &let_mine_linger)),
+        at_once(acquires("AcquireAgain", &acquire_again, &hold_mine_as_owner)),
+        uncontended(of(attempts, acquires("Try", attempt("door")))),
+        uncontended(
+            in_vain(of(attempts, acquires("TryInVain", attempt("door"), occupy("door"))), {})
+        ),
+        at_once(in_vain(of(attempts, acquires("TryOneself", attempt("mine"), &hold_mine)), {})),
+        uncontended(of(several, acquires("AcquireAll", acquire_all()))),
+        of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate"))),
+        in_vain(
+            of(several,
+               acquires("AcquireAllInVain", acquire_all(waiting(not_long)), occupy("gate"))),
+            errc::busy
+        ),
+    };
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every public operation of a client, cancelled before the first handler, before the second, and so
+// on, until a run ends untouched: by each type of cancellation, at each store.
+#include "conformance/operation_sweep.hpp"
+#include "support/print.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+
+#include <memory>
+
+namespace mortise::test {
+
+run_result CancelSweep::run_cancelled_before(std::size_t step, asio::cancellation_type type) {
+    operation_scene scene(h(), other());
+    if (what().prepare)
+        what().prepare(scene);
+    asio::cancellation_signal signal;
+    const auto run = std::make_shared<run_result>();
+    what().start(scene, signal.slot(), [run](error_code code) {
+        ++run->completions;
+        run->code = code;
+    });
+    EXPECT_EQ(run->completions, 0) << "completed inside of the call";
+    std::size_t handlers = 0;
+    scene.run_until([&] { return run->completions != 0 || handlers++ >= step; });
+    run->untouched = run->completions != 0;
+    if (!run->untouched)
+        signal.emit(type);
+    EXPECT_TRUE(scene.run_until([&] { return run->completions != 0; })) << "it does not end";
+    judge(scene, run->code, !run->untouched);
+    close(scene);
+    EXPECT_EQ(run->completions, 1);
+    EXPECT_EQ(run.use_count(), 1) << "the handler was not destroyed";
+    return *run;
+}
+
+namespace {
+
+constexpr std::size_t steps_max = 2'000;
+
+TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
+    for (const auto type : cancellation_types) {
+        std::size_t step = 0;
+        std::size_t aborted = 0;
+        for (;; ++step) {
+            ASSERT_LT(step, steps_max) << "no run is untouched";
+            const run_result run = run_cancelled_before(step, type);
+            ASSERT_FALSE(HasFailure())
+                << "cancelled before handler " << step << " by type " << static_cast<int>(type);
+            aborted += run.code == asio::error::operation_aborted;
+            if (run.untouched)
+                break;
+        }
+        EXPECT_GE(step, 1u) << "the sweep must have cancelled something";
+        if (what().signal == cancelled::ends_the_wait ||
+            (what().signal == cancelled::ends_the_question && !h().answers_at_once())) {
+            EXPECT_GE(aborted, 1u) << "no signal had an effect";
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test

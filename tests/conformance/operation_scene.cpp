@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/operation_scene.hpp"
+
+#include "conformance/client_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+constexpr const char* label_of_one = "swept";
+constexpr auto patience = std::chrono::seconds(20);
+constexpr auto some_time = std::chrono::milliseconds(4);
+
+lock_client make_one(store_harness& harness) {
+    client_config config = config_of(harness);
+    config.label = label_of_one;
+    return lock_client(harness.executor(), harness.make_store(), std::move(config));
+}
+
+}  // namespace
+
+operation_scene::operation_scene(store_harness& harness, lock_client& other)
+    : harness_(harness), other_(other), one_(make_one(harness)) {}
+
+bool operation_scene::run_until(const std::function<bool()>& done) {
+    return harness_.run_until(done, patience);
+}
+
+lease operation_scene::acquire(lock_client& client, std::string name, lock_options options) {
+    std::optional<error_code> code;
+    lease got;
+    client.async_acquire(std::move(name), options, [&](error_code ec, lease held) {
+        code = ec;
+        got = std::move(held);
+    });
+    EXPECT_TRUE(run_until([&] { return code.has_value(); }));
+    EXPECT_TRUE(code && !*code) << code.value_or(error_code()).message();
+    return got;
+}
+
+bool operation_scene::release(lease& held) {
+    if (!held)
+        return true;
+    std::optional<error_code> code;
+    held.async_release([&](error_code ec) { code = ec; });
+    EXPECT_TRUE(run_until([&] { return code.has_value(); }));
+    // What was broken or ended by itself is not there any more.
+    return code && (!*code || *code == condition::not_held);
+}
+
+void operation_scene::hold_mine(lock_options options) {
+    mine = acquire(*one_, "mine", options);
+}
+
+void operation_scene::hold_set() {
+    bool done = false;
+    one_->async_acquire_all(
+        {"mine", "mine too"},
+        lock_options(),
+        [&](error_code code, lease_set held) {
+            EXPECT_FALSE(code) << code.message();
+            mine_all = std::move(held);
+            done = true;
+        }
+    );
+    EXPECT_TRUE(run_until([&] { return done; }));
+}
+
+void operation_scene::let_mine_linger() {
+    lock_options options;
+    options.linger = std::chrono::seconds(10);
+    hold_mine(options);
+    EXPECT_TRUE(release(mine));
+}
+
+void operation_scene::drop_mine_later() {
+    later([this] {
+        drops_mine_ = true;
+        mine = lease();
+    });
+}
+
+void operation_scene::occupy(std::string name, lock_options options) {
+    lent_ = acquire(other_, std::move(name), options);
+}
+
+void operation_scene::lend(std::string name, lock_options options) {
+    occupy(std::move(name), options);
+    later([this] { lent_ = lease(); });
+}
+
+void operation_scene::be_waited_for() {
+    waits_ = true;
+    other_.async_acquire("mine", lock_options(), [this](error_code code, lease held) {
+        EXPECT_FALSE(code) << code.message();
+        waited_ = std::move(held);
+        waits_ = false;
+    });
+    EXPECT_TRUE(run_until([&] { return mine.contended(); }));
+}
+
+void operation_scene::later(std::function<void()> what) {
+    const auto time = harness_.time();
+    time->async_wait_until(
+        time->now() + some_time,
+        [what = std::move(what), alive = std::weak_ptr(alive_)](error_code failed) {
+            if (!failed && !alive.expired())
+                what();
+        }
+    );
+}
+
+void operation_scene::keep(lease got) {
+    if (got)
+        got_.push_back(std::move(got));
+}
+
+void operation_scene::keep(std::optional<lease> got) {
+    if (got)
+        keep(std::move(*got));
+}
+
+bool operation_scene::surely_held() const noexcept {
+    const bool each =
+        std::all_of(got_.begin(), got_.end(), [](const lease& l) { return l.held(); });
+    return each && (set_.empty() || set_.held());
+}
+
+std::size_t operation_scene::at_store() {
+    std::optional<std::vector<lock_view>> views;
+    other_.async_list("", 100, 100, [&](error_code code, std::vector<lock_view> got) {
+        EXPECT_FALSE(code) << code.message();
+        views = std::move(got);
+    });
+    EXPECT_TRUE(run_until([&] { return views.has_value(); }));
+    std::size_t count = 0;
+    const bool has_mine = drops_mine_ || mine.held() || !mine_all.empty();
+    const auto is_one = [](const party_view& each) { return each.label == label_of_one; };
+    for (const lock_view& view : views.value_or(std::vector<lock_view>())) {
+        if (view.name.starts_with("mine") && has_mine)
+            continue;
+        const auto in = [&](const auto& parties) {
+            return static_cast<std::size_t>(std::count_if(parties.begin(), parties.end(), is_one));
+        };
+        count += in(view.holders) + in(view.waiters);
+    }
+    return count;
+}
+
+bool operation_scene::let_go() {
+    bool all = release(mine);
+    for (lease& each : got_)
+        all = release(each) && all;
+    mine_all = lease_set();
+    set_ = lease_set();
+    EXPECT_TRUE(run_until([&] { return !waits_; }));
+    all = release(waited_) && all;
+    return release(lent_) && all;
+}
+
+bool operation_scene::all_free() {
+    std::vector<std::string> names = all_names();
+    names.push_back("mine");
+    lock_options at_once;
+    at_once.wait_max = std::chrono::milliseconds::zero();
+    std::optional<error_code> code;
+    lease_set all;
+    other_.async_acquire_all(std::move(names), at_once, [&](error_code ec, lease_set got) {
+        code = ec;
+        all = std::move(got);
+    });
+    EXPECT_TRUE(run_until([&] { return code.has_value(); }));
+    std::optional<error_code> released;
+    all.async_release([&](error_code ec) { released = ec; });
+    EXPECT_TRUE(run_until([&] { return released.has_value(); }));
+    return code && !*code;
+}
+
+error_code operation_scene::stop() {
+    std::optional<error_code> code;
+    one_->async_stop([&](error_code ec) { code = ec; });
+    EXPECT_TRUE(run_until([&] { return code.has_value(); }));
+    return code.value_or(errc::outcome_unknown);
+}
+
+}  // namespace mortise::test

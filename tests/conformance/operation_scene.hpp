@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_OPERATION_SCENE_HPP
+#define MORTISE_TESTS_CONFORMANCE_OPERATION_SCENE_HPP
+
+#include "conformance/store_harness.hpp"
+#include "mortise/lock_client.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// Two clients of one store: `one`, whose operation is swept, and `other`, who was there before and
+/// sees what is left behind. A scene is one run of an operation.
+class operation_scene {
+public:
+    operation_scene(store_harness& harness, lock_client& other);
+    operation_scene(const operation_scene&) = delete;
+    operation_scene& operator=(const operation_scene&) = delete;
+
+    /// The locks that operations take, beside "mine".
+    static std::vector<std::string> all_names() { return {"door", "gate", "seats", "window"}; }
+
+    store_harness& harness() noexcept { return harness_; }
+    lock_client& one() noexcept { return *one_; }
+    lock_client& other() noexcept { return other_; }
+
+    // What the operation begins with; each returns when it is so.
+    void hold_mine(lock_options options = lock_options());
+    void hold_set();
+    void let_mine_linger();
+    void drop_mine_later();
+    /// The other client has the lock, until it lets go of everything.
+    void occupy(std::string name, lock_options options = lock_options());
+    /// The other client has the lock for some milliseconds of the operation.
+    void lend(std::string name, lock_options options = lock_options());
+    /// The other client waits for "mine".
+    void be_waited_for();
+    /// Some milliseconds later, if the scene is still there.
+    void later(std::function<void()> what);
+
+    // What the operation got.
+    void keep(lease got);
+    void keep(std::optional<lease> got);
+    void keep(lease_set got) { set_ = std::move(got); }
+    template <class T>
+    void keep(const T&) {}
+    bool got_something() const noexcept { return !got_.empty() || !set_.empty(); }
+    /// Of what an acquire got.
+    bool surely_held() const noexcept;
+
+    /// How many entries `one` has at the store, beside "mine" while it holds that.
+    std::size_t at_store();
+    /// Both clients let go of all that they have; false if that is not acknowledged.
+    bool let_go();
+    /// Whether the other client gets every lock at once.
+    bool all_free();
+    /// Ends the session of `one`.
+    error_code stop();
+    void destroy_one() { one_.reset(); }
+
+    bool run_until(const std::function<bool()>& done);
+
+    lease mine;  ///< Of "mine"; held by `one`.
+    lease_set mine_all;
+    owner_id owner = owner_id::draw();
+
+private:
+    lease acquire(lock_client& client, std::string name, lock_options options);
+    bool release(lease& held);
+
+    store_harness& harness_;
+    lock_client& other_;
+    std::optional<lock_client> one_;
+    const std::shared_ptr<int> alive_ = std::make_shared<int>();
+    lease lent_;
+    lease waited_;
+    bool waits_ = false;
+    bool drops_mine_ = false;
+    std::vector<lease> got_;
+    lease_set set_;
+};
+
+}  // namespace mortise::test
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/operation_sweep.hpp"
+
+#include "conformance/client_fixture.hpp"
+
+#include <boost/asio/error.hpp>
+
+namespace mortise::test {
+
+OperationSweep::OperationSweep()
+    : harness_(std::get<0>(GetParam())()),
+      other_(std::make_unique<lock_client>(make_client(*harness_))) {
+    bool done = false;
+    other_->async_acquire("presence", lock_options(), [&](error_code code, lease held) {
+        EXPECT_FALSE(code) << code.message();
+        presence_ = std::move(held);
+        done = true;
+    });
+    EXPECT_TRUE(harness_->run_until([&] { return done; }, std::chrono::seconds(20)));
+    residue_ = harness_->residue();
+}
+
+OperationSweep::~OperationSweep() {
+    bool done = false;
+    other_->async_stop([&](error_code code) {
+        EXPECT_FALSE(code) << code.message();
+        done = true;
+    });
+    EXPECT_TRUE(harness_->run_until([&] { return done; }, std::chrono::seconds(20)));
+    EXPECT_EQ(harness_->residue(), 0u);
+}
+
+void OperationSweep::judge(operation_scene& scene, error_code result, bool signalled) {
+    const bool aborted = result == asio::error::operation_aborted;
+    if (aborted) {
+        EXPECT_TRUE(signalled) << "who cancelled it?";
+        EXPECT_TRUE(
+            what().signal == cancelled::ends_the_wait ||
+            what().signal == cancelled::ends_the_question
+        );
+    } else {
+        EXPECT_EQ(result, what().result) << result.message();
+    }
+    const bool got = !result && what().gets;
+    EXPECT_EQ(scene.got_something(), got);
+    EXPECT_TRUE(scene.surely_held());
+    EXPECT_EQ(scene.one().stats().waiting, 0u);
+    if (!got) {
+        EXPECT_EQ(scene.at_store(), 0u) << "what it did not get is not there";
+    }
+}
+
+void OperationSweep::close(operation_scene& scene) {
+    EXPECT_TRUE(scene.let_go());
+    EXPECT_TRUE(scene.run_until([&] { return scene.one().stats().leases == 0; }));
+    const error_code stopped = scene.stop();
+    EXPECT_FALSE(stopped) << stopped.message();
+    EXPECT_TRUE(scene.all_free());
+    scene.destroy_one();
+    EXPECT_EQ(h().residue(), residue_);
+}
+
+}  // namespace mortise::test

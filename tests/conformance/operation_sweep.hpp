@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_OPERATION_SWEEP_HPP
+#define MORTISE_TESTS_CONFORMANCE_OPERATION_SWEEP_HPP
+
+#include "conformance/store_harness.hpp"
+#include "conformance/swept_operation.hpp"
+#include "mortise/lock_client.hpp"
+
+#include <boost/asio/cancellation_type.hpp>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace mortise::test {
+
+/// One operation at one store, run again and again.
+class OperationSweep : public testing::TestWithParam<std::tuple<harness_factory, swept_operation>> {
+protected:
+    OperationSweep();
+    ~OperationSweep() override;
+
+    const swept_operation& what() const { return std::get<1>(GetParam()); }
+    store_harness& h() { return *harness_; }
+    lock_client& other() { return *other_; }
+
+    /// After the end of the operation: it did what it promises, and nothing else is there.
+    void judge(operation_scene& scene, error_code result, bool signalled);
+    /// Ends the scene, and looks for what is left.
+    void close(operation_scene& scene);
+
+private:
+    std::unique_ptr<store_harness> harness_;
+    std::unique_ptr<lock_client> other_;
+    lease presence_;
+    std::size_t residue_ = 0;  // of the other client alone
+};
+
+/// What became of one run.
+struct run_result {
+    int completions = 0;
+    error_code code;
+    bool untouched = false;
+};
+
+/// With a cancellation at one step of each run.
+class CancelSweep : public OperationSweep {
+protected:
+    /// @return what became of it; judged, and all put away.
+    run_result run_cancelled_before(std::size_t step, asio::cancellation_type type);
+};
+
+/// "Acquire", "WithLock", ...
+inline std::string name_of_operation(const testing::TestParamInfo<OperationSweep::ParamType>& of) {
+    return std::get<1>(of.param).name;
+}
+
+}  // namespace mortise::test
+
+#endif

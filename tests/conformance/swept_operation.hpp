@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_SWEPT_OPERATION_HPP
+#define MORTISE_TESTS_CONFORMANCE_SWEPT_OPERATION_HPP
+
+#include "conformance/operation_scene.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// What a cancellation does to an operation, in the words of docs/cancellation.md.
+enum class cancelled {
+    ends_the_wait,      ///< It ends with `operation_aborted`, unless it came too late.
+    ends_the_question,  ///< The same; but it waits for nothing but the answer of the store.
+    too_late,           ///< It was decided in the call itself; its result is delivered.
+    is_ignored,         ///< It goes on.
+};
+
+/// An operation of a client in front of a store, and what it begins with.
+class swept_operation {
+public:
+    using done_function = std::function<void(error_code)>;
+    using start_function =
+        std::function<void(operation_scene&, asio::cancellation_slot, done_function)>;
+
+    std::string name;      ///< In the names of its tests.
+    std::string function;  ///< Of the public headers: a rule of tests/tidy misses none.
+    cancelled signal = cancelled::ends_the_wait;
+    std::function<void(operation_scene&)> prepare;
+    start_function start;
+    error_code result = {};  ///< If nothing goes wrong.
+    bool gets = false;       ///< Whether it leaves a lease, or several, to its caller then.
+};
+
+inline std::ostream& operator<<(std::ostream& to, const swept_operation& what) {
+    return to << what.name;
+}
+
+/// All of them: every asynchronous function of a client, of its leases and of what is built on
+/// them, in every manner that makes a difference to what they do at the store.
+std::vector<swept_operation> all_operations();
+
+/// Those that acquire.
+std::vector<swept_operation> all_acquires();
+
+}  // namespace mortise::test
+
+#endif

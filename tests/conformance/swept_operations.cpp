@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/client_fixture.hpp"
+#include "conformance/operation_start.hpp"
+#include "mortise/election.hpp"
+#include "mortise/with_lock.hpp"
+
+#include <chrono>
+
+namespace mortise::test {
+namespace {
+namespace swept_operations {
+
+using namespace std::chrono_literals;
+
+using scene = operation_scene;
+using slot_type = asio::cancellation_slot;
+using done_function = swept_operation::done_function;
+
+constexpr std::size_t some = 10;
+
+void hold_mine(scene& at) {
+    at.hold_mine();
+}
+
+void hold_set(scene& at) {
+    at.hold_set();
+}
+
+void lend_door(scene& at) {
+    at.lend("door");
+}
+
+void hold_what_another_wants(scene& at) {
+    at.hold_mine();
+    at.be_waited_for();
+}
+
+// By the other client, in a moment.
+void break_mine(scene& at) {
+    const fencing_token token = at.mine ? at.mine.token() : at.mine_all.at("mine").token();
+    at.later([&at, token] {
+        at.other().async_break("mine", token, "a sweep", [](error_code code, bool) {
+            EXPECT_FALSE(code) << code.message();
+        });
+    });
+}
+
+void lose_mine(scene& at) {
+    at.hold_mine();
+    break_mine(at);
+}
+
+void lose_set(scene& at) {
+    at.hold_set();
+    break_mine(at);
+}
+
+void see_a_change(scene& at) {
+    at.lend("door");  // and its end
+}
+
+void see_a_change_with_a_session(scene& at) {
+    at.hold_mine();
+    at.lend("door");
+}
+
+// Waits of its own, beside what it holds.
+void be_busy(scene& at) {
+    at.hold_mine();
+    at.lend("door");
+    at.one().async_acquire("door", lock_options(), [](error_code code, lease) {
+        EXPECT_EQ(code, errc::client_stopped);
+    });
+    at.one().async_acquire("mine", lock_options(), [](error_code code, lease) {
+        EXPECT_EQ(code, errc::client_stopped);
+    });
+}
+
+void release(scene& at, slot_type slot, done_function done) {
+    at.mine.async_release(into(at, slot, std::move(done)));
+}
+
+void release_set(scene& at, slot_type slot, done_function done) {
+    at.mine_all.async_release(into(at, slot, std::move(done)));
+}
+
+void wait_for_the_loss(scene& at, slot_type slot, done_function done) {
+    at.mine.async_wait_lost(into(at, slot, std::move(done)));
+}
+
+void wait_for_a_loss_in_the_set(scene& at, slot_type slot, done_function done) {
+    at.mine_all.async_wait_lost(into(at, slot, std::move(done)));
+}
+
+// In real time long enough to be still there when the signal comes.
+asio::awaitable<void> guard_for_a_while(scene& at) {
+    co_await at.mine.guard(pause(at.harness(), 60ms));
+}
+
+void guard(scene& at, slot_type slot, done_function done) {
+    run(guard_for_a_while(at), at, slot, std::move(done));
+}
+
+template <class Held>
+auto work_of(scene& at) {
+    return [&at](const Held& held) -> asio::awaitable<void> {
+        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        EXPECT_TRUE(held.held());
+        co_await pause(at.harness(), 1ms);
+    };
+}
+
+asio::awaitable<void> work_under_lock(scene& at) {
+    auto work = work_of<lease>(at);
+    co_await with_lock(at.one(), "door", lock_options(), work);
+}
+
+asio::awaitable<void> work_under_locks(scene& at) {
+    auto work = work_of<lease_set>(at);
+    std::vector<std::string> names{"gate", "door"};
+    co_await with_lock(at.one(), std::move(names), lock_options(), work);
+}
+
+asio::awaitable<void> lead_for_a_while(scene& at) {
+    auto work = work_of<lease>(at);
+    co_await lead(at.one(), "door", election_options(), work);
+}
+
+void one_lock(scene& at, slot_type slot, done_function done) {
+    run(work_under_lock(at), at, slot, std::move(done));
+}
+
+void several_locks(scene& at, slot_type slot, done_function done) {
+    run(work_under_locks(at), at, slot, std::move(done));
+}
+
+void stand(scene& at, slot_type slot, done_function done) {
+    run(lead_for_a_while(at), at, slot, std::move(done));
+}
+
+void list(scene& at, slot_type slot, done_function done) {
+    at.one().async_list("", some, some, into(at, slot, std::move(done)));
+}
+
+void inspect(scene& at, slot_type slot, done_function done) {
+    at.one().async_inspect("mine", some, into(at, slot, std::move(done)));
+}
+
+void break_own(scene& at, slot_type slot, done_function done) {
+    const fencing_token token = at.mine.token();
+    at.one().async_break("mine", token, "a sweep", into(at, slot, std::move(done)));
+}
+
+void breaks(scene& at, slot_type slot, done_function done) {
+    at.one().async_breaks("", some, into(at, slot, std::move(done)));
+}
+
+void watch(scene& at, slot_type slot, done_function done) {
+    at.one().async_watch(into(at, slot, std::move(done)));
+}
+
+void examine(scene& at, slot_type slot, done_function done) {
+    at.one().async_examine(into(at, slot, std::move(done)));
+}
+
+void stop(scene& at, slot_type slot, done_function done) {
+    at.one().async_stop(into(at, slot, std::move(done)));
+}
+
+}  // namespace swept_operations
+}  // namespace
+
+std::vector<swept_operation> all_operations() {
+    using namespace swept_operations;
+    constexpr auto ends_it = cancelled::ends_the_wait;
+    constexpr auto ignored = cancelled::is_ignored;
+    std::vector<swept_operation> all = all_acquires();
+    const std::vector<swept_operation> others{
+        {"Release", "lease::async_release", ignored, &hold_mine, &release},
+        {"HandOver", "lease::async_release", ignored, &hold_what_another_wants, &release},
+        {"ReleaseOfSeveral", "lease_set::async_release", ignored, &hold_set, &release_set},
+        {"WaitForTheLoss",
+         "lease::async_wait_lost",
+         ends_it,
+         &lose_mine,
+         &wait_for_the_loss,
+         errc::lease_lost},
+        {"WaitForALossOfSeveral",
+         "lease_set::async_wait_lost",
+         ends_it,
+         &lose_set,
+         &wait_for_a_loss_in_the_set,
+         errc::lease_lost},
+        {"Guard", "lease::guard", ends_it, &hold_mine, &guard},
+        {"WithLock", "with_lock", ends_it, nullptr, &one_lock},
+        {"WithATakenLock", "with_lock", ends_it, &lend_door, &one_lock},
+        {"WithLocks", "with_lock", ends_it, nullptr, &several_locks},
+        {"Lead", "lead", ends_it, nullptr, &stand},
+        {"LeadAfterAnother", "lead", ends_it, &lend_door, &stand},
+        {"List", "lock_client::async_list", ignored, &hold_mine, &list},
+        {"Inspect", "lock_client::async_inspect", ignored, &hold_mine, &inspect},
+        {"Break", "lock_client::async_break", ignored, &hold_mine, &break_own},
+        {"BreakForAnother",
+         "lock_client::async_break",
+         ignored,
+         &hold_what_another_wants,
+         &break_own},
+        {"Breaks", "lock_client::async_breaks", ignored, nullptr, &breaks},
+        {"Watch", "lock_client::async_watch", ends_it, &see_a_change, &watch},
+        {"WatchWithASession",
+         "lock_client::async_watch",
+         ends_it,
+         &see_a_change_with_a_session,
+         &watch},
+        {"Examine", "lock_client::async_examine", ignored, nullptr, &examine},
+        {"Stop", "lock_client::async_stop", ignored, nullptr, &stop},
+        {"StopInTheMiddle", "lock_client::async_stop", ignored, &be_busy, &stop},
+    };
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+}
+
+}  // namespace mortise::test
