@@ -150,7 +150,12 @@ public:
 class working final : public sweep_case {
 public:
     explicit working(worker_world& world) : worker_(world.context.get_executor()) {
-        worker_.post([gate = gate_] { gate->get_future().wait(); });
+        std::promise<void> entered;
+        worker_.post([&entered, gate = gate_] {
+            entered.set_value();
+            gate->get_future().wait();
+        });
+        entered.get_future().wait();
         asio::co_spawn(world.context, open_later(gate_), [](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
         });
