@@ -126,6 +126,12 @@ swept_operation at_once(swept_operation what) {
     return what;
 }
 
+// The other client is told that somebody waits, and `one` when it is its turn.
+swept_operation told(swept_operation what) {
+    what.is_told = true;
+    return what;
+}
+
 swept_operation of(std::string function, swept_operation what) {
     what.function = std::move(function);
     return what;
@@ -144,8 +150,8 @@ std::vector<swept_operation> all_acquires() {
     return {
         uncontended(acquires("Acquire", acquire("door"))),
         uncontended(acquires("AcquireWithASession", acquire("door"), &hold_mine)),
-        acquires("AcquireOfATakenLock", acquire("door"), lend("door")),
-        acquires("AcquireInTime", acquire("door", waiting(longer_than_lent)), lend("door")),
+        told(acquires("AcquireOfATakenLock", acquire("door"), lend("door"))),
+        told(acquires("AcquireInTime", acquire("door", waiting(longer_than_lent)), lend("door"))),
         in_vain(
             acquires("AcquireInVain", acquire("door", waiting(not_long)), occupy("door")),
             errc::busy
@@ -154,14 +160,14 @@ std::vector<swept_operation> all_acquires() {
         uncontended(acquires(
             "AcquireSharedWithAReader", acquire("door", mode(shared)), lend("door", mode(shared))
         )),
-        acquires("AcquireSharedBehindAWriter", acquire("door", mode(shared)), lend("door")),
-        acquires("AcquireBehindAReader", acquire("door"), lend("door", mode(shared))),
+        told(acquires("AcquireSharedBehindAWriter", acquire("door", mode(shared)), lend("door"))),
+        told(acquires("AcquireBehindAReader", acquire("door"), lend("door", mode(shared)))),
         uncontended(
             acquires("AcquireAPermit", acquire("seats", mode(couple)), lend("seats", mode(couple)))
         ),
-        acquires(
+        told(acquires(
             "AcquireTheLastPermit", acquire("seats", mode(single)), lend("seats", mode(single))
-        ),
+        )),
         uncontended(acquires("AcquireWithEveryOption", acquire("seats", every_option()))),
         uncontended(acquires("AcquireLingering", acquire("door", lingering()))),
         at_once(acquires("AcquireWhatLingers", acquire("mine"), &let_mine_linger)),
@@ -172,7 +178,7 @@ std::vector<swept_operation> all_acquires() {
         ),
         at_once(in_vain(of(attempts, acquires("TryOneself", attempt("mine"), &hold_mine)), {})),
         uncontended(of(several, acquires("AcquireAll", acquire_all()))),
-        of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate"))),
+        told(of(several, acquires("AcquireAllOfThemTaken", acquire_all(), lend("gate")))),
         in_vain(
             of(several,
                acquires("AcquireAllInVain", acquire_all(waiting(not_long)), occupy("gate"))),

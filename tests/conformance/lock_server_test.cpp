@@ -48,7 +48,20 @@ public:
         return true;
     }
 
+    bool spoil(std::size_t nth, sim::fate how) override {
+        spoiled_ = false;
+        world_.net().decide([this, at = world_.net().sent() + nth, how](std::uint64_t sent) {
+            if (sent != at || how == sim::fate::as_usual)
+                return sim::fate::as_usual;
+            spoiled_ = true;
+            return how;
+        });
+        return true;
+    }
+    bool spoiled() const override { return spoiled_; }
+
 private:
+    bool spoiled_ = false;
     sim::world world_{7};
     sim::lock_server server_{world_, "server"};
     sim::process& clients_{world_.add_process("clients")};
@@ -61,14 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     LockServer, LockConformance, testing::Values(&make_harness<lock_server_harness>)
 );
-INSTANTIATE_TEST_SUITE_P(
-    LockServer,
-    CancelSweep,
-    testing::Combine(
-        testing::Values(&make_harness<lock_server_harness>), testing::ValuesIn(all_operations())
-    ),
-    name_of_operation
-);
+MORTISE_SWEEP(LockServer, CancelSweep, lock_server_harness)
+MORTISE_SWEEP(LockServer, FaultSweep, lock_server_harness)
 
 }  // namespace
 }  // namespace mortise::test

@@ -78,11 +78,13 @@ void operation_scene::let_mine_linger() {
     EXPECT_TRUE(release(mine));
 }
 
+void operation_scene::drop_mine() {
+    drops_mine_ = true;
+    mine = lease();
+}
+
 void operation_scene::drop_mine_later() {
-    later([this] {
-        drops_mine_ = true;
-        mine = lease();
-    });
+    later([this] { drop_mine(); });
 }
 
 void operation_scene::occupy(std::string name, lock_options options) {

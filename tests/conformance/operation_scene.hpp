@@ -33,6 +33,7 @@ public:
     void hold_mine(lock_options options = lock_options());
     void hold_set();
     void let_mine_linger();
+    void drop_mine();
     void drop_mine_later();
     /// The other client has the lock, until it lets go of everything.
     void occupy(std::string name, lock_options options = lock_options());

@@ -25,6 +25,8 @@ protected:
     const swept_operation& what() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }
     lock_client& other() { return *other_; }
+    /// What the other client alone leaves at the store.
+    std::size_t residue() const { return residue_; }
 
     /// After the end of the operation: it did what it promises, and nothing else is there.
     void judge(operation_scene& scene, error_code result, bool signalled);
@@ -35,7 +37,7 @@ private:
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
     lease presence_;
-    std::size_t residue_ = 0;  // of the other client alone
+    std::size_t residue_ = 0;
 };
 
 /// What became of one run.
@@ -50,6 +52,15 @@ class CancelSweep : public OperationSweep {
 protected:
     /// @return what became of it; judged, and all put away.
     run_result run_cancelled_before(std::size_t step, asio::cancellation_type type);
+};
+
+/// With one message of each run lost, late or repeated.
+class FaultSweep : public OperationSweep {
+protected:
+    /// @return as above; untouched if there were fewer messages.
+    run_result run_with(std::size_t nth, sim::fate how);
+    /// Where an answer can be lost: what stays is withdrawn in the end, and locks work.
+    void close_after_fault(operation_scene& scene);
 };
 
 /// "Acquire", "WithLock", ...

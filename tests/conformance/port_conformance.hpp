@@ -34,19 +34,23 @@ protected:
 
 }  // namespace mortise::test
 
+/// One sweep of all operations at one store.
+#define MORTISE_SWEEP(Name, Sweep, Harness)                                                        \
+    INSTANTIATE_TEST_SUITE_P(                                                                      \
+        Name,                                                                                      \
+        Sweep,                                                                                     \
+        testing::Combine(                                                                          \
+            testing::Values(&make_harness<Harness>), testing::ValuesIn(all_operations())           \
+        ),                                                                                         \
+        name_of_operation                                                                          \
+    );
+
 /// The line that a store needs.
 #define MORTISE_LOCK_CONFORMANCE(Name, Harness)                                                    \
     namespace mortise::test {                                                                      \
     INSTANTIATE_TEST_SUITE_P(Name, StorePort, testing::Values(&make_harness<Harness>));            \
     INSTANTIATE_TEST_SUITE_P(Name, LockConformance, testing::Values(&make_harness<Harness>));      \
-    INSTANTIATE_TEST_SUITE_P(                                                                      \
-        Name,                                                                                      \
-        CancelSweep,                                                                               \
-        testing::Combine(                                                                          \
-            testing::Values(&make_harness<Harness>), testing::ValuesIn(all_operations())           \
-        ),                                                                                         \
-        name_of_operation                                                                          \
-    );                                                                                             \
+    MORTISE_SWEEP(Name, CancelSweep, Harness)                                                      \
     }
 
 #endif

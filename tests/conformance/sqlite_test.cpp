@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "conformance/datagram_relay.hpp"
 #include "conformance/detachable_store.hpp"
 #include "conformance/port_conformance.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace mortise::test {
@@ -38,8 +40,11 @@ public:
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {
         const auto end = time_->now() + limit;
         context_.restart();
-        while (!done() && time_->now() < end)
+        while (!done() && time_->now() < end) {
+            if (relay_)
+                relay_->look();
             context_.run_one_for(std::chrono::milliseconds(20));
+        }
         return done();
     }
 
@@ -62,7 +67,37 @@ public:
         return true;
     }
 
+    // Datagrams from session to session.
+    bool spoil(std::size_t nth, sim::fate how) override {
+        if (!relay_)
+            relay_.emplace(context_, folder_ / "locks.db.mortise", ".d", folder_ / "away");
+        spoiled_ = false;
+        relay_->decide([this, how, left = nth]() mutable {
+            if (spoiled_ || how == sim::fate::as_usual || left-- != 0)
+                return datagram_relay::delivery::once;
+            spoiled_ = true;
+            return delivery_of(how);
+        });
+        return true;
+    }
+    bool spoiled() const override { return spoiled_; }
+    bool messages_are_hints() const override { return true; }
+
 private:
+    static datagram_relay::delivery delivery_of(sim::fate how) {
+        switch (how) {
+        case sim::fate::as_usual:
+            break;
+        case sim::fate::lost:
+            return datagram_relay::delivery::never;
+        case sim::fate::late:
+            return datagram_relay::delivery::late;
+        case sim::fate::repeated:
+            return datagram_relay::delivery::twice;
+        }
+        return datagram_relay::delivery::once;
+    }
+
     std::size_t rows(const std::string& table) {
         sqlite3* db = nullptr;
         EXPECT_EQ(::sqlite3_open((folder_ / "locks.db").c_str(), &db), SQLITE_OK);
@@ -88,7 +123,9 @@ private:
 
     const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::filesystem::path folder_;
+    bool spoiled_ = false;
     asio::io_context context_;
+    std::optional<datagram_relay> relay_;
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
 };
 
@@ -96,3 +133,7 @@ private:
 }  // namespace mortise::test
 
 MORTISE_LOCK_CONFORMANCE(Sqlite, sqlite_harness)
+
+namespace mortise::test {
+MORTISE_SWEEP(Sqlite, FaultSweep, sqlite_harness)
+}

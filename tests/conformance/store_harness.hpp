@@ -3,6 +3,7 @@
 #define MORTISE_TESTS_CONFORMANCE_STORE_HARNESS_HPP
 
 #include "mortise/coro/time_source.hpp"
+#include "mortise/sim/network.hpp"
 #include "mortise/store.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -52,6 +53,14 @@ public:
     virtual bool lose_replies(std::size_t) { return false; }
     virtual bool lose_pushes(std::size_t) { return false; }
     virtual bool restart(bool /*with_memory*/) { return false; }
+
+    /// The message that passes after `nth` others from now on, between clients or between one and
+    /// the store, has that fate. `as_usual`: none has another.
+    virtual bool spoil(std::size_t /*nth*/, sim::fate) { return false; }
+    /// Whether there was one since.
+    virtual bool spoiled() const { return false; }
+    /// Whether messages are hints, without which all is done in the end as it is with them.
+    virtual bool messages_are_hints() const { return false; }
 };
 
 using harness_factory = std::unique_ptr<store_harness> (*)();

@@ -35,6 +35,7 @@ public:
     start_function start;
     error_code result = {};  ///< If nothing goes wrong.
     bool gets = false;       ///< Whether it leaves a lease, or several, to its caller then.
+    bool is_told = false;    ///< Whether somebody must be told by somebody else meanwhile.
 };
 
 inline std::ostream& operator<<(std::ostream& to, const swept_operation& what) {

@@ -4,7 +4,11 @@
 #include "mortise/election.hpp"
 #include "mortise/with_lock.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <chrono>
+#include <set>
+#include <string>
 
 namespace mortise::test {
 namespace {
@@ -35,14 +39,20 @@ void hold_what_another_wants(scene& at) {
     at.be_waited_for();
 }
 
-// By the other client, in a moment.
+// By the other client, which asks again if it gets no answer.
+void break_until_broken(lock_client& other, fencing_token token) {
+    other.async_break("mine", token, "a sweep", [&other, token](error_code code, bool) {
+        if (code == errc::outcome_unknown)
+            break_until_broken(other, token);
+        else
+            EXPECT_FALSE(code) << code.message();
+    });
+}
+
+// In a moment.
 void break_mine(scene& at) {
     const fencing_token token = at.mine ? at.mine.token() : at.mine_all.at("mine").token();
-    at.later([&at, token] {
-        at.other().async_break("mine", token, "a sweep", [](error_code code, bool) {
-            EXPECT_FALSE(code) << code.message();
-        });
-    });
+    at.later([&other = at.other(), token] { break_until_broken(other, token); });
 }
 
 void lose_mine(scene& at) {
@@ -78,6 +88,12 @@ void be_busy(scene& at) {
 
 void release(scene& at, slot_type slot, done_function done) {
     at.mine.async_release(into(at, slot, std::move(done)));
+}
+
+// Nobody hears of the end of such a release.
+void drop(scene& at, slot_type, done_function done) {
+    at.drop_mine();
+    asio::post(at.harness().executor(), [done = std::move(done)] { done({}); });
 }
 
 void release_set(scene& at, slot_type slot, done_function done) {
@@ -175,8 +191,9 @@ std::vector<swept_operation> all_operations() {
     constexpr auto ends_it = cancelled::ends_the_wait;
     constexpr auto ignored = cancelled::is_ignored;
     std::vector<swept_operation> all = all_acquires();
-    const std::vector<swept_operation> others{
+    std::vector<swept_operation> others{
         {"Release", "lease::async_release", ignored, &hold_mine, &release},
+        {"Drop", "lease::~lease", ignored, &hold_mine, &drop},
         {"HandOver", "lease::async_release", ignored, &hold_what_another_wants, &release},
         {"ReleaseOfSeveral", "lease_set::async_release", ignored, &hold_set, &release_set},
         {"WaitForTheLoss",
@@ -216,6 +233,18 @@ std::vector<swept_operation> all_operations() {
         {"Stop", "lock_client::async_stop", ignored, nullptr, &stop},
         {"StopInTheMiddle", "lock_client::async_stop", ignored, &be_busy, &stop},
     };
+    // Of what the other client does, or to it.
+    const std::set<std::string> told{
+        "BreakForAnother",
+        "HandOver",
+        "LeadAfterAnother",
+        "WaitForALossOfSeveral",
+        "WaitForTheLoss",
+        "Watch",
+        "WatchWithASession",
+        "WithATakenLock"};
+    for (swept_operation& each : others)
+        each.is_told = told.contains(each.name);
     all.insert(all.end(), others.begin(), others.end());
     return all;
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every public operation of a client, with the first message meanwhile lost, late or repeated, then
+// the second, and so on, until a run is untouched.
+#include "conformance/operation_sweep.hpp"
+
+#include <chrono>
+#include <memory>
+
+namespace mortise::test {
+
+void FaultSweep::close_after_fault(operation_scene& scene) {
+    scene.let_go();
+    scene.stop();
+    scene.destroy_one();
+    // What could not be settled ends with its session.
+    EXPECT_TRUE(h().run_until([&] { return h().residue() == residue(); }, 4 * h().ttl()));
+    EXPECT_TRUE(scene.all_free());
+}
+
+run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
+    operation_scene scene(h(), other());
+    if (what().prepare)
+        what().prepare(scene);
+    EXPECT_TRUE(h().spoil(nth, how));
+    const auto run = std::make_shared<run_result>();
+    what().start(scene, asio::cancellation_slot(), [run](error_code code) {
+        ++run->completions;
+        run->code = code;
+    });
+    EXPECT_TRUE(scene.run_until([&] { return run->completions != 0; })) << "it does not end";
+    // What a destructor has begun still goes on.
+    h().pass(std::chrono::milliseconds(1));
+    run->untouched = !h().spoiled();
+    EXPECT_TRUE(h().spoil(0, sim::fate::as_usual));
+    const bool harmless = h().messages_are_hints();
+    if (harmless || run->untouched)
+        judge(scene, run->code, false);
+    // What comes of it later is part of the sweep, too.
+    if (!run->untouched)
+        h().pass(harmless ? std::chrono::milliseconds(40) : h().ttl() / 2);
+    if (harmless)
+        close(scene);
+    else
+        close_after_fault(scene);
+    EXPECT_EQ(run->completions, 1);
+    EXPECT_EQ(run.use_count(), 1) << "the handler was not destroyed";
+    return *run;
+}
+
+namespace {
+
+constexpr std::size_t messages_max = 500;
+
+TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
+    ASSERT_TRUE(h().spoil(0, sim::fate::as_usual));
+    h().pass(std::chrono::milliseconds(1));  // until whoever spoils is in place
+    for (const auto how : {sim::fate::lost, sim::fate::late, sim::fate::repeated}) {
+        std::size_t nth = 0;
+        for (;; ++nth) {
+            ASSERT_LT(nth, messages_max) << "no run is untouched";
+            const run_result run = run_with(nth, how);
+            ASSERT_FALSE(HasFailure()) << "message " << nth << ", fate " << static_cast<int>(how);
+            if (run.untouched)
+                break;
+        }
+        const bool asks = what().signal == cancelled::ends_the_question;
+        if (what().is_told || (asks && !h().messages_are_hints())) {
+            EXPECT_GE(nth, 1u) << "there was no message to spoil";
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test
