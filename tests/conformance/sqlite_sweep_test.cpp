@@ -11,12 +11,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace mortise::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Runs the context until it is true; false after ten seconds.
+bool run_until(asio::io_context& context, const std::function<bool()>& done) {
+    const auto end = clock::now() + 10s;
+    while (!done() && clock::now() < end)
+        context.run_one_for(10ms);
+    return done();
+}
 
 class SqliteSweep : public testing::Test {
 protected:
@@ -28,19 +38,18 @@ protected:
 
     std::string url() const { return "sqlite:" + (folder_ / "locks.db").string(); }
 
+    /// Clients went without a farewell; the next one finds the lock free.
+    void expect_free(const char* name) const {
+        asio::io_context context;
+        lock_client locks(context.get_executor(), open_store(url()));
+        bool held = false;
+        locks.async_acquire(name, {.wait_max = 8s}, [&](error_code code, lease) { held = !code; });
+        EXPECT_TRUE(run_until(context, [&] { return held; }));
+    }
+
 private:
     std::filesystem::path folder_;
 };
-
-/// Runs the context until it is true; false after ten seconds.
-bool run_until(asio::io_context& context, const std::function<bool()>& done) {
-    const auto end = clock::now() + 10s;
-    while (!done() && clock::now() < end) {
-        context.restart();  // between two clients it may have run out of work
-        context.run_one_for(10ms);
-    }
-    return done();
-}
 
 TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {
     for (std::size_t step = 0; step < 32; ++step) {
@@ -59,12 +68,31 @@ TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {
         for (std::size_t handlers = 0; handlers < step; ++handlers)
             context.run_one_for(10ms);
     }
-    // Each of those clients went without a farewell; the next one finds the lock free.
-    asio::io_context context;
-    lock_client locks(context.get_executor(), open_store(url()));
-    bool held = false;
-    locks.async_acquire("door", {.wait_max = 8s}, [&](error_code code, lease) { held = !code; });
-    EXPECT_TRUE(run_until(context, [&] { return held; }));
+    expect_free("door");
+}
+
+TEST_F(SqliteSweep, AContextMayEndBeforeItsClientsAtWhateverHandler) {
+    for (std::size_t step = 0; step < 32; ++step) {
+        std::optional<asio::io_context> context(std::in_place);
+        std::vector<lock_client> clients;
+        std::vector<lease> held;
+        for (int i = 0; i < 2; ++i) {
+            clients.emplace_back(context->get_executor(), open_store(url()));
+            clients.back().async_acquire("door", lock_options(), [&](error_code code, lease got) {
+                EXPECT_FALSE(code) << code.message();
+                held.push_back(std::move(got));
+            });
+        }
+        for (std::size_t handlers = 0; handlers < step; ++handlers)
+            context->run_one_for(10ms);
+        if (step % 2 == 0)
+            clients.front().async_stop(asio::detached);
+        context.reset();
+        for (const lease& each : held)
+            EXPECT_FALSE(each.held());
+        EXPECT_TRUE(clients.front().explain().empty());
+    }
+    expect_free("door");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void client_core::attach() {
 }
 
 std::string client_core::explain() const {
-    return store_->explain();
+    return store_ ? store_->explain() : std::string();
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
@@ -100,7 +100,8 @@ void client_core::shut_down() noexcept {
     const auto idle = std::exchange(idle_claims_, {});
     const auto releases = std::exchange(releases_, {});
     granted_.clear();
-    // A strand must not outlive its context, and the user's client may.
+    // A strand must not outlive its context, and the user's client may. The store has it, too.
+    store_.reset();
     strand_.reset();
 }
 

@@ -200,7 +200,7 @@ private:
     std::optional<strand_type> strand_;  ///< Empty once the context has ended.
     const coro::detail::fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
-    const std::unique_ptr<store> store_;
+    std::unique_ptr<store> store_;  ///< As the strand.
     const store_traits traits_;
     const client_config config_;
     const std::shared_ptr<coro::time_source> time_;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/threaded_world.hpp"
+
+#include "mortise/store/sqlite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t threads = 4;
+constexpr auto patience = 50s;
+
+}  // namespace
+
+threaded_world::threaded_world(kind store) : kind_(store) {
+    begin_threads();
+    std::string pattern = std::filesystem::temp_directory_path() / "mortise-threads-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+}
+
+threaded_world::~threaded_world() {
+    end_threads();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+std::unique_ptr<store> threaded_world::make_store() {
+    if (kind_ == kind::memory)
+        return server_.make_store();
+    sqlite_store_config config;
+    config.path = folder_ / "locks.db";
+    return make_sqlite_store(config);
+}
+
+lock_client threaded_world::client(lock_observer* observer) {
+    return client_with_ttl(30s, observer);
+}
+
+lock_client
+threaded_world::client_with_ttl(std::chrono::milliseconds ttl, lock_observer* observer) {
+    client_config config;
+    config.ttl = ttl;
+    config.observer = observer;
+    return lock_client(pool_->get_executor(), make_store(), std::move(config));
+}
+
+void threaded_world::wait() {
+    for (auto& each : std::exchange(running_, {})) {
+        if (each.wait_for(patience) != std::future_status::ready) {
+            ADD_FAILURE() << "a coroutine does not end";
+            return;
+        }
+        try {
+            each.get();
+        } catch (const std::exception& thrown) {
+            ADD_FAILURE() << thrown.what();
+        }
+    }
+}
+
+void threaded_world::stop(lock_client& locks) {
+    auto stopped = locks.async_stop(asio::use_future);
+    ASSERT_EQ(stopped.wait_for(patience), std::future_status::ready) << "a client does not stop";
+    EXPECT_NO_THROW(stopped.get());
+}
+
+void threaded_world::end_threads() {
+    if (!pool_)
+        return;
+    pool_->stop();
+    pool_->join();
+    pool_.reset();
+    running_.clear();
+}
+
+void threaded_world::begin_threads() {
+    pool_ = std::make_unique<asio::thread_pool>(threads);
+}
+
+bool threaded_world::all_free(std::vector<std::string> names) {
+    lock_client locks = client();
+    lock_options at_once;
+    at_once.wait_max = 0ms;
+    auto asked = locks.async_acquire_all(std::move(names), at_once, asio::use_future);
+    bool free = asked.wait_for(patience) == std::future_status::ready;
+    try {
+        if (free)
+            free = asked.get().held();
+    } catch (const boost::system::system_error&) {
+        free = false;
+    }
+    stop(locks);
+    if (kind_ == kind::memory) {
+        EXPECT_EQ(server_.entries() + server_.sessions(), 0u);
+    }
+    return free;
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_THREADED_WORLD_HPP
+#define MORTISE_TESTS_CONFORMANCE_THREADED_WORLD_HPP
+
+#include "mortise/lock_client.hpp"
+#include "mortise/store.hpp"
+#include "mortise/store/memory.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+
+/// A pool of four threads, and a store whose clients live on it, in real time.
+class threaded_world {
+public:
+    enum class kind { memory, sqlite };
+
+    explicit threaded_world(kind store);
+    ~threaded_world();
+    threaded_world(const threaded_world&) = delete;
+    threaded_world& operator=(const threaded_world&) = delete;
+
+    asio::thread_pool& pool() noexcept { return *pool_; }
+    /// With a TTL that a busy machine does not use up.
+    lock_client client(lock_observer* observer = nullptr);
+    lock_client client_with_ttl(std::chrono::milliseconds ttl, lock_observer* observer = nullptr);
+
+    /// Starts a coroutine on a strand of its own, so that it may be cancelled.
+    void start(asio::awaitable<void> task) {
+        running_.push_back(
+            asio::co_spawn(asio::make_strand(*pool_), std::move(task), asio::use_future)
+        );
+    }
+    /// Starts one on whichever thread is free at each of its steps.
+    void start_loose(asio::awaitable<void> task) {
+        running_.push_back(asio::co_spawn(*pool_, std::move(task), asio::use_future));
+    }
+
+    /// Waits for all of them. Fails the test if one does not end, or ends by an exception.
+    void wait();
+    void stop(lock_client& locks);
+
+    /// All threads end, with whatever was under way.
+    void end_threads();
+    /// There are new ones.
+    void begin_threads();
+
+    /// Whether nobody has or wants a lock: another client gets these at once.
+    bool all_free(std::vector<std::string> names);
+
+private:
+    std::unique_ptr<store> make_store();
+
+    const kind kind_;
+    memory_server server_;
+    std::filesystem::path folder_;
+    std::unique_ptr<asio::thread_pool> pool_;
+    std::vector<std::future<void>> running_;
+};
+
+}  // namespace mortise::test
+
+#endif
