@@ -244,6 +244,24 @@ TEST_P(LockConformance, StopCompletesWaitersReleasesLeasesAndRefusesMore) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
+TEST_P(LockConformance, TwoStopsAtTheSameTimeAreOne) {
+    for (int between = 0; between < 12; ++between) {
+        lock_client locks = make_client(h());
+        bool held = false;
+        locks.async_acquire("door", lock_options(), [&](error_code code, lease) { held = !code; });
+        ASSERT_TRUE(h().run_until([&] { return held; }, 10s));
+        std::vector<error_code> codes;
+        const auto ended = [&](error_code code) { codes.push_back(code); };
+        locks.async_stop(ended);
+        int handlers = 0;
+        h().run_until([&] { return codes.size() == 1 || handlers++ == between; }, 10s);
+        locks.async_stop(ended);
+        ASSERT_TRUE(h().run_until([&] { return codes.size() == 2; }, 10s));
+        EXPECT_EQ(codes, std::vector<error_code>(2)) << between << " handlers between them";
+    }
+    EXPECT_EQ(h().residue(), 0u);
+}
+
 TEST_P(LockConformance, ReleaseSaysWhatItFound) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client locks = make_client(harness);

@@ -7,7 +7,8 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <exception>
+#include <memory>
+#include <utility>
 
 namespace mortise::test {
 namespace {
@@ -51,24 +52,37 @@ threaded_world::client_with_ttl(std::chrono::milliseconds ttl, lock_observer* ob
     return lock_client(pool_->get_executor(), make_store(), std::move(config));
 }
 
+std::function<void(std::exception_ptr)> threaded_world::reported() {
+    const auto said = std::make_shared<std::promise<std::string>>();
+    running_.push_back(said->get_future());
+    return [said](std::exception_ptr failure) {
+        std::string text;
+        try {
+            if (failure)
+                std::rethrow_exception(std::exchange(failure, nullptr));
+        } catch (const std::exception& thrown) {
+            text = thrown.what();
+        }
+        said->set_value(std::move(text));
+    };
+}
+
 void threaded_world::wait() {
     for (auto& each : std::exchange(running_, {})) {
         if (each.wait_for(patience) != std::future_status::ready) {
             ADD_FAILURE() << "a coroutine does not end";
             return;
         }
-        try {
-            each.get();
-        } catch (const std::exception& thrown) {
-            ADD_FAILURE() << thrown.what();
-        }
+        EXPECT_EQ(each.get(), "");
     }
 }
 
 void threaded_world::stop(lock_client& locks) {
-    auto stopped = locks.async_stop(asio::use_future);
+    std::promise<error_code> said;
+    locks.async_stop([&said](error_code code) { said.set_value(code); });
+    auto stopped = said.get_future();
     ASSERT_EQ(stopped.wait_for(patience), std::future_status::ready) << "a client does not stop";
-    EXPECT_NO_THROW(stopped.get());
+    EXPECT_EQ(stopped.get(), error_code());
 }
 
 void threaded_world::end_threads() {
@@ -88,14 +102,13 @@ bool threaded_world::all_free(std::vector<std::string> names) {
     lock_client locks = client();
     lock_options at_once;
     at_once.wait_max = 0ms;
-    auto asked = locks.async_acquire_all(std::move(names), at_once, asio::use_future);
-    bool free = asked.wait_for(patience) == std::future_status::ready;
-    try {
-        if (free)
-            free = asked.get().held();
-    } catch (const boost::system::system_error&) {
-        free = false;
-    }
+    std::promise<bool> got;
+    locks.async_acquire_all(std::move(names), at_once, [&got](error_code code, lease_set all) {
+        got.set_value(!code && all.held());
+    });
+    auto answer = got.get_future();
+    EXPECT_EQ(answer.wait_for(patience), std::future_status::ready);
+    const bool free = answer.get();
     stop(locks);
     if (kind_ == kind::memory) {
         EXPECT_EQ(server_.entries() + server_.sessions(), 0u);

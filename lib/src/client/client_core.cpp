@@ -99,6 +99,7 @@ void client_core::shut_down() noexcept {
     const auto asking = std::exchange(asking_, {});
     const auto idle = std::exchange(idle_claims_, {});
     const auto releases = std::exchange(releases_, {});
+    const auto stoppers = std::exchange(stoppers_, {});
     granted_.clear();
     // A strand must not outlive its context, and the user's client may. The store has it, too.
     store_.reset();
@@ -281,6 +282,9 @@ void client_core::stop(lease_handler handler) {
 // Ends the session in one step; the answers to what is in flight come before the answer to that.
 asio::awaitable<void>
 client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler) {
+    stoppers_.push_back(std::move(handler));
+    if (stoppers_.size() > 1)
+        co_return;  // The one that is under way answers for all.
     stopping_ = true;
     queue_work work;
     table_.close(errc::client_stopped, work);
@@ -304,7 +308,8 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_
     if (!closed_)
         session_over(errc::client_stopped);
     close_now();
-    handler.complete(result ? error_code(errc::outcome_unknown) : error_code());
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(result ? error_code(errc::outcome_unknown) : error_code());
 }
 
 }  // namespace mortise::detail

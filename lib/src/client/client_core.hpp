@@ -237,6 +237,7 @@ private:
     std::uint64_t last_order_ = 0;
     std::map<request_id, claim_ptr> granted_;
     std::map<request_id, std::shared_ptr<release_op>> releases_;
+    std::vector<lease_handler> stoppers_;  ///< Who waits for the end.
     deadline_list deadlines_;
     asio::cancellation_signal timer_signal_;
     bool armed_ = false;
