@@ -133,7 +133,7 @@ TEST_P(LockConformance, WaitersAreServedInTheOrderOfTheirArrival) {
                 asio::detached
             );
             // One after the other: the next asks when the store has this one in its queue.
-            co_await queued(alice, "door", static_cast<std::size_t>(i + 1), harness);
+            co_await queued(alice, "door", static_cast<std::size_t>(i) + 1, harness);
         }
         co_await held.async_release();
         co_await until(harness, [&] { return order.size() == 6; });

@@ -18,9 +18,11 @@ namespace mortise::test {
 
 /// One operation at one store, run again and again.
 class OperationSweep : public testing::TestWithParam<std::tuple<harness_factory, swept_operation>> {
+public:
+    ~OperationSweep() override;
+
 protected:
     OperationSweep();
-    ~OperationSweep() override;
 
     const swept_operation& what() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }

@@ -29,12 +29,14 @@ bool run_until(asio::io_context& context, const std::function<bool()>& done) {
 }
 
 class SqliteSweep : public testing::Test {
+public:
+    ~SqliteSweep() override { std::filesystem::remove_all(folder_); }
+
 protected:
     SqliteSweep() {
         std::string pattern = std::filesystem::temp_directory_path() / "mortise-sweep-XXXXXX";
         folder_ = ::mkdtemp(pattern.data());
     }
-    ~SqliteSweep() override { std::filesystem::remove_all(folder_); }
 
     std::string url() const { return "sqlite:" + (folder_ / "locks.db").string(); }
 

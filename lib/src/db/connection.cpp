@@ -27,10 +27,10 @@ statement connection::prepare(std::string_view sql) {
     }
     sqlite3_stmt* made = nullptr;
     const char* rest = nullptr;
-    const auto size = static_cast<int>(sql.size());
-    const int code =
-        ::sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest);
     const std::string text(sql);
+    const auto size = static_cast<int>(text.size());
+    const int code =
+        ::sqlite3_prepare_v3(handle_, text.c_str(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest);
     if (code != SQLITE_OK)
         throw error(
             detail::extended_error(handle_, code),
@@ -39,7 +39,7 @@ statement connection::prepare(std::string_view sql) {
         );
     auto use = std::make_shared<detail::prepared>(text, made);
     // A second statement in the same text would be left out without a word.
-    const std::string_view left = sql.substr(static_cast<std::size_t>(rest - sql.data()));
+    const std::string_view left = sql.substr(static_cast<std::size_t>(rest - text.c_str()));
     if (made == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
         throw error(sqlite_error(SQLITE_MISUSE), text, "give one statement at a time");
     use->last_use = ++uses_;

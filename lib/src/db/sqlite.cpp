@@ -63,11 +63,12 @@ void sqlite::start_stop(
     const auto closing = std::make_shared<job>(std::move(done), std::move(close));
     if (slot.is_connected()) {
         slot.assign([weak = std::weak_ptr(closing)](asio::cancellation_type_t type) {
+            using kind = asio::cancellation_type;
+            const auto says = [type](kind what) { return (type & what) != kind::none; };
             // The session has been stopped: a promise that nothing has happened cannot be kept.
-            constexpr auto heard =
-                asio::cancellation_type::terminal | asio::cancellation_type::partial;
-            const auto waiting = weak.lock();
-            if (waiting && (type & heard) != asio::cancellation_type::none)
+            const auto waiting =
+                says(kind::terminal) || says(kind::partial) ? weak.lock() : nullptr;
+            if (waiting)
                 waiting->cancel();
         });
     }
