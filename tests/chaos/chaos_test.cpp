@@ -5,8 +5,6 @@
 
 #include <sqlite3.h>
 
-#include <cstdlib>
-#include <system_error>
 #include <thread>
 
 namespace mortise::test {
@@ -33,16 +31,6 @@ std::string first_value(const std::filesystem::path& database, const std::string
 }
 
 }  // namespace
-
-chaos_test::chaos_test() {
-    std::string pattern = std::filesystem::temp_directory_path() / "mortise-chaos-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-}
-
-chaos_test::~chaos_test() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-}
 
 std::unique_ptr<actor_process> chaos_test::start(std::chrono::milliseconds ttl, actor_place where) {
     return std::make_unique<actor_process>(folder, ttl, where);

@@ -3,6 +3,7 @@
 #define MORTISE_TESTS_CHAOS_CHAOS_TEST_HPP
 
 #include "chaos/actor_process.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +18,6 @@ namespace mortise::test {
 /// A test with real processes on one SQLite store, in a folder of its own.
 class chaos_test : public testing::Test {
 protected:
-    chaos_test();
-    ~chaos_test() override;
-
     std::unique_ptr<actor_process>
     start(std::chrono::milliseconds ttl = std::chrono::seconds(5), actor_place = actor_place::here);
 
@@ -36,7 +34,11 @@ protected:
     /// Lets an actor's command reach the store's queue.
     static void settle();
 
-    std::filesystem::path folder;
+private:
+    const scratch_folder scratch_;
+
+protected:
+    const std::filesystem::path folder = scratch_.path();
 };
 
 /// When this was, of a line "held NAME TOKEN at NS" or "failed NAME CODE at NS".

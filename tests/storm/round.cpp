@@ -7,6 +7,7 @@
 #include "storm/nemesis.hpp"
 #include "storm/residue.hpp"
 #include "storm/resource_desk.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -15,10 +16,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <stdexcept>
 
 namespace mortise::storm {
 namespace {
@@ -29,28 +27,6 @@ constexpr std::size_t records_max = 4'000'000;
 constexpr std::chrono::seconds start_limit{60};
 constexpr std::chrono::seconds leave_limit{60};
 constexpr std::chrono::seconds long_enough{20};  // for everything to have happened
-
-/// A new folder, removed at the end of the scope.
-class scratch_folder {
-public:
-    scratch_folder() {
-        std::string pattern = std::filesystem::temp_directory_path() / "mortise-storm-XXXXXX";
-        if (::mkdtemp(pattern.data()) == nullptr)
-            throw std::runtime_error("no temporary folder can be made");
-        path_ = pattern;
-    }
-    ~scratch_folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    scratch_folder(const scratch_folder&) = delete;
-    scratch_folder& operator=(const scratch_folder&) = delete;
-
-    std::filesystem::path database() const { return path_ / "locks.db"; }
-
-private:
-    std::filesystem::path path_;
-};
 
 // Looked at every few milliseconds: nothing tells of the end of a child but a signal.
 template <class Done>
@@ -113,12 +89,13 @@ void must_be_some(round& made, std::uint64_t count, const std::string& what) {
 
 round run_round(const settings& how, milliseconds span) {
     round made;
-    const scratch_folder folder;
+    const test::scratch_folder folder;
+    const auto database = folder.path() / "locks.db";
     const board shared = board::create(records_max);
     {
         asio::io_context context(1);
         resource_desk desk(context.get_executor());
-        crew all(how, folder.database(), shared, desk);
+        crew all(how, database, shared, desk);
         std::exception_ptr failed;
         asio::co_spawn(
             context,
@@ -142,7 +119,7 @@ round run_round(const settings& how, milliseconds span) {
     must_be_zero(made, made.logs.falling_tokens, "tokens that did not grow");
     must_be_zero(made, made.logs.held_though_refused, "leases held though the fence refused them");
     must_be_zero(made, made.logs.failed, "acquires failed with an error that has no reason");
-    if (const std::string left = residue_in(folder.database()); !left.empty())
+    if (const std::string left = residue_in(database); !left.empty())
         made.verdict.push_back("this was left: " + left);
     if (span >= long_enough) {
         must_be_some(made, made.logs.hand_off.count, "hand-offs");
