@@ -21,8 +21,11 @@ const sqlite3_io_methods* real_methods = nullptr;
 sqlite3_io_methods trapped_methods;
 
 int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-    if (writes_left > 0 && --writes_left == 0)
-        ::raise(signal_then);
+    if (writes_left > 0) {
+        --writes_left;
+        if (writes_left == 0)
+            ::raise(signal_then);
+    }
     return real_methods->xWrite(file, data, size, offset);
 }
 
