@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,8 +9,6 @@
 #include <boost/asio/strand.hpp>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,16 +28,8 @@ bool run_until(asio::io_context& context, const std::function<bool()>& done) {
 }
 
 class SqliteSweep : public testing::Test {
-public:
-    ~SqliteSweep() override { std::filesystem::remove_all(folder_); }
-
 protected:
-    SqliteSweep() {
-        std::string pattern = std::filesystem::temp_directory_path() / "mortise-sweep-XXXXXX";
-        folder_ = ::mkdtemp(pattern.data());
-    }
-
-    std::string url() const { return "sqlite:" + (folder_ / "locks.db").string(); }
+    std::string url() const { return "sqlite:" + (folder_.path() / "locks.db").string(); }
 
     /// Clients went without a farewell; the next one finds the lock free.
     void expect_free(const char* name) const {
@@ -50,7 +41,7 @@ protected:
     }
 
 private:
-    std::filesystem::path folder_;
+    scratch_folder folder_;
 };
 
 TEST_F(SqliteSweep, AContextMayEndAtWhateverHandlerOfHoldersAndWaiters) {

@@ -5,12 +5,12 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "support/deaf_inboxes.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <boost/asio/io_context.hpp>
 
 #include <sqlite3.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,12 +21,6 @@ namespace {
 /// The SQLite store in a folder of its own, in real time.
 class sqlite_harness final : public store_harness {
 public:
-    sqlite_harness() {
-        std::string pattern = std::filesystem::temp_directory_path() / "mortise-conformance-XXXXXX";
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~sqlite_harness() override { std::filesystem::remove_all(folder_); }
-
     std::unique_ptr<store> make_store() override {
         sqlite_store_config config;
         config.path = folder_ / "locks.db";
@@ -122,7 +116,8 @@ private:
     }
 
     const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
-    std::filesystem::path folder_;
+    const scratch_folder scratch_;
+    const std::filesystem::path folder_ = scratch_.path();
     bool spoiled_ = false;
     asio::io_context context_;
     std::optional<datagram_relay> relay_;

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -22,21 +21,17 @@ constexpr auto patience = 50s;
 
 threaded_world::threaded_world(kind store) : kind_(store) {
     begin_threads();
-    std::string pattern = std::filesystem::temp_directory_path() / "mortise-threads-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
 }
 
 threaded_world::~threaded_world() {
     end_threads();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
 }
 
 std::unique_ptr<store> threaded_world::make_store() {
     if (kind_ == kind::memory)
         return server_.make_store();
     sqlite_store_config config;
-    config.path = folder_ / "locks.db";
+    config.path = folder_.path() / "locks.db";
     return make_sqlite_store(config);
 }
 

@@ -5,6 +5,7 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/store.hpp"
 #include "mortise/store/memory.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -13,7 +14,6 @@
 
 #include <chrono>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
@@ -68,7 +68,7 @@ private:
 
     const kind kind_;
     memory_server server_;
-    std::filesystem::path folder_;
+    scratch_folder folder_;
     std::unique_ptr<asio::thread_pool> pool_;
     std::vector<std::future<std::string>> running_;
 };
