@@ -8,9 +8,12 @@ namespace mortise::coro {
 namespace detail {
 
 void worker_job::shut_down() noexcept {
+    const auto worker = worker_.lock();
+    if (worker && worker->leaves_behind(*this))
+        return;
     if (withdraw())
         drop();
-    else if (const auto worker = worker_.lock())
+    else if (worker)
         worker->let_go(*this);
 }
 

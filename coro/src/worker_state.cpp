@@ -177,6 +177,14 @@ bool worker_state::in_batch(const worker_job& job) const noexcept {
     });
 }
 
+// The thread that may be in the middle of the closure, or have the mutex, is in another process.
+bool worker_state::leaves_behind(worker_job& job) const noexcept {
+    if (!process_.forked())
+        return false;
+    leak(std::static_pointer_cast<worker_job>(job.shared_from_this()));
+    return true;
+}
+
 void worker_state::let_go(worker_job& job) noexcept {
     {
         std::unique_lock hold(mutex_);

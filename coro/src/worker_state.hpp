@@ -43,6 +43,8 @@ public:
 
     /// The context of a running job's handler ends: waits until that is safe.
     void let_go(worker_job& job) noexcept;
+    /// In a forked child: keeps the job for ever, as it was when the child was made. Else false.
+    bool leaves_behind(worker_job& job) const noexcept;
 
 private:
     void shut_down() noexcept override;

@@ -15,6 +15,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <future>
 #include <memory>
@@ -243,6 +245,41 @@ TEST(Worker, MayBeDestroyedByItsOwnWork) {
     });
     EXPECT_EQ(done->get_future().wait_for(10s), std::future_status::ready)
         << "the thread waits for itself";
+}
+
+// What runs in the parent runs nowhere in the child: nobody there waits for its end.
+TEST(Worker, AForkedChildWaitsForNoWork) {
+    std::promise<void> entered;
+    std::promise<void> leave;
+    auto context = std::make_unique<asio::io_context>();
+    worker_config patient;
+    patient.grace = 60s;
+    auto w = std::make_unique<worker>(context->get_executor(), patient);
+    int ended = 0;
+    const auto count = [&](error_code) { ++ended; };
+    const auto wait = [&] {
+        entered.set_value();
+        leave.get_future().wait();
+    };
+    w->async_run(wait, count);
+    w->async_run([] {}, count);
+    entered.get_future().wait();
+    context->notify_fork(asio::io_context::fork_prepare);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        context->notify_fork(asio::io_context::fork_child);
+        context.reset();
+        w.reset();
+        ::_exit(0);
+    }
+    context->notify_fork(asio::io_context::fork_parent);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    leave.set_value();
+    context->run();
+    EXPECT_EQ(ended, 2) << "the parent is what it was";
 }
 
 class WorkerCancellation : public testing::TestWithParam<asio::cancellation_type> {};
