@@ -52,7 +52,7 @@ MORTISE_FUZZ_TARGET(canary_memory) {
     std::size_t sum = 0;
     for (std::size_t i = 0; i < size; ++i)
         sum += static_cast<unsigned char>(*(kept.data() + i));
-    MORTISE_ASSERT(sum < 256 * 16);
+    MORTISE_ASSERT(sum < std::size_t{256} * 16);
 }
 
 // The bug: a step of zero never arrives.
