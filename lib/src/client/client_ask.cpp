@@ -11,6 +11,8 @@ namespace mortise::detail {
 // One call of the port that changes nothing here. `call` is asked on the strand.
 template <class T, class Call>
 void client_core::question(answer_handler<T> handler, Call call) {
+    if (*context_ended_)
+        return handler.complete(errc::client_stopped, T());
     asio::dispatch(
         *strand_,
         [self = shared_from_this(), handler = std::move(handler), call = std::move(call)](
@@ -70,6 +72,8 @@ void client_core::examine(examine_handler handler) {
 }
 
 void client_core::watch(lease_handler handler) {
+    if (*context_ended_)
+        return handler.complete(errc::client_stopped);
     // The wait begins in the initiating call: only there is the handler's slot listened to in time.
     watchers_.add(std::move(handler));
     asio::dispatch(*strand_, [self = shared_from_this()] { self->watch_now(); });

@@ -274,6 +274,8 @@ void client_core::lose_all(errc why, queue_work& work) {
 }
 
 void client_core::stop(lease_handler handler) {
+    if (*context_ended_)
+        return handler.complete(errc::outcome_unknown);  // Its session ends by its TTL, or before.
     asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
         self->spawn(self->run_stop(self, std::move(handler)));
     });

@@ -145,6 +145,8 @@ void client_core::complete_release(release_op& op, error_code result) {
 }
 
 void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler handler) {
+    if (*context_ended_)
+        return handler.complete(errc::client_stopped);
     // The wait begins in the initiating call, for only there is the handler's slot listened to in
     // time: a cancellation that followed at once would be missed. The look comes after it, on the
     // strand, where the alarm is raised: nothing slips between the two.

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <future>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -63,6 +64,33 @@ TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases) {
     EXPECT_TRUE(outcome.held.held());
     context.reset();
     EXPECT_NE(outcome.held.state(), lease_state::held);
+}
+
+TEST(ClientEnd, WhatIsAskedAfterTheEndOfTheContextIsRefused) {
+    std::optional<asio::io_context> context(std::in_place);
+    asio::io_context other;
+    lock_client locks(context->get_executor(), open_store("memory:"));
+    acquire_outcome outcome;
+    locks.async_acquire("door", lock_options(), client_world::record(outcome));
+    while (!outcome.done)
+        context->run_one();
+    context.reset();
+    std::vector<error_code> answers;
+    const auto keep = [&](error_code code, auto&&...) { answers.push_back(code); };
+    const auto here = asio::bind_executor(other, keep);
+    locks.async_acquire("door", lock_options(), here);
+    locks.async_list("", 1, 1, here);
+    locks.async_inspect("door", 1, here);
+    locks.async_watch(here);
+    locks.async_examine(here);
+    outcome.held.async_wait_lost(here);
+    other.run();
+    EXPECT_EQ(answers, std::vector<error_code>(6, errc::client_stopped));
+    locks.async_stop(here);
+    other.restart();
+    other.run();
+    ASSERT_EQ(answers.size(), 7u);
+    EXPECT_EQ(answers.back(), errc::outcome_unknown);
 }
 
 TEST(ClientEnd, AContextMayEndInsideWithLock) {
