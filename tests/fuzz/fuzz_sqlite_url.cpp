@@ -21,7 +21,7 @@ void check_path(const std::string& path) {
 
 void check_url(const std::string& url) {
     std::optional<store_url> parsed;
-    refusal_of([&] { parsed = store_url::parse(url); });
+    static_cast<void>(refusal_of([&] { parsed = store_url::parse(url); }));
     const auto path = tool::sqlite_path(url);
     if (parsed && parsed->scheme == "sqlite")
         MORTISE_ASSERT(path && path->native() == parsed->path);

@@ -20,7 +20,7 @@ namespace mortise::core::test {
 /// a push, forget the session, take a grant away. It knows what is really at the store.
 class acquire_walk {
 public:
-    explicit acquire_walk(mortise::test::choices source) : source_(std::move(source)) {
+    explicit acquire_walk(const mortise::test::choices& source) : source_(source) {
         carry_out(fsm_.session_ready());
     }
 
@@ -260,9 +260,8 @@ private:
     // By force, or by a store that lost its memory. Whoever has taken the lock with an answer that
     // was on its way learns it as any holder does, so such moments are left out.
     void take_away() {
-        if (row_ == row::granted && (fsm_.unproved() || fsm_.stopped()) && replies_.empty())
-            row_ = row::none;
-        else if (row_ == row::waiting && replies_.empty())
+        const bool not_taken = row_ == row::granted && (fsm_.unproved() || fsm_.stopped());
+        if ((not_taken || row_ == row::waiting) && replies_.empty())
             row_ = row::none;
     }
 

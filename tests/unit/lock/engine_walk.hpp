@@ -24,7 +24,7 @@ namespace mortise::core::test {
 /// The engine and its model do the same things, which somebody chooses.
 class engine_walk {
 public:
-    explicit engine_walk(mortise::test::choices source) : source_(std::move(source)) {
+    explicit engine_walk(const mortise::test::choices& source) : source_(source) {
         for (int i = 0; i < 4; ++i)
             sessions_.push_back(world_.open());
     }
