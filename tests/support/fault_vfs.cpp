@@ -186,14 +186,17 @@ void fault_vfs::remember(const std::string& path, std::int64_t offset, std::size
                            : 0;
     before.bytes.resize(std::min<std::size_t>(size, there));
     file.read(before.bytes.data(), static_cast<std::streamsize>(before.bytes.size()));
+    const std::lock_guard hold(mutex_);
     undo_.push_back(std::move(before));
 }
 
 void fault_vfs::synced(const std::string& path) {
+    const std::lock_guard hold(mutex_);
     std::erase_if(undo_, [&](const undo& each) { return each.path == path; });
 }
 
 std::size_t fault_vfs::unsynced() const {
+    const std::lock_guard hold(mutex_);
     return undo_.size();
 }
 

@@ -76,10 +76,10 @@ private:
         std::uintmax_t length = 0;
     };
 
-    std::vector<undo> undo_;
+    std::vector<undo> undo_;  // under the mutex
     std::string name_;
     std::unique_ptr<sqlite3_vfs> vfs_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     bool held_ = false;
     int waiting_ = 0;
