@@ -16,6 +16,14 @@ using namespace std::chrono_literals;
 
 using LockChaos = chaos_test;
 
+// A killed process closes its sockets when its memory has been taken apart, and that of a sanitizer
+// is large.
+#ifdef __SANITIZE_ADDRESS__
+constexpr double replaced_within_ms = 25;
+#else
+constexpr double replaced_within_ms = 10;
+#endif
+
 TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
     // Ten times, because one can be late on a busy machine; the median is what is promised.
     std::vector<double> took_ms;
@@ -38,7 +46,7 @@ TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
     }
     std::sort(took_ms.begin(), took_ms.end());
     RecordProperty("takeover_ms_median", std::to_string(took_ms[5]));
-    EXPECT_LT(took_ms[5], 10.0);
+    EXPECT_LT(took_ms[5], replaced_within_ms);
     EXPECT_LT(took_ms[9], 1'000.0);  // never by waiting for the TTL
 }
 
