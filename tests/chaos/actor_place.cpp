@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace mortise::test {
 namespace {
@@ -77,14 +78,36 @@ std::string move_to(const std::string& word) {
     return {};
 }
 
-bool containers_are_allowed() {
+std::string why_no_container() {
+    int says[2];
+    if (::pipe(says) != 0)
+        return refused("pipe");
     const pid_t child = ::fork();
-    if (child < 0)
-        return false;
-    if (child == 0)
-        ::_exit(move_to_container().empty() ? 0 : 1);
+    if (child == 0) {
+        const std::string why = move_to_container();
+        const auto size = static_cast<ssize_t>(why.size());
+        ::_exit(::write(says[1], why.data(), why.size()) == size && why.empty() ? 0 : 1);
+    }
+    ::close(says[1]);
+    char text[200];
+    const auto size = ::read(says[0], text, sizeof text);
+    ::close(says[0]);
     int status = 0;
-    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child)
+        return refused("fork");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return {};
+    return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "the child died of it";
+}
+
+bool may_administer() {
+    constexpr unsigned sys_admin = 21;  // CAP_SYS_ADMIN
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("CapEff:"))
+            return (std::stoull(line.substr(7), nullptr, 16) >> sys_admin & 1) != 0;
+    }
+    return false;
 }
 
 }  // namespace mortise::test

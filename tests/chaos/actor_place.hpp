@@ -22,8 +22,10 @@ const char* word_for(actor_place where) noexcept;
 /// @return what the system refused; empty: nothing.
 std::string move_to(const std::string& word);
 
-/// Whether the kernel lets this process make containers, tried in a child.
-bool containers_are_allowed();
+/// Why no container can be made here; empty: one can.
+std::string why_no_container();
+/// Whether this process has the right to administer the system (CAP_SYS_ADMIN).
+bool may_administer();
 
 }  // namespace mortise::test
 
