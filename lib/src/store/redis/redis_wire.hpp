@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REDIS_WIRE_HPP
+#define MORTISE_STORE_REDIS_REDIS_WIRE_HPP
+
+#include "mortise/error.hpp"
+#include "store/redis/redis_value.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// Why a connection could not be opened, or is no more.
+struct redis_failure {
+    redis_failure() = default;
+    redis_failure(error_code why, std::string said) : code(why), text(std::move(said)) {}
+
+    error_code code;
+    std::string text;  ///< What the server or the system said; without secrets.
+};
+
+/// What a connection tells by itself.
+class redis_wire_events {
+public:
+    /// An array: what kind of push, and what it says.
+    virtual void on_push(redis_value push) noexcept = 0;
+
+    /// The connection is no more: once, after `open` succeeded, and not after `close`.
+    virtual void on_closed(redis_failure why) noexcept = 0;
+
+protected:
+    ~redis_wire_events() = default;
+};
+
+/// One connection to one server, from its opening to its end: commands, their replies, and pushes
+/// (RESP3). Replies come in the order of the commands; a push may overtake the reply to the command
+/// that caused it.
+///
+/// @par Threads One strand.
+class redis_wire {
+public:
+    virtual ~redis_wire() = default;
+    redis_wire() = default;
+    redis_wire(const redis_wire&) = delete;
+    redis_wire& operator=(const redis_wire&) = delete;
+
+    /// Connects, speaks RESP3, and says who we are. Once.
+    /// @return a failure without a code if that worked.
+    virtual asio::awaitable<redis_failure> open(redis_wire_events& events) = 0;
+
+    /// Sends a command and waits for its reply; an error that the server says is a reply.
+    /// @par Errors `store_unavailable`: it was not sent. `outcome_unknown`: the connection was
+    /// closed before the reply came.
+    virtual asio::awaitable<result<redis_value>> call(redis_command command) = 0;
+
+    /// Closes the connection: calls that wait end, and nothing is told any more.
+    virtual void close() noexcept = 0;
+};
+
+/// Makes wires to where the settings point: a new one for each connection.
+using redis_wire_factory =
+    std::function<std::shared_ptr<redis_wire>(const asio::any_io_executor& strand)>;
+
+}  // namespace mortise::store_detail
+
+#endif
