@@ -19,6 +19,14 @@ endif()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+if(MORTISE_WITH_REDIS)
+    find_package(OpenSSL QUIET)
+    if(NOT OpenSSL_FOUND)
+        message(FATAL_ERROR "The Redis store needs OpenSSL's development files: install "
+            "libssl-dev, or switch the store off with -DMORTISE_WITH_REDIS=OFF.")
+    endif()
+endif()
+
 if(MORTISE_WITH_SQLITE)
     find_package(SQLite3 QUIET)
     if(NOT SQLite3_FOUND)

@@ -14,6 +14,7 @@ option(MORTISE_UNITY_TESTS "Compile the test sources in batches (fast from scrat
 set(MORTISE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
+option(MORTISE_WITH_REDIS "Build the Redis store and fence" ON)
 option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked

@@ -45,7 +45,7 @@ constexpr code_text texts[] = {
     {errc::bad_url, "the store URL cannot be understood"},
     {errc::unsupported, "the store cannot do what was asked for"},
     {errc::store_unavailable, "the store does not answer, or cannot work just now"},
-    {errc::store_full, "the store is full: free space on its disk"},
+    {errc::store_full, "the store is full: free space on its disk, or in its memory"},
     {errc::store_corrupt, "the store's data contradicts itself"},
     {errc::store_replaced, "the store was replaced by another one while it was in use"},
     {errc::not_a_database, "the file is not an SQLite database"},
@@ -57,6 +57,14 @@ constexpr code_text texts[] = {
     {errc::foreign_time_namespace,
      "the store is in use from another time namespace: its deadlines cannot be compared"},
     {errc::too_many_sessions, "every place for a session in the store is taken"},
+    {errc::access_denied, "the server refuses the login, or what this login asks it to do"},
+    {errc::wrong_server, "what answers is not a server that this store can use"},
+    {errc::untrusted_server, "the server's certificate is not trusted, or names another host"},
+    {errc::read_only_server, "the server is a replica and takes no writes: name the primary"},
+    {errc::server_loading, "the server still loads its data: try again later"},
+    {errc::server_busy, "a script keeps the server busy: try again later"},
+    {errc::unsafe_server, "the server may throw locks away when its memory is full"},
+    {errc::not_enough_replicas, "too few replicas acknowledged the write in time"},
     {errc::database_busy,
      "another connection holds the database: see which program keeps a transaction open"},
     {errc::rolled_back, "the transaction was undone as a whole: nothing was done, do it again"},
@@ -94,6 +102,8 @@ bool is_retryable(const error_code& code) noexcept {
     return code == errc::busy || code == errc::outcome_unknown || code == errc::session_lost ||
            code == errc::store_unavailable || code == errc::store_full ||
            code == errc::too_many_waiters || code == errc::too_many_sessions ||
+           code == errc::server_loading || code == errc::server_busy ||
+           code == errc::read_only_server || code == errc::not_enough_replicas ||
            code == errc::database_busy || code == errc::rolled_back || code == errc::contended;
 }
 

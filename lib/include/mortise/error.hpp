@@ -57,7 +57,7 @@ enum class errc : int {
 
     // The store.
     store_unavailable,  ///< The store did not answer, or answered that it cannot work just now.
-    store_full,         ///< The disk is full, or a limit of the store is reached.
+    store_full,         ///< The disk or the memory is full, or a limit of the store is reached.
     store_corrupt,      ///< The store's data contradicts itself.
     store_replaced,     ///< The store behind this URL is another one than at the start.
     not_a_database,     ///< The file exists and is not an SQLite database.
@@ -69,6 +69,16 @@ enum class errc : int {
     /// The store is in use from another time namespace; its deadlines differ.
     foreign_time_namespace,
     too_many_sessions,  ///< Every place for a session in the store is taken.
+
+    // Servers.
+    access_denied,        ///< The server refuses the login, or what the login may not do.
+    wrong_server,         ///< What answers is not a server that this store can use.
+    untrusted_server,     ///< The server's certificate is not trusted, or names another host.
+    read_only_server,     ///< The server is a replica: it takes no writes.
+    server_loading,       ///< The server has started and still loads its data.
+    server_busy,          ///< A script of somebody keeps the server busy.
+    unsafe_server,        ///< The server may throw locks away when its memory is full.
+    not_enough_replicas,  ///< Fewer replicas than are asked for acknowledged a write in time.
 
     // Database sessions.
     /// Another connection held the database for longer than `busy_max`: nothing was done.

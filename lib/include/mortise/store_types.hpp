@@ -158,6 +158,8 @@ struct store_event {
         contended,
         session_lost,  ///< The session is gone, because of `why`.
         look_again,    ///< Something of this session changed: call `look`.
+        /// The store may have forgotten something: nothing is sure before the next heartbeat.
+        unsure,
         changed,       ///< Some lock of the store changed since `watch` was called.
     };
 

@@ -158,6 +158,10 @@ void client_core::on_store_event(const store_event& event) noexcept {
     case store_event::kind::look_again:
         look_now();
         break;
+    case store_event::kind::unsure:
+        session_.doubt(now());
+        publish();
+        break;
     case store_event::kind::changed:
         changed();
         break;

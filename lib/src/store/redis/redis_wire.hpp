@@ -3,6 +3,7 @@
 #define MORTISE_STORE_REDIS_REDIS_WIRE_HPP
 
 #include "mortise/error.hpp"
+#include "store/redis/redis_failure.hpp"
 #include "store/redis/redis_value.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,15 +14,6 @@
 #include <string>
 
 namespace mortise::store_detail {
-
-/// Why a connection could not be opened, or is no more.
-struct redis_failure {
-    redis_failure() = default;
-    redis_failure(error_code why, std::string said) : code(why), text(std::move(said)) {}
-
-    error_code code;
-    std::string text;  ///< What the server or the system said; without secrets.
-};
 
 /// What a connection tells by itself.
 class redis_wire_events {
@@ -49,8 +41,12 @@ public:
     redis_wire& operator=(const redis_wire&) = delete;
 
     /// Connects, speaks RESP3, and says who we are. Once.
-    /// @return a failure without a code if that worked.
+    /// @return no code if that worked. Of a server that cannot be used, what is wrong with it.
     virtual asio::awaitable<redis_failure> open(redis_wire_events& events) = 0;
+
+    /// Subscribes to a channel and waits until the server says so; its own command, since a server
+    /// answers it by a push. Not while a call is under way.
+    virtual asio::awaitable<redis_failure> subscribe(std::string channel) = 0;
 
     /// Sends a command and waits for its reply; an error that the server says is a reply.
     /// @par Errors `store_unavailable`: it was not sent. `outcome_unknown`: the connection was

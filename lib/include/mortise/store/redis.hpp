@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_HPP
+#define MORTISE_STORE_REDIS_HPP
+
+#include "mortise/store.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise {
+
+/// Where a Redis server, or a sentinel, listens.
+struct redis_address {
+    redis_address() = default;
+    redis_address(std::string at, std::uint16_t number) : host(std::move(at)), port(number) {}
+
+    std::string host = "127.0.0.1";  ///< A name or an address.
+    std::uint16_t port = 6379;
+};
+
+/// Which server keeps the locks, and how to talk to it.
+class redis_store_config {
+public:
+    redis_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    redis_address server;
+
+    /// If there are any, the server is the primary that they name, and `server` is not used.
+    std::vector<redis_address> sentinels;
+    std::string primary_name;  ///< What the sentinels call it.
+
+    unsigned database = 0;
+
+    /// Whom to log in as; empty: the server's `default` user.
+    std::string user;
+    /// Empty: no login. Never shown, whatever goes wrong.
+    std::string password;
+    std::string sentinel_user;      ///< The same for the sentinels.
+    std::string sentinel_password;  ///< The same for the sentinels.
+
+    /// What all keys and channels of this store begin with: 1 to 64 printable characters but
+    /// quotes, backslash and braces. Two stores on one server need different ones, neither of which
+    /// begins with the other.
+    std::string prefix = "mortise:";
+
+    /// The domain of the tokens, 1 to 25 characters without `#`; empty: made from the store's
+    /// random id. Written into a new store; an existing store keeps its own, and another one is
+    /// then refused.
+    std::string domain;
+
+    bool tls = false;
+    /// Whom to trust (PEM); empty: the authorities that the system trusts. The server's certificate
+    /// must name `server.host`.
+    std::filesystem::path ca_file;
+    std::filesystem::path certificate_file;  ///< Our own (PEM), if the server asks for one,
+    std::filesystem::path key_file;          ///< with its key.
+
+    /// A grant or a heartbeat counts when so many replicas have acknowledged it. To keep locks
+    /// exclusive over a fail-over it takes every replica that can be promoted.
+    unsigned min_replicas = 0;
+
+    /// Accept a server that evicts keys when its memory is full, and with them locks.
+    bool allow_eviction = false;
+
+    /// How long to wait for a connection.
+    std::chrono::milliseconds connect_max{5'000};
+};
+
+/// A store for all processes that reach one Redis server, of version 6 or newer.
+///
+/// Opens nothing yet but checks what can be checked without I/O; the first acquire connects.
+/// @throws error if the configuration cannot work.
+std::unique_ptr<store> make_redis_store(redis_store_config config);
+
+}  // namespace mortise
+
+#endif

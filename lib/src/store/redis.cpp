@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/store/redis.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "store/break_note.hpp"
+#include "store/redis/boost_wire.hpp"
+#include "store/redis/redis_link.hpp"
+#include "store/redis/redis_store.hpp"
+#include "store/redis/stored_entry.hpp"
+
+#include <string>
+#include <utility>
+
+namespace mortise {
+namespace {
+
+using store_detail::redis_link;
+using store_detail::redis_script;
+using store_detail::redis_value;
+
+// How a grant is named to a script: its id, its base, and its slot if it has one. Nothing if the
+// token is none that this store gave to a grant.
+std::optional<std::string> grant_text(const grant& held, const token_domain& domain) {
+    constexpr std::uint64_t sequence = (1u << fencing_token::sequence_bits) - 1;
+    const auto slot = held.token.domain.slot_in(domain);
+    if (!slot || (held.token.value & sequence) != 0)
+        return std::nullopt;
+    std::string text = std::to_string(held.id) + ' ' + std::to_string(held.token.base());
+    if (*slot != 0)
+        text += ':' + std::to_string(*slot);
+    return text;
+}
+
+std::string request_text(const lock_request& request) {
+    std::string text = std::to_string(request.id) + ' ' + store_detail::mode_text(request.mode);
+    if (request.hold_max != std::chrono::milliseconds::max())
+        text += '@' + std::to_string(request.hold_max.count());
+    if (!request.queue)
+        text += '!';
+    text += ' ';
+    text += request.name;
+    return text;
+}
+
+bool sound(lock_mode mode) noexcept {
+    return mode.what() != lock_mode::kind::permits ||
+           (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
+}
+
+class redis_store final : public store {
+public:
+    explicit redis_store(std::shared_ptr<redis_link> link) : link_(std::move(link)) {}
+    ~redis_store() override { link_->detach(); }
+
+    store_traits traits() const noexcept override {
+        store_traits traits;
+        traits.scheme = "redis";
+        traits.strength = link_->facts().strength();
+        traits.push = traits.fair = traits.server_clock = true;
+        traits.shared = traits.permits = traits.hold_max = true;
+        traits.ttl_min = std::chrono::milliseconds(100);
+        traits.ttl_max = std::chrono::hours(24);
+        return traits;
+    }
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override {
+        link_->attach(std::move(strand), events, std::move(time));
+    }
+
+    void detach() noexcept override { link_->detach(); }
+
+    asio::awaitable<result<resumed>> resume(session_start start) override {
+        return link_->open(std::move(start));
+    }
+
+    asio::awaitable<error_code> end() override { return link_->end(); }
+
+    asio::awaitable<result<answer>> request(lock_request request) override {
+        if (!sound(request.mode))
+            co_return error_code(errc::bad_mode);
+        auto asking = link_->act(redis_script::request, request_text(request));
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_answer(*said, link_->domain());
+    }
+
+    asio::awaitable<error_code> withdraw(std::string, request_id id) override {
+        auto asking = link_->act(redis_script::withdraw, std::to_string(id));
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_done(*said);
+    }
+
+    asio::awaitable<result<bool>> release(grant held) override {
+        const auto text = grant_text(held, link_->domain());
+        if (!text)
+            co_return false;
+        auto asking = link_->act(redis_script::release, *text);
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_released(*said);
+    }
+
+    asio::awaitable<result<heartbeat>> beat() override {
+        const clock::time_point sent = link_->now();
+        auto asking = link_->act(redis_script::beat, {});
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        auto reply = store_detail::parse_beat(*said);
+        if (!reply)
+            co_return reply.error();
+        link_->compare_watching(reply->watches);
+        reply->value.sent = sent;
+        co_return reply->value;
+    }
+
+    asio::awaitable<result<session_view>> look() override {
+        auto asking = link_->act(redis_script::look, {});
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_view(*said, link_->domain());
+    }
+
+    asio::awaitable<result<token_range>> draw(grant held) override {
+        const auto text = grant_text(held, link_->domain());
+        if (!text)
+            co_return error_code(errc::lease_lost);
+        auto asking = link_->act(redis_script::draw, *text);
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_drawn(*said, held.token.domain);
+    }
+
+    asio::awaitable<result<std::vector<lock_view>>>
+    list(std::string after, std::size_t limit, std::size_t queue_max) override {
+        return locks("after", std::move(after), limit, queue_max);
+    }
+
+    asio::awaitable<result<std::optional<lock_view>>>
+    inspect(std::string name, std::size_t queue_max) override {
+        auto asking = locks("name", std::move(name), 1, queue_max);
+        auto seen = co_await std::move(asking);
+        if (!seen)
+            co_return seen.error();
+        std::optional<lock_view> lock;
+        if (!seen->empty())
+            lock = std::move(seen->front());
+        co_return lock;
+    }
+
+    asio::awaitable<result<bool>> break_(break_order order) override;
+    asio::awaitable<result<std::vector<break_record>>>
+    breaks(std::string name, std::size_t limit) override;
+
+    asio::awaitable<error_code> watch() override {
+        link_->begin_to_watch();
+        auto asking = link_->act(redis_script::watch, {});
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        co_return store_detail::parse_done(*said);
+    }
+
+    asio::awaitable<result<std::vector<store_finding>>> examine() override {
+        co_return error_code(errc::unsupported);
+    }
+
+    std::string explain() const override { return link_->explain(); }
+
+private:
+    asio::awaitable<result<std::vector<lock_view>>>
+    locks(std::string how, std::string name, std::size_t limit, std::size_t queue_max);
+    asio::awaitable<result<token_domain>> domain();
+
+    std::shared_ptr<redis_link> link_;
+};
+
+asio::awaitable<result<std::vector<lock_view>>>
+redis_store::locks(std::string how, std::string name, std::size_t limit, std::size_t queue_max) {
+    constexpr std::size_t most = 1u << 20;
+    std::vector<std::string> arguments;
+    arguments.push_back(std::move(how));
+    arguments.push_back(std::move(name));
+    arguments.push_back(std::to_string(std::min(limit, most)));
+    arguments.push_back(std::to_string(std::min(queue_max, most)));
+    auto asking = link_->ask(redis_script::list, std::move(arguments));
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    co_return store_detail::parse_locks(*said);
+}
+
+// Also without a session, whose resumption would have told it.
+asio::awaitable<result<token_domain>> redis_store::domain() {
+    if (!link_->domain().empty())
+        co_return link_->domain();
+    auto asking = link_->send({"HGET", link_->prefix() + "id", "o"});
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    co_return token_domain::parse(said->text).value_or(token_domain());
+}
+
+asio::awaitable<result<bool>> redis_store::break_(break_order order) {
+    auto knowing = domain();
+    const auto known = co_await std::move(knowing);
+    if (!known)
+        co_return known.error();
+    const auto slot = order.token.domain.slot_in(*known);
+    if (!slot)
+        co_return false;
+    std::vector<std::string> arguments;
+    arguments.push_back(std::move(order.name));
+    arguments.push_back(std::to_string(order.token.base()));
+    arguments.push_back(std::to_string(*slot));
+    arguments.push_back(std::move(order.who));
+    arguments.push_back(std::move(order.why));
+    arguments.push_back(std::to_string(store_detail::holders_named));
+    arguments.push_back(std::to_string(store_detail::breaks_kept));
+    auto asking = link_->ask(redis_script::break_, std::move(arguments));
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    co_return store_detail::parse_broken(*said);
+}
+
+asio::awaitable<result<std::vector<break_record>>>
+redis_store::breaks(std::string name, std::size_t limit) {
+    auto knowing = domain();
+    const auto known = co_await std::move(knowing);
+    if (!known)
+        co_return known.error();
+    auto asking = link_->send(
+        {"LRANGE", link_->prefix() + "b", "0", std::to_string(store_detail::breaks_kept - 1)}
+    );
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    auto records = store_detail::parse_breaks(*said, name, *known);
+    if (records && records->size() > limit)
+        records->resize(limit);
+    co_return records;
+}
+
+[[noreturn]] void refuse(std::string value, std::string remedy) {
+    throw error(errc::bad_config, std::move(value), std::move(remedy));
+}
+
+void check(const redis_store_config& config) {
+    constexpr std::size_t prefix_max = 64;
+    if (config.prefix.empty() || config.prefix.size() > prefix_max ||
+        !store_detail::redis_scripts::prefix_allowed(config.prefix)) {
+        refuse(
+            "prefix = \"" + config.prefix + '"',
+            "use 1 to 64 printable characters but quotes, backslash and braces"
+        );
+    }
+    if (!config.domain.empty() && (!token_domain::parse(config.domain) ||
+                                   config.domain.size() > token_domain::store_size_max ||
+                                   config.domain.find('#') != std::string::npos)) {
+        refuse(
+            "domain = \"" + config.domain + '"',
+            "use 1 to " + std::to_string(token_domain::store_size_max) +
+                " characters out of A-Z a-z 0-9 . _ : - (permits add # and a number)"
+        );
+    }
+    if (config.server.host.empty() && config.sentinels.empty())
+        refuse("host = \"\"", "name the host of the server");
+    if (!config.user.empty() && config.password.empty())
+        refuse("user = \"" + config.user + '"', "give the user's password, too");
+}
+
+store_detail::wire_settings wire_settings_of(const redis_store_config& config) {
+    store_detail::wire_settings wire;
+    wire.host = config.server.host;
+    wire.port = config.server.port;
+    wire.database = config.database;
+    wire.user = config.user;
+    wire.password = config.password;
+    wire.tls = config.tls;
+    wire.ca_file = config.ca_file;
+    wire.certificate_file = config.certificate_file;
+    wire.key_file = config.key_file;
+    wire.connect_max = config.connect_max;
+    return wire;
+}
+
+}  // namespace
+
+std::unique_ptr<store>
+store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
+    check(config);
+    link_settings settings;
+    settings.prefix = config.prefix;
+    settings.domain = config.domain;
+    settings.allow_eviction = config.allow_eviction;
+    settings.connect_max = config.connect_max;
+    settings.name = config.server.host + ':' + std::to_string(config.server.port);
+    return std::make_unique<redis_store>(
+        std::make_shared<redis_link>(std::move(settings), std::move(wires))
+    );
+}
+
+std::unique_ptr<store> make_redis_store(redis_store_config config) {
+    auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
+        return store_detail::make_boost_wire(strand, settings);
+    };
+    return store_detail::make_redis_store(config, std::move(wires));
+}
+
+}  // namespace mortise

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/boost_wire.hpp"
+
+#include "store/redis/hello.hpp"
+#include "store/redis/reply_builder.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/channel.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/redis/connection.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace mortise::store_detail {
+namespace {
+
+namespace redis = boost::redis;
+using asio_error = boost::system::error_code;
+using resp_node = redis::resp3::basic_node<std::string_view>;
+
+/// What waits for one reply. Adapted to Boost.Redis by the two functions below.
+class reply_slot {
+public:
+    void add(const resp_node& node) {
+        if (auto done = builder_.add(node))
+            value_ = std::move(*done);
+    }
+    redis_value take() { return std::move(value_); }
+
+private:
+    reply_builder builder_;
+    redis_value value_;
+};
+
+/// What takes the pushes, one after the other.
+class push_slot {
+public:
+    std::function<void(redis_value)> take;
+
+    void add(const resp_node& node) {
+        if (auto done = builder_.add(node))
+            take(std::move(*done));
+    }
+
+private:
+    reply_builder builder_;
+};
+
+template <class Slot>
+struct slot_adapter {
+    Slot* slot;
+
+    std::size_t get_supported_response_size() const noexcept {
+        return static_cast<std::size_t>(-1);
+    }
+    void operator()(std::size_t, const resp_node& node, asio_error&) { slot->add(node); }
+};
+
+slot_adapter<reply_slot> boost_redis_adapt(reply_slot& slot) {
+    return {&slot};
+}
+slot_adapter<push_slot> boost_redis_adapt(push_slot& slot) {
+    return {&slot};
+}
+
+asio::ssl::context make_tls(const wire_settings& settings) {
+    asio::ssl::context tls(asio::ssl::context::tls_client);
+    if (!settings.tls)
+        return tls;
+    tls.set_options(
+        asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+        asio::ssl::context::no_tlsv1_1
+    );
+    tls.set_verify_mode(asio::ssl::verify_peer);
+    if (settings.ca_file.empty())
+        tls.set_default_verify_paths();
+    else
+        tls.load_verify_file(settings.ca_file.string());
+    if (!settings.certificate_file.empty()) {
+        tls.use_certificate_chain_file(settings.certificate_file.string());
+        tls.use_private_key_file(settings.key_file.string(), asio::ssl::context::pem);
+    }
+    return tls;
+}
+
+class boost_wire final : public redis_wire, public std::enable_shared_from_this<boost_wire> {
+public:
+    boost_wire(const asio::any_io_executor& strand, wire_settings settings)
+        : settings_(std::move(settings)),
+          connection_(strand, make_tls(settings_)),
+          opened_(strand, 1),
+          heard_(strand, 1) {
+        pushes_.take = [this](redis_value push) { hear(std::move(push)); };
+        connection_.set_receive_response(pushes_);
+    }
+
+    asio::awaitable<redis_failure> open(redis_wire_events& events) override;
+    asio::awaitable<redis_failure> subscribe(std::string channel) override;
+    asio::awaitable<result<redis_value>> call(redis_command command) override;
+    void close() noexcept override;
+
+private:
+    using connection = redis::basic_connection<asio::any_io_executor>;
+    using signal = asio::experimental::channel<asio::any_io_executor, void(asio_error)>;
+
+    /// Boost.Redis tells by its logger only what became of the single steps of an opening.
+    struct listener {
+        boost_wire* wire;
+
+        void set_prefix(std::string_view) {}
+        void on_resolve(const asio_error& failed, const asio::ip::tcp::resolver::results_type&) {
+            wire->step("the name of the host", failed, errc::store_unavailable);
+        }
+        void on_connect(const asio_error& failed, const asio::ip::tcp::endpoint&) {
+            wire->step("connecting", failed, errc::store_unavailable);
+            if (!failed)
+                wire->connected();
+        }
+        void on_ssl_handshake(const asio_error& failed) {
+            wire->step("the TLS handshake", failed, errc::untrusted_server);
+        }
+        void on_hello(const asio_error& failed, const redis::generic_response& said) {
+            wire->greeted(failed, said);
+        }
+        void on_write(const asio_error&, const std::string&) {}
+        void on_read(const asio_error&, std::size_t) {}
+        void trace(std::string_view) {}
+        void trace(std::string_view, const asio_error&) {}
+    };
+
+    void prepare_tls();
+    redis::config config() const;
+    void step(std::string_view what, const asio_error& failed, errc meaning);
+    void connected();
+    void greeted(const asio_error& failed, const redis::generic_response& said);
+    void ended(const asio_error& why);
+    void hear(redis_value push);
+
+    const wire_settings settings_;
+    connection connection_;
+    push_slot pushes_;
+    signal opened_;
+    signal heard_;  ///< A subscription was answered.
+    redis_wire_events* events_ = nullptr;
+    redis_failure failure_;
+    redis_failure refused_;  ///< What a subscription was answered by.
+    bool open_ = false;
+    bool closed_ = false;
+};
+
+// The name of the host is part of what is trusted.
+void boost_wire::prepare_tls() {
+    if (!settings_.tls)
+        return;
+    auto& stream = connection_.next_layer();
+    stream.set_verify_callback(asio::ssl::host_name_verification(settings_.host));
+    ::SSL_set_tlsext_host_name(stream.native_handle(), settings_.host.c_str());
+}
+
+redis::config boost_wire::config() const {
+    redis::config config;
+    config.use_ssl = settings_.tls;
+    config.addr = {settings_.host, std::to_string(settings_.port)};
+    config.username = settings_.user.empty() ? "default" : settings_.user;
+    config.password = settings_.password;
+    config.clientname = "mortise";
+    config.database_index = static_cast<int>(settings_.database);
+    config.health_check_interval = std::chrono::seconds::zero();
+    config.reconnect_wait_interval = std::chrono::seconds::zero();  // reconnecting is ours
+    config.resolve_timeout = settings_.connect_max;
+    config.connect_timeout = settings_.connect_max;
+    config.ssl_handshake_timeout = settings_.connect_max;
+    return config;
+}
+
+asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
+    const auto kept = shared_from_this();
+    events_ = &events;
+    prepare_tls();
+    connection_.async_run(config(), listener{this}, [kept](const asio_error& why) {
+        kept->ended(why);
+    });
+    auto waiting = opened_.async_receive(asio::as_tuple(asio::deferred));
+    const auto [stopped] = co_await std::move(waiting);
+    if (stopped)
+        co_return redis_failure(errc::store_unavailable, "closed");
+    open_ = !failure_.code;
+    co_return failure_;
+}
+
+// The first step that fails says why.
+void boost_wire::step(std::string_view what, const asio_error& failed, errc meaning) {
+    if (failed && !failure_.code)
+        failure_ = {meaning, std::string(what) + ": " + failed.message()};
+}
+
+// A command is small, and somebody waits for it.
+void boost_wire::connected() {
+    asio_error ignored;
+    auto& socket = connection_.next_layer().next_layer();
+    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+void boost_wire::greeted(const asio_error& failed, const redis::generic_response& said) {
+    std::vector<redis_value> replies;
+    if (said.has_error())
+        replies.emplace_back().text = said.error().diagnostic;
+    reply_builder builder;
+    for (const auto& each : said.has_value() ? said.value() : std::vector<redis::resp3::node>()) {
+        const resp_node node{each.data_type, each.aggregate_size, each.depth, each.value};
+        if (auto done = builder.add(node))
+            replies.push_back(std::move(*done));
+    }
+    if (said.has_error())
+        replies.front().what = redis_value::kind::error;
+    if (failed && replies.empty())
+        step("the greeting", failed, errc::wrong_server);
+    else if (!failure_.code)
+        failure_ = judge_hello(replies, settings_.sentinel);
+    opened_.try_send(asio_error());
+}
+
+// The connection is no more, or never was.
+void boost_wire::ended(const asio_error& why) {
+    if (!open_) {
+        step("the connection", why ? why : asio::error::eof, errc::store_unavailable);
+        opened_.try_send(asio_error());
+        return;
+    }
+    open_ = false;
+    heard_.close();
+    if (!std::exchange(closed_, true))
+        events_->on_closed(
+            {errc::store_unavailable, why ? why.message() : "the server closed the connection"}
+        );
+}
+
+asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
+    const auto kept = shared_from_this();
+    redis::request request;
+    request.push("SUBSCRIBE", channel);
+    refused_ = {};
+    auto sending = connection_.async_exec(request, redis::ignore, asio::as_tuple(asio::deferred));
+    const auto [failed, size] = co_await std::move(sending);
+    if (failed)
+        co_return redis_failure(errc::store_unavailable, failed.message());
+    auto waiting = heard_.async_receive(asio::as_tuple(asio::deferred));
+    const auto [stopped] = co_await std::move(waiting);
+    if (stopped)
+        co_return redis_failure(errc::store_unavailable, "the connection was closed");
+    co_return refused_;
+}
+
+// A refusal comes like a push when nothing else is expected.
+void boost_wire::hear(redis_value push) {
+    asio_error ignored;
+    connection_.receive(ignored);  // Boost.Redis counts them, for nobody.
+    if (push.what == redis_value::kind::error) {
+        refused_ = {meaning_of_refusal(push.text), push.text};
+        heard_.try_send(asio_error());
+    } else if (!push.items.empty() && push.items.front().text == "subscribe") {
+        heard_.try_send(asio_error());
+    } else if (events_ && open_ && !closed_) {
+        events_->on_push(std::move(push));
+    }
+}
+
+asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
+    const auto kept = shared_from_this();
+    if (!open_ || closed_)
+        co_return error_code(errc::store_unavailable);
+    redis::request request;
+    request.get_config().cancel_if_not_connected = true;
+    if (command.size() == 1)
+        request.push(command.front());
+    else
+        request.push_range(command.front(), command.begin() + 1, command.end());
+    reply_slot reply;
+    auto running =
+        connection_.async_exec(request, redis::any_adapter(reply), asio::as_tuple(asio::deferred));
+    const auto [failed, size] = co_await std::move(running);
+    if (failed == redis::error::not_connected)
+        co_return error_code(errc::store_unavailable);
+    if (failed)
+        co_return error_code(errc::outcome_unknown);
+    co_return reply.take();
+}
+
+void boost_wire::close() noexcept {
+    closed_ = true;
+    heard_.close();
+    connection_.cancel(redis::operation::all);
+}
+
+}  // namespace
+
+std::shared_ptr<redis_wire>
+make_boost_wire(const asio::any_io_executor& strand, wire_settings settings) {
+    return std::make_shared<boost_wire>(strand, std::move(settings));
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_HEX_ID_HPP
+#define MORTISE_STORE_REDIS_HEX_ID_HPP
+
+#include "mortise/store_types.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+/// An id out of its 32 hexadecimal digits.
+std::optional<random_id> parse_hex_id(std::string_view text) noexcept;
+
+/// What stands for one run of a server: the first 128 of the 160 bits of its run id; the empty id
+/// if the server does not tell one.
+random_id incarnation_of(std::string_view run_id) noexcept;
+
+/// The name of a session at the server: 48 bits of its id in 8 characters, which a colon or a space
+/// is not among. The server compares the whole id when a session is resumed.
+std::string short_name(const session_id& id);
+
+}  // namespace mortise::store_detail
+
+#endif

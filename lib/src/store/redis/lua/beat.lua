@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- ARGV[1]: SESSION GENERATION. Proves the session by a write that cannot revive it, and buries who
+-- is dead.
+-- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT, where NEXT is the time to the next deadline of
+-- others in microseconds, or -; l; r (the store is no more what it was).
+local S, G = match(ARGV[1], '^(%S+) (%d+)$')
+local hash = '{P}s:' .. S
+local own = call('HMGET', hash, 'g', 'd', 't')
+if not may_act(own[1], own[2], G) then
+    return 'l'
+end
+local record = call('HMGET', '{P}id', 'r', 't')
+if not record[1] then
+    return 'r'
+end
+call('HDEL', hash, '')  -- The first write may be done without memory, and then all that follow.
+local deadline = digits(now() + own[3] * 1000)
+call('HSET', hash, 'd', deadline)
+call('ZADD', '{P}d', 'XX', deadline, S)
+local run = compare_run(record[1], tonumber(record[2]))
+
+local more, buried = false, 0
+for _, dead in ipairs(call('ZRANGEBYSCORE', '{P}d', '-inf', digits(now()), 'LIMIT', 0, 64)) do
+    if buried < AT_ONCE then
+        local count, left = bury(dead)
+        buried, more = buried + count, more or left
+    else
+        more = true
+    end
+end
+for _, ended in ipairs(call('ZRANGEBYSCORE', '{P}x', '-inf', digits(now()), 'LIMIT', 0, AT_ONCE)) do
+    local session, id = match(ended, '^([^:]+):(%d+)$')
+    local text = call('HGET', '{P}s:' .. session, id)
+    call('ZREM', '{P}x', ended)
+    if text then
+        local entry = entry_of(text)
+        take_away(session, id, entry)
+        advance(entry.name)
+    end
+end
+end_quarantine()
+
+local next = more and now() or nil
+local function consider(time)
+    next = next and math.min(next, time) or time
+end
+
+-- The first of the others in a sorted set of times.
+local function consider_first(key, pattern)
+    local from = 0
+    repeat
+        local some = call('ZRANGE', key, from, from + 15, 'WITHSCORES')
+        for at = 1, #some, 2 do
+            if match(some[at], pattern) ~= S then
+                return consider(tonumber(some[at + 1]))
+            end
+        end
+        from = from + 16
+    until #some < 32
+end
+consider_first('{P}d', '^(.*)$')
+consider_first('{P}x', '^([^:]+)')
+if meta().quarantine > now() then
+    consider(meta().quarantine)
+end
+
+finish()
+local counts = call('HMGET', hash, 'c', 'q')
+local entries = call('HLEN', hash) - FIXED
+local watches = call('SISMEMBER', '{P}w', S)
+return table.concat({'o', run == '' and '-' or run, counts[1], entries - counts[2], counts[2],
+                     watches, next and digits(math.max(0, next - now())) or '-'}, ' ')

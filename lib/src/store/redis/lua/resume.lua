@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, a new store's id, the domain
+-- wanted or nothing.
+-- Says o RUN DOMAIN NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
+-- newer version); d DOMAIN (the store has another one).
+local FORMAT = '1'
+local S, full, G, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local hash = '{P}s:' .. S
+actor = S
+-- Also asks whether this is allowed, before anything is written.
+local heard = call('PUBLISH', '{P}i:' .. S, 'h')
+if heard == 0 then
+    return {'u'}
+end
+
+-- For how long a store that is not there may have been one. What a server that never forgot
+-- anything does not have, it never had; a new server may have forgotten all but what it was asked
+-- since.
+local function forgotten()
+    local flushed = info('commandstats', 'cmdstat_flushall') or
+        info('commandstats', 'cmdstat_flushdb') or info('commandstats', 'cmdstat_swapdb')
+    local evicted = info('stats', 'evicted_keys')
+    local before = info('replication', 'master_replid2')
+    local up = info('server', 'uptime_in_seconds')
+    if flushed or evicted ~= '0' or not up or (before and match(before, '[^0]')) then
+        return ttl
+    end
+    return math.max(0, ttl - tonumber(up) * 1000)
+end
+
+local record = call('HMGET', '{P}id', 'f', 'r', 't', 'o')
+if not record[1] then
+    record = {FORMAT, info('server', 'run_id') or '', digits(ttl),
+              ARGV[9] ~= '' and ARGV[9] or 'redis-' .. ARGV[8]:sub(1, 16)}
+    local wait = forgotten()
+    call('HSET', '{P}id', 'f', FORMAT, 'n', ARGV[8], 'r', record[2], 't', record[3], 'o', record[4])
+    if wait > 0 then
+        call('HSET', '{P}m', 'q', digits(now() + wait * 1000))
+    end
+elseif record[1] ~= FORMAT then
+    return {'f', record[1]}
+elseif ARGV[9] ~= '' and ARGV[9] ~= record[4] then
+    return {'d', record[4]}
+end
+
+local own = call('HMGET', hash, 'i', 'g', 'd')
+if own[1] and own[1] ~= full then
+    return {'k'}
+elseif own[1] then
+    if not may_act(own[2], own[3], G) then
+        return {'l'}
+    end
+    call('HDEL', hash, '')  -- The first write may be done without memory, and then all that follow.
+elseif G ~= '1' then
+    return {'l'}
+else
+    call('HSET', hash, 'i', full, 'c', 0, 'q', 0, 't', ttl, 'h', ARGV[5], 'l', ARGV[6], 'p', ARGV[7])
+end
+local deadline = digits(now() + ttl * 1000)
+call('HSET', hash, 'g', G, 'd', deadline)
+call('ZADD', '{P}d', deadline, S)
+local run = compare_run(record[2], math.max(ttl, tonumber(record[3])))
+if ttl > tonumber(record[3]) then
+    call('HSET', '{P}id', 't', digits(ttl))
+end
+if own[1] then
+    -- Who can be reached again gets what it was passed over for, if nobody has it.
+    local names = {}
+    local all = call('HGETALL', hash)
+    for at = 1, #all, 2 do
+        if match(all[at], '^%d') and all[at + 1]:sub(1, 1) == 'w' then
+            names[#names + 1] = entry_of(all[at + 1]).name
+        end
+    end
+    for _, name in ipairs(names) do
+        advance(name)
+    end
+    finish()
+end
+return view_of(S, {'o', run, record[4], digits(now()), call('HGET', hash, 'c')})

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_answers.hpp"
+
+#include "store/break_note.hpp"
+#include "store/redis/hex_id.hpp"
+#include "store/redis/stored_entry.hpp"
+#include "store/redis/words.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace mortise::store_detail {
+namespace {
+
+using kind = redis_value::kind;
+
+const error_code corrupt = errc::store_corrupt;
+
+// The letter that an answer begins with.
+std::string_view letter_of(const redis_value& said) {
+    if (said.what == kind::text)
+        return std::string_view(said.text).substr(0, 1);
+    if (said.what == kind::array && !said.items.empty() && said.items.front().what == kind::text)
+        return said.items.front().text;
+    return {};
+}
+
+fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domain& domain) {
+    return {base << fencing_token::sequence_bits, domain.of_slot(slot)};
+}
+
+clock::duration age_of(std::uint64_t since, std::uint64_t now) {
+    return std::chrono::microseconds(now > since ? now - since : 0);
+}
+
+result<session_entry>
+entry_of(std::span<const redis_value, 3> parts, std::uint64_t now, const token_domain& domain) {
+    session_entry entry;
+    words id(parts[0].text);
+    words contended(parts[1].text);
+    entry.id = id.number();
+    entry.contended = contended.flag();
+    auto stored = stored_entry::parse(parts[2].text);
+    if (id.failed() || !id.at_end() || contended.failed() || !stored)
+        return corrupt;
+    entry.name = std::move(stored->name);
+    entry.granted = stored->granted;
+    if (!entry.granted)
+        return entry;
+    entry.token = token_of(stored->base, stored->slot, domain);
+    entry.slot = stored->slot;
+    entry.age = age_of(stored->since, now);
+    return entry;
+}
+
+// NOW, CHANGES, and three texts for each entry.
+result<session_view> view_of(std::span<const redis_value> parts, const token_domain& domain) {
+    if (parts.size() < 2 || (parts.size() - 2) % 3 != 0)
+        return corrupt;
+    session_view view;
+    words now(parts[0].text);
+    words changes(parts[1].text);
+    const auto at = now.number();
+    view.changes = changes.number();
+    if (now.failed() || changes.failed())
+        return corrupt;
+    view.entries.reserve((parts.size() - 2) / 3);
+    for (parts = parts.subspan(2); !parts.empty(); parts = parts.subspan(3)) {
+        auto entry = entry_of(parts.first<3>(), at, domain);
+        if (!entry)
+            return entry.error();
+        view.entries.push_back(std::move(*entry));
+    }
+    return view;
+}
+
+result<party_view>
+party_of(const redis_value& said, std::uint64_t now, const token_domain& domain, bool& granted) {
+    if (said.what != kind::array || said.items.size() != 5)
+        return corrupt;
+    const auto id = parse_hex_id(said.items[0].text);
+    auto stored = stored_entry::parse(said.items[4].text);
+    words pid(said.items[3].text);
+    party_view party;
+    party.host = said.items[1].text;
+    party.label = said.items[2].text;
+    party.pid = pid.number<std::uint32_t>();
+    if (!id || !stored || pid.failed())
+        return corrupt;
+    party.session = *id;
+    party.mode = stored->mode;
+    party.hold_max = stored->hold_max;
+    party.slot = stored->slot;
+    party.age = age_of(stored->since, now);
+    granted = stored->granted;
+    if (granted)
+        party.token = token_of(stored->base, stored->slot, domain);
+    return party;
+}
+
+result<lock_view> lock_of(const redis_value& said, std::uint64_t now, const token_domain& domain) {
+    if (said.what != kind::array || said.items.size() != 3 || said.items[1].number < 0)
+        return corrupt;
+    lock_view lock;
+    lock.name = said.items[0].text;
+    lock.waiter_count = static_cast<std::uint64_t>(said.items[1].number);
+    for (const auto& each : said.items[2].items) {
+        bool granted = false;
+        auto party = party_of(each, now, domain, granted);
+        if (!party)
+            return party.error();
+        (granted ? lock.holders : lock.waiters).push_back(std::move(*party));
+    }
+    return lock;
+}
+
+// "LENGTH:BYTES", one after the other.
+class fields {
+public:
+    explicit fields(std::string_view text) noexcept : rest_(text) {}
+
+    std::string_view next() noexcept {
+        const auto colon = rest_.find(':');
+        words length(rest_.substr(0, colon));
+        const auto size = length.number<std::size_t>();
+        if (colon == std::string_view::npos || length.failed() || size > rest_.size() - colon - 1) {
+            failed_ = true;
+            rest_ = {};
+            return {};
+        }
+        const auto field = rest_.substr(colon + 1, size);
+        rest_.remove_prefix(colon + 1 + size);
+        return field;
+    }
+
+    std::uint64_t number() noexcept {
+        words digits(next());
+        const auto value = digits.number();
+        failed_ = failed_ || digits.failed();
+        return value;
+    }
+
+    bool failed() const noexcept { return failed_; }
+    bool at_end() const noexcept { return rest_.empty(); }
+
+private:
+    std::string_view rest_;
+    bool failed_ = false;
+};
+
+result<break_record> record_of(const std::string& text, const token_domain& domain) {
+    fields said(text);
+    break_record record;
+    const auto at = std::chrono::microseconds(said.number() & ((1ull << 53) - 1));
+    record.at = std::chrono::system_clock::time_point(at);
+    record.name = said.next();
+    const auto base = said.number();
+    const auto slot = said.number();
+    record.who = said.next();
+    record.why = said.next();
+    const auto count = said.number();
+    std::vector<party_view> holders;
+    while (!said.at_end() && holders.size() < holders_named) {
+        party_view holder;
+        holder.host = said.next();
+        holder.pid = static_cast<std::int64_t>(said.number() & 0xffff'ffff);
+        holder.label = said.next();
+        holders.push_back(std::move(holder));
+    }
+    if (said.failed() || base >= fencing_token::base_end || slot > lock_mode::capacity_max)
+        return corrupt;
+    record.token = token_of(base, static_cast<std::uint32_t>(slot), domain);
+    record.holder = holders_text(holders, count);
+    return record;
+}
+
+}  // namespace
+
+result<resumed_session> parse_resumed(const redis_value& said) {
+    const auto letter = letter_of(said);
+    if (letter == "l" || letter == "k")
+        return error_code(errc::session_lost);
+    if (letter == "f")
+        return error_code(errc::newer_format);
+    if (letter == "d")
+        return error_code(errc::bad_config);
+    if (letter == "u")
+        return error_code(errc::store_unavailable);
+    if (letter != "o" || said.items.size() < 5)
+        return corrupt;
+    resumed_session session;
+    const auto domain = token_domain::parse(said.items[2].text);
+    if (!domain)
+        return corrupt;
+    session.domain = *domain;
+    session.incarnation = incarnation_of(said.items[1].text);
+    auto view = view_of(std::span(said.items).subspan(3), session.domain);
+    if (!view)
+        return view.error();
+    session.view = std::move(*view);
+    return session;
+}
+
+result<answer> parse_answer(const redis_value& said, const token_domain& domain) {
+    words parts(said.text);
+    const auto letter = parts.next();
+    answer reply;
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter == "c")
+        return error_code(errc::capacity_differs);
+    if (letter == "g") {
+        reply.what = answer::kind::granted;
+        const auto base = parts.base();
+        reply.slot = parts.number<std::uint32_t>();
+        reply.contended = parts.flag();
+        reply.token = token_of(base, reply.slot, domain);
+    } else if (letter == "q") {
+        reply.what = answer::kind::queued;
+        reply.position = parts.number();
+        reply.contended = parts.flag();
+    } else if (letter != "n") {
+        return corrupt;
+    }
+    if (said.what != kind::text || parts.failed() || !parts.at_end() ||
+        reply.slot > lock_mode::capacity_max)
+        return corrupt;
+    return reply;
+}
+
+result<bool> parse_released(const redis_value& said) {
+    const auto letter = letter_of(said);
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter != "y" && letter != "n")
+        return corrupt;
+    return letter == "y";
+}
+
+error_code parse_done(const redis_value& said) {
+    const auto letter = letter_of(said);
+    if (letter == "l")
+        return errc::session_lost;
+    return letter == "o" ? error_code() : corrupt;
+}
+
+result<bool> parse_ended(const redis_value& said) {
+    const auto letter = letter_of(said);
+    if (letter != "o" && letter != "m")
+        return corrupt;
+    return letter == "m";
+}
+
+result<token_range> parse_drawn(const redis_value& said, const token_domain& domain) {
+    words parts(said.text);
+    const auto letter = parts.next();
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter == "n")
+        return error_code(errc::lease_lost);
+    if (letter == "s")
+        return error_code(errc::unsupported);
+    const auto first = parts.base();
+    const auto count = parts.base();
+    if (letter != "d" || parts.failed() || !parts.at_end() ||
+        first + count > fencing_token::base_end)
+        return corrupt;
+    token_range range;
+    range.first = token_of(first, 0, domain);
+    range.count = count << fencing_token::sequence_bits;
+    return range;
+}
+
+result<beat_answer> parse_beat(const redis_value& said) {
+    words parts(said.text);
+    const auto letter = parts.next();
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter == "r")
+        return error_code(errc::store_replaced);
+    beat_answer beat;
+    beat.value.incarnation = incarnation_of(parts.next());
+    beat.value.changes = parts.number();
+    beat.value.grants = parts.number();
+    beat.value.requests = parts.number();
+    beat.watches = parts.flag();
+    if (const auto next = parts.next(); next != "-") {
+        words number(next);
+        beat.value.next_deadline = std::chrono::microseconds(number.number() & ((1ull << 53) - 1));
+        if (number.failed())
+            return corrupt;
+    }
+    if (letter != "o" || parts.failed() || !parts.at_end())
+        return corrupt;
+    return beat;
+}
+
+result<session_view> parse_view(const redis_value& said, const token_domain& domain) {
+    const auto letter = letter_of(said);
+    if (letter == "l")
+        return error_code(errc::session_lost);
+    if (letter != "o")
+        return corrupt;
+    return view_of(std::span(said.items).subspan(1), domain);
+}
+
+result<std::vector<lock_view>> parse_locks(const redis_value& said) {
+    std::vector<lock_view> locks;
+    if (said.what != kind::array || said.items.size() < 2)
+        return corrupt;
+    words now(said.items[0].text);
+    const auto at = now.number();
+    const auto domain = token_domain::parse(said.items[1].text);
+    if (now.failed() || (!domain && said.items.size() > 2))
+        return corrupt;
+    for (const auto& each : std::span(said.items).subspan(2)) {
+        auto lock = lock_of(each, at, *domain);
+        if (!lock)
+            return lock.error();
+        locks.push_back(std::move(*lock));
+    }
+    return locks;
+}
+
+result<bool> parse_broken(const redis_value& said) {
+    if (said.what != kind::number || said.number < 0)
+        return corrupt;
+    return said.number != 0;
+}
+
+result<std::vector<break_record>>
+parse_breaks(const redis_value& said, const std::string& name, const token_domain& domain) {
+    std::vector<break_record> records;
+    if (said.what != kind::array)
+        return corrupt;
+    for (const auto& each : said.items) {
+        auto record = record_of(each.text, domain);
+        if (!record)
+            return record.error();
+        if (name.empty() || record->name == name)
+            records.push_back(std::move(*record));
+    }
+    return records;
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_failure.hpp"
+
+namespace mortise::store_detail {
+namespace {
+
+struct refusal {
+    std::string_view begins;
+    errc meaning;
+};
+
+constexpr refusal refusals[] = {
+    {"NOAUTH", errc::access_denied},
+    {"WRONGPASS", errc::access_denied},
+    {"NOPERM", errc::access_denied},
+    {"ERR The user executing the script", errc::access_denied},
+    {"ERR AUTH", errc::access_denied},
+    {"ERR invalid password", errc::access_denied},
+    {"OOM", errc::store_full},
+    {"LOADING", errc::server_loading},
+    {"BUSY ", errc::server_busy},
+    {"READONLY", errc::read_only_server},
+    {"MISCONF", errc::not_writable},
+    {"NOREPLICAS", errc::not_enough_replicas},
+    {"MOVED", errc::wrong_server},
+    {"CROSSSLOT", errc::wrong_server},
+    {"CLUSTERDOWN", errc::wrong_server},
+    {"ERR unknown command", errc::wrong_server},
+    {"NOPROTO", errc::wrong_server},
+    {"WRONGTYPE", errc::not_a_store},
+    {"ERR DB index is out of range", errc::bad_config},
+};
+
+struct remedy {
+    errc code;
+    std::string_view text;
+};
+
+constexpr remedy remedies[] = {
+    {errc::access_denied,
+     "check user and password, and that the user may run scripts, subscribe and publish "
+     "(docs/stores/redis.md lists what it needs)"},
+    {errc::store_full, "raise maxmemory, or see what fills the server"},
+    {errc::server_loading, "wait until the server has loaded its data"},
+    {errc::server_busy, "see which script keeps the server busy; SCRIPT KILL ends it"},
+    {errc::read_only_server, "name the primary, or sentinels that know it"},
+    {errc::not_writable, "see why the server cannot save its data; its log says so"},
+    {errc::not_enough_replicas, "see why replicas do not follow, or ask for fewer (min_replicas)"},
+    {errc::wrong_server, "name a Redis server of version 6 or newer that is not part of a cluster"},
+    {errc::not_a_store, "give mortise a prefix of its own (prefix=...)"},
+    {errc::untrusted_server,
+     "name the host as its certificate does, and the authority (ca_file=...)"},
+    {errc::unsafe_server,
+     "set maxmemory-policy noeviction, or accept lost locks (allow_eviction=1)"},
+    {errc::newer_format, "use the version of mortise that the others use"},
+};
+
+}  // namespace
+
+errc meaning_of_refusal(std::string_view said) noexcept {
+    for (const auto& each : refusals) {
+        if (said.starts_with(each.begins))
+            return each.meaning;
+    }
+    return errc::store_unavailable;
+}
+
+std::string_view redis_remedy(const error_code& code) noexcept {
+    for (const auto& each : remedies) {
+        if (code == each.code)
+            return each.text;
+    }
+    return "see whether the server runs and can be reached";
+}
+
+}  // namespace mortise::store_detail

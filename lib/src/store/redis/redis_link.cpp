@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_link.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "store/redis/hex_id.hpp"
+#include "store/redis/redis_push.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr coro::backoff_options reconnecting{milliseconds(10), milliseconds(1'000), 2};
+
+// How long a command may be without an answer: shorter than what a session lives after a heartbeat
+// that was lost, so that there is time for another connection.
+clock::duration answer_max(clock::duration ttl) {
+    return std::max<clock::duration>(ttl / 3, milliseconds(100));
+}
+
+}  // namespace
+
+redis_link::redis_link(link_settings settings, redis_wire_factory wires)
+    : settings_(std::move(settings)),
+      scripts_(settings_.prefix),
+      wires_(std::move(wires)),
+      backoff_(reconnecting, random_id::draw().low) {}
+
+void redis_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    strand_ = std::move(strand);
+    events_ = &events;
+    time_ = std::move(time);
+}
+
+void redis_link::detach() noexcept {
+    events_ = nullptr;
+    has_session_ = false;
+    drop_wire();
+}
+
+void redis_link::drop_wire() noexcept {
+    connected_ = false;
+    under_way_.clear();
+    if (const auto wire = std::exchange(wire_, nullptr))
+        wire->close();
+}
+
+error_code redis_link::remember(redis_failure why) {
+    failure_ = settings_.name + ": " + why.text + "; " + std::string(redis_remedy(why.code));
+    return why.code;
+}
+
+std::string redis_link::explain() const {
+    return failure_;
+}
+
+asio::awaitable<result<resumed>> redis_link::open(session_start start) {
+    const auto kept = shared_from_this();
+    drop_wire();
+    if (!has_session_ || session_.id != start.id) {
+        watching_ = false;
+        name_ = short_name(start.id);
+    }
+    session_ = std::move(start);
+    has_session_ = true;
+    auto opening = resume_session();
+    auto reply = co_await std::move(opening);
+    if (!reply && reply.error() == errc::session_lost)
+        has_session_ = false;
+    co_return reply;
+}
+
+// A connection of its own for each try: nothing of the one before can be left in it.
+asio::awaitable<redis_failure> redis_link::connect() {
+    const auto id = session_.id;
+    drop_wire();
+    const auto made = make_wire();
+    if (!made)
+        co_return redis_failure(made.error(), failure_);
+    const wire_ptr wire = *made;
+    wire_ = wire;
+    close_later(wire);
+    auto opening = wire->open(*this);
+    auto failure = co_await std::move(opening);
+    if (!failure.code && wire_ == wire) {
+        auto subscribing = wire->subscribe(settings_.prefix + "i:" + name_);
+        failure = co_await std::move(subscribing);
+    }
+    if (wire_ != wire || session_.id != id)
+        co_return redis_failure(errc::store_unavailable, "given up");
+    if (!failure.code) {
+        auto learning = learn_facts();
+        failure = co_await std::move(learning);
+    }
+    co_return failure;
+}
+
+// What may not be asked is not known; whether that matters is said by `judge`.
+asio::awaitable<redis_failure> redis_link::learn_facts() {
+    const auto wire = wire_;
+    server_facts facts;
+    auto tracking = command(
+        wire, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", settings_.prefix + "id", "NOLOOP"}
+    );
+    const auto tracked = co_await std::move(tracking);
+    facts.flush_is_heard = tracked && tracked->what != redis_value::kind::error;
+    auto asking = command(wire, {"INFO"});
+    const auto report = co_await std::move(asking);
+    if (report && report->what == redis_value::kind::text)
+        facts.read_info(report->text);
+    for (const char* const each : {"appendfsync", "no-appendfsync-on-rewrite"}) {
+        auto reading = command(wire, {"CONFIG", "GET", each});
+        const auto said = co_await std::move(reading);
+        if (said)
+            facts.read_config(*said);
+    }
+    if (wire_ != wire)
+        co_return redis_failure(errc::store_unavailable, "the connection was closed");
+    facts_ = facts;
+    co_return facts_.judge(settings_.allow_eviction);
+}
+
+asio::awaitable<result<resumed>> redis_link::resume_session() {
+    const auto meant = session_;
+    opening_ = true;
+    auto connecting = connect();
+    auto failure = co_await std::move(connecting);
+    resumed reply;
+    reply.sent = now();
+    result<resumed_session> session(error_code(failure.code));
+    if (!failure.code) {
+        std::vector<std::string> arguments;
+        arguments.push_back(name_);
+        arguments.push_back(meant.id.text());
+        arguments.push_back(std::to_string(meant.generation));
+        arguments.push_back(std::to_string(meant.ttl.count()));
+        arguments.push_back(meant.host);
+        arguments.push_back(meant.label);
+        arguments.push_back(std::to_string(meant.pid));
+        arguments.push_back(random_id::draw().text());
+        arguments.push_back(settings_.domain);
+        auto resuming = evaluate(wire_, redis_script::resume, std::move(arguments));
+        const auto said = co_await std::move(resuming);
+        session = said ? parse_resumed(*said) : result<resumed_session>(said.error());
+    }
+    if (session_.id != meant.id || session_.generation != meant.generation)
+        co_return error_code(errc::outcome_unknown);
+    opening_ = false;
+    if (!session) {
+        if (failure.code)
+            remember(failure);
+        drop_wire();
+        co_return session.error();
+    }
+    connected_ = true;
+    backoff_.reset();
+    incarnation_ = reply.incarnation = session->incarnation;
+    domain_ = reply.domain = session->domain;
+    reply.view = std::move(session->view);
+    co_return reply;
+}
+
+asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
+    const auto kept = shared_from_this();
+    if (!connected_)
+        co_return error_code(errc::store_unavailable);
+    std::vector<std::string> arguments(1);
+    auto& all = arguments.front();
+    all.reserve(name_.size() + more.size() + 8);
+    all += name_;
+    all += ' ';
+    all += std::to_string(session_.generation);
+    if (!more.empty()) {
+        all += ' ';
+        all += more;
+    }
+    auto evaluating = evaluate(wire_, which, std::move(arguments));
+    co_return co_await std::move(evaluating);
+}
+
+asio::awaitable<result<redis_value>>
+redis_link::ask(redis_script which, std::vector<std::string> arguments) {
+    const auto kept = shared_from_this();
+    wire_ptr wire = connected_ ? wire_ : nullptr;
+    if (!wire) {
+        auto visiting = guest();
+        const auto opened = co_await std::move(visiting);
+        if (!opened)
+            co_return opened.error();
+        wire = *opened;
+    }
+    auto evaluating = evaluate(wire, which, std::move(arguments));
+    auto reply = co_await std::move(evaluating);
+    if (wire != wire_)
+        wire->close();
+    co_return reply;
+}
+
+asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
+    const auto kept = shared_from_this();
+    wire_ptr wire = connected_ ? wire_ : nullptr;
+    if (!wire) {
+        auto visiting = guest();
+        const auto opened = co_await std::move(visiting);
+        if (!opened)
+            co_return opened.error();
+        wire = *opened;
+    }
+    auto running = command(wire, std::move(what));
+    auto reply = co_await std::move(running);
+    if (wire != wire_)
+        wire->close();
+    co_return reply;
+}
+
+// For whoever only asks, and has no session.
+asio::awaitable<result<redis_link::wire_ptr>> redis_link::guest() {
+    const auto made = make_wire();
+    if (!made)
+        co_return made.error();
+    const wire_ptr wire = *made;
+    close_later(wire);
+    auto opening = wire->open(deaf_);
+    const auto failure = co_await std::move(opening);
+    if (!failure.code)
+        co_return wire;
+    wire->close();
+    co_return remember(failure);
+}
+
+result<redis_link::wire_ptr> redis_link::make_wire() {
+    try {
+        return wires_(strand_);
+    } catch (const boost::system::system_error& failed) {
+        return remember({errc::bad_config, failed.what()});
+    }
+}
+
+// A connection that is not open in time, or a passing one that is still there, is closed.
+void redis_link::close_later(const wire_ptr& wire) {
+    time_->async_wait_until(
+        coro::saturating_add(now(), settings_.connect_max),
+        asio::bind_executor(
+            strand_,
+            [weak = weak_from_this(), wire = std::weak_ptr(wire)](error_code failed) {
+                const auto self = weak.lock();
+                const auto late = wire.lock();
+                if (self && late && !failed && !(self->wire_ == late && self->connected_))
+                    late->close();
+            }
+        )
+    );
+}
+
+// A server that does not know the script is sent its text, and remembers it.
+asio::awaitable<result<redis_value>>
+redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
+    const auto& script = scripts_[which];
+    redis_command by_name;
+    by_name.reserve(arguments.size() + 3);
+    by_name.push_back("EVALSHA");
+    by_name.push_back(script.sha1);
+    by_name.push_back("0");
+    by_name.insert(by_name.end(), arguments.begin(), arguments.end());
+    auto asking = command(wire, std::move(by_name));
+    auto reply = co_await std::move(asking);
+    if (reply && reply->what == redis_value::kind::error && reply->text.starts_with("NOSCRIPT")) {
+        redis_command by_text{"EVAL", script.text, "0"};
+        by_text.insert(by_text.end(), arguments.begin(), arguments.end());
+        auto asking_again = command(wire, std::move(by_text));
+        reply = co_await std::move(asking_again);
+    }
+    if (reply && reply->what == redis_value::kind::error)
+        co_return remember({meaning_of_refusal(reply->text), reply->text});
+    co_return reply;
+}
+
+asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command what) {
+    if (!wire)
+        co_return error_code(errc::store_unavailable);
+    if (wire == wire_) {
+        under_way_.push_back(now());
+        watch_answers();
+    }
+    auto calling = wire->call(std::move(what));
+    auto reply = co_await std::move(calling);
+    if (wire == wire_ && !under_way_.empty())
+        under_way_.pop_front();
+    co_return reply;
+}
+
+// One timer, for the oldest command without an answer.
+void redis_link::watch_answers() {
+    if (timer_set_ || under_way_.empty())
+        return;
+    timer_set_ = true;
+    const auto due = under_way_.front() + answer_max(session_.ttl);
+    time_->async_wait_until(
+        due,
+        asio::bind_executor(
+            strand_,
+            [weak = weak_from_this(), due](error_code failed) {
+                const auto self = weak.lock();
+                if (!self || failed)
+                    return;
+                self->timer_set_ = false;
+                self->answer_is_late(due);
+            }
+        )
+    );
+}
+
+void redis_link::answer_is_late(clock::time_point due) {
+    if (under_way_.empty())
+        return;
+    const auto limit = answer_max(session_.ttl);
+    if (now() - due > limit / 2) {
+        // We were not running ourselves: what has come meanwhile is read first.
+        under_way_.front() = now() - limit / 2;
+    } else if (under_way_.front() + limit <= now()) {
+        const bool opening = opening_;
+        remember({errc::store_unavailable, "a command was not answered in time"});
+        drop_wire();
+        if (!opening)
+            reconnect_later();
+        return;
+    }
+    watch_answers();
+}
+
+void redis_link::on_closed(redis_failure why) noexcept {
+    remember(std::move(why));
+    const bool opening = opening_;
+    drop_wire();
+    if (!opening)
+        reconnect_later();
+}
+
+void redis_link::reconnect_later() {
+    if (!events_ || !has_session_)
+        return;
+    time_->async_wait_until(
+        coro::saturating_add(now(), backoff_.next()),
+        asio::bind_executor(
+            strand_,
+            [weak = weak_from_this(), id = session_.id](error_code failed) {
+                const auto self = weak.lock();
+                if (self && !failed && self->events_ && self->has_session_ && !self->connected_ &&
+                    !self->opening_ && self->session_.id == id)
+                    asio::co_spawn(self->strand_, self->reconnect(self), asio::detached);
+            }
+        )
+    );
+}
+
+asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<redis_link> self) {
+    ++session_.generation;
+    const auto meant = session_.id;
+    const auto before = incarnation_;
+    auto resuming = resume_session();
+    const auto reply = co_await std::move(resuming);
+    if (!events_ || session_.id != meant)
+        co_return;
+    if (reply) {
+        tell(
+            reply->incarnation == before ? store_event::kind::look_again : store_event::kind::unsure
+        );
+        if (watching_)
+            tell(store_event::kind::changed);
+    } else if (reply.error() == errc::session_lost || reply.error() == errc::newer_format) {
+        has_session_ = false;
+        tell(store_event::kind::session_lost);
+    } else {
+        reconnect_later();
+    }
+}
+
+asio::awaitable<error_code> redis_link::end() {
+    const auto kept = shared_from_this();
+    for (;;) {
+        if (!connected_)
+            co_return errc::store_unavailable;
+        std::vector<std::string> arguments;
+        arguments.push_back(name_);
+        auto ending = evaluate(wire_, redis_script::end, std::move(arguments));
+        const auto said = co_await std::move(ending);
+        if (!said)
+            co_return said.error();
+        const auto more = parse_ended(*said);
+        if (!more)
+            co_return more.error();
+        if (!*more)
+            break;
+    }
+    has_session_ = false;
+    co_return error_code();
+}
+
+void redis_link::compare_watching(bool at_server) {
+    if (watching_ && !at_server)
+        tell(store_event::kind::changed);
+}
+
+void redis_link::on_push(redis_value push) noexcept {
+    if (push.items.size() == 3 && push.items[0].text == "message") {
+        if (const auto event = parse_push(push.items[2].text, domain_))
+            tell_now(*event);
+    } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
+        // Everything is gone, or what the store says of itself has changed.
+        tell(
+            push.items[1].what == redis_value::kind::null ? store_event::kind::unsure
+                                                          : store_event::kind::look_again
+        );
+    }
+}
+
+// Never from inside a call of the port.
+void redis_link::tell(store_event::kind what) {
+    asio::post(strand_, [weak = weak_from_this(), what] {
+        const auto self = weak.lock();
+        if (!self)
+            return;
+        store_event event;
+        event.what = what;
+        if (what == store_event::kind::session_lost)
+            event.why = errc::session_lost;
+        self->tell_now(event);
+    });
+}
+
+void redis_link::tell_now(const store_event& event) {
+    if (event.what == store_event::kind::changed && !std::exchange(watching_, false))
+        return;
+    if (events_)
+        events_->on_store_event(event);
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REDIS_LINK_HPP
+#define MORTISE_STORE_REDIS_REDIS_LINK_HPP
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store.hpp"
+#include "store/redis/redis_answers.hpp"
+#include "store/redis/redis_scripts.hpp"
+#include "store/redis/redis_wire.hpp"
+#include "store/redis/server_facts.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What a link needs to know of the store that it leads to.
+struct link_settings {
+    link_settings() = default;
+
+    std::string prefix;
+    std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
+    bool allow_eviction = false;
+    std::chrono::milliseconds connect_max{5'000};
+    /// What the server is called in messages.
+    std::string name;
+};
+
+/// The client's end of the way to a Redis server: one session, and for it one connection after the
+/// other; the scripts; and what the server tells by itself.
+///
+/// A call that is not answered in time ends the connection: what was under way on it is unknown, and
+/// a session that goes on on the next one has a higher generation, so that whatever still comes from
+/// the old one is refused.
+///
+/// @par Threads The strand.
+class redis_link final : public std::enable_shared_from_this<redis_link>,
+                         private redis_wire_events {
+public:
+    redis_link(link_settings settings, redis_wire_factory wires);
+
+    void
+    attach(asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source>);
+    void detach() noexcept;
+
+    clock::time_point now() const noexcept { return time_->now(); }
+    const token_domain& domain() const noexcept { return domain_; }
+    const std::string& prefix() const noexcept { return settings_.prefix; }
+    /// What the newest server was found to be; empty until there was one.
+    const server_facts& facts() const noexcept { return facts_; }
+
+    /// Opens the first connection of a session, or the next one of the same.
+    asio::awaitable<result<resumed>> open(session_start start);
+
+    /// Runs a script on the present connection, for the session: its name, its generation and
+    /// `more` are its argument.
+    asio::awaitable<result<redis_value>> act(redis_script which, std::string more);
+    /// The same with arguments that name no session; on a passing connection if there is none.
+    asio::awaitable<result<redis_value>>
+    ask(redis_script which, std::vector<std::string> arguments);
+    /// Sends a command as it is; on a passing connection if there is none.
+    asio::awaitable<result<redis_value>> send(redis_command command);
+
+    /// Ends the session, which may take several steps.
+    asio::awaitable<error_code> end();
+
+    /// The session is to be told of the next change from now on.
+    void begin_to_watch() noexcept { watching_ = true; }
+    /// What the server says of that with a heartbeat: a push that got lost is found by this.
+    void compare_watching(bool at_server);
+
+    /// The newest failure, for people.
+    std::string explain() const;
+
+private:
+    /// On a passing connection nothing is expected.
+    class deaf final : public redis_wire_events {
+        void on_push(redis_value) noexcept override {}
+        void on_closed(redis_failure) noexcept override {}
+    };
+
+    void on_push(redis_value push) noexcept override;
+    void on_closed(redis_failure why) noexcept override;
+
+    asio::awaitable<redis_failure> connect();
+    asio::awaitable<redis_failure> learn_facts();
+    asio::awaitable<result<resumed>> resume_session();
+    using wire_ptr = std::shared_ptr<redis_wire>;
+
+    asio::awaitable<result<redis_value>>
+    evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
+    asio::awaitable<result<wire_ptr>> guest();
+    result<wire_ptr> make_wire();
+    void close_later(const wire_ptr& wire);
+    asio::awaitable<void> reconnect(std::shared_ptr<redis_link> self);
+    void reconnect_later();
+    void drop_wire() noexcept;
+    void watch_answers();
+    void answer_is_late(clock::time_point due);
+    void tell(store_event::kind what);
+    void tell_now(const store_event& event);
+    error_code remember(redis_failure why);
+
+    const link_settings settings_;
+    const redis_scripts scripts_;
+    const redis_wire_factory wires_;
+    asio::any_io_executor strand_;
+    store_events* events_ = nullptr;
+    std::shared_ptr<coro::time_source> time_;
+    coro::backoff backoff_;
+
+    session_start session_;
+    std::string name_;  ///< The session's at the server.
+    random_id incarnation_;
+    token_domain domain_;
+    server_facts facts_;
+
+    wire_ptr wire_;
+    deaf deaf_;
+    bool connected_ = false;  ///< The session goes on on the present connection.
+    bool opening_ = false;    ///< Whoever opens it judges what happens to it.
+    bool has_session_ = false;
+    bool watching_ = false;
+    std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
+    bool timer_set_ = false;
+    std::string failure_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REDIS_PUSH_HPP
+#define MORTISE_STORE_REDIS_REDIS_PUSH_HPP
+
+#include "mortise/store_types.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+/// What a message in the inbox of a session says: the letter of its kind and, of a grant, its id,
+/// base, slot, and whether others wait. Nothing if it is none of ours.
+///
+/// @param domain of the store: the token of a grant is of one that is made from it.
+std::optional<store_event> parse_push(std::string_view message, const token_domain& domain);
+
+}  // namespace mortise::store_detail
+
+#endif

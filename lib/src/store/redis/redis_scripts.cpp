@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_scripts.hpp"
+
+#include "redis_lua.hpp"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace mortise::store_detail {
+namespace {
+
+std::string sha1_of(const std::string& text) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::array<unsigned char, SHA_DIGEST_LENGTH> sum{};
+    ::SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), sum.data());
+    std::string hex;
+    for (const unsigned char byte : sum) {
+        hex += digits[byte >> 4];
+        hex += digits[byte & 15];
+    }
+    return hex;
+}
+
+void put_prefix(std::string& text, std::string_view part, std::string_view prefix) {
+    constexpr std::string_view mark = "{P}";
+    for (;;) {
+        const auto found = part.find(mark);
+        text += part.substr(0, found);
+        if (found == std::string_view::npos)
+            return;
+        text += prefix;
+        part.remove_prefix(found + mark.size());
+    }
+}
+
+}  // namespace
+
+redis_scripts::redis_scripts(std::string_view prefix) {
+    using parts = std::initializer_list<std::string_view>;
+    const auto make = [&](redis_script which, parts of) {
+        script& made = scripts_[static_cast<std::size_t>(which)];
+        for (const auto part : of)
+            put_prefix(made.text, part, prefix);
+        made.sha1 = sha1_of(made.text);
+    };
+    using namespace redis_lua;
+    make(redis_script::resume, {common, queue, view, server, resume});
+    make(redis_script::end, {common, queue, bury, end});
+    make(redis_script::request, {common, request_free, queue, request});
+    make(redis_script::withdraw, {common, queue, withdraw});
+    make(redis_script::release, {common, release_alone, queue, release});
+    make(redis_script::draw, {common, queue, draw});
+    make(redis_script::beat, {common, queue, bury, server, beat});
+    make(redis_script::confirm, {common, confirm});
+    make(redis_script::look, {common, queue, view, look});
+    make(redis_script::list, {common, queue, list});
+    make(redis_script::break_, {common, queue, break_});
+    make(redis_script::watch, {common, watch});
+}
+
+bool redis_scripts::prefix_allowed(std::string_view prefix) noexcept {
+    return std::all_of(prefix.begin(), prefix.end(), [](char c) {
+        return c > ' ' && c <= '~' && std::string_view("'\"\\{}").find(c) == std::string_view::npos;
+    });
+}
+
+}  // namespace mortise::store_detail

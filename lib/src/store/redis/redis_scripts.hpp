@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REDIS_SCRIPTS_HPP
+#define MORTISE_STORE_REDIS_REDIS_SCRIPTS_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+enum class redis_script : std::uint8_t {
+    resume,
+    end,
+    request,
+    withdraw,
+    release,
+    draw,
+    beat,
+    confirm,
+    look,
+    list,
+    break_,
+    watch,
+};
+
+/// What the store does at a server: one script for each operation, for keys under one prefix. The
+/// parts that they are made of are in the folder `lua`.
+class redis_scripts {
+public:
+    struct script {
+        std::string text;
+        std::string sha1;  ///< 40 hexadecimal digits: what `EVALSHA` calls it by.
+    };
+
+    /// @param prefix of letters, digits and what `prefix_allowed` allows besides.
+    explicit redis_scripts(std::string_view prefix);
+
+    const script& operator[](redis_script which) const noexcept {
+        return scripts_[static_cast<std::size_t>(which)];
+    }
+
+    /// Whether all its characters can stand in a script as they are: printable ASCII but quotes,
+    /// backslash and braces.
+    static bool prefix_allowed(std::string_view prefix) noexcept;
+
+private:
+    static constexpr std::size_t count = static_cast<std::size_t>(redis_script::watch) + 1;
+
+    std::array<script, count> scripts_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REDIS_STORE_HPP
+#define MORTISE_STORE_REDIS_REDIS_STORE_HPP
+
+#include "mortise/store.hpp"
+#include "mortise/store/redis.hpp"
+#include "store/redis/redis_wire.hpp"
+
+#include <memory>
+
+namespace mortise::store_detail {
+
+/// A Redis store that reaches its server by wires of the given kind; the rest of the configuration
+/// says what is there.
+/// @throws error if the configuration cannot work.
+std::unique_ptr<store> make_redis_store(const redis_store_config& config, redis_wire_factory wires);
+
+}  // namespace mortise::store_detail
+
+#endif

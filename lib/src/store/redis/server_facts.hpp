@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_SERVER_FACTS_HPP
+#define MORTISE_STORE_REDIS_SERVER_FACTS_HPP
+
+#include "mortise/fencing_token.hpp"
+#include "store/redis/redis_failure.hpp"
+#include "store/redis/redis_value.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+/// What a server tells of itself, as far as the promises of a store rest on it.
+struct server_facts {
+    server_facts() = default;
+
+    std::string version;
+    std::string eviction_policy;
+    std::string append_fsync;                    ///< Empty: it may not be read.
+    std::optional<bool> fsync_stops_on_rewrite;  ///< Empty: it may not be read.
+    bool append_only = false;
+    bool primary = true;
+    std::uint64_t replicas = 0;
+    bool flush_is_heard = false;  ///< The server tells when somebody flushes the database.
+
+    /// Reads a report of `INFO`.
+    void read_info(std::string_view report);
+    /// Reads what `CONFIG GET` said.
+    void read_config(const redis_value& said);
+
+    /// Whether the server can be used; no code if so.
+    redis_failure judge(bool allow_eviction) const;
+
+    /// What its tokens are worth: `strict` only where nothing that was written is ever forgotten.
+    token_strength strength() const noexcept;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

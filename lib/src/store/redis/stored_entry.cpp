@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/stored_entry.hpp"
+
+#include "mortise/fencing_token.hpp"
+#include "store/redis/words.hpp"
+
+namespace mortise::store_detail {
+
+std::string mode_text(lock_mode mode) {
+    switch (mode.what()) {
+    case lock_mode::kind::exclusive:
+        break;
+    case lock_mode::kind::shared:
+        return "s";
+    case lock_mode::kind::permits:
+        return "p" + std::to_string(mode.capacity());
+    }
+    return "x";
+}
+
+std::optional<lock_mode> parse_mode(std::string_view text) noexcept {
+    if (text == "x")
+        return lock_mode::exclusive();
+    if (text == "s")
+        return lock_mode::shared();
+    if (text.empty() || text.front() != 'p')
+        return std::nullopt;
+    words capacity(text.substr(1));
+    const auto count = capacity.number<std::uint32_t>();
+    if (capacity.failed() || !capacity.at_end() || count == 0 || count > lock_mode::capacity_max)
+        return std::nullopt;
+    return lock_mode::permits(count);
+}
+
+std::optional<stored_entry> stored_entry::parse(std::string_view text) {
+    constexpr std::uint64_t hold_end = 1ull << 53;
+    words said(text);
+    stored_entry entry;
+    const auto state = said.next();
+    if (state != "w" && state != "g")
+        return std::nullopt;
+    entry.granted = state == "g";
+    const auto mode = parse_mode(said.next());
+    const auto hold = said.next();
+    entry.since = said.number();
+    if (entry.granted) {
+        entry.base = said.base();
+        entry.slot = said.number<std::uint32_t>();
+    }
+    entry.name = said.rest();
+    if (!mode || said.failed() || entry.name.empty() || entry.slot > lock_mode::capacity_max)
+        return std::nullopt;
+    entry.mode = *mode;
+    if (hold != "-") {
+        words number(hold);
+        const auto count = number.number();
+        if (number.failed() || count >= hold_end)
+            return std::nullopt;
+        entry.hold_max = std::chrono::milliseconds(count);
+    }
+    return entry;
+}
+
+}  // namespace mortise::store_detail
