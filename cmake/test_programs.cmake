@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSL-1.0
+# The programs that tests start: MORTISE_REDIS_SERVER and MORTISE_OPENSSL. Nothing else asks for
+# them, and no service of the system is used.
+
+# Debian's redis-tools has the server's binary under the name of another of its tools; which of them
+# it is, it decides by the name that it is called by.
+function(mortise_find_redis_server)
+    if(MORTISE_REDIS_SERVER AND NOT EXISTS "${MORTISE_REDIS_SERVER}")
+        unset(MORTISE_REDIS_SERVER CACHE) # it has been removed since
+    endif()
+    find_program(MORTISE_REDIS_SERVER NAMES redis-server
+        HINTS "${PROJECT_SOURCE_DIR}/.deps/redis" "${PROJECT_BINARY_DIR}/redis"
+        DOC "The Redis server that tests start")
+    if(MORTISE_REDIS_SERVER)
+        return()
+    endif()
+    find_program(mortise_redis_tool NAMES redis-check-rdb NO_CACHE)
+    if(mortise_redis_tool)
+        set(link "${PROJECT_BINARY_DIR}/redis/redis-server")
+        file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/redis")
+        file(CREATE_LINK "${mortise_redis_tool}" "${link}" SYMBOLIC)
+        set(MORTISE_REDIS_SERVER "${link}" CACHE FILEPATH "The Redis server that tests start" FORCE)
+    endif()
+endfunction()
+
+mortise_find_redis_server()
+set(redis_version 0)
+if(MORTISE_REDIS_SERVER)
+    execute_process(COMMAND "${MORTISE_REDIS_SERVER}" --version
+        OUTPUT_VARIABLE redis_says ERROR_VARIABLE redis_says RESULT_VARIABLE redis_failed)
+    if(redis_failed EQUAL 0 AND redis_says MATCHES "v=([0-9.]+)")
+        set(redis_version "${CMAKE_MATCH_1}")
+    endif()
+endif()
+if(redis_version VERSION_LESS 7)
+    message(FATAL_ERROR "The tests need a Redis server of version 7 or newer: install redis-tools "
+        "(which contains it), name one with -DMORTISE_REDIS_SERVER=/path/to/redis-server, or leave "
+        "the tests out with -DMORTISE_BUILD_TESTS=OFF.")
+endif()
+
+find_program(MORTISE_OPENSSL NAMES openssl DOC "The command that makes certificates for tests")
+if(NOT MORTISE_OPENSSL)
+    message(FATAL_ERROR "The tests need the command openssl, for certificates: install openssl, or "
+        "leave the tests out with -DMORTISE_BUILD_TESTS=OFF.")
+endif()
