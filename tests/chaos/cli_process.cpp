@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/cli_process.hpp"
 
-#include "mortise/coro/clock.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -96,16 +93,6 @@ std::string cli_process::out() const {
 
 std::string cli_process::err() const {
     return text_of(err_);
-}
-
-bool eventually(const std::function<bool()>& so, std::chrono::milliseconds limit) {
-    const clock::time_point end = clock::now() + limit;
-    while (!so()) {
-        if (clock::now() >= end)
-            return false;
-        ::poll(nullptr, 0, 2);
-    }
-    return true;
 }
 
 std::string text_of(const std::filesystem::path& file) {

@@ -2,11 +2,12 @@
 #ifndef MORTISE_TESTS_CHAOS_CLI_PROCESS_HPP
 #define MORTISE_TESTS_CHAOS_CLI_PROCESS_HPP
 
+#include "support/eventually.hpp"
+
 #include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,11 +47,6 @@ private:
     std::filesystem::path out_;
     std::filesystem::path err_;
 };
-
-/// Asks again and again until it is so. @return whether it became so in time.
-bool eventually(
-    const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(10)
-);
 
 std::string text_of(const std::filesystem::path& file);
 

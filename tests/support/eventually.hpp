@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SUPPORT_EVENTUALLY_HPP
+#define MORTISE_TESTS_SUPPORT_EVENTUALLY_HPP
+
+#include "mortise/coro/clock.hpp"
+
+#include <poll.h>
+
+#include <chrono>
+#include <functional>
+
+namespace mortise::test {
+
+/// Asks again and again until it is so. @return whether it became so in time.
+inline bool eventually(
+    const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(10)
+) {
+    const clock::time_point end = clock::now() + limit;
+    while (!so()) {
+        if (clock::now() >= end)
+            return false;
+        ::poll(nullptr, 0, 2);
+    }
+    return true;
+}
+
+}  // namespace mortise::test
+
+#endif
