@@ -302,6 +302,7 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.prefix = config.prefix;
     settings.domain = config.domain;
     settings.allow_eviction = config.allow_eviction;
+    settings.assume_new = config.assume_new;
     settings.connect_max = config.connect_max;
     settings.name = config.server.host + ':' + std::to_string(config.server.port);
     return std::make_unique<redis_store>(

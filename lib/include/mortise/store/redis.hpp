@@ -65,6 +65,11 @@ public:
     /// Accept a server that evicts keys when its memory is full, and with them locks.
     bool allow_eviction = false;
 
+    /// A store that finds nothing of itself at the server takes it that there was never anything.
+    /// Otherwise a server that has just started, or was flushed, may have forgotten who holds what,
+    /// and the first grant waits for one TTL. For tests and demonstrations.
+    bool assume_new = false;
+
     /// How long to wait for a connection.
     std::chrono::milliseconds connect_max{5'000};
 };

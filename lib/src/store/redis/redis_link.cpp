@@ -149,6 +149,7 @@ asio::awaitable<result<resumed>> redis_link::resume_session() {
         arguments.push_back(std::to_string(meant.pid));
         arguments.push_back(random_id::draw().text());
         arguments.push_back(settings_.domain);
+        arguments.push_back(settings_.assume_new ? "1" : "0");
         auto resuming = evaluate(wire_, redis_script::resume, std::move(arguments));
         const auto said = co_await std::move(resuming);
         session = said ? parse_resumed(*said) : result<resumed_session>(said.error());

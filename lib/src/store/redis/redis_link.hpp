@@ -27,6 +27,7 @@ struct link_settings {
     std::string prefix;
     std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
     bool allow_eviction = false;
+    bool assume_new = false;
     std::chrono::milliseconds connect_max{5'000};
     /// What the server is called in messages.
     std::string name;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, a new store's id, the domain
--- wanted or nothing.
+-- wanted or nothing, and whether a store that is not there has surely never been (0 or 1).
 -- Says o RUN DOMAIN NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
 -- newer version); d DOMAIN (the store has another one).
 local FORMAT = '1'
@@ -17,6 +17,9 @@ end
 -- anything does not have, it never had; a new server may have forgotten all but what it was asked
 -- since.
 local function forgotten()
+    if ARGV[10] == '1' then
+        return 0
+    end
     local flushed = info('commandstats', 'cmdstat_flushall') or
         info('commandstats', 'cmdstat_flushdb') or info('commandstats', 'cmdstat_swapdb')
     local evicted = info('stats', 'evicted_keys')
