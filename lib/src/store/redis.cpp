@@ -4,10 +4,12 @@
 #include "mortise/coro/assert.hpp"
 #include "store/break_note.hpp"
 #include "store/redis/boost_wire.hpp"
+#include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_link.hpp"
 #include "store/redis/redis_store.hpp"
 #include "store/redis/stored_entry.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -49,7 +51,13 @@ bool sound(lock_mode mode) noexcept {
 
 class redis_store final : public store {
 public:
-    explicit redis_store(std::shared_ptr<redis_link> link) : link_(std::move(link)) {}
+    redis_store(const redis_store_config& config, std::shared_ptr<redis_link> link)
+        : link_(std::move(link)) {
+        examined_.name = link_->name();
+        examined_.tls = config.tls;
+        examined_.sentinels = !config.sentinels.empty();
+        examined_.min_replicas = config.min_replicas;
+    }
     ~redis_store() override { link_->detach(); }
 
     store_traits traits() const noexcept override {
@@ -169,9 +177,7 @@ public:
         co_return store_detail::parse_done(*said);
     }
 
-    asio::awaitable<result<std::vector<store_finding>>> examine() override {
-        co_return error_code(errc::unsupported);
-    }
+    asio::awaitable<result<std::vector<store_finding>>> examine() override;
 
     std::string explain() const override { return link_->explain(); }
 
@@ -179,8 +185,10 @@ private:
     asio::awaitable<result<std::vector<lock_view>>>
     locks(std::string how, std::string name, std::size_t limit, std::size_t queue_max);
     asio::awaitable<result<token_domain>> domain();
+    asio::awaitable<result<std::uint64_t>> count(std::string key);
 
     std::shared_ptr<redis_link> link_;
+    store_detail::redis_examination examined_;  ///< What is known without asking.
 };
 
 asio::awaitable<result<std::vector<lock_view>>>
@@ -250,6 +258,41 @@ redis_store::breaks(std::string name, std::size_t limit) {
     co_return records;
 }
 
+asio::awaitable<result<std::uint64_t>> redis_store::count(std::string key) {
+    auto asking = link_->send({"ZCARD", link_->prefix() + key});
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    co_return static_cast<std::uint64_t>(std::max<std::int64_t>(said->number, 0));
+}
+
+asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
+    auto found = examined_;
+    auto asking = link_->send({"INFO"});
+    const auto report = co_await std::move(asking);
+    if (!report)
+        co_return report.error();
+    auto reading = link_->send({"CONFIG", "GET", "*appendfsync*"});
+    const auto settings = co_await std::move(reading);
+    if (!settings)
+        co_return settings.error();
+    found.facts.read_info(report->text);
+    found.facts.read_config(*settings);
+    found.has_session = !link_->domain().empty();
+    found.facts.flush_is_heard = link_->facts().flush_is_heard;
+    auto counting = count("d");
+    const auto sessions = co_await std::move(counting);
+    if (!sessions)
+        co_return sessions.error();
+    auto counting_locks = count("n");
+    const auto locks = co_await std::move(counting_locks);
+    if (!locks)
+        co_return locks.error();
+    found.sessions = *sessions;
+    found.locks = *locks;
+    co_return found.findings();
+}
+
 [[noreturn]] void refuse(std::string value, std::string remedy) {
     throw error(errc::bad_config, std::move(value), std::move(remedy));
 }
@@ -306,7 +349,7 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.connect_max = config.connect_max;
     settings.name = config.server.host + ':' + std::to_string(config.server.port);
     return std::make_unique<redis_store>(
-        std::make_shared<redis_link>(std::move(settings), std::move(wires))
+        config, std::make_shared<redis_link>(std::move(settings), std::move(wires))
     );
 }
 

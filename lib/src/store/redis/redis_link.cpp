@@ -5,8 +5,10 @@
 #include "store/redis/hex_id.hpp"
 #include "store/redis/redis_push.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
@@ -38,6 +40,7 @@ void redis_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
 ) {
     strand_ = std::move(strand);
+    settled_.emplace(strand_);
     events_ = &events;
     time_ = std::move(time);
 }
@@ -118,12 +121,10 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     const auto report = co_await std::move(asking);
     if (report && report->what == redis_value::kind::text)
         facts.read_info(report->text);
-    for (const char* const each : {"appendfsync", "no-appendfsync-on-rewrite"}) {
-        auto reading = command(wire, {"CONFIG", "GET", each});
-        const auto said = co_await std::move(reading);
-        if (said)
-            facts.read_config(*said);
-    }
+    auto reading = command(wire, {"CONFIG", "GET", "*appendfsync*"});
+    const auto said = co_await std::move(reading);
+    if (said)
+        facts.read_config(*said);
     if (wire_ != wire)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     facts_ = facts;
@@ -133,6 +134,7 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
 asio::awaitable<result<resumed>> redis_link::resume_session() {
     const auto meant = session_;
     opening_ = true;
+    settled_->reset();
     auto connecting = connect();
     auto failure = co_await std::move(connecting);
     resumed reply;
@@ -157,6 +159,7 @@ asio::awaitable<result<resumed>> redis_link::resume_session() {
     if (session_.id != meant.id || session_.generation != meant.generation)
         co_return error_code(errc::outcome_unknown);
     opening_ = false;
+    settled_->set();
     if (!session) {
         if (failure.code)
             remember(failure);
@@ -388,6 +391,12 @@ asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<red
 
 asio::awaitable<error_code> redis_link::end() {
     const auto kept = shared_from_this();
+    while (opening_) {
+        auto waiting = settled_->async_wait(asio::as_tuple(asio::deferred));
+        const auto [stopped] = co_await std::move(waiting);
+        if (stopped)
+            co_return errc::store_unavailable;
+    }
     for (;;) {
         if (!connected_)
             co_return errc::store_unavailable;

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_REDIS_REDIS_LINK_HPP
 
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
 #include "store/redis/redis_answers.hpp"
@@ -15,6 +16,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,7 @@ public:
 
     clock::time_point now() const noexcept { return time_->now(); }
     const token_domain& domain() const noexcept { return domain_; }
+    const std::string& name() const noexcept { return settings_.name; }
     const std::string& prefix() const noexcept { return settings_.prefix; }
     /// What the newest server was found to be; empty until there was one.
     const server_facts& facts() const noexcept { return facts_; }
@@ -125,8 +128,9 @@ private:
 
     wire_ptr wire_;
     deaf deaf_;
-    bool connected_ = false;  ///< The session goes on on the present connection.
-    bool opening_ = false;    ///< Whoever opens it judges what happens to it.
+    bool connected_ = false;              ///< The session goes on on the present connection.
+    bool opening_ = false;                ///< Whoever opens it judges what happens to it.
+    std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.
     bool has_session_ = false;
     bool watching_ = false;
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.

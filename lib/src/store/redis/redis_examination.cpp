@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_examination.hpp"
+
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+using verdict = store_finding::verdict;
+
+store_finding finding(verdict what, const char* subject, std::string text) {
+    store_finding made;
+    made.what = what;
+    made.subject = subject;
+    made.found = std::move(text);
+    return made;
+}
+
+store_finding judge_server(const redis_examination& at) {
+    const auto failure = at.facts.judge(true);
+    if (failure.code) {
+        return finding(
+            verdict::broken,
+            "server",
+            at.name + ": " + failure.text + "; " + std::string(redis_remedy(failure.code)) + "."
+        );
+    }
+    return finding(
+        verdict::holds,
+        "server",
+        at.name + " runs version " + at.facts.version +
+            (at.tls ? ", reached by TLS." : ", reached without TLS.")
+    );
+}
+
+store_finding judge_memory(const server_facts& facts) {
+    const auto& policy = facts.eviction_policy;
+    if (policy == "noeviction") {
+        return finding(
+            verdict::holds,
+            "memory",
+            "When its memory is full the server refuses new locks and throws none away."
+        );
+    }
+    if (policy.empty()) {
+        return finding(
+            verdict::weak,
+            "memory",
+            "The server does not tell what it does when its memory is full."
+        );
+    }
+    return finding(
+        verdict::weak,
+        "memory",
+        "When its memory is full the server may throw locks away (maxmemory-policy " + policy +
+            "): set noeviction."
+    );
+}
+
+store_finding judge_durability(const server_facts& facts) {
+    if (!facts.append_only) {
+        return finding(
+            verdict::weak,
+            "durability",
+            "After a restart of the server all locks are free once the largest TTL has passed: "
+            "their holders are told, and tokens grow by the server's clock."
+        );
+    }
+    if (facts.append_fsync != "always" || facts.fsync_stops_on_rewrite != std::optional(false)) {
+        return finding(
+            verdict::weak,
+            "durability",
+            "A power failure may undo the newest changes: set appendfsync always and "
+            "no-appendfsync-on-rewrite no to keep them."
+        );
+    }
+    return finding(verdict::holds, "durability", "Each change is on the disk before it counts.");
+}
+
+store_finding judge_tokens(const server_facts& facts) {
+    if (facts.strength() == token_strength::strict) {
+        return finding(
+            verdict::holds, "tokens", "They never repeat nor fall, whatever crashes (strict)."
+        );
+    }
+    return finding(
+        verdict::weak,
+        "tokens",
+        "They grow over restarts, flushes and fail-overs as long as the server's clock is not set "
+        "back meanwhile."
+    );
+}
+
+store_finding judge_fail_over(const redis_examination& at) {
+    const auto replicas = at.facts.replicas;
+    if (replicas == 0 && !at.sentinels) {
+        return finding(
+            verdict::holds,
+            "fail-over",
+            "The server has no replica: locks are exclusive, and wait for it when it is down."
+        );
+    }
+    if (at.min_replicas >= replicas && replicas != 0) {
+        return finding(
+            verdict::holds,
+            "fail-over",
+            "Each grant waits for " + std::to_string(at.min_replicas) + " of " +
+                std::to_string(replicas) + " replicas: locks stay exclusive over a fail-over."
+        );
+    }
+    return finding(
+        verdict::weak,
+        "fail-over",
+        "The server has " + std::to_string(replicas) + " replicas and a grant waits for " +
+            std::to_string(at.min_replicas) +
+            ": a fail-over may give a lock to two. Set min_replicas to all that can be promoted."
+    );
+}
+
+store_finding judge_flush(const server_facts& facts) {
+    if (facts.flush_is_heard) {
+        return finding(verdict::holds, "flush", "Who flushes the database is heard at once.");
+    }
+    return finding(
+        verdict::weak,
+        "flush",
+        "Who flushes the database is only noticed by the next heartbeat: allow CLIENT TRACKING."
+    );
+}
+
+}  // namespace
+
+std::vector<store_finding> redis_examination::findings() const {
+    std::vector<store_finding> found;
+    found.push_back(judge_server(*this));
+    found.push_back(judge_memory(facts));
+    found.push_back(judge_durability(facts));
+    found.push_back(judge_tokens(facts));
+    found.push_back(judge_fail_over(*this));
+    if (has_session)
+        found.push_back(judge_flush(facts));
+    found.push_back(finding(
+        verdict::holds,
+        "sessions",
+        std::to_string(sessions) + " sessions hold or wait for " + std::to_string(locks) + " locks."
+    ));
+    return found;
+}
+
+}  // namespace mortise::store_detail
