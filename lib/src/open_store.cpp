@@ -4,6 +4,10 @@
 #include "mortise/store/memory.hpp"
 #include "store_url.hpp"
 
+#ifdef MORTISE_WITH_REDIS
+#include "mortise/store/redis.hpp"
+#include "store/redis/redis_url.hpp"
+#endif
 #ifdef MORTISE_WITH_SQLITE
 #include "mortise/store/sqlite.hpp"
 #endif
@@ -36,17 +40,20 @@ std::unique_ptr<store> open_sqlite(const store_url& url) {
 
 std::unique_ptr<store> open_store(std::string_view text) {
     const store_url url = store_url::parse(text);
+    std::string known = "memory:";
     if (url.scheme == "memory")
         return open_memory(url);
 #ifdef MORTISE_WITH_SQLITE
+    known += ", sqlite:PATH";
     if (url.scheme == "sqlite")
         return open_sqlite(url);
-    throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use memory: or sqlite:PATH");
-#else
-    throw error(
-        errc::unknown_scheme, "\"" + url.scheme + "\"", "use memory: (this build is without SQLite)"
-    );
 #endif
+#ifdef MORTISE_WITH_REDIS
+    known += ", redis://HOST, rediss://HOST, redis+sentinel://HOST,.../NAME";
+    if (store_detail::is_redis_scheme(url.scheme))
+        return make_redis_store(store_detail::redis_config_of(url));
+#endif
+    throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use " + known);
 }
 
 }  // namespace mortise

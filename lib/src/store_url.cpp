@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t url_size_max = 8192;
 
-[[noreturn]] void refuse(std::string_view text, const std::string& remedy) {
-    throw error(errc::bad_url, "\"" + std::string(text.substr(0, 200)) + "\"", remedy);
+[[noreturn]] void refuse_text(std::string_view text, const std::string& remedy) {
+    throw error(errc::bad_url, "\"" + without_passwords(text).substr(0, 200) + "\"", remedy);
 }
 
 std::string decoded(std::string_view part, std::string_view whole) {
@@ -27,9 +27,9 @@ std::string decoded(std::string_view part, std::string_view whole) {
         const auto [end, wrong] =
             std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
         if (digits.size() != 2 || wrong != std::errc() || end != digits.data() + 2)
-            refuse(whole, "write a percent sign as %25");
+            refuse_text(whole, "write a percent sign as %25");
         if (value == 0)
-            refuse(whole, "a zero byte (%00) cannot be part of it");
+            refuse_text(whole, "a zero byte (%00) cannot be part of it");
         plain += static_cast<char>(value);
         i += 2;
     }
@@ -38,22 +38,52 @@ std::string decoded(std::string_view part, std::string_view whole) {
 
 }  // namespace
 
+// Rather too much than too little: a password may be written with characters that do not belong
+// there.
+std::string without_passwords(std::string_view url) {
+    constexpr std::string_view stars = "***";
+    constexpr std::string_view option = "password=";
+    std::string shown(url);
+    const auto begin = shown.find("//");
+    const auto at = shown.rfind('@');
+    if (begin != std::string::npos && at != std::string::npos && begin < at) {
+        const auto colon = shown.find(':', begin);
+        const auto from = colon < at ? colon + 1 : begin + 2;
+        shown.replace(from, at - from, stars);
+    }
+    for (auto found = shown.find(option); found != std::string::npos;) {
+        const auto from = found + option.size();
+        shown.replace(from, std::min(shown.find('&', from), shown.size()) - from, stars);
+        found = shown.find(option, from);
+    }
+    return shown;
+}
+
+std::string store_url::decode(std::string_view part) const {
+    return decoded(part, text);
+}
+
+void store_url::refuse(const std::string& remedy) const {
+    refuse_text(text, remedy);
+}
+
 store_url store_url::parse(std::string_view text) {
     if (text.size() > url_size_max)
-        refuse(text, "use at most 8,192 bytes");
+        refuse_text(text, "use at most 8,192 bytes");
     if (text.find('\0') != std::string_view::npos)
-        refuse(text, "a zero byte cannot be part of it");
+        refuse_text(text, "a zero byte cannot be part of it");
     store_url url;
-    url.text = text;
+    url.text = without_passwords(text);
     const auto colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0)
-        refuse(text, "begin with a scheme and a colon, as in sqlite:locks.db");
+        refuse_text(text, "begin with a scheme and a colon, as in sqlite:locks.db");
     url.scheme = text.substr(0, colon);
     auto rest = text.substr(colon + 1);
     const auto mark = rest.find('?');
-    url.path = decoded(rest.substr(0, mark), text);
+    url.raw_path = rest.substr(0, mark);
+    url.path = decoded(url.raw_path, text);
     if (url.path.find('#') != std::string::npos && rest.substr(0, mark).find('#') != rest.npos)
-        refuse(text, "write a # as %23");
+        refuse_text(text, "write a # as %23");
     if (mark == std::string_view::npos)
         return url;
     rest = rest.substr(mark + 1);
@@ -62,10 +92,10 @@ store_url store_url::parse(std::string_view text) {
         const auto pair = rest.substr(0, end);
         const auto equals = pair.find('=');
         if (equals == std::string_view::npos || equals == 0)
-            refuse(text, "write options as name=value, joined by &");
+            refuse_text(text, "write options as name=value, joined by &");
         const auto name = decoded(pair.substr(0, equals), text);
         if (!url.options_.emplace(name, decoded(pair.substr(equals + 1), text)).second)
-            refuse(text, "give the option " + name + " once");
+            refuse_text(text, "give the option " + name + " once");
         rest = rest.substr(std::min(end + 1, rest.size()));
     }
     return url;
@@ -84,7 +114,7 @@ std::size_t store_url::number(std::string_view name, std::size_t otherwise) cons
     const auto& digits = found->second;
     const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (wrong != std::errc() || end != digits.data() + digits.size() || digits.empty())
-        refuse(text, "give the option " + std::string(name) + " a whole number");
+        refuse_text(text, "give the option " + std::string(name) + " a whole number");
     return value;
 }
 
@@ -97,13 +127,13 @@ bool store_url::flag(std::string_view name) const {
         return false;
     if (value == "1" || value == "true")
         return true;
-    refuse(text, "give the option " + std::string(name) + " the value true or false");
+    refuse_text(text, "give the option " + std::string(name) + " the value true or false");
 }
 
 void store_url::allow_options(std::initializer_list<std::string_view> known) const {
     for (const auto& [name, value] : options_) {
         if (std::find(known.begin(), known.end(), name) == known.end())
-            refuse(text, "the " + scheme + " store has no option \"" + name + "\"");
+            refuse_text(text, "the " + scheme + " store has no option \"" + name + "\"");
     }
 }
 

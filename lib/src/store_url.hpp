@@ -10,6 +10,9 @@
 
 namespace mortise {
 
+/// A URL as it may be shown: whatever may be a password in it is replaced by three stars.
+std::string without_passwords(std::string_view url);
+
 /// A store URL in its parts: `scheme:path?name=value&...`, with `%XX` decoded.
 ///
 /// Every fault is an `error` that names the text at fault: `bad_url`, or what a value breaks.
@@ -18,14 +21,20 @@ public:
     /// @throws error
     static store_url parse(std::string_view text);
 
-    std::string text;  ///< As it was given.
+    std::string text;  ///< As it was given, but without passwords: for messages.
     std::string scheme;
     std::string path;
+    std::string raw_path;  ///< The same before it was decoded.
 
     /// The value of an option; empty if it is not there.
     std::string option(std::string_view name) const;
     std::size_t number(std::string_view name, std::size_t otherwise) const;
     bool flag(std::string_view name) const;
+
+    /// The text with each `%XX` decoded.
+    std::string decode(std::string_view part) const;
+
+    [[noreturn]] void refuse(const std::string& remedy) const;
 
     /// Refuses options that nobody knows: a misspelt one must not be ignored.
     void allow_options(std::initializer_list<std::string_view> known) const;

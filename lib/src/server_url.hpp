@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_SERVER_URL_HPP
+#define MORTISE_SERVER_URL_HPP
+
+#include "store_url.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise {
+
+/// What the URL of a server says where another one has a path:
+/// `//[user[:password]@]host[:port][,host[:port]...][/path]`, with `%XX` decoded in each part. An
+/// address with colons stands in brackets.
+class server_url {
+public:
+    struct place {
+        std::string host;
+        std::uint16_t port = 0;
+    };
+
+    /// @throws error `bad_url`; passwords are not in it.
+    static server_url parse(const store_url& url, std::uint16_t usual_port);
+
+    std::string user;
+    std::string password;
+    std::vector<place> places;  ///< At least one.
+    std::string path;           ///< Without the slash that it begins with.
+};
+
+}  // namespace mortise
+
+#endif

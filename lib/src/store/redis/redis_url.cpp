@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_url.hpp"
+
+#include "server_url.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace mortise::store_detail {
+namespace {
+
+constexpr std::uint16_t server_port = 6379;
+constexpr std::uint16_t sentinel_port = 26379;
+
+// Without the end of its only line.
+std::string secret_in_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string secret((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r'))
+        secret.pop_back();
+    if (!file || secret.empty())
+        throw error(errc::bad_config, path, "name a file that can be read and holds a password");
+    return secret;
+}
+
+std::string secret_in_variable(const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    if (!value || *value == '\0')
+        throw error(errc::bad_config, name, "set this variable of the environment to the password");
+    return value;
+}
+
+// Out of the one place that names it.
+std::string secret_of(const store_url& url, const std::string& option, std::string in_url) {
+    const auto file = url.option(option + "_file");
+    const auto variable = url.option(option + "_env");
+    if (!in_url.empty() + !file.empty() + !variable.empty() > 1)
+        url.refuse(
+            "give the password once: in the URL, by " + option + "_file or by " + option + "_env"
+        );
+    if (!file.empty())
+        return secret_in_file(file);
+    if (!variable.empty())
+        return secret_in_variable(variable);
+    return in_url;
+}
+
+unsigned database_in(std::string_view text, const store_url& url) {
+    unsigned number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (!text.empty() && (wrong != std::errc() || end != text.data() + text.size()))
+        url.refuse("name the database by its number, as in redis://localhost/0");
+    return number;
+}
+
+// After the slash: the name of the primary, and maybe a database.
+void read_sentinels(redis_store_config& config, const server_url& server, const store_url& url) {
+    for (const auto& each : server.places)
+        config.sentinels.emplace_back(each.host, each.port);
+    const auto slash = server.path.find('/');
+    config.primary_name = server.path.substr(0, slash);
+    if (config.primary_name.empty())
+        url.refuse("name the primary, as in redis+sentinel://localhost/mymaster");
+    if (slash != std::string::npos)
+        config.database = database_in(std::string_view(server.path).substr(slash + 1), url);
+    config.sentinel_user = url.option("sentinel_user");
+    config.sentinel_password = secret_of(url, "sentinel_password", {});
+}
+
+}  // namespace
+
+bool is_redis_scheme(std::string_view scheme) noexcept {
+    return scheme == "redis" || scheme == "rediss" || scheme == "redis+sentinel" ||
+           scheme == "rediss+sentinel";
+}
+
+redis_store_config redis_config_of(const store_url& url) {
+    const bool by_sentinels = url.scheme.ends_with("+sentinel");
+    const auto server = server_url::parse(url, by_sentinels ? sentinel_port : server_port);
+    redis_store_config config;
+    config.tls = url.scheme.starts_with("rediss");
+    if (by_sentinels) {
+        url.allow_options(
+            {"prefix",
+             "domain",
+             "min_replicas",
+             "allow_eviction",
+             "assume_new",
+             "password_file",
+             "password_env",
+             "ca_file",
+             "certificate_file",
+             "key_file",
+             "connect_max_ms",
+             "sentinel_user",
+             "sentinel_password_file",
+             "sentinel_password_env"}
+        );
+        read_sentinels(config, server, url);
+    } else {
+        url.allow_options(
+            {"prefix",
+             "domain",
+             "min_replicas",
+             "allow_eviction",
+             "assume_new",
+             "password_file",
+             "password_env",
+             "ca_file",
+             "certificate_file",
+             "key_file",
+             "connect_max_ms"}
+        );
+        if (server.places.size() != 1)
+            url.refuse("name one server; several of them are sentinels: redis+sentinel://");
+        config.server = {server.places.front().host, server.places.front().port};
+        config.database = database_in(server.path, url);
+    }
+    config.user = server.user;
+    config.password = secret_of(url, "password", server.password);
+    if (!url.option("prefix").empty())
+        config.prefix = url.option("prefix");
+    config.domain = url.option("domain");
+    config.min_replicas = static_cast<unsigned>(url.number("min_replicas", 0));
+    config.allow_eviction = url.flag("allow_eviction");
+    config.assume_new = url.flag("assume_new");
+    config.ca_file = url.option("ca_file");
+    config.certificate_file = url.option("certificate_file");
+    config.key_file = url.option("key_file");
+    const auto connect_max = static_cast<std::size_t>(config.connect_max.count());
+    config.connect_max = std::chrono::milliseconds(url.number("connect_max_ms", connect_max));
+    return config;
+}
+
+}  // namespace mortise::store_detail
