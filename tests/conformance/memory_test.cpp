@@ -1,54 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "conformance/memory_harness.hpp"
 #include "conformance/port_conformance.hpp"
-#include "mortise/coro/virtual_time.hpp"
-#include "mortise/store/memory.hpp"
-
-#include <boost/asio/io_context.hpp>
-
-namespace mortise::test {
-namespace {
-
-/// The memory store in virtual time.
-class memory_harness final : public store_harness {
-public:
-    std::unique_ptr<store> make_store() override { return server_.make_store(); }
-    asio::any_io_executor executor() override { return context_.get_executor(); }
-    std::shared_ptr<coro::time_source> time() override { return time_; }
-    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
-
-    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
-        const auto end = time_->now() + limit;
-        time_->run_while(context_, [&] { return !done() && time_->now() < end; });
-        return done();
-    }
-
-    bool answers_at_once() const override { return true; }
-
-    std::size_t residue() override { return server_.sessions() + server_.entries(); }
-
-    bool lose_replies(std::size_t count) override {
-        server_.lose_replies(count);
-        return true;
-    }
-
-    bool lose_pushes(std::size_t count) override {
-        server_.lose_pushes(count);
-        return true;
-    }
-
-    bool restart(bool with_memory) override {
-        server_.restart(with_memory);
-        return true;
-    }
-
-private:
-    asio::io_context context_;
-    std::shared_ptr<coro::virtual_time> time_ =
-        std::make_shared<coro::virtual_time>(context_.get_executor());
-    memory_server server_{time_};
-};
-
-}  // namespace
-}  // namespace mortise::test
 
 MORTISE_LOCK_CONFORMANCE(Memory, memory_harness)

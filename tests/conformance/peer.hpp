@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace mortise::test {
 
@@ -59,6 +60,9 @@ public:
 
     /// Whether an event of that kind is there just now.
     bool has(store_event::kind what) const;
+
+    /// All events that have come and were not asked for yet.
+    std::deque<event> take_events() { return std::exchange(events_, {}); }
 
     store& port() { return *store_; }
     request_id last_id() const { return last_id_; }

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSL-1.0
+// The scripts keep the rules of core/lock_engine: the same wishes, made at random, are answered by
+// both alike.
+#include "conformance/memory_harness.hpp"
+#include "conformance/peer.hpp"
+#include "conformance/redis_harness.hpp"
+#include "support/choices.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+/// Some sessions at one store, and in words what they did and what they were told.
+class walk {
+public:
+    walk(store_harness& harness, std::uint64_t seed) : harness_(harness), random_(seed) {}
+
+    asio::awaitable<void> run(unsigned steps) {
+        for (unsigned i = 0; i < sessions; ++i) {
+            peers_.push_back(std::make_unique<peer>(harness_));
+            co_await peers_.back()->open();
+        }
+        said_.emplace_back();
+        co_await look();
+        said_.clear();
+        for (unsigned i = 0; i < steps; ++i) {
+            said_.emplace_back();
+            co_await step();
+            co_await look();
+        }
+        for (const auto& each : peers_)
+            EXPECT_FALSE(co_await each->port().end());
+    }
+
+    const std::vector<std::string>& said() const { return said_; }
+
+private:
+    static constexpr unsigned sessions = 3;
+
+    struct known_request {
+        unsigned session;
+        request_id id;
+        std::string name;
+    };
+
+    void say(const std::string& text) { said_.back() += text + "; "; }
+
+    // The values differ from store to store: what counts is which come again.
+    std::string text_of(const fencing_token& token) {
+        if (!token)
+            return "-";
+        const auto known = tokens_.emplace(token.value, tokens_.size()).first;
+        return "token " + std::to_string(known->second);
+    }
+
+    std::string text_of(const result<answer>& reply) {
+        if (!reply)
+            return reply.error().message();
+        switch (reply->what) {
+        case answer::kind::granted:
+            return "granted " + text_of(reply->token) + " slot " + std::to_string(reply->slot) +
+                   (reply->contended ? " contended" : "");
+        case answer::kind::queued:
+            return "queued";
+        case answer::kind::refused:
+            break;
+        }
+        return "refused";
+    }
+
+    static std::string text_of(store_event::kind what) {
+        switch (what) {
+        case store_event::kind::granted:
+            return "granted";
+        case store_event::kind::contended:
+            return "contended";
+        case store_event::kind::session_lost:
+            return "lost";
+        case store_event::kind::look_again:
+            return "look";
+        case store_event::kind::unsure:
+            return "unsure";
+        case store_event::kind::changed:
+            return "changed";
+        }
+        return "?";
+    }
+
+    asio::awaitable<void> step() {
+        const unsigned who = random_.pick(sessions);
+        switch (random_.pick(12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+        case 4:
+            co_return co_await ask(who);
+        case 5:
+        case 6:
+        case 7:
+            co_return co_await release(who);
+        case 8:
+        case 9:
+            co_return co_await withdraw(who);
+        case 10:
+            co_return co_await draw(who);
+        default:
+            if (random_.pick(3) == 0)
+                co_return co_await begin_again(who);
+            co_return co_await take(who);
+        }
+    }
+
+    std::string some_name() {
+        static const std::string names[] = {"door", std::string("a b\0c\n", 6), ":1:x "};
+        return names[random_.pick(3)];
+    }
+
+    asio::awaitable<void> ask(unsigned who) {
+        const lock_mode modes[] = {
+            lock_mode::exclusive(),
+            lock_mode::shared(),
+            lock_mode::permits(2),
+            lock_mode::permits(3),
+        };
+        const auto name = some_name();
+        const peer::manner how{
+            modes[random_.pick(4)],
+            random_.pick(4) == 0 ? std::chrono::hours(1) : std::chrono::milliseconds::max(),
+            random_.pick(4) != 0};
+        auto asking = peers_[who]->ask_for(name, how);
+        const auto reply = co_await std::move(asking);
+        say("session " + std::to_string(who) + " asks: " + text_of(reply));
+        requests_.push_back({who, peers_[who]->last_id(), name});
+    }
+
+    asio::awaitable<void> release(unsigned who) {
+        for (const auto& entry : views_[who].entries) {
+            if (!entry.granted || random_.pick(3) == 0)
+                continue;
+            grant held;
+            held.id = entry.id;
+            held.name = entry.name;
+            held.token = entry.token;
+            if (random_.pick(8) == 0)
+                held.token.value += 1u << fencing_token::sequence_bits;
+            auto releasing = peers_[who]->port().release(held);
+            const auto released = co_await std::move(releasing);
+            say("releases: " + std::to_string(released.value()));
+            co_return;
+        }
+    }
+
+    asio::awaitable<void> withdraw(unsigned who) {
+        if (requests_.empty())
+            co_return;
+        const auto& known = requests_[random_.pick(requests_.size())];
+        auto withdrawing = peers_[who]->port().withdraw(known.name, known.id);
+        say("withdraws: " + (co_await std::move(withdrawing)).message());
+    }
+
+    asio::awaitable<void> draw(unsigned who) {
+        for (const auto& entry : views_[who].entries) {
+            if (!entry.granted)
+                continue;
+            grant held;
+            held.id = entry.id;
+            held.name = entry.name;
+            held.token = entry.token;
+            auto drawing = peers_[who]->port().draw(held);
+            const auto drawn = co_await std::move(drawing);
+            say("draws: " + (drawn ? text_of(drawn->first) : drawn.error().message()));
+            co_return;
+        }
+    }
+
+    asio::awaitable<void> take(unsigned who) {
+        const auto name = some_name();
+        auto looking = peers_[who]->port().inspect(name, 10);
+        const auto seen = co_await std::move(looking);
+        if (!*seen || (*seen)->holders.empty())
+            co_return;
+        auto breaking = peers_[who]->break_(name, (*seen)->holders.front().token);
+        say("breaks: " + std::to_string((co_await std::move(breaking)).value()));
+    }
+
+    asio::awaitable<void> begin_again(unsigned who) {
+        EXPECT_FALSE(co_await peers_[who]->port().end());
+        co_await peers_[who]->open();
+        co_await peers_[who]->port().watch();
+        say("session " + std::to_string(who) + " begins again");
+    }
+
+    // What each session has and was told. A push comes before the answer to a later question.
+    asio::awaitable<void> look() {
+        for (unsigned who = 0; who < sessions; ++who) {
+            auto looking = peers_[who]->port().look();
+            auto view = co_await std::move(looking);
+            std::sort(view->entries.begin(), view->entries.end(), [](auto& a, auto& b) {
+                return a.id < b.id;
+            });
+            for (const auto& each : view->entries)
+                say(std::to_string(each.id) + " " + each.name + " " + text_of(each.token) + " " +
+                    std::to_string(each.slot) + (each.contended ? " contended" : ""));
+            say("changes " + std::to_string(view->changes));
+            views_[who] = std::move(*view);
+            auto beating = peers_[who]->port().beat();
+            const auto beat = co_await std::move(beating);
+            // What has come is told by now.
+            co_await asio::post(harness_.executor(), asio::use_awaitable);
+            co_await asio::post(harness_.executor(), asio::use_awaitable);
+            say(std::to_string(beat->grants) + " grants, " + std::to_string(beat->requests));
+            tell(who);
+        }
+        for (const auto& each : peers_)
+            co_await each->port().watch();
+    }
+
+    void tell(unsigned who) {
+        std::vector<std::string> told;
+        for (const auto& each : peers_[who]->take_events()) {
+            auto text = text_of(each.what);
+            if (each.what == store_event::kind::granted ||
+                each.what == store_event::kind::contended)
+                text += " " + std::to_string(each.id) + " " + text_of(each.token) + " " +
+                        std::to_string(each.slot) + (each.contended ? " contended" : "");
+            told.push_back(std::move(text));
+        }
+        std::sort(told.begin(), told.end());
+        for (const auto& each : told)
+            say("told: " + each);
+    }
+
+    store_harness& harness_;
+    choices random_;
+    std::vector<std::unique_ptr<peer>> peers_;
+    std::vector<known_request> requests_;
+    std::map<unsigned, session_view> views_;
+    std::map<std::uint64_t, std::size_t> tokens_;
+    std::vector<std::string> said_;
+};
+
+std::vector<std::string> walked(store_harness& harness, std::uint64_t seed) {
+    walk at(harness, seed);
+    harness.run([](walk& on) -> asio::awaitable<void> { co_await on.run(150); }(at));
+    EXPECT_EQ(harness.residue(), 0u);
+    return at.said();
+}
+
+TEST(RedisRules, AreThoseOfTheLockEngine) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        memory_harness memory;
+        redis_harness redis;
+        const auto wanted = walked(memory, seed);
+        const auto found = walked(redis, seed);
+        for (std::size_t i = 0; i < wanted.size() && i < found.size(); ++i) {
+            ASSERT_EQ(wanted[i], found[i])
+                << "seed " << seed << ", step " << i << ", after " << (i ? wanted[i - 1] : "");
+        }
+        ASSERT_EQ(wanted.size(), found.size());
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test
