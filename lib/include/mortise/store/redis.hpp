@@ -4,10 +4,12 @@
 
 #include "mortise/store.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise {
@@ -73,6 +75,11 @@ public:
     /// How long to wait for a connection.
     std::chrono::milliseconds connect_max{5'000};
 };
+
+/// What a URL says of a Redis store: see `open_store`. Reads the files and the variables of the
+/// environment that it names for passwords.
+/// @throws error `unknown_scheme`, `bad_url`, `bad_config`
+redis_store_config parse_redis_url(std::string_view url);
 
 /// A store for all processes that reach one Redis server, of version 6 or newer.
 ///

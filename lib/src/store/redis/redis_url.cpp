@@ -136,3 +136,14 @@ redis_store_config redis_config_of(const store_url& url) {
 }
 
 }  // namespace mortise::store_detail
+
+namespace mortise {
+
+redis_store_config parse_redis_url(std::string_view text) {
+    const store_url url = store_url::parse(text);
+    if (!store_detail::is_redis_scheme(url.scheme))
+        throw error(errc::unknown_scheme, "\"" + url.scheme + "\"", "use redis://HOST");
+    return store_detail::redis_config_of(url);
+}
+
+}  // namespace mortise
