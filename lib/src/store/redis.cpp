@@ -7,9 +7,11 @@
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_link.hpp"
 #include "store/redis/redis_store.hpp"
+#include "store/redis/sentinel_wire.hpp"
 #include "store/redis/stored_entry.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -92,7 +94,13 @@ public:
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
-        co_return store_detail::parse_answer(*said, link_->domain());
+        const auto reply = store_detail::parse_answer(*said, link_->domain());
+        if (reply && reply->what == answer::kind::granted && link_->waits_for_replicas()) {
+            auto confirming = link_->confirm();
+            if (const auto failed = co_await std::move(confirming))
+                co_return failed;
+        }
+        co_return reply;
     }
 
     asio::awaitable<error_code> withdraw(std::string, request_id id) override {
@@ -123,6 +131,11 @@ public:
         auto reply = store_detail::parse_beat(*said);
         if (!reply)
             co_return reply.error();
+        if (link_->waits_for_replicas()) {
+            auto confirming = link_->confirm();
+            if (const auto failed = co_await std::move(confirming))
+                co_return failed;
+        }
         link_->compare_watching(reply->watches);
         reply->value.sent = sent;
         co_return reply->value;
@@ -133,6 +146,11 @@ public:
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
+        if (link_->waits_for_replicas()) {
+            auto confirming = link_->confirm();
+            if (const auto failed = co_await std::move(confirming))
+                co_return failed;
+        }
         co_return store_detail::parse_view(*said, link_->domain());
     }
 
@@ -317,12 +335,25 @@ void check(const redis_store_config& config) {
     }
     if (config.server.host.empty() && config.sentinels.empty())
         refuse("host = \"\"", "name the host of the server");
+    if (!config.sentinels.empty() && config.primary_name.empty())
+        refuse("primary_name = \"\"", "say what the sentinels call the primary");
+    if (config.certificate_file.empty() != config.key_file.empty())
+        refuse("certificate_file, key_file", "give both or neither");
+    for (const auto& each : {config.ca_file, config.certificate_file, config.key_file}) {
+        if (!each.empty() && !std::ifstream(each))
+            refuse(each.string(), "name a file that can be read");
+    }
+    if (config.connect_max <= std::chrono::milliseconds::zero())
+        refuse("connect_max", "use one millisecond or more");
     if (!config.user.empty() && config.password.empty())
         refuse("user = \"" + config.user + '"', "give the user's password, too");
 }
 
-store_detail::wire_settings wire_settings_of(const redis_store_config& config) {
-    store_detail::wire_settings wire;
+using store_detail::sentinel_settings;
+using store_detail::wire_settings;
+
+wire_settings wire_settings_of(const redis_store_config& config) {
+    wire_settings wire;
     wire.host = config.server.host;
     wire.port = config.server.port;
     wire.database = config.database;
@@ -336,6 +367,31 @@ store_detail::wire_settings wire_settings_of(const redis_store_config& config) {
     return wire;
 }
 
+// Each sentinel gets its part of the time.
+sentinel_settings sentinel_settings_of(const redis_store_config& config) {
+    sentinel_settings all;
+    all.server = wire_settings_of(config);
+    all.primary_name = config.primary_name;
+    for (const auto& each : config.sentinels) {
+        wire_settings sentinel = all.server;
+        sentinel.host = each.host;
+        sentinel.port = each.port;
+        sentinel.database = 0;
+        sentinel.user = config.sentinel_user;
+        sentinel.password = config.sentinel_password;
+        sentinel.sentinel = true;
+        sentinel.connect_max = config.connect_max / static_cast<long>(config.sentinels.size() + 1);
+        all.sentinels.push_back(std::move(sentinel));
+    }
+    return all;
+}
+
+std::string name_of(const redis_store_config& config) {
+    if (!config.sentinels.empty())
+        return config.primary_name + " by sentinels";
+    return config.server.host + ':' + std::to_string(config.server.port);
+}
+
 }  // namespace
 
 std::unique_ptr<store>
@@ -346,14 +402,20 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.domain = config.domain;
     settings.allow_eviction = config.allow_eviction;
     settings.assume_new = config.assume_new;
+    settings.min_replicas = config.min_replicas;
     settings.connect_max = config.connect_max;
-    settings.name = config.server.host + ':' + std::to_string(config.server.port);
+    settings.name = name_of(config);
     return std::make_unique<redis_store>(
         config, std::make_shared<redis_link>(std::move(settings), std::move(wires))
     );
 }
 
 std::unique_ptr<store> make_redis_store(redis_store_config config) {
+    if (!config.sentinels.empty()) {
+        auto wires = [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand
+                     ) { return store_detail::make_sentinel_wire(strand, settings); };
+        return store_detail::make_redis_store(config, std::move(wires));
+    }
     auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
         return store_detail::make_boost_wire(strand, settings);
     };

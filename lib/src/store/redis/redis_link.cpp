@@ -43,6 +43,8 @@ void redis_link::attach(
     settled_.emplace(strand_);
     events_ = &events;
     time_ = std::move(time);
+    if (settings_.min_replicas != 0)
+        quorum_ = std::make_shared<replica_quorum>(strand_, settings_.min_replicas, wires_);
 }
 
 void redis_link::detach() noexcept {
@@ -54,6 +56,8 @@ void redis_link::detach() noexcept {
 void redis_link::drop_wire() noexcept {
     connected_ = false;
     under_way_.clear();
+    if (quorum_)
+        quorum_->close();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
@@ -132,46 +136,63 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
 }
 
 asio::awaitable<result<resumed>> redis_link::resume_session() {
-    const auto meant = session_;
+    const auto id = session_.id;
+    const auto generation = session_.generation;
     opening_ = true;
     settled_->reset();
-    auto connecting = connect();
-    auto failure = co_await std::move(connecting);
-    resumed reply;
-    reply.sent = now();
-    result<resumed_session> session(error_code(failure.code));
-    if (!failure.code) {
-        std::vector<std::string> arguments;
-        arguments.push_back(name_);
-        arguments.push_back(meant.id.text());
-        arguments.push_back(std::to_string(meant.generation));
-        arguments.push_back(std::to_string(meant.ttl.count()));
-        arguments.push_back(meant.host);
-        arguments.push_back(meant.label);
-        arguments.push_back(std::to_string(meant.pid));
-        arguments.push_back(random_id::draw().text());
-        arguments.push_back(settings_.domain);
-        arguments.push_back(settings_.assume_new ? "1" : "0");
-        auto resuming = evaluate(wire_, redis_script::resume, std::move(arguments));
-        const auto said = co_await std::move(resuming);
-        session = said ? parse_resumed(*said) : result<resumed_session>(said.error());
-    }
-    if (session_.id != meant.id || session_.generation != meant.generation)
-        co_return error_code(errc::outcome_unknown);
+    auto trying = try_to_resume();
+    auto reply = co_await std::move(trying);
+    if (session_.id != id || session_.generation != generation)
+        co_return error_code(errc::outcome_unknown);  // Another opening has begun.
     opening_ = false;
-    settled_->set();
-    if (!session) {
-        if (failure.code)
-            remember(failure);
+    connected_ = reply && wire_;
+    if (connected_)
+        backoff_.reset();
+    else
         drop_wire();
+    settled_->set();
+    if (reply && !connected_)
+        co_return error_code(errc::outcome_unknown);
+    co_return reply;
+}
+
+asio::awaitable<result<resumed>> redis_link::try_to_resume() {
+    auto connecting = connect();
+    const auto failure = co_await std::move(connecting);
+    if (failure.code)
+        co_return remember(failure);
+    const auto sent = now();
+    auto resuming = evaluate(wire_, redis_script::resume, resume_arguments());
+    const auto said = co_await std::move(resuming);
+    if (!said)
+        co_return said.error();
+    auto session = parse_resumed(*said);
+    if (!session)
         co_return session.error();
-    }
-    connected_ = true;
-    backoff_.reset();
+    auto confirming = confirm();
+    if (const auto failed = co_await std::move(confirming))
+        co_return failed;
+    resumed reply;
+    reply.sent = sent;
     incarnation_ = reply.incarnation = session->incarnation;
     domain_ = reply.domain = session->domain;
     reply.view = std::move(session->view);
     co_return reply;
+}
+
+std::vector<std::string> redis_link::resume_arguments() const {
+    std::vector<std::string> arguments;
+    arguments.push_back(name_);
+    arguments.push_back(session_.id.text());
+    arguments.push_back(std::to_string(session_.generation));
+    arguments.push_back(std::to_string(session_.ttl.count()));
+    arguments.push_back(session_.host);
+    arguments.push_back(session_.label);
+    arguments.push_back(std::to_string(session_.pid));
+    arguments.push_back(random_id::draw().text());
+    arguments.push_back(settings_.domain);
+    arguments.push_back(settings_.assume_new ? "1" : "0");
+    return arguments;
 }
 
 asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
@@ -284,9 +305,14 @@ redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string>
         auto asking_again = command(wire, std::move(by_text));
         reply = co_await std::move(asking_again);
     }
-    if (reply && reply->what == redis_value::kind::error)
-        co_return remember({meaning_of_refusal(reply->text), reply->text});
-    co_return reply;
+    if (!reply || reply->what != redis_value::kind::error)
+        co_return reply;
+    const auto refused = remember({meaning_of_refusal(reply->text), reply->text});
+    if (refused == errc::read_only_server && wire == wire_ && connected_) {
+        drop_wire();  // It is the primary no more: somebody else may be.
+        reconnect_later();
+    }
+    co_return refused;
 }
 
 asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command what) {
@@ -389,6 +415,21 @@ asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<red
     }
 }
 
+asio::awaitable<error_code> redis_link::confirm() {
+    if (!quorum_)
+        co_return error_code();
+    const auto kept = shared_from_this();
+    const auto& script = scripts_[redis_script::confirm];
+    redis_command write{"EVAL", script.text, "0"};
+    write.push_back(name_ + ' ' + std::to_string(session_.generation));
+    const auto limit = std::chrono::duration_cast<milliseconds>(answer_max(session_.ttl));
+    auto reaching = quorum_->reach(std::move(write), limit);
+    const auto failed = co_await std::move(reaching);
+    if (failed)
+        remember({failed, "waiting for replicas: " + failed.message()});
+    co_return failed;
+}
+
 asio::awaitable<error_code> redis_link::end() {
     const auto kept = shared_from_this();
     while (opening_) {
@@ -424,7 +465,7 @@ void redis_link::compare_watching(bool at_server) {
 void redis_link::on_push(redis_value push) noexcept {
     if (push.items.size() == 3 && push.items[0].text == "message") {
         if (const auto event = parse_push(push.items[2].text, domain_))
-            tell_now(*event);
+            hear(*event);
     } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
         // Everything is gone, or what the store says of itself has changed.
         tell(
@@ -432,6 +473,22 @@ void redis_link::on_push(redis_value push) noexcept {
                                                           : store_event::kind::look_again
         );
     }
+}
+
+// A grant counts when the replicas have it, too.
+void redis_link::hear(const store_event& event) {
+    if (quorum_ && event.what == store_event::kind::granted)
+        asio::co_spawn(strand_, tell_confirmed(shared_from_this(), event), asio::detached);
+    else
+        tell_now(event);
+}
+
+asio::awaitable<void>
+redis_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
+    auto confirming = confirm();
+    const auto failed = co_await std::move(confirming);
+    if (!failed)
+        tell_now(event);  // Otherwise the next heartbeat that counts finds it.
 }
 
 // Never from inside a call of the port.

@@ -9,6 +9,7 @@
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
+#include "store/redis/replica_quorum.hpp"
 #include "store/redis/server_facts.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -30,6 +31,7 @@ struct link_settings {
     std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
     bool allow_eviction = false;
     bool assume_new = false;
+    unsigned min_replicas = 0;
     std::chrono::milliseconds connect_max{5'000};
     /// What the server is called in messages.
     std::string name;
@@ -55,6 +57,7 @@ public:
     clock::time_point now() const noexcept { return time_->now(); }
     const token_domain& domain() const noexcept { return domain_; }
     const std::string& name() const noexcept { return settings_.name; }
+    bool waits_for_replicas() const noexcept { return quorum_ != nullptr; }
     const std::string& prefix() const noexcept { return settings_.prefix; }
     /// What the newest server was found to be; empty until there was one.
     const server_facts& facts() const noexcept { return facts_; }
@@ -70,6 +73,10 @@ public:
     ask(redis_script which, std::vector<std::string> arguments);
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
+
+    /// Waits until the replicas that the settings ask for have what the session wrote before.
+    /// @par Errors `not_enough_replicas`, or what is wrong with the connection.
+    asio::awaitable<error_code> confirm();
 
     /// Ends the session, which may take several steps.
     asio::awaitable<error_code> end();
@@ -95,6 +102,8 @@ private:
     asio::awaitable<redis_failure> connect();
     asio::awaitable<redis_failure> learn_facts();
     asio::awaitable<result<resumed>> resume_session();
+    asio::awaitable<result<resumed>> try_to_resume();
+    std::vector<std::string> resume_arguments() const;
     using wire_ptr = std::shared_ptr<redis_wire>;
 
     asio::awaitable<result<redis_value>>
@@ -110,6 +119,8 @@ private:
     void answer_is_late(clock::time_point due);
     void tell(store_event::kind what);
     void tell_now(const store_event& event);
+    void hear(const store_event& event);
+    asio::awaitable<void> tell_confirmed(std::shared_ptr<redis_link> self, store_event event);
     error_code remember(redis_failure why);
 
     const link_settings settings_;
@@ -133,6 +144,7 @@ private:
     std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.
     bool has_session_ = false;
     bool watching_ = false;
+    std::shared_ptr<replica_quorum> quorum_;   ///< If replicas are asked for.
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     bool timer_set_ = false;
     std::string failure_;

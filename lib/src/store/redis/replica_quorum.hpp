@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_REPLICA_QUORUM_HPP
+#define MORTISE_STORE_REDIS_REPLICA_QUORUM_HPP
+
+#include "mortise/coro/event.hpp"
+#include "store/redis/redis_scripts.hpp"
+#include "store/redis/redis_wire.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// Waits until replicas have what was written. `WAIT` blocks its connection and counts what that
+/// connection itself wrote last: so this one has a connection of its own, on which it writes before
+/// it waits.
+///
+/// @par Threads The strand.
+class replica_quorum final : public std::enable_shared_from_this<replica_quorum> {
+public:
+    replica_quorum(asio::any_io_executor strand, unsigned replicas, redis_wire_factory wires);
+
+    /// Waits until so many replicas have acknowledged all that was written before this call. Calls
+    /// that come while one is under way are answered together by the next one.
+    ///
+    /// @param write the command that writes something for the session.
+    /// @par Errors `not_enough_replicas`, or why there is no connection.
+    asio::awaitable<error_code> reach(redis_command write, std::chrono::milliseconds limit);
+
+    /// Closes the connection; who waits is answered with an error.
+    void close() noexcept;
+
+private:
+    class deaf final : public redis_wire_events {
+        void on_push(redis_value) noexcept override {}
+        void on_closed(redis_failure) noexcept override {}
+    };
+
+    struct round {
+        explicit round(const asio::any_io_executor& strand) : over(strand) {}
+
+        coro::event over;
+        error_code outcome;
+    };
+
+    asio::awaitable<error_code> ask(redis_command write, std::chrono::milliseconds limit);
+    asio::awaitable<void>
+    run(std::shared_ptr<replica_quorum> self, redis_command write, std::chrono::milliseconds limit);
+
+    const asio::any_io_executor strand_;
+    const unsigned replicas_;
+    const redis_wire_factory wires_;
+    deaf deaf_;
+    std::shared_ptr<redis_wire> wire_;
+    std::shared_ptr<round> next_;  ///< What those wait for who came while one is under way.
+    bool running_ = false;
+};
+
+}  // namespace mortise::store_detail
+
+#endif
