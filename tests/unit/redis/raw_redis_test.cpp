@@ -8,8 +8,7 @@
 #include <string>
 #include <system_error>
 
-namespace mortise::test {
-namespace {
+namespace mortise::test::raw_redis_test {
 
 using namespace std::chrono_literals;
 
@@ -93,5 +92,4 @@ TEST(RawRedis, CountsCommandsAlsoThoseOfScripts) {
     EXPECT_EQ(redis.info("server").at("tcp_port"), std::to_string(shared_redis().port()));
 }
 
-}  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::raw_redis_test

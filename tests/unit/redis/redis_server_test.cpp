@@ -11,8 +11,7 @@
 #include <string>
 #include <system_error>
 
-namespace mortise::test {
-namespace {
+namespace mortise::test::redis_server_test {
 
 using namespace std::chrono_literals;
 
@@ -137,5 +136,4 @@ TEST(PortReservation, IsForOneOnly) {
     EXPECT_TRUE(refuses(one.port()));
 }
 
-}  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_server_test

@@ -7,8 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace mortise::test {
-namespace {
+namespace mortise::test::redis_value_test {
 
 std::string shown(std::string_view message) {
     return testing::PrintToString(decode_redis_value(message));
@@ -50,5 +49,4 @@ TEST(RedisValue, RefusesMoreOrLessThanOneMessage) {
         EXPECT_THROW(decode_redis_value(bad), resp_error) << bad;
 }
 
-}  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_value_test

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mortise::test {
-namespace {
+namespace mortise::test::resp_framing_test {
 
 using namespace std::string_literals;
 
@@ -117,5 +116,4 @@ TEST(RespFraming, RefusesWhatIsNoMessageAndGoesOnToDoSo) {
     }
 }
 
-}  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::resp_framing_test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SUPPORT_PROXIED_MESSAGE_HPP
+#define MORTISE_TESTS_SUPPORT_PROXIED_MESSAGE_HPP
+
+#include "mortise/coro/clock.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mortise::test {
+
+/// A message that comes by at a `redis_proxy`.
+class proxied_message {
+public:
+    enum class kind : std::uint8_t {
+        command,
+        reply,
+        push,  ///< Also those that confirm a subscription.
+    };
+
+    kind what = kind::command;
+    std::uint64_t number = 0;                ///< Among its kind, over all connections; from 1.
+    std::uint64_t connection = 0;            ///< From 1, in the order in which they were made.
+    std::uint64_t number_on_connection = 0;  ///< Among its kind; from 1.
+    std::string name;  ///< The command, in upper case, also of a reply; a push's first word.
+    std::string_view bytes;
+};
+
+/// How many messages there were.
+class message_counts {
+public:
+    std::uint64_t& of(proxied_message::kind what) {
+        return counts_[static_cast<std::size_t>(what)];
+    }
+    std::uint64_t of(proxied_message::kind what) const {
+        return counts_[static_cast<std::size_t>(what)];
+    }
+
+private:
+    std::array<std::uint64_t, 3> counts_{};
+};
+
+/// What a `redis_proxy` does with one message. Everything that comes behind it on the same way of
+/// the same connection comes later, for TCP has no holes.
+class proxy_deed {
+public:
+    enum class kind : std::uint8_t {
+        pass,
+        cut,         ///< The connection ends, and the message is lost. So that what came before it
+                     ///< is not: a command waits for the replies to the others first.
+        cut_answer,  ///< Of a command: it is executed; then the connection ends, not its reply.
+        stall,       ///< From here on nothing comes through that way, and the connection stays.
+        repeat,      ///< Of a command: it comes twice, and the second reply is not passed on.
+        swallow,     ///< Of a push: it does not arrive.
+    };
+
+    kind what = kind::pass;
+    clock::duration delay{};  ///< Before it is done.
+
+    static proxy_deed of(kind what) { return {what, {}}; }
+    static proxy_deed late(clock::duration by) { return {kind::pass, by}; }
+
+    /// Whether such a thing can be done to such a message.
+    bool fits(proxied_message::kind message) const noexcept;
+};
+
+inline bool proxy_deed::fits(proxied_message::kind message) const noexcept {
+    switch (what) {
+    case kind::pass:
+    case kind::cut:
+    case kind::stall:
+        return true;
+    case kind::cut_answer:
+    case kind::repeat:
+        return message == proxied_message::kind::command;
+    case kind::swallow:
+        return message == proxied_message::kind::push;
+    }
+    return false;
+}
+
+}  // namespace mortise::test
+
+#endif
