@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SUPPORT_SENTINEL_SET_HPP
+#define MORTISE_TESTS_SUPPORT_SENTINEL_SET_HPP
+
+#include "support/redis_server.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// A primary, two replicas, and three sentinels that watch over them and know each other. They
+/// take a primary for dead that says nothing for half a second.
+///
+/// @par Threads As redis_server.
+class sentinel_set {
+public:
+    /// What the sentinels call the primary.
+    static constexpr const char* name = "mortise-test";
+
+    /// `chosen` goes to the three servers, which must let in who has no password.
+    /// @throws std::runtime_error if they do not find each other
+    explicit sentinel_set(const redis_server::settings& chosen = {});
+
+    redis_server& server(std::size_t index) { return *servers_.at(index); }
+    redis_server& sentinel(std::size_t index) { return *sentinels_.at(index); }
+    std::vector<std::uint16_t> sentinel_ports() const;
+
+    /// The server that most sentinels call the primary and that also thinks so; null if there is
+    /// none at the moment.
+    redis_server* primary();
+
+    /// Asks a sentinel to let a replica take over from a primary that lives.
+    void failover();
+
+    /// @return the server that was it, which may be started again
+    redis_server& kill_primary();
+
+    /// Waits until another than this is the primary, and the one that most sentinels name.
+    /// @throws std::runtime_error
+    redis_server& wait_for_new_primary(const redis_server& old);
+
+private:
+    void start_sentinels();
+    bool complete();
+    std::uint16_t named_primary();
+
+    std::vector<std::unique_ptr<redis_server>> servers_;
+    std::vector<std::unique_ptr<redis_server>> sentinels_;
+};
+
+}  // namespace mortise::test
+
+#endif
