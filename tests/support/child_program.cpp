@@ -22,7 +22,7 @@ namespace {
     ::sigemptyset(&none);
     const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     const bool ready = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent &&
-                       ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0 &&
+                       ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0 && input >= 0 &&
                        ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 &&
                        ::dup2(output, STDERR_FILENO) >= 0;
     if (ready)
