@@ -35,6 +35,12 @@ std::size_t redis_proxy::pending() const noexcept {
     return core_->orders.size();
 }
 
+std::size_t redis_proxy::take_back() noexcept {
+    const std::size_t count = pending();
+    core_->orders.clear();
+    return count;
+}
+
 void redis_proxy::decide(std::function<proxy_deed(const proxied_message&)> judge) {
     core_->decision = std::move(judge);
 }

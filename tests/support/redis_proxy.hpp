@@ -48,6 +48,8 @@ public:
     void at(kind what, std::uint64_t nth, proxy_deed deed);
     /// Deeds ordered by `at` that have not been done.
     std::size_t pending() const noexcept;
+    /// Takes those back. @return how many they were
+    std::size_t take_back() noexcept;
 
     /// Asked about each message for which `at` has no order.
     void decide(std::function<proxy_deed(const proxied_message&)> judge);

@@ -53,8 +53,10 @@ protected:
 
 TEST_F(RedisProxyFault, LosesACommandAndThoseBehindIt) {
     at(message::command, 3, deed::cut);
+    std::string five;
     for (int i = 0; i < 5; ++i)
-        redis.send({"INCR", key});
+        five += encode_redis_command({"INCR", key});
+    redis.send_bytes(five);
     EXPECT_EQ(redis.receive().number, 1);
     EXPECT_EQ(redis.receive().number, 2);
     EXPECT_TRUE(redis.ends_within(10s));
@@ -256,13 +258,16 @@ TEST_F(RedisProxyFault, IsSweptOverAllPlacesOfAnOperation) {
             whole = false;
         }
         left += stored();
-        if (pending() != 0) {
+        if (proxy.run([](redis_proxy& p) { return p.take_back(); }) != 0) {
             EXPECT_TRUE(whole);
             break;
         }
         EXPECT_FALSE(whole);
     }
     EXPECT_EQ(left, "0122");
+    operate();
+    operate();
+    EXPECT_EQ(pending(), 0U) << "nothing of the sweep is left";
 }
 
 }  // namespace mortise::test::redis_proxy_fault_test

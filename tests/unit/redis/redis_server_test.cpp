@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -110,23 +113,23 @@ TEST(RedisServer, IsSharedByTheWholeProgram) {
 }
 
 TEST(RedisServer, DiesWithTheTest) {
-    int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);
+    const scratch_folder told;
+    const auto file = told.path() / "server";
     const pid_t tester = ::fork();
     if (tester == 0) {
         const redis_server server;
-        const std::uint16_t port = server.port();
-        const bool told = ::write(ends[1], &port, sizeof port) == sizeof port;
-        ::kill(::getpid(), told ? SIGKILL : SIGABRT);
+        std::ofstream(file) << server.port() << ' ' << server.folder().string() << std::endl;
+        ::kill(::getpid(), SIGKILL);
     }
-    std::uint16_t port = 0;
-    EXPECT_EQ(::read(ends[0], &port, sizeof port), static_cast<ssize_t>(sizeof port));
     int status = 0;
-    EXPECT_EQ(::waitpid(tester, &status, 0), tester);
+    ASSERT_EQ(::waitpid(tester, &status, 0), tester);
     EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    std::uint16_t port = 0;
+    std::string left_behind;
+    std::ifstream(file) >> port >> left_behind;
+    ASSERT_NE(left_behind, "");
     EXPECT_TRUE(eventually([port] { return refuses(port); }));
-    ::close(ends[0]);
-    ::close(ends[1]);
+    std::filesystem::remove_all(left_behind);
 }
 
 TEST(PortReservation, IsForOneOnly) {
