@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_REDIS_MODEL_DISPATCH_HPP
+#define MORTISE_TESTS_REDIS_MODEL_DISPATCH_HPP
+
+#include "redis_model/reply.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise::redis_model {
+
+class server_state;
+
+/// Runs a command, if nothing forbids it.
+reply dispatch(server_state& server, std::uint64_t client, const std::vector<std::string>& args);
+
+/// The same for the script that runs.
+reply dispatch_from_script(
+    server_state& server, std::uint64_t client, const std::vector<std::string>& args
+);
+
+}  // namespace mortise::redis_model
+
+#endif

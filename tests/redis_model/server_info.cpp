@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "redis_model/server_info.hpp"
+
+#include "redis_model/server_state.hpp"
+#include "redis_model/words.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mortise::redis_model {
+namespace {
+
+class section {
+public:
+    explicit section(const char* title) : text_(std::string("# ") + title + "\r\n") {}
+
+    void line(std::string_view name, std::string_view value) {
+        text_.append(name).append(":").append(value).append("\r\n");
+    }
+    template <class N>
+    void number(std::string_view name, N value) {
+        line(name, std::to_string(value));
+    }
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    std::string text_;
+};
+
+std::string setting(const server_state& of, const std::string& name) {
+    const auto found = of.config.find(name);
+    return found == of.config.end() ? std::string() : found->second;
+}
+
+section server(const server_state& of) {
+    section made("Server");
+    made.line("redis_version", "7.0.15");
+    made.line("redis_mode", "standalone");
+    made.line("os", "Linux");
+    made.number("arch_bits", 64);
+    made.line("run_id", of.run_id);
+    made.number("server_time_usec", of.now_us);
+    made.number("uptime_in_seconds", (of.now_us - of.started_us) / 1'000'000);
+    made.number("hz", 10);
+    return made;
+}
+
+section clients(const server_state& of) {
+    section made("Clients");
+    made.number("connected_clients", of.clients.size());
+    const auto tracking = std::count_if(of.clients.begin(), of.clients.end(), [](const auto& each) {
+        return each.second.tracks;
+    });
+    made.number("tracking_clients", tracking);
+    return made;
+}
+
+section memory(const server_state& of) {
+    section made("Memory");
+    constexpr std::uint64_t used = 1'000'000;
+    const std::string limit = setting(of, "maxmemory");
+    made.number("used_memory", used);
+    made.line("maxmemory", of.wrong.out_of_memory ? std::to_string(used / 2) : limit);
+    made.line("maxmemory_policy", setting(of, "maxmemory-policy"));
+    return made;
+}
+
+section persistence(const server_state& of) {
+    section made("Persistence");
+    made.number("loading", of.wrong.loading ? 1 : 0);
+    made.number("async_loading", 0);
+    made.number("rdb_changes_since_last_save", of.data.changes());
+    made.line("rdb_last_bgsave_status", of.wrong.disk_failed ? "err" : "ok");
+    made.number("aof_enabled", setting(of, "appendonly") == "yes" ? 1 : 0);
+    made.line("aof_last_write_status", "ok");
+    return made;
+}
+
+section stats(const server_state& of) {
+    section made("Stats");
+    made.number("total_connections_received", of.counts.connections);
+    made.number("total_commands_processed", of.counts.commands);
+    made.number("expired_keys", of.data.expired());
+    made.number("evicted_keys", of.counts.evicted);
+    made.number("pubsub_channels", 0);
+    return made;
+}
+
+section replication(const server_state& of) {
+    section made("Replication");
+    made.line("role", of.wrong.read_only ? "slave" : "master");
+    if (of.wrong.read_only) {
+        made.line("master_host", "127.0.0.1");
+        made.line("master_port", "6379");
+        made.line("master_link_status", "up");
+        made.number("slave_read_only", 1);
+    }
+    made.number("connected_slaves", of.replicas);
+    for (std::size_t i = 0; i < of.replicas; ++i) {
+        const std::string name = "slave" + std::to_string(i);
+        made.line(name, "ip=127.0.0.1,port=6380,state=online,offset=0,lag=0");
+    }
+    made.line("master_failover_state", "no-failover");
+    made.line("master_replid", of.run_id);
+    made.number("master_repl_offset", of.offset);
+    return made;
+}
+
+section commandstats(const server_state& of) {
+    section made("Commandstats");
+    for (const auto& [name, calls] : of.counts.calls) {
+        const auto failed = of.counts.failed.find(name);
+        const auto failures = failed == of.counts.failed.end() ? 0 : failed->second;
+        made.line(
+            "cmdstat_" + name,
+            "calls=" + std::to_string(calls) + ",usec=" + std::to_string(calls) +
+                ",usec_per_call=1.00,rejected_calls=0,failed_calls=" + std::to_string(failures)
+        );
+    }
+    return made;
+}
+
+section keyspace_section(const server_state& of) {
+    section made("Keyspace");
+    const auto& keys = of.data.keys();
+    const auto expiring = std::count_if(keys.begin(), keys.end(), [](const auto& each) {
+        return each.second.expires.has_value();
+    });
+    if (!keys.empty())
+        made.line(
+            "db0",
+            "keys=" + std::to_string(keys.size()) + ",expires=" + std::to_string(expiring) +
+                ",avg_ttl=0"
+        );
+    return made;
+}
+
+struct known_section {
+    const char* name;
+    bool usual;
+    section (*make)(const server_state&);
+};
+
+constexpr known_section known[] = {
+    {"SERVER", true, &server},
+    {"CLIENTS", true, &clients},
+    {"MEMORY", true, &memory},
+    {"PERSISTENCE", true, &persistence},
+    {"STATS", true, &stats},
+    {"REPLICATION", true, &replication},
+    {"COMMANDSTATS", false, &commandstats},
+    {"KEYSPACE", true, &keyspace_section},
+};
+
+}  // namespace
+
+std::string server_info(const server_state& of, std::span<const std::string> sections) {
+    std::string text;
+    const auto named = [&](const char* name) {
+        return std::any_of(sections.begin(), sections.end(), [name](const auto& each) {
+            return is_word(each, name);
+        });
+    };
+    const bool usual = sections.empty() || named("DEFAULT");
+    const bool all = named("ALL") || named("EVERYTHING");
+    for (const auto& each : known) {
+        if (!all && !(usual && each.usual) && !named(each.name))
+            continue;
+        if (!text.empty())
+            text += "\r\n";
+        text += each.make(of).text();
+    }
+    return text;
+}
+
+}  // namespace mortise::redis_model

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_REDIS_MODEL_SERVER_STATE_HPP
+#define MORTISE_TESTS_REDIS_MODEL_SERVER_STATE_HPP
+
+#include "redis_model/conditions.hpp"
+#include "redis_model/keyspace.hpp"
+#include "redis_model/script_engine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::redis_model {
+
+/// Somebody who is connected.
+struct client_state {
+    std::function<void(store_detail::redis_value)> push;
+    std::string name;
+    bool trusted = false;  ///< It has said who it is.
+    std::set<std::string> channels;
+    bool tracks = false;  ///< It hears of changed keys.
+    bool hears_itself = true;
+    std::set<std::string> prefixes;
+};
+
+/// What a server counts, for INFO.
+struct server_counts {
+    std::uint64_t connections = 0;
+    std::uint64_t commands = 0;
+    std::uint64_t evicted = 0;
+    std::map<std::string, std::uint64_t> calls;   ///< By command, in small letters.
+    std::map<std::string, std::uint64_t> failed;  ///< The same.
+};
+
+/// All that a server knows, and what it can do for its commands.
+class server_state {
+public:
+    explicit server_state(std::size_t undo_max) : data(undo_max) {}
+
+    /// Tells the subscribers.
+    /// @return how many there were.
+    std::size_t publish(const std::string& channel, const std::string& text);
+    /// Tells those who track them; `by` has changed them. Null: all keys are gone.
+    void tell_changed(const std::set<std::string>* keys, std::uint64_t by);
+
+    keyspace data;
+    conditions wrong;
+    server_counts counts;
+    std::map<std::string, std::string> config;
+    std::map<std::uint64_t, client_state> clients;
+    std::unique_ptr<script_engine> scripts = std::make_unique<script_engine>();
+    std::string run_id;
+    std::int64_t now_us = 0;  ///< Since the epoch.
+    std::int64_t started_us = 0;
+    std::int64_t offset = 0;     ///< Of the replication.
+    std::size_t replicas = 0;    ///< How many there are, and acknowledge what they are sent.
+    bool oom_at_script = false;  ///< Memory was short when the present script began.
+    bool script_has_written = false;
+    bool flushed = false;  ///< By the present command.
+};
+
+}  // namespace mortise::redis_model
+
+#endif
