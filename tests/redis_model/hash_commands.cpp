@@ -2,6 +2,9 @@
 #include "redis_model/command.hpp"
 #include "redis_model/words.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace mortise::redis_model {
 namespace {
 
@@ -120,6 +123,76 @@ reply hincrby(invocation& at) {
     return integer(sum);
 }
 
+struct scan_options {
+    std::size_t count = 10;
+    std::string pattern = "*";
+};
+
+scan_options read_scan_options(const invocation& at) {
+    scan_options options;
+    for (std::size_t i = 3; i < at.size(); i += 2) {
+        if (is_word(at[i], "COUNT") && i + 1 < at.size()) {
+            const std::int64_t count = integer_of(at[i + 1]);
+            if (count < 1)
+                throw refusal("ERR syntax error");
+            options.count = static_cast<std::size_t>(count);
+        } else if (is_word(at[i], "MATCH") && i + 1 < at.size()) {
+            options.pattern = at[i + 1];
+        } else {
+            throw refusal("ERR syntax error");
+        }
+    }
+    return options;
+}
+
+/// Where a scan meets a field: in an order that has nothing to do with the names.
+std::uint64_t scan_place(const std::string& field) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char each : field)
+        hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+    return (hash >> 16) + 1;
+}
+
+/// A small hash is told at once.
+bool is_small(const hash_map& fields) {
+    constexpr std::size_t fields_max = 128;
+    return fields.size() <= fields_max &&
+           std::all_of(fields.begin(), fields.end(), [](const auto& each) {
+               constexpr std::size_t bytes_max = 64;
+               return each.first.size() <= bytes_max && each.second.size() <= bytes_max;
+           });
+}
+
+reply hscan(invocation& at) {
+    const auto cursor = to_integer(at[2]);
+    if (!cursor || *cursor < 0)
+        throw refusal("ERR invalid cursor");
+    const auto* const found = at.data.read<hash_map>(at[1]);
+    if (!found)
+        return array({bulk("0"), array()});
+    const scan_options options = read_scan_options(at);
+    std::multimap<std::uint64_t, const hash_map::value_type*> places;
+    for (const auto& each : *found)
+        places.emplace(scan_place(each.first), &each);
+    const std::size_t count = is_small(*found) ? places.size() : options.count;
+    std::vector<std::string> texts;
+    std::uint64_t next = 0;
+    std::size_t seen = 0;
+    std::uint64_t last = 0;
+    for (auto each = places.lower_bound(static_cast<std::uint64_t>(*cursor)); each != places.end();
+         ++each) {
+        if (seen >= count && each->first != last) {
+            next = each->first;
+            break;
+        }
+        ++seen;
+        last = each->first;
+        if (matches(options.pattern, each->second->first))
+            texts.insert(texts.end(), {each->second->first, each->second->second});
+    }
+    return array({bulk(std::to_string(next)), array_of(texts)});
+}
+
 }  // namespace
 
 void add_hash_commands(command_map& to) {
@@ -134,6 +207,7 @@ void add_hash_commands(command_map& to) {
     to["HGETALL"] = {2, reads(), &hgetall};
     to["HKEYS"] = {2, reads(), &hkeys};
     to["HVALS"] = {2, reads(), &hvals};
+    to["HSCAN"] = {-3, reads(), &hscan};
     to["HINCRBY"] = {4, grows(), &hincrby};
 }
 

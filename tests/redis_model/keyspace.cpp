@@ -10,7 +10,7 @@ void keyspace::begin(std::int64_t now_ms) {
 }
 
 std::set<std::string> keyspace::end() {
-    if (!touched_.empty()) {
+    if (std::exchange(cleared_, false) || !touched_.empty()) {
         ++changes_;
         if (undo_max_ != 0) {
             undo_.push_back(std::exchange(before_, {}));
@@ -55,8 +55,10 @@ bool keyspace::erase(const std::string& key) {
 }
 
 void keyspace::clear() {
-    while (!keys_.empty())
-        erase(std::string(keys_.begin()->first));
+    for (const auto& [name, held] : keys_)
+        remember(name);
+    keys_.clear();
+    cleared_ = true;
 }
 
 void keyspace::expire_all() {

@@ -53,6 +53,7 @@ public:
     entry& put(const std::string& key, stored value);
     bool erase(const std::string& key);
     void touch(const std::string& key) { touched_.insert(key); }
+    /// All keys are gone; none of them is told to have changed.
     void clear();
     /// Takes away whatever has expired.
     void expire_all();
@@ -103,6 +104,7 @@ private:
     std::uint64_t changes_ = 0;
     std::uint64_t expired_ = 0;
     std::set<std::string> touched_;
+    bool cleared_ = false;
     former before_;
     std::deque<former> undo_;
 };

@@ -18,6 +18,7 @@ model_redis::model_redis(clock_function clock, std::size_t undo_max)
         {"maxmemory-policy", "noeviction"},
         {"min-replicas-max-lag", "10"},
         {"min-replicas-to-write", "0"},
+        {"no-appendfsync-on-rewrite", "no"},
         {"notify-keyspace-events", ""},
         {"proto-max-bulk-len", "536870912"},
         {"save", "3600 1 300 100 60 10000"},
@@ -55,17 +56,15 @@ model_redis::execute(client_id who, const store_detail::redis_command& words) {
     state_->now_us = clock_();
     state_->data.begin(state_->now_us / 1000);
     const reply said = dispatch(*state_, who, words);
-    untold_ = {state_->data.end(), std::exchange(state_->flushed, false), who};
+    untold_ = {state_->data.end(), who};
     state_->offset += untold_.keys.empty() ? 0 : 100;
     return to_value(said);
 }
 
 void model_redis::tell_changes() {
     const auto what = std::exchange(untold_, {});
-    if (what.flushed)
-        state_->tell_changed(nullptr, what.by);
-    else if (!what.keys.empty())
-        state_->tell_changed(&what.keys, what.by);
+    if (!what.keys.empty())
+        state_->tell_changed(what.keys, what.by);
 }
 
 void model_redis::expire() {

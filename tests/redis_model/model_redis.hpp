@@ -78,7 +78,6 @@ private:
     std::uint64_t runs_ = 0;
     struct change {
         std::set<std::string> keys;
-        bool flushed = false;
         client_id by = 0;
     };
     change untold_;

@@ -51,7 +51,7 @@ bool run_command(lua_State* state) {
     std::vector<std::string> words;
     reply said;
     if (lua_gettop(state) == 0)
-        said = error("ERR Please specify at least one argument for this redis.call() call");
+        said = error("ERR Please specify at least one argument for this redis lib call");
     else if (!read_words(state, words))
         said = error("ERR Lua redis lib command arguments must be strings or integers");
     else

@@ -68,7 +68,7 @@ reply flush(invocation& at) {
     if (at.size() > 2 || (at.size() == 2 && !is_word(at[1], "ASYNC") && !is_word(at[1], "SYNC")))
         throw refusal("ERR syntax error");
     at.data.clear();
-    at.server.flushed = true;
+    at.server.tell_flushed();
     return status("OK");
 }
 

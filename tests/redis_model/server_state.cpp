@@ -25,25 +25,25 @@ std::size_t server_state::publish(const std::string& channel, const std::string&
     return receivers;
 }
 
-void server_state::tell_changed(const std::set<std::string>* keys, std::uint64_t by) {
+void server_state::tell_changed(const std::set<std::string>& keys, std::uint64_t by) {
     for (const auto& [id, each] : clients) {
-        if (!each.tracks || (id == by && !each.hears_itself && keys))
+        if (!each.tracks || (id == by && !each.hears_itself))
             continue;
-        if (!keys) {
-            each.push(to_value(invalidation(no_value())));
-            continue;
-        }
         for (const auto& prefix : each.prefixes) {
             std::vector<std::string> named;
-            std::copy_if(
-                keys->begin(),
-                keys->end(),
-                std::back_inserter(named),
-                [&](const auto& key) { return key.starts_with(prefix); }
-            );
+            std::copy_if(keys.begin(), keys.end(), std::back_inserter(named), [&](const auto& key) {
+                return key.starts_with(prefix);
+            });
             if (!named.empty())
                 each.push(to_value(invalidation(array_of(named))));
         }
+    }
+}
+
+void server_state::tell_flushed() {
+    for (const auto& [id, each] : clients) {
+        if (each.tracks)
+            each.push(to_value(invalidation(no_value())));
     }
 }
 

@@ -45,8 +45,10 @@ public:
     /// Tells the subscribers.
     /// @return how many there were.
     std::size_t publish(const std::string& channel, const std::string& text);
-    /// Tells those who track them; `by` has changed them. Null: all keys are gone.
-    void tell_changed(const std::set<std::string>* keys, std::uint64_t by);
+    /// Tells those who track them; `by` has changed them.
+    void tell_changed(const std::set<std::string>& keys, std::uint64_t by);
+    /// The same of all keys, which are gone.
+    void tell_flushed();
 
     keyspace data;
     conditions wrong;
@@ -61,7 +63,6 @@ public:
     std::size_t replicas = 0;    ///< How many there are, and acknowledge what they are sent.
     bool oom_at_script = false;  ///< Memory was short when the present script began.
     bool script_has_written = false;
-    bool flushed = false;  ///< By the present command.
 };
 
 }  // namespace mortise::redis_model

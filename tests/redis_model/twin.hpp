@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_REDIS_MODEL_TWIN_HPP
+#define MORTISE_TESTS_REDIS_MODEL_TWIN_HPP
+
+#include "redis_model/model_redis.hpp"
+#include "support/raw_redis.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// A real value as the store and the model see values.
+store_detail::redis_value as_modelled(const redis_value& real);
+
+/// A value in one line.
+std::string shown(const store_detail::redis_value& value);
+
+/// A reply without what may differ: the order where there is none, and what the clock says.
+store_detail::redis_value
+settled(const std::vector<std::string>& words, store_detail::redis_value said);
+
+/// One client at the real server and at the model.
+class twin {
+public:
+    twin(std::uint16_t port, redis_model::model_redis& model);
+    ~twin() { model_.disconnect(id_); }
+    twin(const twin&) = delete;
+    twin& operator=(const twin&) = delete;
+
+    struct replies {
+        store_detail::redis_value real;
+        store_detail::redis_value model;
+    };
+
+    /// The same command at both.
+    replies execute(const std::vector<std::string>& words);
+    /// Whether both say the same; else the test has failed.
+    bool agree(const std::vector<std::string>& words);
+    /// Whether both have said the same by themselves.
+    bool heard_the_same();
+    void subscribe(const std::string& channel);
+
+private:
+    raw_redis real_;
+    redis_model::model_redis& model_;
+    std::vector<store_detail::redis_value> heard_;
+    redis_model::model_redis::client_id id_;
+};
+
+}  // namespace mortise::test
+
+#endif
