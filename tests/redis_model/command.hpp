@@ -35,7 +35,8 @@ struct command_flags {
     bool no_script : 1 = false;
     bool while_loading : 1 = false;
     bool while_busy : 1 = false;
-    bool no_auth : 1 = false;  ///< Allowed to those who have not said who they are.
+    bool asks_health : 1 = false;  ///< Refused where writes are.
+    bool no_auth : 1 = false;      ///< Allowed to those who have not said who they are.
 };
 
 struct command {

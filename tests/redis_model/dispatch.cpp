@@ -31,7 +31,7 @@ void refuse_unknown(const std::vector<std::string>& args) {
     throw refusal(text);
 }
 
-/// The channel that the user may not use, if one is named; else empty.
+/// Whether a channel is named that the user may not use.
 bool names_forbidden_channel(const conditions& wrong, const std::vector<std::string>& args) {
     const bool publishes = is_word(args[0], "PUBLISH");
     if (!publishes && !is_word(args[0], "SUBSCRIBE"))
@@ -65,7 +65,7 @@ void check_condition(const server_state& server, const command& what) {
     const conditions& wrong = server.wrong;
     if (wrong.out_of_memory && what.flags.deny_oom)
         throw refusal(oom);
-    if (wrong.disk_failed && what.flags.write)
+    if (wrong.disk_failed && (what.flags.write || what.flags.asks_health))
         throw refusal(disk_failed);
     if (wrong.read_only && what.flags.write)
         throw refusal(read_only);
@@ -76,12 +76,17 @@ void check_condition(const server_state& server, const command& what) {
                       "SHUTDOWN NOSAVE.");
 }
 
-void check_in_script(const server_state& server, const command& what, const std::string& name) {
+void check_in_script(
+    const server_state& server, const command& what, const std::vector<std::string>& args
+) {
     const conditions& wrong = server.wrong;
     if (what.flags.no_script)
         throw refusal("ERR This Redis command is not allowed from script");
-    if (wrong.forbidden_commands.contains(lower(name)))
-        throw refusal("NOPERM ACL failure in script: " + name);
+    if (wrong.forbidden_commands.contains(lower(args[0])))
+        throw refusal("ERR The user executing the script can't run this command or subcommand");
+    if (names_forbidden_channel(wrong, args))
+        throw refusal("ERR The user executing the script can't publish to the channel mentioned in "
+                      "the command");
     if (wrong.disk_failed && what.flags.write)
         throw refusal(disk_failed);
     if (wrong.read_only && what.flags.write)
@@ -156,7 +161,7 @@ reply dispatch_from_script(
             throw refusal("ERR Unknown Redis command called from script");
         if (!fits(what->arity, args.size()))
             throw refusal("ERR Wrong number of args calling Redis command from script");
-        check_in_script(server, *what, args[0]);
+        check_in_script(server, *what, args);
         server.script_has_written = server.script_has_written || what->flags.write;
         return run(server, client, *what, args, true);
     } catch (const refusal& why) {

@@ -134,7 +134,7 @@ reply hello(invocation& at) {
     }
     if (!at.server.wrong.password.empty() && !who.trusted)
         throw refusal("NOAUTH HELLO must be called with the client already authenticated, "
-                      "otherwise the HELLO <proto> AUTH <user> <pass> option can be used to "
+                      "otherwise the HELLO AUTH <user> <pass> option can be used to "
                       "authenticate the client and select the RESP protocol version at the same "
                       "time");
     const bool replica = at.server.wrong.read_only;
@@ -228,7 +228,9 @@ void add_server_commands(command_map& to) {
     command_flags greeting = outside_any_time;
     greeting.while_busy = greeting.no_auth = true;
     to["TIME"] = {1, any_time, &time};
-    to["PING"] = {-1, reads(), &ping};
+    command_flags health;
+    health.asks_health = true;
+    to["PING"] = {-1, health, &ping};
     to["ECHO"] = {2, reads(), &echo};
     to["SELECT"] = {2, any_time, &select};
     to["INFO"] = {-1, any_time, &info};

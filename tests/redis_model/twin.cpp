@@ -94,11 +94,12 @@ value settled(const std::vector<std::string>& words, value said) {
     return said;
 }
 
-twin::twin(std::uint16_t port, redis_model::model_redis& model)
+twin::twin(std::uint16_t port, redis_model::model_redis& model, greeting how)
     : real_(port),
       model_(model),
       id_(model.connect([this](value push) { heard_.push_back(std::move(push)); })) {
-    real_.command({"HELLO", "3"});
+    if (how == greeting::usual)
+        real_.command({"HELLO", "3"});
 }
 
 twin::replies twin::execute(const std::vector<std::string>& words) {

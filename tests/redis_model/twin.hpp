@@ -5,6 +5,7 @@
 #include "redis_model/model_redis.hpp"
 #include "support/raw_redis.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ settled(const std::vector<std::string>& words, store_detail::redis_value said);
 /// One client at the real server and at the model.
 class twin {
 public:
-    twin(std::uint16_t port, redis_model::model_redis& model);
+    enum class greeting : std::uint8_t { usual, none };
+
+    twin(std::uint16_t port, redis_model::model_redis& model, greeting how = greeting::usual);
     ~twin() { model_.disconnect(id_); }
     twin(const twin&) = delete;
     twin& operator=(const twin&) = delete;
