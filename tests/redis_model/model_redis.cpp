@@ -7,6 +7,11 @@
 #include <utility>
 
 namespace mortise::redis_model {
+namespace {
+
+constexpr std::int64_t hour = 3'600'000'000;  // in microseconds
+
+}  // namespace
 
 model_redis::model_redis(clock_function clock, std::size_t undo_max)
     : clock_(std::move(clock)), state_(std::make_unique<server_state>(undo_max)) {
@@ -25,6 +30,7 @@ model_redis::model_redis(clock_function clock, std::size_t undo_max)
         {"timeout", "0"},
     };
     begin_run();
+    state_->started_us -= hour;
 }
 
 model_redis::~model_redis() = default;
@@ -34,6 +40,7 @@ void model_redis::begin_run() {
     state_->started_us = state_->now_us = clock_();
     state_->clients.clear();
     state_->counts = {};
+    state_->former_id.clear();
     state_->scripts = std::make_unique<script_engine>();
     untold_ = {};
 }
@@ -84,6 +91,13 @@ void model_redis::restart_empty() {
     state_->data.clear();
     state_->data.end();
     begin_run();
+}
+
+void model_redis::fail_over(std::size_t changes_lost) {
+    const std::string former = state_->run_id;
+    restart(changes_lost);
+    state_->former_id = former;
+    state_->started_us -= hour;
 }
 
 void model_redis::evict(const std::string& key) {

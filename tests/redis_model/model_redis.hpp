@@ -28,6 +28,7 @@ public:
     using clock_function = std::function<std::int64_t()>;
     using push_function = std::function<void(store_detail::redis_value)>;
 
+    /// One that has run for an hour.
     /// @param undo_max how many changes can be undone by `restart`.
     explicit model_redis(clock_function clock, std::size_t undo_max = 0);
     ~model_redis();
@@ -55,6 +56,8 @@ public:
     void restart(std::size_t changes_lost = 0);
     /// The same, without any keys.
     void restart_empty();
+    /// As `restart`, but of a replica that has run for long and takes the place of its primary.
+    void fail_over(std::size_t changes_lost = 0);
 
     /// Takes a key away because memory is short.
     void evict(const std::string& key);

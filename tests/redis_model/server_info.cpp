@@ -105,6 +105,7 @@ section replication(const server_state& of) {
     }
     made.line("master_failover_state", "no-failover");
     made.line("master_replid", of.run_id);
+    made.line("master_replid2", of.former_id.empty() ? std::string(40, '0') : of.former_id);
     made.number("master_repl_offset", of.offset);
     return made;
 }

@@ -57,6 +57,7 @@ public:
     std::map<std::uint64_t, client_state> clients;
     std::unique_ptr<script_engine> scripts = std::make_unique<script_engine>();
     std::string run_id;
+    std::string former_id;    ///< Whose replica it was before it was promoted.
     std::int64_t now_us = 0;  ///< Since the epoch.
     std::int64_t started_us = 0;
     std::int64_t offset = 0;     ///< Of the replication.
