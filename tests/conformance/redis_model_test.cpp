@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// The Redis store itself in virtual time: its scripts run in the model of a server.
+#include "conformance/port_conformance.hpp"
+#include "mortise/sim/world.hpp"
+#include "redis_model/sim_redis.hpp"
+#include "store/redis/redis_store.hpp"
+
+namespace mortise::test {
+namespace {
+
+/// Clients and peers in one simulated process, the server in another one, and between them a
+/// network that is late but loses nothing by itself.
+class redis_model_harness final : public store_harness {
+public:
+    redis_model_harness() {
+        clients_.run([](sim::process&) -> asio::awaitable<void> { co_return; });
+    }
+    ~redis_model_harness() override { world_.end(); }
+
+    std::unique_ptr<store> make_store() override {
+        return store_detail::make_redis_store(redis_store_config(), server_.wires(clients_));
+    }
+    asio::any_io_executor executor() override { return clients_.get_executor(); }
+    std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
+    std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
+
+    bool run_until(const std::function<bool()>& done, clock::duration limit) override {
+        return world_.run_until(done, limit);
+    }
+
+    // What is left of a store without sessions is what it says of itself.
+    std::size_t residue() override {
+        std::size_t left = 0;
+        for (const auto& [name, held] : server_.model().keys())
+            left += lasting_.contains(name) ? 0u : 1u;
+        return left;
+    }
+
+    // Every message from the server, until so many did not arrive.
+    bool lose_replies(std::size_t count) override {
+        sim::network& net = world_.net();
+        sim::link& back = net.between(server_.host(), clients_);
+        back.cut = count != 0;
+        world_.watch([&net, &back, until = net.lost() + count](sim::process&) {
+            back.cut = back.cut && net.lost() < until;
+        });
+        return true;
+    }
+
+    bool lose_pushes(std::size_t count) override {
+        server_.lose_pushes(count);
+        return true;
+    }
+
+    bool restart(bool with_memory) override {
+        server_.restart_after(
+            std::chrono::milliseconds(1),
+            with_memory ? redis_model::kept::all : redis_model::kept::nothing
+        );
+        return true;
+    }
+
+    bool spoil(std::size_t nth, sim::fate how) override {
+        spoiled_ = false;
+        world_.net().decide([this, at = world_.net().sent() + nth, how](std::uint64_t sent) {
+            if (sent != at || how == sim::fate::as_usual)
+                return sim::fate::as_usual;
+            spoiled_ = true;
+            return how;
+        });
+        return true;
+    }
+    bool spoiled() const override { return spoiled_; }
+
+private:
+    const std::set<std::string> lasting_{"mortise:id", "mortise:m", "mortise:b"};
+    bool spoiled_ = false;
+    sim::world world_{7};
+    redis_model::sim_redis server_{world_, "redis"};
+    sim::process& clients_{world_.add_process("clients")};
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    RedisModel, StorePort, testing::Values(&make_harness<redis_model_harness>)
+);
+INSTANTIATE_TEST_SUITE_P(
+    RedisModel, LockConformance, testing::Values(&make_harness<redis_model_harness>)
+);
+MORTISE_SWEEP(RedisModel, CancelSweep, redis_model_harness)
+MORTISE_SWEEP(RedisModel, FaultSweep, redis_model_harness)
+
+}  // namespace
+}  // namespace mortise::test
