@@ -88,11 +88,13 @@ std::unique_ptr<backend> make_backend(std::string_view name, sim::world& in) {
         return make_server_backend(in);
     if (name == "sqlite")
         return make_sqlite_backend(in);
+    if (name == "redis")
+        return make_redis_backend(in);
     return nullptr;
 }
 
 std::vector<std::string> backend_names() {
-    return {"server", "sqlite"};
+    return {"server", "sqlite", "redis"};
 }
 
 }  // namespace mortise::test

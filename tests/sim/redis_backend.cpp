@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/sim/world.hpp"
+#include "redis_model/sim_redis.hpp"
+#include "sim/backend.hpp"
+#include "store/redis/redis_store.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+using redis_model::kept;
+
+class redis_backend final : public backend {
+public:
+    explicit redis_backend(sim::world& in) : world_(in), server_(in, "redis", changes_kept) {}
+
+    sim::process& add_client(std::string name) override {
+        sim::process& added = world_.add_process(std::move(name));
+        added.set_clock_rate(some_rate());
+        return added;
+    }
+
+    std::unique_ptr<store> make_store(sim::process& client) override {
+        return store_detail::make_redis_store(redis_store_config(), server_.wires(client));
+    }
+
+    void misbehave(clock::duration span) override {
+        switch (draw(8)) {
+        case 0:
+            server_.host().pause();
+            world_.after(span, [this] { server_.host().resume(); });
+            break;
+        case 1:
+            restart(span);
+            break;
+        case 2:
+            fail_power(span);
+            break;
+        case 3:
+            server_.lose_pushes(1 + draw(3));
+            break;
+        case 4:
+            server_.host().set_clock_rate(some_rate());
+            break;
+        case 5:
+            world_.say("redis resets its connections and forgets its scripts");
+            server_.drop_clients();
+            server_.model().forget_scripts();
+            break;
+        default:
+            refuse(span);
+        }
+    }
+
+    void cut_off(sim::process& client, clock::duration span) override {
+        sim::process& host = server_.host();
+        sim::network& net = world_.net();
+        const std::size_t which = draw(3);
+        world_.say(client.name() + " is cut off, way " + std::to_string(which));
+        if (which != 1)
+            net.cut(client, host);
+        if (which != 0)
+            net.cut(host, client);
+        world_.after(span, [&net, &client, &host] {
+            net.between(client, host).cut = false;
+            net.between(host, client).cut = false;
+        });
+    }
+
+    void heal() override {
+        server_.model().wrong() = {};
+        server_.lose_pushes(0);
+        if (!server_.host().alive())
+            server_.host().restart();
+        server_.host().resume();
+        server_.start();
+    }
+
+    std::string residue() override {
+        const std::set<std::string> lasting{"mortise:id", "mortise:m", "mortise:b"};
+        std::string left;
+        for (const auto& [name, held] : server_.model().keys())
+            left += lasting.contains(name) ? "" : " " + name;
+        return left.empty() ? left : "keys of the store:" + left;
+    }
+
+private:
+    static constexpr std::size_t changes_kept = 50;
+
+    std::size_t draw(std::size_t end) { return world_.random().below(end); }
+
+    std::int32_t some_rate() { return static_cast<std::int32_t>(draw(8'001)) - 4'000; }
+
+    /// With all that it had; with less, as after a crash; as a replica that was behind; or empty.
+    void restart(clock::duration span) {
+        constexpr kept ways[] = {kept::all, kept::all, kept::promoted, kept::nothing};
+        const std::size_t which = draw(4);
+        const std::size_t lost = which == 0 ? 0 : draw(changes_kept);
+        server_.restart_after(span, ways[which], lost);
+    }
+
+    void fail_power(clock::duration span) {
+        sim::process& host = server_.host();
+        if (!host.alive())
+            return;
+        host.crash();
+        world_.after(span, [&host] {
+            if (!host.alive())
+                host.restart();
+        });
+    }
+
+    /// It is there, and does not do what it is asked.
+    void refuse(clock::duration span) {
+        auto& wrong = server_.model().wrong();
+        bool* const conditions[] = {
+            &wrong.out_of_memory,
+            &wrong.read_only,
+            &wrong.loading,
+            &wrong.busy,
+            &wrong.disk_failed};
+        const std::size_t which = draw(std::size(conditions));
+        world_.say("redis refuses, way " + std::to_string(which));
+        *conditions[which] = true;
+        world_.after(span, [off = conditions[which]] { *off = false; });
+    }
+
+    sim::world& world_;
+    redis_model::sim_redis server_;
+};
+
+}  // namespace
+
+std::unique_ptr<backend> make_redis_backend(sim::world& in) {
+    return std::make_unique<redis_backend>(in);
+}
+
+}  // namespace mortise::test
