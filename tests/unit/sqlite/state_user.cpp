@@ -113,6 +113,9 @@ void state_user::keep(const std::vector<store_detail::notice>& notices) {
         case store_event::kind::look_again:
             told_ += "look_again";
             break;
+        case store_event::kind::unsure:
+            told_ += "unsure";
+            break;
         case store_event::kind::changed:
             told_ += "changed";
             break;

@@ -86,6 +86,9 @@ void store_user::on_store_event(const store_event& event) noexcept {
     case store_event::kind::look_again:
         told_ += "look_again ";
         break;
+    case store_event::kind::unsure:
+        told_ += "unsure ";
+        break;
     case store_event::kind::changed:
         told_ += "changed ";
         break;
