@@ -16,6 +16,13 @@ constexpr std::size_t sentinel_count = 3;
 constexpr std::size_t quorum = 2;
 constexpr auto limit = std::chrono::seconds(30);
 
+// Who looks for a replica to promote wants one that it has heard of in the last five of these
+// periods; while the primary is down it asks them once a second.
+constexpr const char* ping_period = "300";
+// A connection that has ended is made again after a ping period at the earliest, and promotion ends
+// connections: a new primary must not be taken for dead meanwhile.
+constexpr const char* down_after = "1200";
+
 /// Tells a sentinel how often to do things, in milliseconds; by itself it takes its time.
 void hurry(const redis_server& sentinel, const char* publish_period) {
     sentinel.connect().command(
@@ -25,6 +32,8 @@ void hurry(const redis_server& sentinel, const char* publish_period) {
          "100",
          "ASK-PERIOD",
          "100",
+         "PING-PERIOD",
+         ping_period,
          "ELECTION-TIMEOUT",
          "1000",
          "PUBLISH-PERIOD",
@@ -65,7 +74,7 @@ void sentinel_set::start_sentinels() {
     const redis_server::settings settings = {
         "sentinel monitor " + of + "127.0.0.1 " + std::to_string(server(0).port()) + ' ' +
             std::to_string(quorum),
-        "sentinel down-after-milliseconds " + of + "500",
+        "sentinel down-after-milliseconds " + of + down_after,
         "sentinel failover-timeout " + of + "3000",
         "sentinel parallel-syncs " + of + "2",
     };

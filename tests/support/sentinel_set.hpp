@@ -13,7 +13,7 @@
 namespace mortise::test {
 
 /// A primary, two replicas, and three sentinels that watch over them and know each other. They
-/// take a primary for dead that says nothing for half a second.
+/// take a primary for dead that says nothing for some 1.2 s.
 ///
 /// @par Threads As redis_server.
 class sentinel_set {
