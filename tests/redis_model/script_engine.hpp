@@ -19,8 +19,8 @@ namespace mortise::redis_model {
 /// In 40 hexadecimal digits.
 std::string sha1_hex(std::string_view of);
 
-/// Interprets scripts as a server does: Lua 5.1, its values turned into replies and back (RESP2), no
-/// globals but those that the server gives.
+/// Interprets scripts as a server does: Lua 5.1, its values turned into replies and back (RESP2),
+/// no globals but those that the server gives.
 class script_engine {
 public:
     /// Runs a command for a script.

@@ -40,7 +40,7 @@ set_options read_set_options(const invocation& at) {
     const std::string* span = nullptr;
     std::int64_t unit = 1;
     for (std::size_t i = 3; i < at.size(); ++i) {
-        const bool more = i + 1 < at.size();
+        const bool takes_span = i + 1 < at.size() && !span && !options.keep_ttl;
         if (is_word(at[i], "NX") && !options.only_old)
             options.only_new = true;
         else if (is_word(at[i], "XX") && !options.only_new)
@@ -49,7 +49,7 @@ set_options read_set_options(const invocation& at) {
             options.tell_old = true;
         else if (is_word(at[i], "KEEPTTL") && !span)
             options.keep_ttl = true;
-        else if ((is_word(at[i], "PX") || is_word(at[i], "EX")) && more && !span && !options.keep_ttl) {
+        else if (takes_span && (is_word(at[i], "PX") || is_word(at[i], "EX"))) {
             unit = is_word(at[i], "PX") ? 1 : 1000;
             span = &at[++i];
         } else

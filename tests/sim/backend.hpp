@@ -48,8 +48,8 @@ std::unique_ptr<backend> make_server_backend(sim::world& in);
 /// locked, a power failure that takes what was not synced, and datagrams that get lost.
 std::unique_ptr<backend> make_sqlite_backend(sim::world& in);
 
-/// The Redis store itself at the model of a server: one that restarts with less than it had, is short
-/// of memory, is a replica, is busy, forgets its scripts.
+/// The Redis store itself at the model of a server: one that restarts with less than it had, is
+/// short of memory, is a replica, is busy, forgets its scripts.
 std::unique_ptr<backend> make_redis_backend(sim::world& in);
 
 /// By the name that the command line has for it; null: there is none.
