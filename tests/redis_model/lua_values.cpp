@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <lua.hpp>
@@ -34,6 +35,14 @@ bool read_field(lua_State* state, int index, const char* name, std::string& text
     return found;
 }
 
+/// As the processors do it that servers run on, also with what is no number or too large.
+std::int64_t truncated(lua_Number number) {
+    constexpr lua_Number end = 9223372036854775808.0;  // 2^63
+    if (number >= -end && number < end)
+        return static_cast<std::int64_t>(number);
+    return std::numeric_limits<std::int64_t>::min();
+}
+
 reply table_reply(lua_State* state, int index, int depth);
 
 reply any_reply(lua_State* state, int index, int depth) {
@@ -43,7 +52,7 @@ reply any_reply(lua_State* state, int index, int depth) {
     case LUA_TBOOLEAN:
         return lua_toboolean(state, index) != 0 ? integer(1) : no_value();
     case LUA_TNUMBER:
-        return integer(static_cast<std::int64_t>(lua_tonumber(state, index)));
+        return integer(truncated(lua_tonumber(state, index)));
     case LUA_TTABLE:
         return table_reply(state, index, depth);
     default:

@@ -36,8 +36,11 @@ model_redis::model_redis(clock_function clock, std::size_t undo_max)
 model_redis::~model_redis() = default;
 
 void model_redis::begin_run() {
-    state_->run_id = sha1_hex("run " + std::to_string(++runs_));
-    state_->started_us = state_->now_us = clock_();
+    if (!restarts_hidden_) {
+        state_->run_id = sha1_hex("run " + std::to_string(++runs_));
+        state_->started_us = clock_();
+    }
+    state_->now_us = clock_();
     state_->clients.clear();
     state_->counts = {};
     state_->former_id.clear();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace mortise::redis_model {
@@ -59,6 +60,9 @@ public:
     /// As `restart`, but of a replica that has run for long and takes the place of its primary.
     void fail_over(std::size_t changes_lost = 0);
 
+    /// From now on it says that it is the same run as before, which no real server does.
+    void hide_restarts() noexcept { restarts_hidden_ = true; }
+
     /// Takes a key away because memory is short.
     void evict(const std::string& key);
     void forget_scripts();
@@ -79,6 +83,7 @@ private:
     std::unique_ptr<server_state> state_;
     client_id last_client_ = 0;
     std::uint64_t runs_ = 0;
+    bool restarts_hidden_ = false;
     struct change {
         std::set<std::string> keys;
         client_id by = 0;

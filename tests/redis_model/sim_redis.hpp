@@ -7,6 +7,7 @@
 #include "store/redis/redis_wire.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 

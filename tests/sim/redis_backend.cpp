@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/planted_bug.hpp"
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
 #include "store/redis/redis_store.hpp"
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,7 +17,11 @@ using redis_model::kept;
 
 class redis_backend final : public backend {
 public:
-    explicit redis_backend(sim::world& in) : world_(in), server_(in, "redis", changes_kept) {}
+    explicit redis_backend(sim::world& in) : world_(in), server_(in, "redis", changes_kept) {
+        if (MORTISE_PLANTED(restart_without_quarantine))
+            server_.model().hide_restarts();
+        set_server_clock();
+    }
 
     sim::process& add_client(std::string name) override {
         sim::process& added = world_.add_process(std::move(name));
@@ -43,7 +49,7 @@ public:
             server_.lose_pushes(1 + draw(3));
             break;
         case 4:
-            server_.host().set_clock_rate(some_rate());
+            set_server_clock();
             break;
         case 5:
             world_.say("redis resets its connections and forgets its scripts");
@@ -93,6 +99,12 @@ private:
     std::size_t draw(std::size_t end) { return world_.random().below(end); }
 
     std::int32_t some_rate() { return static_cast<std::int32_t>(draw(8'001)) - 4'000; }
+
+    // One that is much too fast ends sessions too early.
+    void set_server_clock() {
+        constexpr std::int32_t too_fast = 110'000;
+        server_.host().set_clock_rate(MORTISE_PLANTED(session_cut_short) ? too_fast : some_rate());
+    }
 
     /// With all that it had; with less, as after a crash; as a replica that was behind; or empty.
     void restart(clock::duration span) {
