@@ -17,8 +17,8 @@ namespace mortise {
 /// | `memory:NAME` | shared by all clients of this process that use the same name |
 /// | `sqlite:PATH?domain=D&checkpoint_bytes=N` | for all processes of this host; the path may be
 /// absolute or relative |
-/// | `redis://USER:PASSWORD@HOST:PORT/DATABASE?prefix=P` | for all processes that reach that server;
-/// all parts but the host may be left out |
+/// | `redis://USER:PASSWORD@HOST:PORT/DATABASE?prefix=P` | for all that reach that server; most
+/// parts may be left out |
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
 ///
@@ -26,7 +26,8 @@ namespace mortise {
 /// `connect_max_ms`, as in `redis_store_config`; `password_env` and `password_file` name where the
 /// password is instead of the URL. A URL in a message is without its password.
 ///
-/// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`, `/`) are written as `%XX`.
+/// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
+/// `/`) are written as `%XX`.
 /// Opens nothing yet.
 ///
 /// @throws error `unknown_scheme`, `bad_url`, or what the store finds wrong with its settings.

@@ -65,7 +65,7 @@ public:
     store_traits traits() const noexcept override {
         store_traits traits;
         traits.scheme = "redis";
-        traits.strength = link_->facts().strength();
+        traits.strength = link_->strength();
         traits.push = traits.fair = traits.server_clock = true;
         traits.shared = traits.permits = traits.hold_max = true;
         traits.ttl_min = std::chrono::milliseconds(100);

@@ -220,6 +220,7 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
         step("the greeting", failed, errc::wrong_server);
     else if (!failure_.code)
         failure_ = judge_hello(replies, settings_.sentinel);
+    failure_.text = without_secret(std::move(failure_.text), settings_.password);
     opened_.try_send(asio_error());
 }
 
@@ -273,7 +274,9 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     if (!open_ || closed_)
         co_return error_code(errc::store_unavailable);
     redis::request request;
+    constexpr std::size_t usual_size = 192;
     request.get_config().cancel_if_not_connected = true;
+    request.reserve(usual_size);
     if (command.size() == 1)
         request.push(command.front());
     else

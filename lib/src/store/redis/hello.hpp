@@ -9,8 +9,8 @@
 
 namespace mortise::store_detail {
 
-/// What is wrong with a server that answers like this when it is greeted (`HELLO 3`), and maybe told
-/// to use a database (`SELECT`); no code if nothing is.
+/// What is wrong with a server that answers like this when it is greeted (`HELLO 3`), and maybe
+/// told to use a database (`SELECT`); no code if nothing is.
 ///
 /// @param sentinel whether it shall be a sentinel, or a server with data.
 redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel);

@@ -30,8 +30,8 @@ struct beat_answer {
     bool watches = false;  ///< The session is still to be told of the next change.
 };
 
-/// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the store
-/// has), `store_unavailable` (the inbox does not hear).
+/// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
+/// store has), `store_unavailable` (the inbox does not hear).
 result<resumed_session> parse_resumed(const redis_value& said);
 
 /// @par Errors `session_lost`, `capacity_differs`.

@@ -22,6 +22,9 @@ struct redis_failure {
 /// What an error that a server says means for a store: by the code in capitals that it begins with.
 errc meaning_of_refusal(std::string_view said) noexcept;
 
+/// The text with a secret replaced by three stars: servers repeat what they do not understand.
+std::string without_secret(std::string text, std::string_view secret);
+
 /// What to do about a failure of that kind: a sentence without its end.
 std::string_view redis_remedy(const error_code& code) noexcept;
 

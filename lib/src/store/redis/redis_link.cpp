@@ -50,7 +50,8 @@ void redis_link::attach(
 void redis_link::detach() noexcept {
     events_ = nullptr;
     has_session_ = false;
-    drop_wire();
+    if (!process_.forked())  // The connection is the parent's.
+        drop_wire();
 }
 
 void redis_link::drop_wire() noexcept {
@@ -63,11 +64,14 @@ void redis_link::drop_wire() noexcept {
 }
 
 error_code redis_link::remember(redis_failure why) {
-    failure_ = settings_.name + ": " + why.text + "; " + std::string(redis_remedy(why.code));
+    auto text = settings_.name + ": " + why.text + "; " + std::string(redis_remedy(why.code));
+    const std::lock_guard guard(failure_mutex_);
+    failure_ = std::move(text);
     return why.code;
 }
 
 std::string redis_link::explain() const {
+    const std::lock_guard guard(failure_mutex_);
     return failure_;
 }
 
@@ -93,7 +97,7 @@ asio::awaitable<redis_failure> redis_link::connect() {
     drop_wire();
     const auto made = make_wire();
     if (!made)
-        co_return redis_failure(made.error(), failure_);
+        co_return redis_failure(made.error(), explain());
     const wire_ptr wire = *made;
     wire_ = wire;
     close_later(wire);
@@ -132,6 +136,7 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     if (wire_ != wire)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     facts_ = facts;
+    strength_ = facts.strength();
     co_return facts_.judge(settings_.allow_eviction);
 }
 
@@ -195,13 +200,10 @@ std::vector<std::string> redis_link::resume_arguments() const {
     return arguments;
 }
 
-asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
-    const auto kept = shared_from_this();
-    if (!connected_)
-        co_return error_code(errc::store_unavailable);
-    std::vector<std::string> arguments(1);
-    auto& all = arguments.front();
-    all.reserve(name_.size() + more.size() + 8);
+// The one argument of a script that acts for the session.
+std::string redis_link::argument(const std::string& more) const {
+    std::string all;
+    all.reserve(name_.size() + more.size() + 24);
     all += name_;
     all += ' ';
     all += std::to_string(session_.generation);
@@ -209,8 +211,41 @@ asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::st
         all += ' ';
         all += more;
     }
-    auto evaluating = evaluate(wire_, which, std::move(arguments));
+    return all;
+}
+
+// As `evaluate` does, with fewer steps where the server knows the script.
+asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
+    const auto kept = shared_from_this();
+    if (!connected_)
+        co_return error_code(errc::store_unavailable);
+    const auto wire = wire_;
+    redis_command by_name;
+    by_name.reserve(4);
+    by_name.emplace_back("EVALSHA");
+    by_name.push_back(scripts_[which].sha1);
+    by_name.emplace_back("0");
+    by_name.push_back(argument(more));
+    auto asking = command(wire, std::move(by_name));
+    auto reply = co_await std::move(asking);
+    if (!reply || reply->what != redis_value::kind::error)
+        co_return reply;
+    if (!reply->text.starts_with("NOSCRIPT"))
+        co_return refused(wire, *reply);
+    std::vector<std::string> arguments;
+    arguments.push_back(argument(more));
+    auto evaluating = evaluate(wire, which, std::move(arguments));
     co_return co_await std::move(evaluating);
+}
+
+// What a server says that does not do what it was asked to.
+error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
+    const auto why = remember({meaning_of_refusal(said.text), said.text});
+    if (why == errc::read_only_server && wire == wire_ && connected_) {
+        drop_wire();  // It is the primary no more: somebody else may be.
+        reconnect_later();
+    }
+    return why;
 }
 
 asio::awaitable<result<redis_value>>
@@ -305,14 +340,9 @@ redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string>
         auto asking_again = command(wire, std::move(by_text));
         reply = co_await std::move(asking_again);
     }
-    if (!reply || reply->what != redis_value::kind::error)
-        co_return reply;
-    const auto refused = remember({meaning_of_refusal(reply->text), reply->text});
-    if (refused == errc::read_only_server && wire == wire_ && connected_) {
-        drop_wire();  // It is the primary no more: somebody else may be.
-        reconnect_later();
-    }
-    co_return refused;
+    if (reply && reply->what == redis_value::kind::error)
+        co_return refused(wire, *reply);
+    co_return reply;
 }
 
 asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command what) {

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_REDIS_REDIS_LINK_HPP
 
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
@@ -15,8 +16,10 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <atomic>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,9 +43,9 @@ struct link_settings {
 /// The client's end of the way to a Redis server: one session, and for it one connection after the
 /// other; the scripts; and what the server tells by itself.
 ///
-/// A call that is not answered in time ends the connection: what was under way on it is unknown, and
-/// a session that goes on on the next one has a higher generation, so that whatever still comes from
-/// the old one is refused.
+/// A call that is not answered in time ends the connection: what was under way on it is unknown,
+/// and a session that goes on on the next one has a higher generation, so that whatever still comes
+/// from the old one is refused.
 ///
 /// @par Threads The strand.
 class redis_link final : public std::enable_shared_from_this<redis_link>,
@@ -61,6 +64,8 @@ public:
     const std::string& prefix() const noexcept { return settings_.prefix; }
     /// What the newest server was found to be; empty until there was one.
     const server_facts& facts() const noexcept { return facts_; }
+    /// What the tokens of that server are worth. Any thread.
+    token_strength strength() const noexcept { return strength_; }
 
     /// Opens the first connection of a session, or the next one of the same.
     asio::awaitable<result<resumed>> open(session_start start);
@@ -86,7 +91,7 @@ public:
     /// What the server says of that with a heartbeat: a push that got lost is found by this.
     void compare_watching(bool at_server);
 
-    /// The newest failure, for people.
+    /// The newest failure, for people. Any thread.
     std::string explain() const;
 
 private:
@@ -108,6 +113,8 @@ private:
 
     asio::awaitable<result<redis_value>>
     evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
+    std::string argument(const std::string& more) const;
+    error_code refused(const wire_ptr& wire, const redis_value& said);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
     asio::awaitable<result<wire_ptr>> guest();
     result<wire_ptr> make_wire();
@@ -147,6 +154,9 @@ private:
     std::shared_ptr<replica_quorum> quorum_;   ///< If replicas are asked for.
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     bool timer_set_ = false;
+    const coro::detail::fork_guard process_;
+    std::atomic<token_strength> strength_ = token_strength::durable_if_configured;
+    mutable std::mutex failure_mutex_;
     std::string failure_;
 };
 
