@@ -36,25 +36,54 @@ std::string decoded(std::string_view part, std::string_view whole) {
     return plain;
 }
 
+// Where the part of a login begins that is not shown, if an @ follows; else npos.
+std::size_t login_in(std::string_view url) {
+    const auto at = url.find('@');
+    const auto scheme_end = url.find(':');
+    if (at == std::string_view::npos || url.starts_with("sqlite:") || url.starts_with("memory:"))
+        return std::string_view::npos;
+    if (scheme_end == std::string_view::npos || scheme_end > at)
+        return 0;
+    const auto begin = scheme_end + 1;
+    if (!url.substr(begin).starts_with("//"))
+        return begin;
+    const auto colon = url.find(':', begin);
+    return colon < at ? colon + 1 : begin + 2;
+}
+
+// Where the next value of an option begins that may be a password; npos if there is none.
+std::size_t password_in(std::string_view url, std::size_t after) {
+    constexpr std::string_view names[] = {"password=", "passwd=", "pass=", "pwd="};
+    const auto alike = [](char in_url, char in_name) {
+        return (in_url >= 'A' && in_url <= 'Z' ? in_url - 'A' + 'a' : in_url) == in_name;
+    };
+    std::size_t first = std::string_view::npos;
+    for (const auto name : names) {
+        const auto rest = url.substr(std::min(after, url.size()));
+        const auto found = std::search(rest.begin(), rest.end(), name.begin(), name.end(), alike);
+        if (found != rest.end())
+            first = std::min(first, static_cast<std::size_t>(found - url.begin()) + name.size());
+    }
+    return first;
+}
+
 }  // namespace
 
 // Rather too much than too little: a password may be written with characters that do not belong
-// there.
+// there, and the slashes before a login may be missing.
 std::string without_passwords(std::string_view url) {
     constexpr std::string_view stars = "***";
-    constexpr std::string_view option = "password=";
     std::string shown(url);
-    const auto begin = shown.find("//");
-    const auto at = shown.rfind('@');
-    if (begin != std::string::npos && at != std::string::npos && begin < at) {
-        const auto colon = shown.find(':', begin);
-        const auto from = colon < at ? colon + 1 : begin + 2;
-        shown.replace(from, at - from, stars);
+    std::size_t from = login_in(url);
+    if (const auto at = url.rfind('@'); from < at && at != std::string_view::npos) {
+        std::size_t end = at;
+        for (auto value = password_in(url, from); value <= at; value = password_in(url, value))
+            end = std::max(end, std::min(url.find('&', value), url.size()));
+        shown.replace(from, end - from, stars);
     }
-    for (auto found = shown.find(option); found != std::string::npos;) {
-        const auto from = found + option.size();
-        shown.replace(from, std::min(shown.find('&', from), shown.size()) - from, stars);
-        found = shown.find(option, from);
+    for (from = password_in(shown, 0); from <= shown.size(); from = password_in(shown, from)) {
+        const auto end = std::min(shown.find('&', from), shown.size());
+        shown.replace(from, end - from, stars);
     }
     return shown;
 }

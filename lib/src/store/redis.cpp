@@ -232,7 +232,7 @@ asio::awaitable<result<token_domain>> redis_store::domain() {
     const auto said = co_await std::move(asking);
     if (!said)
         co_return said.error();
-    co_return token_domain::parse(said->text).value_or(token_domain());
+    co_return store_detail::parse_store_domain(said->text).value_or(token_domain());
 }
 
 asio::awaitable<result<bool>> redis_store::break_(break_order order) {
@@ -315,6 +315,18 @@ asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     throw error(errc::bad_config, std::move(value), std::move(remedy));
 }
 
+void check_address(const redis_address& address) {
+    if (address.host.empty())
+        refuse("host = \"\"", "name the host of the server");
+    if (address.port == 0)
+        refuse("port = 0", "give a port from 1 to 65535");
+}
+
+void check_login(const std::string& what, const std::string& user, const std::string& password) {
+    if (!user.empty() && password.empty())
+        refuse(what + " = \"" + user + '"', "give the user's password, too");
+}
+
 void check(const redis_store_config& config) {
     constexpr std::size_t prefix_max = 64;
     if (config.prefix.empty() || config.prefix.size() > prefix_max ||
@@ -333,8 +345,10 @@ void check(const redis_store_config& config) {
                 " characters out of A-Z a-z 0-9 . _ : - (permits add # and a number)"
         );
     }
-    if (config.server.host.empty() && config.sentinels.empty())
-        refuse("host = \"\"", "name the host of the server");
+    if (config.sentinels.empty())
+        check_address(config.server);
+    for (const auto& each : config.sentinels)
+        check_address(each);
     if (!config.sentinels.empty() && config.primary_name.empty())
         refuse("primary_name = \"\"", "say what the sentinels call the primary");
     if (config.certificate_file.empty() != config.key_file.empty())
@@ -343,10 +357,11 @@ void check(const redis_store_config& config) {
         if (!each.empty() && !std::ifstream(each))
             refuse(each.string(), "name a file that can be read");
     }
-    if (config.connect_max <= std::chrono::milliseconds::zero())
-        refuse("connect_max", "use one millisecond or more");
-    if (!config.user.empty() && config.password.empty())
-        refuse("user = \"" + config.user + '"', "give the user's password, too");
+    if (config.connect_max <= std::chrono::milliseconds::zero() ||
+        config.connect_max > std::chrono::hours(24))
+        refuse("connect_max", "use one millisecond to one day");
+    check_login("user", config.user, config.password);
+    check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
 }
 
 using store_detail::sentinel_settings;

@@ -72,7 +72,7 @@ public:
     /// and the first grant waits for one TTL. For tests and demonstrations.
     bool assume_new = false;
 
-    /// How long to wait for a connection.
+    /// How long to wait for a connection: 1 ms to one day.
     std::chrono::milliseconds connect_max{5'000};
 };
 

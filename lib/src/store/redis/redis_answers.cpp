@@ -6,6 +6,7 @@
 #include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -16,10 +17,10 @@ using kind = redis_value::kind;
 
 const error_code corrupt = errc::store_corrupt;
 
-// The letter that an answer begins with.
+// The letter that an answer is, or begins with.
 std::string_view letter_of(const redis_value& said) {
     if (said.what == kind::text)
-        return std::string_view(said.text).substr(0, 1);
+        return said.text;
     if (said.what == kind::array && !said.items.empty() && said.items.front().what == kind::text)
         return said.items.front().text;
     return {};
@@ -29,8 +30,10 @@ fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domai
     return {base << fencing_token::sequence_bits, domain.of_slot(slot)};
 }
 
+// Of what no clock says as much is left as a duration can hold.
 clock::duration age_of(std::uint64_t since, std::uint64_t now) {
-    return std::chrono::microseconds(now > since ? now - since : 0);
+    constexpr std::uint64_t most = (std::uint64_t{1} << 53) - 1;
+    return std::chrono::microseconds(now > since ? std::min(now - since, most) : 0);
 }
 
 result<session_entry>
@@ -176,6 +179,12 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
 
 }  // namespace
 
+std::optional<token_domain> parse_store_domain(std::string_view name) noexcept {
+    if (name.size() > token_domain::store_size_max || name.find('#') != std::string_view::npos)
+        return std::nullopt;
+    return token_domain::parse(name);
+}
+
 result<resumed_session> parse_resumed(const redis_value& said) {
     const auto letter = letter_of(said);
     if (letter == "l" || letter == "k")
@@ -189,7 +198,7 @@ result<resumed_session> parse_resumed(const redis_value& said) {
     if (letter != "o" || said.items.size() < 5)
         return corrupt;
     resumed_session session;
-    const auto domain = token_domain::parse(said.items[2].text);
+    const auto domain = parse_store_domain(said.items[2].text);
     if (!domain)
         return corrupt;
     session.domain = *domain;
@@ -205,16 +214,16 @@ result<answer> parse_answer(const redis_value& said, const token_domain& domain)
     words parts(said.text);
     const auto letter = parts.next();
     answer reply;
+    std::uint64_t base = 0;
     if (letter == "l")
         return error_code(errc::session_lost);
     if (letter == "c")
         return error_code(errc::capacity_differs);
     if (letter == "g") {
         reply.what = answer::kind::granted;
-        const auto base = parts.base();
+        base = parts.base();
         reply.slot = parts.number<std::uint32_t>();
         reply.contended = parts.flag();
-        reply.token = token_of(base, reply.slot, domain);
     } else if (letter == "q") {
         reply.what = answer::kind::queued;
         reply.position = parts.number();
@@ -225,6 +234,8 @@ result<answer> parse_answer(const redis_value& said, const token_domain& domain)
     if (said.what != kind::text || parts.failed() || !parts.at_end() ||
         reply.slot > lock_mode::capacity_max)
         return corrupt;
+    if (base != 0)  // A slot beyond the limit would not fit into a domain.
+        reply.token = token_of(base, reply.slot, domain);
     return reply;
 }
 
@@ -310,7 +321,7 @@ result<std::vector<lock_view>> parse_locks(const redis_value& said) {
         return corrupt;
     words now(said.items[0].text);
     const auto at = now.number();
-    const auto domain = token_domain::parse(said.items[1].text);
+    const auto domain = parse_store_domain(said.items[1].text);
     if (now.failed() || (!domain && said.items.size() > 2))
         return corrupt;
     for (const auto& each : std::span(said.items).subspan(2)) {

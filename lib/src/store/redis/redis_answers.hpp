@@ -5,7 +5,9 @@
 #include "mortise/store_types.hpp"
 #include "store/redis/redis_value.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -29,6 +31,9 @@ struct beat_answer {
     heartbeat value;
     bool watches = false;  ///< The session is still to be told of the next change.
 };
+
+/// The domain of a whole store, of which those of its slots can be made; nothing if it is none.
+std::optional<token_domain> parse_store_domain(std::string_view name) noexcept;
 
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 /// store has), `store_unavailable` (the inbox does not hear).

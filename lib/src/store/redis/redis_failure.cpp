@@ -52,6 +52,8 @@ constexpr remedy remedies[] = {
      "name the host as its certificate does, and the authority (ca_file=...)"},
     {errc::unsafe_server,
      "set maxmemory-policy noeviction, or accept lost locks (allow_eviction=1)"},
+    {errc::bad_config, "name a database that the server has, and the domain that the store has"},
+    {errc::store_corrupt, "see what else writes keys that begin with the prefix of the store"},
     {errc::newer_format, "use the version of mortise that the others use"},
 };
 

@@ -9,13 +9,13 @@ std::optional<store_event> parse_push(std::string_view message, const token_doma
     words said(message);
     const auto kind = said.next();
     store_event event;
+    std::uint64_t base = 0;
     if (kind == "g" || kind == "t") {
         event.what = kind == "g" ? store_event::kind::granted : store_event::kind::contended;
         event.id = said.number();
-        const auto base = said.base();
+        base = said.base();
         event.slot = said.number<std::uint32_t>();
         event.contended = kind == "t" || said.flag();
-        event.token = {base << fencing_token::sequence_bits, domain.of_slot(event.slot)};
     } else if (kind == "a") {
         event.what = store_event::kind::look_again;
     } else if (kind == "c") {
@@ -25,6 +25,8 @@ std::optional<store_event> parse_push(std::string_view message, const token_doma
     }
     if (said.failed() || !said.at_end() || event.slot > lock_mode::capacity_max)
         return std::nullopt;
+    if (base != 0)  // A slot beyond the limit would not fit into a domain.
+        event.token = {base << fencing_token::sequence_bits, domain.of_slot(event.slot)};
     return event;
 }
 

@@ -3,10 +3,12 @@
 
 #include "server_url.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 namespace mortise::store_detail {
@@ -18,7 +20,9 @@ constexpr std::uint16_t sentinel_port = 26379;
 // Without the end of its only line.
 std::string secret_in_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    std::string secret((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::ostringstream read;
+    read << file.rdbuf();  // Does not throw if it is a folder.
+    std::string secret = read.str();
     while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r'))
         secret.pop_back();
     if (!file || secret.empty())
@@ -54,6 +58,21 @@ unsigned database_in(std::string_view text, const store_url& url) {
     if (!text.empty() && (wrong != std::errc() || end != text.data() + text.size()))
         url.refuse("name the database by its number, as in redis://localhost/0");
     return number;
+}
+
+// More than there can be would otherwise become few.
+unsigned replicas_in(const store_url& url) {
+    constexpr std::size_t most = 1'000;
+    const auto number = url.number("min_replicas", 0);
+    if (number > most)
+        url.refuse("ask for at most 1000 replicas (min_replicas)");
+    return static_cast<unsigned>(number);
+}
+
+// What is too long is refused later, with all other settings.
+std::chrono::milliseconds limited_ms(std::size_t count) noexcept {
+    constexpr std::size_t most = std::size_t{1} << 53;
+    return std::chrono::milliseconds(std::min(count, most));
 }
 
 // After the slash: the name of the primary, and maybe a database.
@@ -124,14 +143,14 @@ redis_store_config redis_config_of(const store_url& url) {
     if (!url.option("prefix").empty())
         config.prefix = url.option("prefix");
     config.domain = url.option("domain");
-    config.min_replicas = static_cast<unsigned>(url.number("min_replicas", 0));
+    config.min_replicas = replicas_in(url);
     config.allow_eviction = url.flag("allow_eviction");
     config.assume_new = url.flag("assume_new");
     config.ca_file = url.option("ca_file");
     config.certificate_file = url.option("certificate_file");
     config.key_file = url.option("key_file");
     const auto connect_max = static_cast<std::size_t>(config.connect_max.count());
-    config.connect_max = std::chrono::milliseconds(url.number("connect_max_ms", connect_max));
+    config.connect_max = limited_ms(url.number("connect_max_ms", connect_max));
     return config;
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/hello.hpp"
+#include "unit/redis/said.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail::hello_test {
+namespace {
+
+using test::said_array;
+using test::said_error;
+using test::said_number;
+using test::said_text;
+using test::said_texts;
+
+redis_value greeting(const std::string& mode, const std::string& role) {
+    auto said = said_texts({"server", "redis", "version", "7.0.15", "proto"});
+    said.items.push_back(said_number(3));
+    for (const auto& each : {std::string("mode"), mode, std::string("role"), role})
+        said.items.push_back(said_text(each));
+    said.items.push_back(said_text("modules"));
+    said.items.push_back(said_array({}));
+    return said;
+}
+
+error_code judged(const redis_value& hello, bool sentinel = false) {
+    const auto failure = judge_hello({hello}, sentinel);
+    EXPECT_EQ(failure.code.failed(), !failure.text.empty());
+    return failure.code;
+}
+
+TEST(Hello, OfAPrimaryIsGood) {
+    EXPECT_FALSE(judged(greeting("standalone", "master")));
+    EXPECT_FALSE(judge_hello({greeting("standalone", "master"), said_text("OK")}, false).code);
+}
+
+TEST(Hello, OfAReplicaIsThatOfAServerThatTakesNoWrites) {
+    EXPECT_EQ(judged(greeting("standalone", "replica")), errc::read_only_server);
+}
+
+TEST(Hello, OfAClusterIsRefusedWhateverIsAskedFor) {
+    EXPECT_EQ(judged(greeting("cluster", "master")), errc::wrong_server);
+    EXPECT_EQ(judged(greeting("cluster", "master"), true), errc::wrong_server);
+}
+
+TEST(Hello, OfASentinelIsGoodWhereOneIsAskedFor) {
+    EXPECT_EQ(judged(greeting("sentinel", "master")), errc::wrong_server);
+    EXPECT_FALSE(judged(greeting("sentinel", "master"), true));
+    EXPECT_EQ(judged(greeting("standalone", "master"), true), errc::wrong_server);
+}
+
+TEST(Hello, MayBeAnsweredByAnError) {
+    EXPECT_EQ(judged(said_error("NOAUTH HELLO must be called")), errc::access_denied);
+    EXPECT_EQ(judged(said_error("WRONGPASS invalid")), errc::access_denied);
+    EXPECT_EQ(judged(said_error("NOPROTO unsupported protocol version")), errc::wrong_server);
+    EXPECT_EQ(judged(said_error("ERR unknown command 'HELLO'")), errc::wrong_server);
+    EXPECT_EQ(judged(said_error("LOADING Redis is loading")), errc::server_loading);
+}
+
+TEST(Hello, IsFollowedByADatabaseThatMustBeThere) {
+    const auto failure = judge_hello(
+        {greeting("standalone", "master"), said_error("ERR DB index is out of range")}, false
+    );
+    EXPECT_EQ(failure.code, errc::bad_config);
+    EXPECT_EQ(failure.text, "ERR DB index is out of range");
+}
+
+TEST(Hello, IsAMap) {
+    EXPECT_EQ(judge_hello({}, false).code, errc::wrong_server);
+    EXPECT_EQ(judged(redis_value()), errc::wrong_server);
+    EXPECT_EQ(judged(said_text("HTTP/1.1 400 Bad Request")), errc::wrong_server);
+    EXPECT_EQ(judged(said_number(3)), errc::wrong_server);
+    EXPECT_EQ(judged(said_array({}), true), errc::wrong_server) << "it does not say what it is";
+    EXPECT_FALSE(judged(said_texts({"mode"}))) << "a key without a value says nothing";
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::hello_test

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_answers.hpp"
+#include "unit/redis/said.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail::redis_answers_test {
+namespace {
+
+using namespace std::chrono_literals;
+using test::said_array;
+using test::said_error;
+using test::said_number;
+using test::said_text;
+using test::said_texts;
+
+// As long as that of a store can be.
+const token_domain store_domain = *token_domain::parse("a-name-of-25-characters-x");
+const std::string run_id = "00000000000000010000000000000002ffffffff";
+const std::string holder_id = "0123456789abcdeffedcba9876543210";
+
+error_code code_of(const auto& parsed) {
+    return parsed ? error_code() : parsed.error();
+}
+
+// What no script says, whatever was asked.
+std::vector<redis_value> nonsense() {
+    return {
+        redis_value(),
+        said_number(0),
+        said_number(-1),
+        said_text(""),
+        said_text(" "),
+        said_text("?"),
+        said_text("ok"),
+        said_error("ERR o"),
+        said_array({}),
+        said_array({said_array({})}),
+        said_array({said_number(1), said_text("o")}),
+        said_texts({"", ""}),
+        said_texts({"?", "1", "2", "3", "4"}),
+    };
+}
+
+TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
+    const auto session = parse_resumed(said_texts(
+        {"o",
+         run_id,
+         "shop",
+         "5000000",
+         "9",
+         "3",
+         "1",
+         "g p4 - 3000000 77 2 pool",
+         "4",
+         "0",
+         "w x - 4000000 door"}
+    ));
+    ASSERT_TRUE(session);
+    EXPECT_EQ(session->incarnation, (random_id{1, 2}));
+    EXPECT_EQ(session->domain.name(), "shop");
+    EXPECT_EQ(session->view.changes, 9u);
+    ASSERT_EQ(session->view.entries.size(), 2u);
+    const auto& held = session->view.entries[0];
+    EXPECT_EQ(held.id, 3u);
+    EXPECT_TRUE(held.granted && held.contended);
+    EXPECT_EQ(held.name, "pool");
+    EXPECT_EQ(held.slot, 2u);
+    EXPECT_EQ(held.token.base(), 77u);
+    EXPECT_EQ(held.token.domain.name(), "shop#2");
+    EXPECT_EQ(held.age, 2s);
+    const auto& waits = session->view.entries[1];
+    EXPECT_EQ(waits.id, 4u);
+    EXPECT_FALSE(waits.granted || waits.contended);
+    EXPECT_EQ(waits.name, "door");
+    EXPECT_FALSE(waits.token);
+}
+
+TEST(RedisAnswers, ToAResumptionHaveALetterForEachRefusal) {
+    EXPECT_EQ(code_of(parse_resumed(said_texts({"l"}))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_resumed(said_texts({"k"}))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_resumed(said_texts({"f", "2"}))), errc::newer_format);
+    EXPECT_EQ(code_of(parse_resumed(said_texts({"d", "other"}))), errc::bad_config);
+    EXPECT_EQ(code_of(parse_resumed(said_texts({"u"}))), errc::store_unavailable);
+}
+
+TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
+    // Of any other one the domains of slots cannot be made.
+    for (const char* bad : {"", "a b", "a-name-of-26-characters-xy", "shop#1"}) {
+        EXPECT_EQ(
+            code_of(parse_resumed(
+                said_texts({"o", run_id, bad, "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
+            )),
+            errc::store_corrupt
+        ) << bad;
+        EXPECT_FALSE(parse_store_domain(bad)) << bad;
+    }
+    EXPECT_EQ(parse_store_domain(store_domain.name()), store_domain);
+}
+
+TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
+    const std::vector<std::string> good = {"o", run_id, "shop", "5", "9", "3", "1", "w x - 4 n"};
+    ASSERT_TRUE(parse_resumed(said_texts(good)));
+    for (std::size_t size = 1; size < good.size(); ++size) {
+        const std::vector<std::string> cut(good.begin(), good.begin() + static_cast<long>(size));
+        // Five parts are a session without entries.
+        EXPECT_EQ(
+            code_of(parse_resumed(said_texts(cut))),
+            size == 5 ? error_code() : error_code(errc::store_corrupt)
+        ) << size;
+    }
+    for (std::size_t at = 2; at < good.size(); ++at) {
+        auto bent = good;
+        bent[at] = " ";
+        EXPECT_EQ(code_of(parse_resumed(said_texts(bent))), errc::store_corrupt) << at;
+    }
+}
+
+TEST(RedisAnswers, ToARequestGrantQueueOrRefuse) {
+    const auto granted = parse_answer(said_text("g 5 65535 1"), store_domain);
+    ASSERT_TRUE(granted);
+    EXPECT_EQ(granted->what, answer::kind::granted);
+    EXPECT_EQ(granted->token.base(), 5u);
+    EXPECT_EQ(granted->token.domain, store_domain.of_slot(65'535));
+    EXPECT_EQ(granted->slot, 65'535u);
+    EXPECT_TRUE(granted->contended);
+    const auto queued = parse_answer(said_text("q 3 0"), store_domain);
+    ASSERT_TRUE(queued);
+    EXPECT_EQ(queued->what, answer::kind::queued);
+    EXPECT_EQ(queued->position, 3u);
+    EXPECT_FALSE(queued->contended);
+    const auto refused = parse_answer(said_text("n"), store_domain);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->what, answer::kind::refused);
+    EXPECT_EQ(code_of(parse_answer(said_text("l"), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_answer(said_text("c"), store_domain)), errc::capacity_differs);
+}
+
+TEST(RedisAnswers, ToARequestAreCorruptBeyondTheirLimits) {
+    for (const char* bad :
+         {"g",
+          "g 5",
+          "g 5 0",
+          "g 5 0 2",
+          "g 5 0 0 0",
+          "g 0 0 0",
+          "g 9007199254740992 0 0",
+          "g 5 65536 0",
+          "g 5 4294967295 0",
+          "g 5 4294967296 0",
+          "g x 0 0",
+          "q",
+          "q 1",
+          "q -1 0",
+          "q 1 x",
+          "q 1 0 0",
+          "n 1",
+          "x"})
+        EXPECT_EQ(code_of(parse_answer(said_text(bad), store_domain)), errc::store_corrupt) << bad;
+}
+
+TEST(RedisAnswers, ToAReleaseSayWhetherItWasHeld) {
+    EXPECT_EQ(parse_released(said_text("y")).value(), true);
+    EXPECT_EQ(parse_released(said_text("n")).value(), false);
+    EXPECT_EQ(code_of(parse_released(said_text("l"))), errc::session_lost);
+}
+
+TEST(RedisAnswers, ToAnEndSayWhetherThereIsMore) {
+    EXPECT_EQ(parse_ended(said_text("m")).value(), true);
+    EXPECT_EQ(parse_ended(said_text("o")).value(), false);
+    EXPECT_FALSE(parse_done(said_text("o")));
+    EXPECT_EQ(parse_done(said_text("l")), errc::session_lost);
+}
+
+TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
+    const auto range = parse_drawn(said_text("d 5 2"), store_domain);
+    ASSERT_TRUE(range);
+    EXPECT_EQ(range->first, (fencing_token{5u << fencing_token::sequence_bits, store_domain}));
+    EXPECT_EQ(range->count, 2u << fencing_token::sequence_bits);
+    EXPECT_TRUE(parse_drawn(said_text("d 9007199254740991 1"), store_domain));
+    EXPECT_EQ(code_of(parse_drawn(said_text("l"), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_drawn(said_text("n"), store_domain)), errc::lease_lost);
+    EXPECT_EQ(code_of(parse_drawn(said_text("s"), store_domain)), errc::unsupported);
+    for (const char* bad :
+         {"d",
+          "d 5",
+          "d 0 1",
+          "d 5 0",
+          "d 9007199254740991 2",
+          "d 9007199254740992 1",
+          "d 1 9007199254740992",
+          "d 5 1 1",
+          "d x 1"})
+        EXPECT_EQ(code_of(parse_drawn(said_text(bad), store_domain)), errc::store_corrupt) << bad;
+}
+
+TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
+    const auto beat = parse_beat(said_text("o " + run_id + " 9 2 1 1 1500"));
+    ASSERT_TRUE(beat);
+    EXPECT_EQ(beat->value.incarnation, (random_id{1, 2}));
+    EXPECT_EQ(beat->value.changes, 9u);
+    EXPECT_EQ(beat->value.grants, 2u);
+    EXPECT_EQ(beat->value.requests, 1u);
+    EXPECT_EQ(beat->value.next_deadline, 1500us);
+    EXPECT_TRUE(beat->watches);
+    const auto alone = parse_beat(said_text("o - 9 2 1 0 -"));
+    ASSERT_TRUE(alone);
+    EXPECT_FALSE(alone->value.incarnation);
+    EXPECT_FALSE(alone->value.next_deadline);
+    EXPECT_FALSE(alone->watches);
+    EXPECT_EQ(code_of(parse_beat(said_text("l"))), errc::session_lost);
+    EXPECT_EQ(code_of(parse_beat(said_text("r"))), errc::store_replaced);
+    for (const char* bad :
+         {"o",
+          "o r",
+          "o r 1 2 3",
+          "o r 1 2 3 1",
+          "o r 1 2 3 2 -",
+          "o r x 2 3 1 -",
+          "o r 1 2 3 1 x",
+          "o r 1 2 3 1 -1",
+          "o r 1 2 3 1 - 1",
+          "q r 1 2 3 1 -"})
+        EXPECT_EQ(code_of(parse_beat(said_text(bad))), errc::store_corrupt) << bad;
+    EXPECT_GE(parse_beat(said_text("o r 1 2 3 1 18446744073709551615"))->value.next_deadline, 0us);
+}
+
+TEST(RedisAnswers, ToALookGiveTheEntries) {
+    const auto view =
+        parse_view(said_texts({"o", "5", "9", "3", "0", "g x - 3 7 0 n"}), store_domain);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->changes, 9u);
+    ASSERT_EQ(view->entries.size(), 1u);
+    EXPECT_EQ(view->entries[0].token.domain, store_domain);
+    EXPECT_EQ(code_of(parse_view(said_texts({"l"}), store_domain)), errc::session_lost);
+    EXPECT_EQ(code_of(parse_view(said_texts({"o"}), store_domain)), errc::store_corrupt);
+}
+
+TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {
+    const auto age = [](const std::string& now, const std::string& since) {
+        const auto view = parse_view(
+            said_texts({"o", now, "9", "3", "0", "g x - " + since + " 7 0 n"}), store_domain
+        );
+        return view ? view->entries.at(0).age : clock::duration(-1);
+    };
+    EXPECT_EQ(age("5", "3"), 2us);
+    EXPECT_EQ(age("3", "5"), 0us) << "the server's clock was set back";
+    EXPECT_GT(age("18446744073709551615", "0"), 24h * 365 * 200) << "more than it can hold";
+}
+
+redis_value party(const std::string& entry, const std::string& id = holder_id) {
+    return said_texts({id, "host", "label", "42", entry});
+}
+
+TEST(RedisAnswers, ListLocksWithThoseWhoHoldAndWait) {
+    const auto locks = parse_locks(said_array(
+        {said_text("5000000"),
+         said_text("shop"),
+         said_array(
+             {said_text("pool"),
+              said_number(7),
+              said_array({party("g p4 250 3000000 77 2 pool"), party("w p4 - 4000000 pool")})}
+         ),
+         said_array({said_text("door"), said_number(0), said_array({})})}
+    ));
+    ASSERT_TRUE(locks);
+    ASSERT_EQ(locks->size(), 2u);
+    EXPECT_EQ(locks->at(0).name, "pool");
+    EXPECT_EQ(locks->at(0).waiter_count, 7u);
+    ASSERT_EQ(locks->at(0).holders.size(), 1u);
+    const auto& holder = locks->at(0).holders[0];
+    EXPECT_EQ(holder.session.text(), holder_id);
+    EXPECT_EQ(holder.host + holder.label, "hostlabel");
+    EXPECT_EQ(holder.pid, 42);
+    EXPECT_EQ(holder.mode, lock_mode::permits(4));
+    EXPECT_EQ(holder.hold_max, 250ms);
+    EXPECT_EQ(holder.token.domain.name(), "shop#2");
+    EXPECT_EQ(holder.age, 2s);
+    ASSERT_EQ(locks->at(0).waiters.size(), 1u);
+    EXPECT_FALSE(locks->at(0).waiters[0].token);
+    EXPECT_TRUE(locks->at(1).holders.empty());
+}
+
+TEST(RedisAnswers, ListNothingWhereThereIsNoStore) {
+    const auto none = parse_locks(said_texts({"5", ""}));
+    ASSERT_TRUE(none);
+    EXPECT_TRUE(none->empty());
+}
+
+TEST(RedisAnswers, ListNoLocksThatAreBent) {
+    const auto listed = [](const redis_value& lock, const std::string& domain = "shop") {
+        return code_of(parse_locks(said_array({said_text("5"), said_text(domain), lock})));
+    };
+    const auto with = [](const redis_value& each) {
+        return said_array({said_text("n"), said_number(1), said_array({each})});
+    };
+    ASSERT_FALSE(listed(with(party("w x - 1 n"))));
+    for (const auto& bad :
+         {said_text("n"),
+          said_array({said_text("n"), said_number(1)}),
+          said_array({said_text("n"), said_number(-1), said_array({})}),
+          with(said_text("x")),
+          with(said_texts({holder_id, "h", "l", "42"})),
+          with(said_texts({holder_id, "h", "l", "-42", "w x - 1 n"})),
+          with(party("w x - 1 n", "short")),
+          with(party("w x - 1")),
+          with(party("g p9 - 1 5 65536 n"))})
+        EXPECT_EQ(listed(bad), errc::store_corrupt);
+    EXPECT_EQ(listed(with(party("w x - 1 n")), ""), errc::store_corrupt);
+    EXPECT_EQ(
+        listed(with(party("g p9 - 1 5 65535 n")), "a-name-of-26-characters-xy"), errc::store_corrupt
+    );
+}
+
+TEST(RedisAnswers, SayWhetherAGrantWasBroken) {
+    EXPECT_EQ(parse_broken(said_number(0)).value(), false);
+    EXPECT_EQ(parse_broken(said_number(2)).value(), true);
+    EXPECT_EQ(code_of(parse_broken(said_number(-1))), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_broken(said_text("1"))), errc::store_corrupt);
+}
+
+std::string fields_of(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const auto& each : parts)
+        text += std::to_string(each.size()) + ':' + each;
+    return text;
+}
+
+TEST(RedisAnswers, GiveTheRecordsOfBrokenLocks) {
+    const std::string one =
+        fields_of({"1700000000000000", "a:name", "77", "2", "me", "why: 3:x", "1", "h", "42", "l"});
+    const std::string other = fields_of({"1", "b", "1", "0", "", "", "0"});
+    const auto all = parse_breaks(said_texts({one, other}), "", store_domain);
+    ASSERT_TRUE(all);
+    ASSERT_EQ(all->size(), 2u);
+    const auto& record = all->at(0);
+    EXPECT_EQ(record.at.time_since_epoch(), 1'700'000'000s);
+    EXPECT_EQ(record.name, "a:name");
+    EXPECT_EQ(record.token.base(), 77u);
+    EXPECT_EQ(record.token.domain, store_domain.of_slot(2));
+    EXPECT_EQ(record.who, "me");
+    EXPECT_EQ(record.why, "why: 3:x");
+    EXPECT_NE(record.holder.find("42"), std::string::npos);
+    EXPECT_EQ(parse_breaks(said_texts({one, other}), "b", store_domain)->size(), 1u);
+    EXPECT_TRUE(parse_breaks(said_array({}), "", store_domain)->empty());
+}
+
+TEST(RedisAnswers, GiveNoRecordThatIsCutOrBent) {
+    const std::string good =
+        fields_of({"1", "name", "77", "2", "me", "why", "1", "host", "42", "label"});
+    const std::size_t whole = fields_of({"1", "name", "77", "2", "me", "why", "1"}).size();
+    for (std::size_t size = 0; size < good.size(); ++size) {
+        if (size == whole)
+            continue;  // Holders may be none.
+        const auto cut = parse_breaks(said_texts({good.substr(0, size)}), "", store_domain);
+        EXPECT_EQ(code_of(cut), errc::store_corrupt) << size;
+    }
+    for (const auto& bad :
+         {fields_of({"x", "n", "1", "0", "", "", "0"}),
+          fields_of({"1", "n", "9007199254740992", "0", "", "", "0"}),
+          fields_of({"1", "n", "1", "65536", "", "", "0"}),
+          fields_of({"1", "n", "1", "4294967297", "", "", "0"}),
+          std::string("18446744073709551615:1"),
+          std::string("99999999999999999999:1"),
+          std::string("-1:1")})
+        EXPECT_EQ(code_of(parse_breaks(said_texts({bad}), "", store_domain)), errc::store_corrupt)
+            << bad;
+}
+
+TEST(RedisAnswers, ThatNoScriptGivesAreCorrupt) {
+    for (const auto& each : nonsense()) {
+        const auto shown = each.text + '/' + std::to_string(each.items.size());
+        EXPECT_EQ(code_of(parse_resumed(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_answer(each, store_domain)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_released(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(parse_done(each), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_ended(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_drawn(each, store_domain)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_beat(each)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_view(each, store_domain)), errc::store_corrupt) << shown;
+        EXPECT_EQ(code_of(parse_locks(each)), errc::store_corrupt) << shown;
+        if (each.what != redis_value::kind::number || each.number < 0) {
+            EXPECT_EQ(code_of(parse_broken(each)), errc::store_corrupt) << shown;
+        }
+        if (each.what != redis_value::kind::array || !each.items.empty()) {
+            EXPECT_EQ(code_of(parse_breaks(each, "", store_domain)), errc::store_corrupt) << shown;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::redis_answers_test

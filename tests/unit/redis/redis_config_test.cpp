@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/error.hpp"
+#include "mortise/store/redis.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <string>
+
+namespace mortise::redis_config_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RedisConfig, IsGoodAsItIsAtFirst) {
+    EXPECT_EQ(make_redis_store({})->traits().scheme, "redis");
+}
+
+void expect_bad_config(
+    const std::function<void(redis_store_config&)>& change, const std::string& remedy
+) {
+    redis_store_config config;
+    change(config);
+    try {
+        make_redis_store(config);
+        ADD_FAILURE() << "took what needs: " << remedy;
+    } catch (const error& wrong) {
+        EXPECT_EQ(wrong.code(), errc::bad_config);
+        EXPECT_NE(wrong.remedy().find(remedy), std::string::npos) << wrong.what();
+        EXPECT_FALSE(wrong.value().empty());
+        EXPECT_EQ(std::string(wrong.what()).find("s3cret"), std::string::npos);
+    }
+}
+
+TEST(RedisConfig, HasAPrefixThatCanStandInAScript) {
+    const std::string long_prefix(65, 'p');
+    for (const std::string& bad :
+         {std::string(),
+          long_prefix,
+          std::string("a b"),
+          std::string("a'b"),
+          std::string("a\"b"),
+          std::string("a\\b"),
+          std::string("{a}"),
+          std::string("a\n"),
+          std::string("\xC3\xA4"),
+          std::string("a\0b", 3)})
+        expect_bad_config([&](auto& config) { config.prefix = bad; }, "1 to 64 printable");
+    redis_store_config config;
+    config.prefix = long_prefix.substr(1);
+    EXPECT_TRUE(make_redis_store(config));
+}
+
+TEST(RedisConfig, HasADomainOfAWholeStore) {
+    for (const char* bad : {"a b", "a-name-of-26-characters-xy", "shop#1", "\xC3\xA4"})
+        expect_bad_config([&](auto& config) { config.domain = bad; }, "use 1 to 25 characters");
+    redis_store_config config;
+    config.domain = "a-name-of-25-characters-x";
+    EXPECT_TRUE(make_redis_store(config));
+}
+
+TEST(RedisConfig, NamesHostsAndPorts) {
+    expect_bad_config([](auto& config) { config.server.host = ""; }, "name the host");
+    expect_bad_config([](auto& config) { config.server.port = 0; }, "port from 1");
+    const auto by_sentinel = [](redis_address address) {
+        return [address = std::move(address)](redis_store_config& config) {
+            config.sentinels = {{"h", 1}, address};
+            config.primary_name = "main";
+        };
+    };
+    expect_bad_config(by_sentinel({"", 1}), "name the host");
+    expect_bad_config(by_sentinel({"h", 0}), "port from 1");
+    redis_store_config config;
+    by_sentinel({"h", 2})(config);
+    config.server = {"", 0};
+    EXPECT_TRUE(make_redis_store(config)) << "where there are sentinels it is not used";
+}
+
+TEST(RedisConfig, NamesThePrimaryOfItsSentinels) {
+    expect_bad_config([](auto& config) { config.sentinels = {{"h", 1}}; }, "call the primary");
+}
+
+TEST(RedisConfig, GivesAPasswordWithAUser) {
+    expect_bad_config([](auto& config) { config.user = "me"; }, "password");
+    expect_bad_config(
+        [](auto& config) {
+            config.sentinel_user = "me";
+            config.password = "s3cret";
+        },
+        "password"
+    );
+    redis_store_config config;
+    config.password = "s3cret";
+    EXPECT_TRUE(make_redis_store(config)) << "that of the default user";
+}
+
+TEST(RedisConfig, HasATimeLimitThatClocksCanHold) {
+    for (const auto bad :
+         {0ms,
+          -1ms,
+          std::chrono::milliseconds(24h) + 1ms,
+          std::chrono::milliseconds::max(),
+          std::chrono::milliseconds::min()})
+        expect_bad_config([&](auto& config) { config.connect_max = bad; }, "to one day");
+    redis_store_config config;
+    config.connect_max = 24h;
+    EXPECT_TRUE(make_redis_store(config));
+}
+
+TEST(RedisConfig, NamesFilesThatCanBeRead) {
+    const test::scratch_folder scratch;
+    const auto there = scratch.path() / "there.pem";
+    const auto missing = scratch.path() / "missing.pem";
+    std::ofstream(there) << "text";
+    expect_bad_config([&](auto& config) { config.ca_file = missing; }, "can be read");
+    expect_bad_config([&](auto& config) { config.certificate_file = there; }, "both or neither");
+    expect_bad_config([&](auto& config) { config.key_file = there; }, "both or neither");
+    expect_bad_config(
+        [&](auto& config) {
+            config.certificate_file = there;
+            config.key_file = missing;
+        },
+        "can be read"
+    );
+    redis_store_config config;
+    config.ca_file = config.certificate_file = config.key_file = there;
+    EXPECT_TRUE(make_redis_store(config));
+}
+
+}  // namespace
+}  // namespace mortise::redis_config_test

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace mortise::store_detail::redis_failure_test {
+namespace {
+
+struct refusal_case {
+    std::string_view said;
+    errc meaning;
+};
+
+// As servers of the versions 6 to 7 say it.
+constexpr refusal_case refusal_cases[] = {
+    {"NOAUTH Authentication required.", errc::access_denied},
+    {"WRONGPASS invalid username-password pair or user is disabled.", errc::access_denied},
+    {"NOPERM this user has no permissions to run the 'eval' command", errc::access_denied},
+    {"ERR The user executing the script can't run this command or subcommand", errc::access_denied},
+    {"ERR AUTH <password> called without any password configured", errc::access_denied},
+    {"ERR invalid password", errc::access_denied},
+    {"OOM command not allowed when used memory > 'maxmemory'.", errc::store_full},
+    {"LOADING Redis is loading the dataset in memory", errc::server_loading},
+    {"BUSY Redis is busy running a script.", errc::server_busy},
+    {"READONLY You can't write against a read only replica.", errc::read_only_server},
+    {"MISCONF Redis is configured to save RDB snapshots", errc::not_writable},
+    {"NOREPLICAS Not enough good replicas to write.", errc::not_enough_replicas},
+    {"MOVED 3999 127.0.0.1:6381", errc::wrong_server},
+    {"CROSSSLOT Keys in request don't hash to the same slot", errc::wrong_server},
+    {"CLUSTERDOWN The cluster is down", errc::wrong_server},
+    {"ERR unknown command 'HELLO', with args beginning with: '3'", errc::wrong_server},
+    {"NOPROTO unsupported protocol version", errc::wrong_server},
+    {"WRONGTYPE Operation against a key", errc::not_a_store},
+    {"ERR DB index is out of range", errc::bad_config},
+};
+
+TEST(RedisFailure, OfEachRefusalHasAMeaning) {
+    for (const auto& each : refusal_cases)
+        EXPECT_EQ(meaning_of_refusal(each.said), each.meaning) << each.said;
+}
+
+TEST(RedisFailure, OfARefusalThatNobodyKnowsIsThatTheStoreIsUnavailable) {
+    for (const char* unknown :
+         {"", "ERR", "ERR something else", "BUSYGROUP Consumer Group name", "noauth", " NOAUTH"})
+        EXPECT_EQ(meaning_of_refusal(unknown), errc::store_unavailable) << unknown;
+}
+
+TEST(RedisFailure, HasARemedyOfItsOwnForEachMeaning) {
+    const auto general = redis_remedy(errc::store_unavailable);
+    EXPECT_NE(general.find("reached"), std::string_view::npos);
+    std::set<errc> meanings = {
+        errc::untrusted_server,
+        errc::unsafe_server,
+        errc::newer_format,
+        errc::store_corrupt,
+    };
+    for (const auto& each : refusal_cases)
+        meanings.insert(each.meaning);
+    for (const errc each : meanings) {
+        const auto remedy = redis_remedy(each);
+        EXPECT_NE(remedy, general) << make_error_code(each).message();
+        EXPECT_NE(remedy.back(), '.') << "a sentence without its end";
+    }
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::redis_failure_test

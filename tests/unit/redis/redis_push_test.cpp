@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/redis_push.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace mortise::store_detail::redis_push_test {
+namespace {
+
+// As long as that of a store can be.
+const token_domain store_domain = *token_domain::parse("a-name-of-25-characters-x");
+
+std::optional<store_event> pushed(std::string_view message) {
+    return parse_push(message, store_domain);
+}
+
+TEST(RedisPush, OfAGrantHasItsTokenAndWhetherOthersWait) {
+    const auto event = pushed("g 7 5 0 0");
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->what, store_event::kind::granted);
+    EXPECT_EQ(event->id, 7u);
+    EXPECT_EQ(event->slot, 0u);
+    EXPECT_FALSE(event->contended);
+    EXPECT_EQ(event->token, (fencing_token{5u << fencing_token::sequence_bits, store_domain}));
+    EXPECT_TRUE(pushed("g 7 5 0 1")->contended);
+}
+
+TEST(RedisPush, OfAPermitIsOfTheDomainOfItsSlot) {
+    const auto event = pushed("g 7 5 65535 0");
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->slot, 65'535u);
+    EXPECT_EQ(event->token.domain, store_domain.of_slot(65'535));
+}
+
+TEST(RedisPush, TellsThatOthersWaitForAGrant) {
+    const auto event = pushed("t 7 5 3");
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->what, store_event::kind::contended);
+    EXPECT_TRUE(event->contended);
+    EXPECT_EQ(event->id, 7u);
+    EXPECT_EQ(event->token.base(), 5u);
+    EXPECT_EQ(event->slot, 3u);
+}
+
+TEST(RedisPush, TellsToLookAgainAndOfChanges) {
+    EXPECT_EQ(pushed("a")->what, store_event::kind::look_again);
+    EXPECT_EQ(pushed("c")->what, store_event::kind::changed);
+}
+
+TEST(RedisPush, TakesTheLargestNumbers) {
+    const auto event = pushed("g 18446744073709551615 9007199254740991 65535 1");
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->id, ~request_id{0});
+    EXPECT_EQ(event->token.base(), fencing_token::base_end - 1);
+}
+
+TEST(RedisPush, IsNothingIfItIsNoneOfOurs) {
+    for (const char* bad :
+         {"",           " ",           "h",         "x",          "granted",   "A",
+          "a 1",        "c 1",         "g",         "g 7",        "g 7 5",     "g 7 5 0",
+          "g 7 5 0 2",  "g 7 5 0 1 1", "g x 5 0 1", "g -7 5 0 1", "g 7 x 0 1", "g 7 5 x 1",
+          "g  7 5 0 1", "t",           "t 7 5",     "t 7 5 0 1",  "t 7 5 -1"})
+        EXPECT_FALSE(pushed(bad)) << bad;
+}
+
+TEST(RedisPush, IsNothingIfBaseOrSlotAreBeyondTheirLimits) {
+    for (const char* bad :
+         {"g 7 0 0 1",
+          "g 7 9007199254740992 0 1",
+          "g 7 18446744073709551615 0 1",
+          "g 7 5 65536 1",
+          "g 7 5 4294967295 1",
+          "g 7 5 4294967296 1",
+          "t 7 0 0",
+          "t 7 5 65536",
+          "t 7 5 4294967295",
+          "g 18446744073709551616 5 0 1"})
+        EXPECT_FALSE(pushed(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::redis_push_test

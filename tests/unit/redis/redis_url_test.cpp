@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/error.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/store/redis.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace mortise::redis_url_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RedisUrl, OfAHostLeavesTheRestAsItIs) {
+    const auto config = parse_redis_url("redis://localhost");
+    const redis_store_config usual;
+    EXPECT_EQ(config.server.host, "localhost");
+    EXPECT_EQ(config.server.port, 6379);
+    EXPECT_EQ(config.prefix, usual.prefix);
+    EXPECT_EQ(config.connect_max, usual.connect_max);
+    EXPECT_EQ(config.database, 0u);
+    EXPECT_EQ(config.min_replicas, 0u);
+    EXPECT_EQ(config.user + config.password + config.domain, "");
+    EXPECT_FALSE(config.tls || config.allow_eviction || config.assume_new);
+    EXPECT_TRUE(config.sentinels.empty());
+}
+
+TEST(RedisUrl, SaysEverything) {
+    const auto config = parse_redis_url(
+        "rediss://me:p%40w@[::1]:7000/3?prefix=shop:&domain=shop&min_replicas=2&allow_eviction=1"
+        "&assume_new=true&ca_file=/a&certificate_file=/b&key_file=/c%26d&connect_max_ms=250"
+    );
+    EXPECT_TRUE(config.tls);
+    EXPECT_EQ(config.user, "me");
+    EXPECT_EQ(config.password, "p@w");
+    EXPECT_EQ(config.server.host, "::1");
+    EXPECT_EQ(config.server.port, 7000);
+    EXPECT_EQ(config.database, 3u);
+    EXPECT_EQ(config.prefix, "shop:");
+    EXPECT_EQ(config.domain, "shop");
+    EXPECT_EQ(config.min_replicas, 2u);
+    EXPECT_TRUE(config.allow_eviction && config.assume_new);
+    EXPECT_EQ(config.ca_file, "/a");
+    EXPECT_EQ(config.certificate_file, "/b");
+    EXPECT_EQ(config.key_file, "/c&d");
+    EXPECT_EQ(config.connect_max, 250ms);
+}
+
+TEST(RedisUrl, NamesSentinelsAndWhatTheyCallThePrimary) {
+    const auto config = parse_redis_url("redis+sentinel://u:p@a,b:2/main/4?min_replicas=1");
+    ASSERT_EQ(config.sentinels.size(), 2u);
+    EXPECT_EQ(config.sentinels[0].host, "a");
+    EXPECT_EQ(config.sentinels[0].port, 26379);
+    EXPECT_EQ(config.sentinels[1].port, 2);
+    EXPECT_EQ(config.primary_name, "main");
+    EXPECT_EQ(config.database, 4u);
+    EXPECT_EQ(config.user, "u");
+    EXPECT_EQ(config.password, "p") << "of the server, not of the sentinels";
+    EXPECT_EQ(config.sentinel_user + config.sentinel_password, "");
+    EXPECT_FALSE(config.tls);
+    EXPECT_TRUE(parse_redis_url("rediss+sentinel://a/main").tls);
+}
+
+class environment_variable {
+public:
+    environment_variable(const char* name, const char* value) : name_(name) {
+        ::setenv(name, value, 1);
+    }
+    ~environment_variable() { ::unsetenv(name_); }
+    environment_variable(const environment_variable&) = delete;
+    environment_variable& operator=(const environment_variable&) = delete;
+
+private:
+    const char* name_;
+};
+
+constexpr const char* variable = "MORTISE_TEST_REDIS_URL_SECRET";
+
+TEST(RedisUrl, TakesPasswordsOutOfTheEnvironment) {
+    const environment_variable set(variable, "s3cret");
+    const std::string name = variable;
+    EXPECT_EQ(parse_redis_url("redis://h?password_env=" + name).password, "s3cret");
+    const auto config =
+        parse_redis_url("redis+sentinel://h/m?sentinel_user=me&sentinel_password_env=" + name);
+    EXPECT_EQ(config.sentinel_user, "me");
+    EXPECT_EQ(config.sentinel_password, "s3cret");
+    EXPECT_EQ(config.password, "");
+}
+
+TEST(RedisUrl, TakesPasswordsOutOfFiles) {
+    const test::scratch_folder scratch;
+    const std::string path = (scratch.path() / "secret").string();
+    std::ofstream(path) << " s3cret\r\n";
+    EXPECT_EQ(parse_redis_url("redis://h?password_file=" + path).password, " s3cret");
+    EXPECT_EQ(
+        parse_redis_url("redis+sentinel://h/m?sentinel_password_file=" + path).sentinel_password,
+        " s3cret"
+    );
+}
+
+// The code of the refusal; no password is in it.
+error_code refused(const std::string& text, const std::string& remedy) {
+    try {
+        parse_redis_url(text);
+    } catch (const error& wrong) {
+        EXPECT_NE(wrong.remedy().find(remedy), std::string::npos) << text << ": " << wrong.what();
+        EXPECT_EQ(std::string(wrong.what()).find("s3cret"), std::string::npos) << wrong.what();
+        return wrong.code();
+    }
+    return {};
+}
+
+TEST(RedisUrl, RefusesAPasswordThatIsNotThere) {
+    const test::scratch_folder scratch;
+    const std::string folder = scratch.path().string();
+    const std::string empty = folder + "/empty";
+    std::ofstream(empty) << "\n";
+    ::unsetenv(variable);
+    for (const std::string& file : {folder + "/missing", folder, empty}) {
+        EXPECT_EQ(refused("redis://h?password_file=" + file, "can be read"), errc::bad_config)
+            << file;
+    }
+    const std::string by_variable = std::string("redis://h?password_env=") + variable;
+    EXPECT_EQ(refused(by_variable, "set this variable"), errc::bad_config);
+    const environment_variable set(variable, "");
+    EXPECT_EQ(refused(by_variable, "set this variable"), errc::bad_config);
+}
+
+TEST(RedisUrl, RefusesAPasswordThatIsGivenTwice) {
+    for (const char* text :
+         {"redis://:s3cret@h?password_env=A",
+          "redis://:s3cret@h?password_file=/a",
+          "redis://h?password_file=/a&password_env=A",
+          "redis+sentinel://h/m?sentinel_password_file=/a&sentinel_password_env=A"})
+        EXPECT_EQ(refused(text, "give the password once"), errc::bad_url) << text;
+}
+
+TEST(RedisUrl, RefusesWhatNamesNoServer) {
+    EXPECT_EQ(refused("redis://a,b", "redis+sentinel://"), errc::bad_url);
+    EXPECT_EQ(refused("redis+sentinel://a,b", "name the primary"), errc::bad_url);
+    EXPECT_EQ(refused("redis+sentinel://a//1", "name the primary"), errc::bad_url);
+    EXPECT_EQ(refused("redis:h", "two slashes"), errc::bad_url);
+    EXPECT_EQ(refused("http://h", "redis://HOST"), errc::unknown_scheme);
+    EXPECT_EQ(refused("Redis://h", "redis://HOST"), errc::unknown_scheme);
+    for (const char* database : {"x", "1x", "-1", "+1", "1/", "0/1", "4294967296"}) {
+        EXPECT_EQ(refused(std::string("redis://h/") + database, "by its number"), errc::bad_url);
+        EXPECT_EQ(
+            refused(std::string("redis+sentinel://h/m/") + database, "by its number"), errc::bad_url
+        );
+    }
+}
+
+TEST(RedisUrl, RefusesOptionsThatNobodyKnows) {
+    for (const char* option :
+         {"password=s3cret", "Prefix=x", "min_replica=1", "database=1", "sentinel_user=me"})
+        EXPECT_EQ(refused(std::string("redis://h?") + option, "has no option"), errc::bad_url);
+    EXPECT_EQ(refused("redis+sentinel://h/m?sentinel_password=s3cret", "no option"), errc::bad_url);
+}
+
+TEST(RedisUrl, RefusesMoreReplicasThanThereCanBe) {
+    EXPECT_EQ(parse_redis_url("redis://h?min_replicas=1000").min_replicas, 1'000u);
+    // 2^32 would otherwise become none at all.
+    for (const char* bad : {"1001", "4294967296", "18446744073709551615"})
+        EXPECT_EQ(refused(std::string("redis://h?min_replicas=") + bad, "at most"), errc::bad_url);
+    EXPECT_EQ(refused("redis://h?min_replicas=-1", "whole number"), errc::bad_url);
+}
+
+TEST(RedisUrl, WithATimeLimitBeyondADayIsRefusedWhenItIsOpened) {
+    for (const char* bad : {"0", "86400001", "18446744073709551615"}) {
+        try {
+            open_store(std::string("redis://h?connect_max_ms=") + bad);
+            ADD_FAILURE() << bad;
+        } catch (const error& wrong) {
+            EXPECT_EQ(wrong.code(), errc::bad_config) << bad;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::redis_url_test

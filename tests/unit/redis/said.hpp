@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_REDIS_SAID_HPP
+#define MORTISE_TESTS_UNIT_REDIS_SAID_HPP
+
+#include "store/redis/redis_value.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+
+// What a server says, written down.
+
+inline store_detail::redis_value said_text(std::string text) {
+    store_detail::redis_value value;
+    value.what = store_detail::redis_value::kind::text;
+    value.text = std::move(text);
+    return value;
+}
+
+inline store_detail::redis_value said_error(std::string text) {
+    store_detail::redis_value value;
+    value.what = store_detail::redis_value::kind::error;
+    value.text = std::move(text);
+    return value;
+}
+
+inline store_detail::redis_value said_number(std::int64_t number) {
+    store_detail::redis_value value;
+    value.what = store_detail::redis_value::kind::number;
+    value.number = number;
+    return value;
+}
+
+inline store_detail::redis_value said_array(std::vector<store_detail::redis_value> items) {
+    store_detail::redis_value value;
+    value.what = store_detail::redis_value::kind::array;
+    value.items = std::move(items);
+    return value;
+}
+
+inline store_detail::redis_value said_texts(const std::vector<std::string>& texts) {
+    std::vector<store_detail::redis_value> items;
+    for (const auto& each : texts)
+        items.push_back(said_text(each));
+    return said_array(std::move(items));
+}
+
+}  // namespace mortise::test
+
+#endif
