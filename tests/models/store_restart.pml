@@ -8,8 +8,9 @@
  * Mirrors: client_session.cpp (beaten, proved, session_over), client_look.cpp (run_look,
  * take_snapshot, compare, see), session_fsm::doubt, acquire_fsm (accept, proved, missing, revoked),
  * client_claim.cpp (send_request); memory_state::restart, beat, look, reap and
- * wake_after_quarantine; lock_engine::grant_next with lock_rows::quarantined. Older copies are
- * those of a server that saves from time to time; the present stores keep all, or nothing.
+ * wake_after_quarantine; lock_engine::grant_next with lock_rows::quarantined; compare_run of
+ * lua/server.lua. Older copies are those of a server that saves from time to time, or of a replica
+ * that lagged behind and was promoted.
  *
  * Abstracted: clocks run alike (session_expiry.pml); an older copy is anything that the store may
  * ever have had for these sessions; the queue has two places, and who is first is left open; a
@@ -26,6 +27,7 @@
  * fault EARLIER_LOOK_PROVES of restart: so does a look that began before the client knew
  * fault PENDING_NOT_COMPARED of restart: a grant that waits for its proof is not looked for
  * fault RESTORED_SESSIONS_LIVE of restart: an older copy gives its sessions a new deadline
+ * fault RUN_NOT_COMPARED of restart: a server that runs anew, or another one, is taken for the same
  * fault OLD_ANSWERS_COME_LATE of restart: the answers of before are heard after those of later
  */
 #define TTL 2
@@ -81,6 +83,11 @@ bool stale;
 #define QUARANTINED false
 #else
 #define QUARANTINED (quarantine != 0)
+#endif
+#ifdef RUN_NOT_COMPARED
+#define RUN 0
+#else
+#define RUN incarnation
 #endif
 #define FREE (!QUARANTINED && entry != granted && other_token == 0)
 
@@ -245,7 +252,7 @@ end:
         give_up() }
     :: atomic { !over && beat == none && age != 0 -> beat = sent } /* session_fsm::beat_at */
     :: atomic { beat == sent && !stale -> /* memory_state::beat */
-        beat = answered; beat_incarnation = incarnation; beat_lost = (left == 0);
+        beat = answered; beat_incarnation = RUN; beat_lost = (left == 0);
         beat_differs = (entry == granted) != (wish == held || wish == unproved);
         left = (left == 0 -> 0 : TTL) }
     :: atomic { beat == answered ->
