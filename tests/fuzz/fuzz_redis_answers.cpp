@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whatever a server answers: it is refused with a code that the operation may give, or understood,
+// and then each number is within its limits.
+#include "fuzz/some_redis_values.hpp"
+#include "fuzz/target.hpp"
+#include "store/redis/redis_answers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+
+namespace mortise::fuzz::redis_answers_target {
+namespace {
+
+using store_detail::redis_value;
+
+void check_code(const error_code& code, std::initializer_list<errc> allowed) {
+    MORTISE_ASSERT(
+        code == errc::store_corrupt ||
+        std::any_of(allowed.begin(), allowed.end(), [&](errc each) { return code == each; })
+    );
+}
+
+void check_token(const fencing_token& token, std::uint32_t slot, const token_domain& domain) {
+    MORTISE_ASSERT(token.base() < fencing_token::base_end && slot <= lock_mode::capacity_max);
+    MORTISE_ASSERT(token.domain.slot_in(domain) == slot);
+}
+
+void check_entries(const session_view& view, const token_domain& domain) {
+    for (const auto& each : view.entries) {
+        MORTISE_ASSERT(!each.name.empty() && each.age >= clock::duration::zero());
+        if (each.granted)
+            check_token(each.token, each.slot, domain);
+        else
+            MORTISE_ASSERT(!each.token);
+    }
+}
+
+void check_session(const redis_value& said, const token_domain& domain) {
+    const auto session = store_detail::parse_resumed(said);
+    if (session) {
+        MORTISE_ASSERT(session->domain.name().size() <= token_domain::store_size_max);
+        check_entries(session->view, session->domain);
+    } else {
+        check_code(
+            session.error(),
+            {errc::session_lost, errc::newer_format, errc::bad_config, errc::store_unavailable}
+        );
+    }
+    const auto view = store_detail::parse_view(said, domain);
+    if (view)
+        check_entries(*view, domain);
+    else
+        check_code(view.error(), {errc::session_lost});
+    const auto beat = store_detail::parse_beat(said);
+    if (!beat)
+        check_code(beat.error(), {errc::session_lost, errc::store_replaced});
+    else if (beat->value.next_deadline)
+        MORTISE_ASSERT(*beat->value.next_deadline >= clock::duration::zero());
+    const auto ended = store_detail::parse_ended(said);
+    if (!ended)
+        check_code(ended.error(), {});
+    if (const auto done = store_detail::parse_done(said))
+        check_code(done, {errc::session_lost});
+}
+
+void check_locks(const redis_value& said, const token_domain& domain) {
+    const auto granted = store_detail::parse_answer(said, domain);
+    if (!granted)
+        check_code(granted.error(), {errc::session_lost, errc::capacity_differs});
+    else if (granted->what == answer::kind::granted)
+        check_token(granted->token, granted->slot, domain);
+    else
+        MORTISE_ASSERT(!granted->token && granted->slot == 0);
+    const auto released = store_detail::parse_released(said);
+    if (!released)
+        check_code(released.error(), {errc::session_lost});
+    const auto drawn = store_detail::parse_drawn(said, domain);
+    if (!drawn)
+        check_code(drawn.error(), {errc::session_lost, errc::lease_lost, errc::unsupported});
+    else
+        MORTISE_ASSERT(
+            drawn->count != 0 && drawn->first.value + (drawn->count - 1) >= drawn->count
+        );
+}
+
+void check_views(const redis_value& said, const token_domain& domain) {
+    const auto locks = store_detail::parse_locks(said);
+    if (!locks)
+        check_code(locks.error(), {});
+    else
+        for (const auto& lock : *locks) {
+            for (const auto& each : lock.holders)
+                MORTISE_ASSERT(each.token && each.age >= clock::duration::zero());
+            for (const auto& each : lock.waiters)
+                MORTISE_ASSERT(!each.token && each.age >= clock::duration::zero());
+        }
+    const auto broken = store_detail::parse_broken(said);
+    if (!broken)
+        check_code(broken.error(), {});
+    const auto breaks = store_detail::parse_breaks(said, {}, domain);
+    if (!breaks)
+        check_code(breaks.error(), {});
+    else
+        for (const auto& each : *breaks)
+            MORTISE_ASSERT(each.token.domain.slot_in(domain));
+}
+
+}  // namespace
+
+MORTISE_FUZZ_TARGET(redis_answers) {
+    const auto domain = *token_domain::parse(in.flag() ? "a-name-of-25-characters-x" : "shop");
+    const auto said = some_redis_value(in);
+    check_session(said, domain);
+    check_locks(said, domain);
+    check_views(said, domain);
+}
+
+}  // namespace mortise::fuzz::redis_answers_target
