@@ -125,7 +125,7 @@ asio::awaitable<int> break_lock(
     const break_settings& settings,
     std::ostream& out
 ) {
-    const lock_view before = co_await look(locks, global.store, settings.lock);
+    const lock_view before = co_await look(locks, global.shown_store(), settings.lock);
     const fencing_token which = choose_grant(before, settings);
     std::vector<party_view> broken;
     for (const party_view& party : before.holders)
@@ -134,12 +134,12 @@ asio::awaitable<int> break_lock(
     auto ordered = co_await locks.async_break(settings.lock, which, settings.why, with_code);
     auto& [code, done] = ordered;
     if (code)
-        throw failure::of_code(code, global.store, locks.explain());
-    const lock_view after = co_await look(locks, global.store, settings.lock);
+        throw failure::of_code(code, global.shown_store(), locks.explain());
+    const lock_view after = co_await look(locks, global.shown_store(), settings.lock);
     if (!done)
         throw after.holders.empty() ? nobody_holds(settings.lock) : held_by_another(after);
     if (global.json)
-        tell_json(out, global.store, broken, after);
+        tell_json(out, global.shown_store(), broken, after);
     else
         tell(out, broken, after);
     co_return exit_code::success;

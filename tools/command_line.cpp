@@ -259,6 +259,15 @@ void grammar::add_bench() {
     CLI::App& waiters = add("waiters", help::waiters, bench_kind::waiters);
     waiters.add_option("--n", bench_.waiters, "How many; default: 100000")
         ->check(CLI::Range(1, 10'000'000));
+    CLI::App& idle = add("idle", help::idle, bench_kind::idle);
+    idle.add_option("--locks", bench_.locks, "How many; default: 10000")
+        ->check(CLI::Range(1, 10'000'000));
+    add_seconds(idle);
+    add_seconds(add("linger", help::linger, bench_kind::linger));
+    CLI::App& takeover = add("takeover", help::takeover, bench_kind::takeover);
+    takeover.add_option("--kills", bench_.kills, "How many holders are killed; default: 10")
+        ->check(CLI::Range(1, 10'000));
+    add_duration(takeover, "--ttl", bench_.ttl, "The TTL of the holders; default: 1s");
     CLI::App& txn = add("txn", help::txn, bench_kind::txn);
     txn.footer(help::txn_footer);
     txn.add_option("--in-flight", bench_.in_flight, "Transactions at the same time; default: 64")
@@ -271,7 +280,10 @@ void grammar::add_bench_worker() {
     CLI::App& app = *app_.add_subcommand("bench-worker", "Used by bench")->fallthrough();
     app.group("");  // not in --help: only `bench` itself calls it
     app.add_flag_callback("--contend", [this] { worker_.bench.what = bench_kind::contend; });
+    app.add_flag_callback("--linger", [this] { worker_.bench.what = bench_kind::linger; });
+    app.add_flag_callback("--takeover", [this] { worker_.bench.what = bench_kind::takeover; });
     add_contend_options(app, worker_.bench);
+    add_duration(app, "--ttl", worker_.bench.ttl, "");
     app.add_option("--lock", worker_.lock);
     app.add_option("--index", worker_.index);
     app.add_option("--board", worker_.board);

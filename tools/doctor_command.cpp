@@ -73,7 +73,7 @@ int doctor(const global_settings& global, const doctor_settings& settings) {
     if (code >= exit_code::signal_base)
         return code;
     if (global.json)
-        report.write_json(std::cout, global.store);
+        report.write_json(std::cout, global.shown_store());
     else
         report.write(std::cout);
     return code;

@@ -9,8 +9,8 @@ namespace mortise::tool::help {
 inline constexpr const char* summary = "Distributed locks from the command line.";
 
 inline constexpr const char* store =
-    "Where the locks live: sqlite:PATH. Default: locks.db in $XDG_STATE_HOME/mortise, else in "
-    "~/.local/state/mortise";
+    "Where the locks live: sqlite:PATH on this host, redis://HOST:PORT for many hosts. Default: "
+    "locks.db in $XDG_STATE_HOME/mortise, else in ~/.local/state/mortise";
 
 inline constexpr const char* footer = R"(
 Examples:
@@ -25,7 +25,11 @@ Examples:
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
 refused something; and those of `mortise run --help` and `mortise break --help`. An error is one
-line on the standard error: "mortise: message: value; what to do".)";
+line on the standard error: "mortise: message: value; what to do".
+
+Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME. Who can
+list processes sees their arguments: keep a password out of them by MORTISE_STORE, or by
+redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows it.)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 
@@ -68,7 +72,8 @@ Examples:
   mortise run --lock encoders --permits 4 -- encode input.mkv
   mortise run --lock sync --hold-max 10m -- sync-all
   mortise run --lock report -- sh -c 'exec report --token "$MORTISE_TOKEN"'
-  mortise --store sqlite:/var/lib/app/locks.db run --lock job -- job)";
+  mortise --store sqlite:/var/lib/app/locks.db run --lock job -- job
+  mortise --store redis://locks.example.org run --lock job -- job)";
 
 inline constexpr const char* ls = "Show who holds which lock, and who waits";
 
@@ -156,6 +161,7 @@ Exit codes: 0 nothing is broken; 1 something is; 69 there is no store.
 Examples:
   mortise doctor
   mortise doctor --store sqlite:/var/lib/app/locks.db
+  mortise doctor --store redis://locks.example.org
   mortise doctor --json | jq -r '.findings[] | select(.verdict != "holds") | .found')";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
@@ -164,8 +170,13 @@ inline constexpr const char* bench_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
 Without --store (or MORTISE_STORE) a new SQLite store in a temporary folder is used and removed
-again. Exit code 1: two held a lock at the same time, or a token fell; that must never happen.
+again. Exit code 1: two held a lock at the same time, a token fell, or who waited for a holder that
+was killed got the lock later than the TTL and 100 ms; that must never happen.
 handoff keeps each process to one processor, in turn, for the lock and for the limit alike.
+
+With --store redis://... the limits are those of the server and of the client library that locks
+use, too: PINGs, and messages that are published. Commands and bytes are those that the server
+counts, of all its clients: measure at a server that nobody else uses.
 
 Examples:
   mortise bench handoff --processes 2
@@ -173,17 +184,25 @@ Examples:
   mortise bench uncontended --json
   mortise bench local --tasks 8
   mortise bench waiters --n 100000
+  mortise bench idle --locks 10000 --seconds 10
+  mortise bench linger --store redis://127.0.0.1:6379
+  mortise bench takeover --ttl 1s --kills 10
   mortise bench txn --in-flight 64)";
 
 inline constexpr const char* handoff =
-    "A lock that goes to and fro between processes, against bare datagrams that do the same";
+    "A lock that goes to and fro between processes, against bare messages that do the same";
 inline constexpr const char* contend =
     "Many workers in many processes want one lock: speed, waiting, and whether it excludes";
 inline constexpr const char* uncontended =
-    "Acquire and release by one process, against the bare transactions that this needs";
+    "Acquire and release by one process, against the bare calls of the store that this needs";
 inline constexpr const char* local =
     "A lock that is passed on among coroutines of one process, against a bare mutex";
 inline constexpr const char* waiters = "How much memory a coroutine takes that waits for a lock";
+inline constexpr const char* idle = "What it costs to hold many locks and do nothing";
+inline constexpr const char* linger =
+    "A lock that stays with its process until another one wants it: how fast, and how soon";
+inline constexpr const char* takeover =
+    "How long who waits for a lock waits after its holder was killed";
 inline constexpr const char* txn =
     "Durable transactions of many coroutines at once, against one after the other";
 

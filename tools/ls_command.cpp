@@ -15,9 +15,10 @@ namespace {
 
 asio::awaitable<int> list(lock_client& locks, const global_settings& global, bool waiters) {
     const std::size_t queue_max = waiters || global.json ? queue_shown_max : 1;
-    const std::vector<lock_view> all = co_await read_locks(locks, global.store, {}, queue_max);
+    const std::vector<lock_view> all =
+        co_await read_locks(locks, global.shown_store(), {}, queue_max);
     if (global.json)
-        write_json(std::cout, global.store, all);
+        write_json(std::cout, global.shown_store(), all);
     else
         write_table(std::cout, all, waiters);
     co_return exit_code::success;

@@ -80,7 +80,7 @@ lock_run::lock_run(
     asio::io_context& context, const global_settings& global, const run_settings& settings
 )
     : settings_(settings),
-      store_(global.store),
+      store_(global.shown_store()),
       executor_(context.get_executor()),
       signals_(executor_),
       locks_(executor_, open_store(global.store), config_for(settings)),

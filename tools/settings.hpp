@@ -2,6 +2,7 @@
 #ifndef MORTISE_TOOLS_SETTINGS_HPP
 #define MORTISE_TOOLS_SETTINGS_HPP
 
+#include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
 
 #include <chrono>
@@ -18,6 +19,9 @@ namespace mortise::tool {
 struct global_settings {
     std::string store;  ///< Empty: the default of `default_store_url`; `bench` then makes its own.
     bool json = false;
+
+    /// The store as it may be shown.
+    std::string shown_store() const { return without_passwords(store); }
 };
 
 struct run_settings {
@@ -54,7 +58,17 @@ struct doctor_settings {
 };
 
 struct bench_settings {
-    enum class kind : std::uint8_t { handoff, contend, uncontended, local, waiters, txn };
+    enum class kind : std::uint8_t {
+        handoff,
+        contend,
+        uncontended,
+        local,
+        waiters,
+        idle,
+        linger,
+        takeover,
+        txn
+    };
 
     kind what = kind::handoff;
     unsigned processes = 1;
@@ -62,6 +76,9 @@ struct bench_settings {
     unsigned seconds = 3;
     unsigned in_flight = 64;
     std::uint64_t waiters = 100'000;
+    std::uint64_t locks = 10'000;
+    unsigned kills = 10;
+    std::chrono::milliseconds ttl{1'000};
     bool local_handoff = true;
     std::uint64_t acquisitions = 2'000;
     std::chrono::milliseconds hold{2};

@@ -32,17 +32,17 @@ asio::awaitable<int> show_lock(
     auto looked = co_await locks.async_inspect(settings.lock, queue_max, with_code);
     auto& [code, view] = looked;
     if (code)
-        throw failure::of_code(code, global.store, locks.explain());
+        throw failure::of_code(code, global.shown_store(), locks.explain());
     if (view)
         report.view = std::move(*view);
     report.view.name = settings.lock;
     auto read = co_await locks.async_breaks(settings.lock, breaks_shown, with_code);
     auto& [unread, records] = read;
     if (unread)
-        throw failure::of_code(unread, global.store, locks.explain());
+        throw failure::of_code(unread, global.shown_store(), locks.explain());
     report.breaks = std::move(records);
     if (global.json)
-        report.write_json(out, global.store);
+        report.write_json(out, global.shown_store());
     else
         report.write(out);
     co_return exit_code::success;

@@ -7,9 +7,13 @@
 
 #include <boost/version.hpp>
 
+#ifdef MORTISE_WITH_REDIS
+#include <openssl/crypto.h>
+#endif
 #include <sqlite3.h>
 
 #include <iostream>
+#include <optional>
 #include <string>
 
 namespace mortise::tool {
@@ -20,18 +24,36 @@ std::string boost_version() {
            std::to_string(BOOST_VERSION / 100 % 1'000) + '.' + std::to_string(BOOST_VERSION % 100);
 }
 
+/// Of what the client library for Redis, a part of Boost, speaks TLS by; nothing if this program
+/// knows no Redis.
+std::optional<std::string> openssl_version() {
+#ifdef MORTISE_WITH_REDIS
+    return ::OpenSSL_version(OPENSSL_VERSION_STRING);
+#else
+    return std::nullopt;
+#endif
+}
+
 }  // namespace
 
 int show_version(const global_settings& global) {
+    const auto tls = openssl_version();
     if (global.json) {
-        const json::object fields{
+        json::object fields{
             {"version", mortise::version()},
             {"boost", boost_version()},
             {"sqlite", ::sqlite3_libversion()}};
+        if (tls) {
+            fields["boost_redis"] = boost_version();
+            fields["openssl"] = *tls;
+        }
         std::cout << json::serialize(fields) << '\n';
     } else {
         std::cout << "mortise " << mortise::version() << " (Boost " << boost_version()
-                  << ", SQLite " << ::sqlite3_libversion() << ")\n";
+                  << ", SQLite " << ::sqlite3_libversion();
+        if (tls)
+            std::cout << ", Boost.Redis " << boost_version() << ", OpenSSL " << *tls;
+        std::cout << ")\n";
     }
     return exit_code::success;
 }

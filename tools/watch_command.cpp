@@ -43,8 +43,9 @@ asio::awaitable<void> look_again_and_again(
 ) {
     for (;;) {
         scene.feed.begin(scene.locks);
-        std::vector<lock_view> seen =
-            co_await read_locks(scene.locks, global.store, settings.prefix, queue_shown_max);
+        std::vector<lock_view> seen = co_await read_locks(
+            scene.locks, global.shown_store(), settings.prefix, queue_shown_max
+        );
         looked = scene.time.now();
         scene.output.show(std::move(seen));
         try {
@@ -52,7 +53,7 @@ asio::awaitable<void> look_again_and_again(
         } catch (const boost::system::system_error& e) {
             if (e.code() == asio::error::operation_aborted)
                 throw;
-            throw failure::of_code(e.code(), global.store, scene.locks.explain());
+            throw failure::of_code(e.code(), global.shown_store(), scene.locks.explain());
         }
         co_await coro::sleep_until(scene.time, looked + look_gap);
     }
@@ -61,7 +62,7 @@ asio::awaitable<void> look_again_and_again(
 std::unique_ptr<watch_output> output_for(const global_settings& global, const std::string& prefix) {
     if (global.json || !live_screen::possible(STDOUT_FILENO))
         return std::make_unique<watch_lines>(std::cout, global.json);
-    std::string title = "mortise watch, " + printable(global.store);
+    std::string title = "mortise watch, " + printable(global.shown_store());
     if (!prefix.empty())
         title += ", locks that begin with " + printable(prefix);
     return std::make_unique<watch_screen>(STDOUT_FILENO, std::move(title));

@@ -2,6 +2,8 @@
 #ifndef MORTISE_STORE_URL_HPP
 #define MORTISE_STORE_URL_HPP
 
+#include "mortise/open_store.hpp"
+
 #include <cstddef>
 #include <initializer_list>
 #include <map>
@@ -9,9 +11,6 @@
 #include <string_view>
 
 namespace mortise {
-
-/// A URL as it may be shown: whatever may be a password in it is replaced by three stars.
-std::string without_passwords(std::string_view url);
 
 /// A store URL in its parts: `scheme:path?name=value&...`, with `%XX` decoded.
 ///

@@ -17,11 +17,13 @@ class bench_board {
 public:
     struct counters {
         std::atomic<std::uint32_t> stop{0};         ///< Not zero: end at the next turn.
+        std::atomic<std::uint32_t> rest{0};         ///< Not zero: rest between two turns.
         std::atomic<std::uint32_t> last_holder{0};  ///< The index of the process, plus one.
-        std::atomic<std::uint64_t> handoffs{0};  ///< Grants that followed one of another process.
-        std::atomic<std::uint64_t> claimed{0};   ///< Records that were given out, and beyond.
-        std::atomic<std::uint64_t> pings{0};     ///< One-way datagrams of the limit,
-        std::atomic<std::int64_t> ping_ns{0};    ///< and how long they took together.
+        std::atomic<std::uint64_t> handoffs{0};    ///< Grants that followed one of another process.
+        std::atomic<std::uint64_t> claimed{0};     ///< Records that were given out, and beyond.
+        std::atomic<std::uint64_t> pings{0};       ///< One-way datagrams of the limit,
+        std::atomic<std::int64_t> ping_ns{0};      ///< and how long they took together.
+        std::atomic<std::uint64_t> heartbeats{0};  ///< Of all processes, while they worked.
     };
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 

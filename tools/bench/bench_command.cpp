@@ -8,6 +8,8 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <optional>
 
@@ -26,6 +28,12 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_local(store, settings);
     case kind::waiters:
         return measure_waiters(store, settings);
+    case kind::idle:
+        return measure_idle(store, settings);
+    case kind::linger:
+        return measure_linger(store, settings);
+    case kind::takeover:
+        return measure_takeover(store, settings);
     case kind::txn:
         return measure_txn(store, settings);
     case kind::uncontended:
@@ -37,13 +45,15 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
 }  // namespace
 
 int bench(const global_settings& global, const bench_settings& settings) {
-    const bool several = settings.what == kind::handoff || settings.what == kind::contend;
+    constexpr std::array by_processes{kind::handoff, kind::contend, kind::linger, kind::takeover};
+    const bool several =
+        std::find(by_processes.begin(), by_processes.end(), settings.what) != by_processes.end();
     if (global.store.starts_with("memory:") && several) {
         throw failure(
             exit_code::usage,
             "this store cannot be measured with several processes",
-            global.store,
-            "it lives inside one process; leave --store out, or name an SQLite store"
+            global.shown_store(),
+            "it lives inside one process; leave --store out, or name one of SQLite or Redis"
         );
     }
     const interruption orderly;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_crew.hpp"
 
+#include "bench/bench_lock_name.hpp"
 #include "bench/interruption.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
@@ -95,10 +96,8 @@ child_order bench_crew::order_for(
     order.command = {
         own_program,
         "bench-worker",
-        "--store",
-        store,
         "--lock",
-        "mortise-bench-" + number(::getpid()),
+        bench_lock_name(),
         "--index",
         number(index),
         "--board",
@@ -107,6 +106,7 @@ child_order bench_crew::order_for(
         number(ready_peer_.get()),
         "--go",
         number(go_peer_.get())};
+    order.environment = {{"MORTISE_STORE", store}};  // everybody sees the arguments of a process
     order.kept = {board.descriptor(), ready_peer_.get(), go_peer_.get()};
     const auto add = [&](const char* option, const std::string& value) {
         order.command.insert(order.command.end(), {option, value});
@@ -119,6 +119,11 @@ child_order bench_crew::order_for(
         add("--think", number(bench.think.count()) + "ms");
         if (!bench.local_handoff)
             order.command.emplace_back("--no-local");
+    } else if (bench.what == bench_settings::kind::linger) {
+        order.command.emplace_back("--linger");
+    } else if (bench.what == bench_settings::kind::takeover) {
+        order.command.emplace_back("--takeover");
+        add("--ttl", number(bench.ttl.count()) + "ms");
     } else if (index < 2) {
         const int socket = index == 0 ? first_socket_.get() : second_socket_.get();
         add("--peer", number(socket));
@@ -170,6 +175,14 @@ void bench_crew::begin() {
 
 bool bench_crew::wait_end(std::chrono::milliseconds time) {
     return read_ready(time);
+}
+
+void bench_crew::kill() {
+    for (child_process& process : processes_)
+        process.send(SIGKILL);
+    for (child_process& process : processes_)
+        process.wait();
+    ended_ = true;
 }
 
 void bench_crew::check() {

@@ -31,6 +31,9 @@ public:
     /// Waits for so long, or until all have ended. @return whether they have.
     bool wait_end(std::chrono::milliseconds time);
 
+    /// Ends all of them by SIGKILL, as a power cut would.
+    void kill();
+
     /// @throws failure unless all have ended and succeeded.
     void check();
 

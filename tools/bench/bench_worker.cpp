@@ -42,12 +42,33 @@ asio::awaitable<void> get_ready(bench_work work) {
     co_await go.async_read_some(asio::buffer(nothing), with_code);  // its end, or our parent's
 }
 
-asio::awaitable<int> work_through(bench_work work) {
+/// It is ready when it holds the lock, and is killed then.
+asio::awaitable<void> hold_to_the_end(bench_work work) {
+    lease held = co_await acquire_for_bench(work.locks, work.settings.lock);
     co_await get_ready(work);
-    if (work.settings.bench.what == bench_settings::kind::contend)
+    co_await release_for_bench(work.locks, held);
+}
+
+std::uint64_t heartbeats_of(const bench_work& work) {
+    const client_stats stats = work.locks.stats();
+    return stats.heartbeats + stats.heartbeats_failed;
+}
+
+asio::awaitable<int> work_through(bench_work work) {
+    const auto what = work.settings.bench.what;
+    if (what == bench_settings::kind::takeover) {
+        co_await hold_to_the_end(work);
+        co_return exit_code::success;
+    }
+    co_await get_ready(work);
+    const std::uint64_t before = heartbeats_of(work);
+    if (what == bench_settings::kind::contend)
         co_await contend_for_lock(work);
+    else if (what == bench_settings::kind::linger)
+        co_await acquire_again_and_again(work);
     else
         co_await pass_to_and_fro(work);
+    work.shared.heartbeats.fetch_add(heartbeats_of(work) - before);
     co_return exit_code::success;
 }
 
@@ -79,6 +100,8 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     client_config config;
     config.label = "bench";
     config.local_handoff = settings.bench.local_handoff;
+    if (settings.bench.what == bench_settings::kind::takeover)
+        config.ttl = settings.bench.ttl;
     if (settings.bench.what == bench_settings::kind::handoff)
         config.turn_handoffs_max = 0;  // each release is to go to the other process
     lock_client locks(context.get_executor(), open_store(global.store), config);
@@ -91,7 +114,10 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
         return code;
     // It holds nothing from here on, and waits for no event that a signal could end.
     ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
-    ping_to_and_fro(work);
+    if (global.store.starts_with("redis"))
+        publish_to_and_fro(work, global.store);
+    else
+        ping_to_and_fro(work);
     return code;
 }
 

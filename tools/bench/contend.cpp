@@ -3,6 +3,7 @@
 #include "bench/contend_report.hpp"
 #include "bench/measure.hpp"
 #include "bench/progress.hpp"
+#include "bench/server_share.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -44,9 +45,13 @@ void watch(bench_crew& crew, bench_board::counters& shared, const bench_settings
 bench_report measure_contend(const std::string& store, const bench_settings& settings) {
     const bench_board board = bench_board::create(settings.acquisitions);
     bench_crew crew(store, settings, board);
+    server_share share;
+    share.connect(store);
+    share.begin();
     crew.begin();
     watch(crew, board.shared(), settings);
     crew.check();
+    share.end();
 
     const auto records = board.records();
     std::vector<contend_record> log(records.begin(), records.end());
@@ -65,6 +70,7 @@ bench_report measure_contend(const std::string& store, const bench_settings& set
     report.add("wait_ms.p50", found.wait_ms_p50, 2, "milliseconds that a worker waits");
     report.add("wait_ms.max", found.wait_ms_max, 2, "that the unluckiest waited");
     report.add("same_worker", found.same_worker, 4, "share of grants back to the same worker");
+    share.report(report, board.shared().claimed.load(), board.shared().heartbeats.load());
     report.add_fault(
         "overlaps",
         static_cast<double>(found.overlaps),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "bench/redis_meter.hpp"
 #include "bench/work.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
@@ -108,6 +109,24 @@ void ping_to_and_fro(const bench_work& work) {
     receive_ping(socket);
     work.shared.pings.store(pings);
     work.shared.ping_ns.store(took.count());
+}
+
+void publish_to_and_fro(const bench_work& work, const std::string& store) {
+    const auto meter = redis_meter::of(store);
+    if (!meter)
+        return;  // behind sentinels: there is no limit to compare with
+    const int socket = work.settings.peer;
+    const auto channel_of = [&](unsigned index) {
+        return work.settings.lock + ":echo:" + std::to_string(index);
+    };
+    meter->subscribe(channel_of(work.settings.index));
+    send_ping(socket, ping);  // it hears from here on,
+    receive_ping(socket);     // and so does the other one
+    if (work.settings.index != 0)
+        return meter->echo_back(channel_of(0));
+    const echo_count found = meter->echo_for(channel_of(1), ping_time);
+    work.shared.pings.store(found.one_way);
+    work.shared.ping_ns.store(found.took.count());
 }
 
 }  // namespace mortise::tool

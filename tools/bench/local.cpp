@@ -4,6 +4,7 @@
 #include "bench/measure.hpp"
 #include "bench/progress.hpp"
 #include "bench/scratch_folder.hpp"
+#include "bench/server_share.hpp"
 #include "bench/work.hpp"
 #include "default_store.hpp"
 #include "exit_code.hpp"
@@ -21,6 +22,9 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace mortise::tool {
 namespace {
@@ -86,11 +90,17 @@ rate(asio::io_context& context, unsigned tasks, std::chrono::milliseconds span, 
 struct rates {
     double locks = 0;
     double limit = 0;
+    std::optional<double> commands;  ///< A second, that the server counts.
 };
 
 // In turns, so that a machine that is slow for a while is so for both.
 asio::awaitable<int> measure(
-    asio::io_context& context, lock_client& locks, const bench_settings& settings, rates& found
+    asio::io_context& context,
+    lock_client& locks,
+    std::string store,
+    server_share& share,
+    const bench_settings& settings,
+    rates& found
 ) {
     coro::mutex mutex(context.get_executor());
     const auto with_mutex = [&](stopwatch& watch) { return pass_mutex(mutex, watch); };
@@ -102,10 +112,13 @@ asio::awaitable<int> measure(
     std::exception_ptr failed;
     try {
         co_await rate(context, settings.tasks, warm_up, with_lock);
+        share.connect(store);
         for (unsigned i = 0; i < turns; ++i) {
             shown.show(i, turns);
             found.limit += co_await rate(context, settings.tasks, span, with_mutex) / turns;
+            share.begin();
             found.locks += co_await rate(context, settings.tasks, span, with_lock) / turns;
+            share.end();
         }
     } catch (...) {
         failed = std::current_exception();
@@ -121,8 +134,11 @@ rates measure_at(const std::string& store, const bench_settings& settings) {
     client_config config;
     config.label = "bench";
     lock_client locks(context.get_executor(), open_store(store), config);
+    server_share share;
     rates found;
-    await_main(context, measure(context, locks, settings, found));
+    await_main(context, measure(context, locks, store, share, settings, found));
+    if (const auto total = share.total())
+        found.commands = static_cast<double>(total->commands) / settings.seconds;
     return found;
 }
 
@@ -134,6 +150,8 @@ bench_report measure_local(const std::string& store, const bench_settings& setti
     report.add("handoffs_per_s", found.locks, 1, "a lock passed on among coroutines");
     report.add("limit_per_s", found.limit, 1, "a bare mutex of coroutines, likewise");
     report.add("ratio", found.locks / found.limit, 3, "of the two");
+    if (found.commands)
+        report.add("commands_per_s", found.commands, 2, "that the server counts meanwhile");
     if (store.empty()) {
         const scratch_folder folder;
         const rates embedded = measure_at(sqlite_url(folder.path() / "locks.db"), settings);

@@ -18,6 +18,12 @@ bench_report measure_contend(const std::string& store, const bench_settings& set
 bench_report measure_uncontended(const std::string& store, const bench_settings& settings);
 /// Without a store: at a memory store, and at an SQLite store of its own.
 bench_report measure_local(const std::string& store, const bench_settings& settings);
+/// What it costs to hold many locks and do nothing.
+bench_report measure_idle(const std::string& store, const bench_settings& settings);
+/// A lock that stays with the process that released it, until another one wants it.
+bench_report measure_linger(const std::string& store, const bench_settings& settings);
+/// The time from the death of a holder to the next grant.
+bench_report measure_takeover(const std::string& store, const bench_settings& settings);
 /// Without a store: at a memory store.
 bench_report measure_waiters(const std::string& store, const bench_settings& settings);
 /// In the folder of the store, whose own file is not touched.

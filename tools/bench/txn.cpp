@@ -10,6 +10,7 @@
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/db/sqlite.hpp"
+#include "mortise/open_store.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -100,7 +101,7 @@ bench_report measure_txn(const std::string& store, const bench_settings& setting
         throw failure(
             exit_code::usage,
             "transactions are measured with SQLite only",
-            store,
+            without_passwords(store),
             "leave --store out, or name an SQLite store: its folder is used"
         );
     }

@@ -40,6 +40,12 @@ asio::awaitable<void> pass_to_and_fro(bench_work work);
 /// Sends datagrams to and fro for a second, without locks, blocking: the limit of this machine.
 void ping_to_and_fro(const bench_work& work);
 
+/// The same by publishing at a Redis server, by the store's own client library.
+void publish_to_and_fro(const bench_work& work, const std::string& store);
+
+/// Acquires and releases one lock, which lingers, in a loop, and counts.
+asio::awaitable<void> acquire_again_and_again(bench_work work);
+
 /// All tasks of one process of `bench contend`, until all acquisitions are done.
 asio::awaitable<void> contend_for_lock(bench_work work);
 

@@ -5,6 +5,7 @@
 #include "mortise/store.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace mortise {
@@ -32,6 +33,10 @@ namespace mortise {
 ///
 /// @throws error `unknown_scheme`, `bad_url`, or what the store finds wrong with its settings.
 std::unique_ptr<store> open_store(std::string_view url);
+
+/// The URL of a store as it may be shown: whatever may be a password in it is replaced by three
+/// stars.
+std::string without_passwords(std::string_view url);
 
 }  // namespace mortise
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_lock_name.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::test {
+namespace {
+
+// What a lock costs in bytes is compared between processes, machines and days.
+TEST(BenchLockName, IsOfSeventeenBytes) {
+    EXPECT_EQ(tool::bench_lock_name().size(), 17u);
+    EXPECT_EQ(tool::bench_lock_name(), tool::bench_lock_name());
+}
+
+}  // namespace
+}  // namespace mortise::test

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_crew.hpp"
+#include "bench/bench_lock_name.hpp"
+#include "bench/contend_report.hpp"
+#include "bench/interruption.hpp"
+#include "bench/measure.hpp"
+#include "bench/pause.hpp"
+#include "bench/progress.hpp"
+#include "bench/redis_meter.hpp"
+#include "bench/server_share.hpp"
+#include "bench/work.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "mortise/coro/clock.hpp"
+#include "with_store.hpp"
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace mortise::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds warm_up{300};
+constexpr milliseconds end_limit{30'000};
+constexpr milliseconds between{20};  // the other process has the lock again
+constexpr int asks = 50;
+
+double microseconds_since(clock::time_point begin) {
+    return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+}
+
+/// How long the other process keeps us waiting.
+struct waits {
+    std::vector<double> asked;   ///< Microseconds that a request took,
+    std::vector<double> tried;   ///< and tries, one after the other, until one succeeded,
+    std::vector<double> pinged;  ///< and a bare PING after the same rest.
+};
+
+asio::awaitable<void> try_until_it_is_ours(lock_client& locks, std::string name) {
+    for (;;) {
+        std::optional<lease> held = co_await locks.async_try_acquire(name);
+        if (held) {
+            co_await release_for_bench(locks, *held);
+            co_return;
+        }
+        interruption::check();
+    }
+}
+
+asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& found) {
+    const std::string name = bench_lock_name();
+    for (int i = 0; i <= asks; ++i) {
+        const clock::time_point begin = clock::now();
+        lease held = co_await acquire_for_bench(locks, name);
+        const double took = microseconds_since(begin);
+        co_await release_for_bench(locks, held);
+        if (i > 0)  // the first one opens the session
+            found.asked.push_back(took);
+        co_await pause_for(between);
+    }
+    for (int i = 0; meter && i < asks; ++i) {
+        found.pinged.push_back(1e6 / meter->pings_per_s(milliseconds(0)));
+        co_await pause_for(between);
+    }
+    for (int i = 0; i < asks; ++i) {
+        const clock::time_point begin = clock::now();
+        co_await try_until_it_is_ours(locks, name);
+        found.tried.push_back(microseconds_since(begin));
+        co_await pause_for(between);
+    }
+    co_return exit_code::success;
+}
+
+waits take_it_away(const std::string& store, redis_meter* meter) {
+    waits found;
+    client_config config;
+    config.label = "bench";
+    global_settings global;
+    global.store = store;
+    const store_work work = [&](lock_client& locks) { return ask_and_try(locks, meter, found); };
+    with_store(global, config, work);
+    return found;
+}
+
+void must_run(bool ended) {
+    if (ended)
+        throw failure(exit_code::unavailable, "the process ended before the measurement did");
+}
+
+}  // namespace
+
+bench_report measure_linger(const std::string& store, const bench_settings& settings) {
+    bench_settings one = settings;
+    one.processes = 1;
+    const bench_board board = bench_board::create(0);
+    bench_board::counters& shared = board.shared();
+    bench_crew crew(store, one, board);
+    server_share share;
+    share.connect(store);
+    crew.begin();
+    must_run(crew.wait_end(warm_up));
+    progress shown("bench linger, seconds");
+    share.begin();
+    const std::uint64_t first = shared.handoffs.load();
+    const clock::time_point begin = clock::now();
+    for (unsigned second = 0; second < settings.seconds; ++second) {
+        shown.show(second, settings.seconds);
+        must_run(crew.wait_end(milliseconds(1'000)));
+    }
+    const std::uint64_t last = shared.handoffs.load();
+    const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    share.end();
+    shared.rest.store(1);  // from here on the lock lingers most of the time
+    must_run(crew.wait_end(between));
+    waits found = take_it_away(store, share.meter());
+    shared.stop.store(1);
+    if (!crew.wait_end(end_limit))
+        throw failure(exit_code::unavailable, "the process of the measurement does not end");
+    crew.check();
+
+    const double asked = quantile(found.asked, 0.5);
+    const double tried = quantile(found.tried, 0.5);
+    bench_report report;
+    report.add(
+        "acquires_per_s",
+        static_cast<double>(last - first) / seconds,
+        1,
+        "by the process that had the lock before, and nobody else wants it"
+    );
+    if (const auto total = share.total())
+        report.add(
+            "commands_per_s",
+            static_cast<double>(total->commands) / seconds,
+            2,
+            "that the server counts meanwhile, with heartbeats"
+        );
+    report.add("ask_us", asked, 1, "until another process that waits has it, median");
+    report.add("try_us", tried, 1, "until a try of another process succeeds, median");
+    if (share.meter()) {
+        const double ping = quantile(found.pinged, 0.5);
+        report.add("ping_us", ping, 1, "a bare PING after the same rest, median");
+        report.add("ask_round_trips", asked / ping, 2, "the same in PINGs");
+        report.add("try_round_trips", tried / ping, 2, "the same in PINGs");
+    }
+    return report;
+}
+
+}  // namespace mortise::tool

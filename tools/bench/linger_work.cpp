@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/pause.hpp"
+#include "bench/work.hpp"
+#include "failure.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <chrono>
+
+namespace mortise::tool {
+
+asio::awaitable<void> acquire_again_and_again(bench_work work) {
+    constexpr std::chrono::milliseconds rest(5);
+    constexpr auto with_code = asio::as_tuple(asio::deferred);
+    lock_options options;
+    options.linger = std::chrono::minutes(1);
+    const std::string name = work.settings.lock;
+    while (work.shared.stop.load(std::memory_order_relaxed) == 0) {
+        auto acquired = co_await work.locks.async_acquire(name, options, with_code);
+        auto& [code, held] = acquired;
+        if (code)
+            throw failure::of_code(code, name, work.locks.explain());
+        auto released = co_await held.async_release(with_code);
+        auto& [unreleased] = released;
+        if (unreleased)
+            throw failure::of_code(unreleased, "while releasing", work.locks.explain());
+        work.shared.handoffs.fetch_add(1, std::memory_order_relaxed);
+        if (work.shared.rest.load(std::memory_order_relaxed) != 0)
+            co_await pause_for(rest);
+    }
+}
+
+}  // namespace mortise::tool
