@@ -45,6 +45,24 @@ std::string reason_of(const error_code& code, const std::string& detail) {
     return code.message() + (detail.empty() ? "." : ": " + detail);
 }
 
+/// A store that may have forgotten who holds what grants nothing for one TTL of its clients, which
+/// is not ours; so long an answer is worth waiting for.
+constexpr std::chrono::milliseconds open_max = 6s;
+constexpr clock::duration slow_open = 500ms;
+
+std::string slow_text(clock::duration took) {
+    return "The first lock took " + text_of(took) +
+           ": a store that may have forgotten who holds what, like a Redis server that has just "
+           "started or was flushed, grants nothing for one TTL. It does now.";
+}
+
+std::string closed_text(clock::duration waited) {
+    return "A lock that nobody holds was not granted within " + text_of(waited) +
+           ": a store that may have forgotten who holds what, like a Redis server that has just "
+           "started or was flushed, grants nothing for the largest TTL of its clients. Look again "
+           "after that time.";
+}
+
 }  // namespace
 
 client_config doctor_probe::config() {
@@ -68,14 +86,20 @@ void doctor_probe::on_event(const lock_event& event) noexcept {
 
 asio::awaitable<void> doctor_probe::examine(doctor_report& report) {
     beats_.reserve(1'000);
-    report.begin("promises");
-    report.add_promises(first_.traits());
-    report.begin("store");
+    const clock::time_point begin = time_->now();
     const error_code unopened = co_await open();
+    const clock::duration took = time_->now() - begin;
     if (unopened == asio::error::operation_aborted)
         throw boost::system::system_error(unopened);
-    if (unopened)
+    report.begin("promises");
+    report.add_promises(first_.traits());  // some depend on the server that was met
+    report.begin("store");
+    if (unopened == errc::busy)
+        report.add(verdict::broken, "opening", closed_text(took));
+    else if (unopened)
         report.add(verdict::broken, "opening", reason_of(unopened, first_.explain()));
+    else if (took >= slow_open)
+        report.add(verdict::holds, "opening", slow_text(took));
     co_await ask_store(report, unopened);
     if (unopened)
         co_return;
@@ -95,7 +119,7 @@ asio::awaitable<void> doctor_probe::examine(doctor_report& report) {
 /// As the first acquire of any program does. @return why that fails.
 asio::awaitable<error_code> doctor_probe::open() {
     lock_options options;
-    options.wait_max = ttl_;
+    options.wait_max = open_max;
     auto acquired = co_await first_.async_acquire(name_, options, with_code);
     auto& [code, held] = acquired;
     if (code)

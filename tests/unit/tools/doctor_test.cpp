@@ -81,6 +81,31 @@ TEST(DoctorCommand, AStoreThatCannotBeOpenedIsBroken) {
     EXPECT_EQ(verdict_of(report, "measured", "pushes"), "absent");
 }
 
+/// The server forgets who held what, of clients with that TTL.
+void forget_holders(tool_world& world, std::chrono::milliseconds ttl) {
+    client_config config = world.config();
+    config.ttl = ttl;
+    lock_client before = world.labelled("before", config);
+    const lease held = world.acquire_as(before, "a", {});
+    world.server.restart(false);
+}
+
+TEST(DoctorCommand, WaitsForAStoreThatMayHaveForgottenLocks) {
+    tool_world world;
+    forget_holders(world, 5s);
+    const doctor_report report = examined(world);
+    EXPECT_EQ(verdict_of(report, "store", "opening"), "holds");
+    EXPECT_EQ(verdict_of(report, "measured", "pushes"), "holds");
+}
+
+TEST(DoctorCommand, DoesNotWaitForEverForAStoreThatMayHaveForgottenLocks) {
+    tool_world world;
+    forget_holders(world, 10min);
+    const doctor_report report = examined(world);
+    EXPECT_EQ(verdict_of(report, "store", "opening"), "broken");
+    EXPECT_EQ(verdict_of(report, "measured", "pushes"), "absent");
+}
+
 TEST(DoctorCommand, LeavesNothingWhereverItIsCancelled) {
     for (int step = 0; step < 600; step += 7) {
         tool_world world;
