@@ -12,19 +12,24 @@
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_report.hpp"
 #include "flash_sale/sale_round.hpp"
+#include "flash_sale/sale_store.hpp"
 
 #include <signal.h>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <vector>
 
 namespace {
 
+volatile std::sig_atomic_t interrupted = 0;
+
 /// Ctrl-C interrupts the waiting for the buyers, so that the temporary folder is removed.
 void interrupt_on(int signal) {
     struct sigaction action {};
-    action.sa_handler = [](int) {};
+    action.sa_handler = [](int) { interrupted = 1; };
     ::sigaction(signal, &action, nullptr);
 }
 
@@ -32,10 +37,13 @@ int run_sale(const flash_sale::sale_options& options) {
     interrupt_on(SIGINT);
     interrupt_on(SIGTERM);
     const flash_sale::sale_folder folder;
+    const flash_sale::sale_store locks(options.store, folder.path());
+    if (interrupted != 0)  // while the server was started
+        throw std::runtime_error("interrupted");
     std::vector<flash_sale::round_result> rounds;
     for (const int round : {1, 2, 3})
         rounds.push_back(flash_sale::run_round(options, round, folder.path()));
-    return flash_sale::report(options, rounds) ? 0 : 1;
+    return flash_sale::report(options, locks.title(), rounds) ? 0 : 1;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
@@ -142,11 +143,10 @@ int run_buyers(const sale_options& options) {
     mortise::client_config config;
     if (options.round == 3)
         config.ttl = std::chrono::milliseconds(500);  // so long a stopped holder keeps the others
-    mortise::lock_client locks(
-        context.get_executor(),
-        mortise::open_store("sqlite:" + (folder / "locks.db").native()),
-        config
-    );
+    const char* const store = std::getenv("MORTISE_STORE");
+    if (store == nullptr)
+        throw std::runtime_error("nobody said where the locks are");
+    mortise::lock_client locks(context.get_executor(), mortise::open_store(store), config);
     const market m{options, context.get_executor(), goods, locks};
     asio::co_spawn(context, all_buyers(m), [](const std::exception_ptr& e) {
         if (e)

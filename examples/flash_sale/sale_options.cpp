@@ -8,11 +8,15 @@ namespace flash_sale {
 
 const char* const usage =
     R"(usage: flash_sale [--processes 4] [--buyers 32] [--stock 100] [--visits 4] [--think 30]
-                  [--json]
+                  [--store sqlite|redis|URL] [--json]
 
 Several processes with many buyers each compete for few items. The stock is read, thought about
 for --think milliseconds, and written, as careless code does. Round 1 does so without a lock,
 round 2 under one. In round 3 those who hold the lock are killed, and stopped until others have it.
+
+The stock is in SQLite, and so are the locks, in a file of their own: --store says where else. With
+`redis` a Redis server of the sale's own is started on this host and stopped again; a URL such as
+redis://127.0.0.1:6379 names one that runs.
 
 Exit code: 0, or 1 if a round with the lock did not sell exactly the stock.
 )";
@@ -43,6 +47,10 @@ bool read_option(std::string_view name, std::string_view value, sale_options& op
         const bool good = read_number(value, 0, 10'000, ms);
         options.think = std::chrono::milliseconds(ms);
         return good;
+    }
+    if (name == "--store") {
+        options.store = value;
+        return value == "sqlite" || value == "redis" || value.find(':') != value.npos;
     }
     if (name == "--folder") {
         options.folder = value;

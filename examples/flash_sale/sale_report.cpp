@@ -52,11 +52,13 @@ void explain_attacked(const round_result& round) {
               << ".\n";
 }
 
-void write_table(const sale_options& options, const std::vector<round_result>& rounds) {
+void write_table(
+    const sale_options& options, const std::string& store, const std::vector<round_result>& rounds
+) {
     std::cout
         << '\n'
         << options.processes << " processes with " << options.buyers << " buyers each, who come "
-        << options.visits << " times at most\n\n"
+        << options.visits << " times at most; the locks are at " << store << "\n\n"
         << "round               stock   sold   oversold by  seconds   sales/s   late and refused\n";
     for (const round_result& each : rounds)
         write_row(each);
@@ -95,14 +97,16 @@ void write_json(const std::vector<round_result>& rounds, bool exact) {
 
 }  // namespace
 
-bool report(const sale_options& options, const std::vector<round_result>& rounds) {
+bool report(
+    const sale_options& options, const std::string& store, const std::vector<round_result>& rounds
+) {
     const bool exact = std::all_of(rounds.begin(), rounds.end(), [&](const round_result& each) {
         return each.round == 1 || each.exact(options.demand());
     });
     if (options.json)
         write_json(rounds, exact);
     else
-        write_table(options, rounds);
+        write_table(options, store, rounds);
     return exact;
 }
 

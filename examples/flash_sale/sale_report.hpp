@@ -5,13 +5,17 @@
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_round.hpp"
 
+#include <string>
 #include <vector>
 
 namespace flash_sale {
 
 /// A table and what to learn from it, or a JSON object, on the standard output.
+/// `store`: what the locks were kept by.
 /// @return whether each round with a lock sold exactly what was there.
-bool report(const sale_options& options, const std::vector<round_result>& rounds);
+bool report(
+    const sale_options& options, const std::string& store, const std::vector<round_result>& rounds
+);
 
 }  // namespace flash_sale
 

@@ -2,6 +2,7 @@
 // The example that people see first, as a process.
 
 #include "chaos/cli_process.hpp"
+#include "support/redis_server.hpp"
 
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
@@ -9,23 +10,46 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <csignal>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace mortise::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FlashSale, SellsExactlyTheStockWithALockAlsoWhenItsHoldersAreKilledAndStopped) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mortise-sale-XXXXXX").native();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    const std::filesystem::path folder(pattern);
-    {
-        cli_process sale(
-            folder,
-            {MORTISE_FLASH_SALE, "--processes", "3", "--buyers", "8", "--stock", "20", "--json"},
-            {{"TMPDIR", folder.native()}}
+/// A temporary folder, and what a sale that was told to use it for its files came to.
+class FlashSale : public testing::Test {
+public:
+    FlashSale() {
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "mortise-sale-XXXXXX").native();
+        EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    ~FlashSale() override {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+protected:
+    cli_process start(const std::vector<std::string>& more) const {
+        std::vector<std::string> all{
+            MORTISE_FLASH_SALE, "--processes", "3", "--buyers", "8", "--stock", "20", "--json"};
+        all.insert(all.end(), more.begin(), more.end());
+        // The server that a sale starts by itself is that of the tests.
+        const auto servers = std::filesystem::path(MORTISE_REDIS_SERVER).parent_path();
+        return cli_process(
+            folder_,
+            all,
+            {{"TMPDIR", folder_.native()}, {"PATH", servers.native() + ":/usr/bin:/bin"}}
         );
+    }
+
+    /// Its rounds were as they should be, and it left nothing.
+    void expect_exact(cli_process& sale) const {
         EXPECT_EQ(sale.wait(50s), 0) << sale.err();
         const boost::json::value result = boost::json::parse(sale.out());
         EXPECT_TRUE(result.at("exact").as_bool());
@@ -41,13 +65,59 @@ TEST(FlashSale, SellsExactlyTheStockWithALockAlsoWhenItsHoldersAreKilledAndStopp
         EXPECT_GT(attacked.at("killed").as_int64(), 0);
         EXPECT_GT(attacked.at("stopped").as_int64(), 0);
         EXPECT_GT(attacked.at("refused").as_int64(), 0) << "no writer was late";
+        expect_nothing_left();
     }
-    int left = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-        left += entry.is_directory();
-    EXPECT_EQ(left, 0) << "its temporary folder was not removed";
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+
+    /// What the server says that a sale started; nothing before it does.
+    std::string server_log() const {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_))
+            if (entry.path().filename() == "redis.log")
+                return text_of(entry.path());
+        return {};
+    }
+
+    void expect_nothing_left() const {
+        int left = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(folder_))
+            left += entry.is_directory();
+        EXPECT_EQ(left, 0) << "its temporary folder was not removed";
+    }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(FlashSale, SellsExactlyTheStockWithALockAlsoWhenItsHoldersAreKilledAndStopped) {
+    cli_process sale = start({});
+    expect_exact(sale);
+}
+
+TEST_F(FlashSale, StartsARedisServerForItsLocksAndStopsItAgain) {
+    cli_process sale = start({"--store", "redis"});
+    // Its first line has it: "1234:C 21 Nov 2026 ... Redis is starting"
+    ASSERT_TRUE(eventually([&] { return server_log().find(':') != std::string::npos; }))
+        << sale.err();
+    const pid_t server = static_cast<pid_t>(std::stol(server_log()));
+    EXPECT_TRUE(runs(server));
+    expect_exact(sale);
+    EXPECT_FALSE(runs(server));
+}
+
+TEST_F(FlashSale, SellsAtAGivenRedisServer) {
+    redis_server server;
+    cli_process sale = start({"--store", "redis://" + server.address() + "/?assume_new=1"});
+    expect_exact(sale);
+    EXPECT_TRUE(server.runs());
+}
+
+TEST_F(FlashSale, AnInterruptedSaleStopsItsServer) {
+    cli_process sale = start({"--store", "redis", "--think", "1000"});
+    ASSERT_TRUE(eventually([&] { return server_log().find(':') != std::string::npos; }))
+        << sale.err();
+    const pid_t server = static_cast<pid_t>(std::stol(server_log()));
+    sale.send(SIGTERM);
+    EXPECT_EQ(sale.wait(10s), 2) << sale.err();
+    EXPECT_FALSE(runs(server));
+    expect_nothing_left();
 }
 
 }  // namespace
