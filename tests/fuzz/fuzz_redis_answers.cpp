@@ -7,12 +7,133 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace mortise::fuzz::redis_answers_target {
 namespace {
 
 using store_detail::redis_value;
+
+redis_value text_of(std::string text) {
+    redis_value value;
+    value.what = redis_value::kind::text;
+    value.text = std::move(text);
+    return value;
+}
+
+redis_value array_of(std::vector<redis_value> items) {
+    redis_value value;
+    value.what = redis_value::kind::array;
+    value.items = std::move(items);
+    return value;
+}
+
+std::string some_number(input& in) {
+    static const vocabulary known(
+        "0 1 2 3 7 1 2 65535 65536 4294967295 9007199254740991 9007199254740992 "
+        "18446744073709551615"
+    );
+    return known.pick(in, 4);
+}
+
+std::string some_domain(input& in) {
+    static const vocabulary known(
+        "shop shop#1 a-name-of-25-characters-x a-domain-of-31-characters-xxxxx"
+    );
+    return known.pick(in, 4);
+}
+
+// Words, each # of which is some number.
+std::string some_text(input& in, std::string_view shape) {
+    std::string text;
+    for (const char each : shape) {
+        if (each == '#')
+            text += some_number(in);
+        else
+            text += each;
+    }
+    return text;
+}
+
+std::string some_entry(input& in) {
+    static const std::string_view shapes[] = {
+        "w x - # name", "w p# # # name", "g x - # # 0 name", "g p# # # # # name", "g s # # # # "};
+    return some_text(in, shapes[in.pick(std::size(shapes))]);
+}
+
+// A session with a few entries, as it is resumed or looked at.
+redis_value some_session(input& in, bool resumed) {
+    std::vector<redis_value> items;
+    items.push_back(text_of("o"));
+    if (resumed) {
+        items.push_back(text_of("0123456789abcdeffedcba9876543210ffffffff"));
+        items.push_back(text_of(some_domain(in)));
+    }
+    items.push_back(text_of(some_number(in)));
+    items.push_back(text_of(some_number(in)));
+    for (auto left = in.pick(4); left != 0; --left) {
+        items.push_back(text_of(some_number(in)));
+        items.push_back(text_of(in.flag() ? "1" : "0"));
+        items.push_back(text_of(some_entry(in)));
+    }
+    return array_of(std::move(items));
+}
+
+redis_value some_locks(input& in) {
+    std::vector<redis_value> parties;
+    for (auto left = in.pick(4); left != 0; --left) {
+        parties.push_back(array_of(
+            {text_of("0123456789abcdeffedcba9876543210"), text_of("host"), text_of("label")}
+        ));
+        parties.back().items.push_back(text_of(some_number(in)));
+        parties.back().items.push_back(text_of(some_entry(in)));
+    }
+    std::vector<redis_value> items;
+    items.push_back(text_of(some_number(in)));
+    items.push_back(text_of(some_domain(in)));
+    redis_value count;
+    count.what = redis_value::kind::number;
+    count.number = in.edge<std::int64_t>();
+    items.push_back(array_of({text_of("name"), count, array_of(std::move(parties))}));
+    return array_of(std::move(items));
+}
+
+redis_value some_breaks(input& in) {
+    std::string text;
+    for (auto left = 1 + in.pick(12); left != 0; --left) {
+        const std::string field = some_number(in);
+        text += std::to_string(field.size()) + ':' + field;
+    }
+    return array_of({text_of(std::move(text))});
+}
+
+redis_value some_answer(input& in) {
+    switch (in.pick(8)) {
+    case 0:
+        return some_session(in, true);
+    case 1:
+        return some_session(in, false);
+    case 2:
+        return some_locks(in);
+    case 3:
+        return some_breaks(in);
+    case 4:
+        return text_of(some_text(in, "g # # #"));
+    case 5:
+        return text_of(some_text(in, in.flag() ? "d # #" : "q # #"));
+    case 6:
+        return text_of(some_text(in, "o - # # # 1 #"));
+    default:
+        return some_redis_value(in);
+    }
+}
 
 void check_code(const error_code& code, std::initializer_list<errc> allowed) {
     MORTISE_ASSERT(
@@ -110,7 +231,7 @@ void check_views(const redis_value& said, const token_domain& domain) {
 
 MORTISE_FUZZ_TARGET(redis_answers) {
     const auto domain = *token_domain::parse(in.flag() ? "a-name-of-25-characters-x" : "shop");
-    const auto said = some_redis_value(in);
+    const auto said = some_answer(in);
     check_session(said, domain);
     check_locks(said, domain);
     check_views(said, domain);
