@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0
  *
  * The queue of one lock at a server that knows whom it can reach: who waits and cannot be reached
- * keeps its place, is passed over, and gets the lock when it can be reached again and nobody has it.
+ * keeps its place, is passed over, and gets the lock when it can be reached again and nobody has
+ * it.
  *
  * Mirrors: advance and reachability of lua/queue.lua, lua/request.lua, lua/release.lua, the end of
  * lua/resume.lua; redis_link (on_closed, reconnect, resume_session), client_look.cpp (compare).
