@@ -15,6 +15,16 @@ constexpr std::size_t url_size_max = 8192;
     throw error(errc::bad_url, "\"" + without_passwords(text).substr(0, 200) + "\"", remedy);
 }
 
+// So that what stands before a colon by mistake, such as a password, is not shown as one.
+bool is_scheme(std::string_view text) noexcept {
+    constexpr std::string_view others = "0123456789+-._";
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    return !text.empty() && letter(text.front()) &&
+           std::all_of(text.begin(), text.end(), [&](char c) {
+               return letter(c) || others.find(c) != std::string_view::npos;
+           });
+}
+
 std::string decoded(std::string_view part, std::string_view whole) {
     std::string plain;
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -104,7 +114,7 @@ store_url store_url::parse(std::string_view text) {
     store_url url;
     url.text = without_passwords(text);
     const auto colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0)
+    if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))
         refuse_text(text, "begin with a scheme and a colon, as in sqlite:locks.db");
     url.scheme = text.substr(0, colon);
     auto rest = text.substr(colon + 1);
