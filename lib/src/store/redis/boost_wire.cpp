@@ -8,6 +8,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/redis/connection.hpp>
 
@@ -120,7 +121,12 @@ private:
                 wire->connected();
         }
         void on_ssl_handshake(const asio_error& failed) {
-            wire->step("the TLS handshake", failed, errc::untrusted_server);
+            const bool judged = failed.category() == asio::error::get_ssl_category();
+            wire->step(
+                "the TLS handshake",
+                failed,
+                judged ? errc::untrusted_server : errc::store_unavailable
+            );
         }
         void on_hello(const asio_error& failed, const redis::generic_response& said) {
             wire->greeted(failed, said);
@@ -216,8 +222,10 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
     }
     if (said.has_error())
         replies.front().what = redis_value::kind::error;
+    // Who was silent, or hung up, may well be a Redis server; who said something else is none.
+    const bool spoke = failed.category() == make_error_code(redis::error::not_a_number).category();
     if (failed && replies.empty())
-        step("the greeting", failed, errc::wrong_server);
+        step("the greeting", failed, spoke ? errc::wrong_server : errc::store_unavailable);
     else if (!failure_.code)
         failure_ = judge_hello(replies, settings_.sentinel);
     failure_.text = without_secret(std::move(failure_.text), settings_.password);

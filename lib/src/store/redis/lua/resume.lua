@@ -28,7 +28,8 @@ local function forgotten()
     if flushed or evicted ~= '0' or not up or (before and match(before, '[^0]')) then
         return ttl
     end
-    return math.max(0, ttl - tonumber(up) * 1000)
+    -- The server counts seconds of its clock that have begun, so that the first may be a short one.
+    return math.max(0, math.min(ttl, ttl - (tonumber(up) - 1) * 1000))
 end
 
 local record = call('HMGET', '{P}id', 'f', 'r', 't', 'o')

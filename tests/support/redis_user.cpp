@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/redis_user.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+constexpr std::chrono::seconds patience{40};
+
+redis_store_config config_at(std::uint16_t port) {
+    redis_store_config config;
+    config.server.port = port;
+    return config;
+}
+
+template <class Value>
+Value value_of(std::future<Value>& coming) {
+    if (coming.wait_for(patience) != std::future_status::ready)
+        throw std::runtime_error("an operation does not end");
+    return coming.get();
+}
+
+}  // namespace
+
+acquired outcome_of(std::future<acquired>& asked) {
+    return value_of(asked);
+}
+
+redis_user::redis_user(redis_store_config config, std::chrono::milliseconds ttl)
+    : work_(context_.get_executor()) {
+    client_config how;
+    how.ttl = ttl;
+    how.label = "test";
+    client_.emplace(
+        asio::any_io_executor(context_.get_executor()), make_redis_store(std::move(config)), how
+    );
+    thread_ = std::thread([this] { context_.run(); });
+}
+
+redis_user::redis_user(std::uint16_t port, std::chrono::milliseconds ttl)
+    : redis_user(config_at(port), ttl) {}
+
+redis_user::~redis_user() {
+    if (!stopped_)
+        stop();
+    work_.reset();
+    context_.stop();
+    thread_.join();
+}
+
+std::future<acquired> redis_user::ask(std::string name, std::chrono::milliseconds wait) {
+    const auto told = std::make_shared<std::promise<acquired>>();
+    lock_options options;
+    options.wait_max = wait;
+    client_->async_acquire(std::move(name), options, [told](error_code code, lease held) {
+        acquired outcome;
+        outcome.code = code;
+        outcome.held = std::move(held);
+        outcome.at = clock::now();
+        told->set_value(std::move(outcome));
+    });
+    return told->get_future();
+}
+
+acquired redis_user::acquire(std::string name, std::chrono::milliseconds wait) {
+    auto asked = ask(std::move(name), wait);
+    return value_of(asked);
+}
+
+error_code redis_user::release(lease& held) {
+    const auto told = std::make_shared<std::promise<error_code>>();
+    held.async_release([told](error_code code) { told->set_value(code); });
+    auto done = told->get_future();
+    return value_of(done);
+}
+
+error_code redis_user::stop() {
+    stopped_ = true;
+    const auto told = std::make_shared<std::promise<error_code>>();
+    client_->async_stop([told](error_code code) { told->set_value(code); });
+    auto done = told->get_future();
+    return value_of(done);
+}
+
+}  // namespace mortise::test

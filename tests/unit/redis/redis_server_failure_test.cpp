@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSL-1.0
+// What can be wrong with a server: each has a code and a text that says what to do and keeps the
+// password to itself; and a client goes on when the reason is gone.
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* secret = "hunter2-wonderland";
+
+redis_store_config failing_at(std::uint16_t port, std::string user = {}, std::string word = {}) {
+    redis_store_config config;
+    config.server.port = port;
+    config.user = std::move(user);
+    config.password = std::move(word);
+    config.connect_max = 1s;
+    config.assume_new = true;
+    return config;
+}
+
+/// The newest failure is this one, says that much, and betrays nothing.
+void expect_refused(redis_user& client, errc code, std::string_view advice) {
+    const auto got = client.acquire("door", 5s);
+    EXPECT_EQ(got.code, code) << got.code.message() << "; " << client.explain();
+    const std::string text = client.explain();
+    EXPECT_NE(text.find(advice), std::string::npos) << text;
+    EXPECT_EQ(text.find(secret), std::string::npos) << text;
+    EXPECT_FALSE(got.held.held());
+}
+
+void expect_works(redis_user& client) {
+    auto got = client.acquire("door", 5s);
+    ASSERT_FALSE(got.code) << got.code.message() << "; " << client.explain();
+    EXPECT_FALSE(client.release(got.held));
+}
+
+TEST(RedisServerFailure, AWrongPasswordIsRefusedUntilItIsTheRightOne) {
+    const redis_server server({"requirepass other"});
+    redis_user client(failing_at(server.port(), {}, secret));
+    expect_refused(client, errc::access_denied, "check user and password");
+    auto admin = server.connect();
+    admin.command({"AUTH", "other"});
+    admin.command({"CONFIG", "SET", "requirepass", secret});
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, AMissingPasswordIsRefusedUntilNoneIsNeeded) {
+    const redis_server server({std::string("requirepass ") + secret});
+    redis_user client(failing_at(server.port()));
+    expect_refused(client, errc::access_denied, "check user and password");
+    auto admin = server.connect();
+    admin.command({"AUTH", secret});
+    admin.command({"CONFIG", "SET", "requirepass", ""});
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, AUserWithoutARightIsToldWhichRightsItNeeds) {
+    const redis_server server(
+        {std::string("user shop on >") + secret + " ~mortise:* &mortise:* +@all"}
+    );
+    auto admin = server.connect();
+    const std::vector<std::vector<std::string>> taken = {
+        {"-publish"},
+        {"-evalsha"},
+        {"-eval"},
+        {"-subscribe"},
+        {"-hset"},
+        {"resetchannels"},
+        {"resetkeys"},
+    };
+    for (const auto& each : taken) {
+        SCOPED_TRACE(each.front());
+        redis_user client(failing_at(server.port(), "shop", secret));
+        admin.command({"FLUSHALL"});
+        admin.command({"SCRIPT", "FLUSH"});
+        admin.command({"ACL", "SETUSER", "shop", each.front()});
+        expect_refused(client, errc::access_denied, "docs/stores/redis.md lists what it needs");
+        admin.command({"ACL", "SETUSER", "shop", "+@all", "~mortise:*", "&mortise:*"});
+        expect_works(client);
+    }
+}
+
+TEST(RedisServerFailure, TheRightsThatTheManualListsAreEnough) {
+    const redis_server server;
+    server.connect().command(
+        {"ACL",
+         "SETUSER",
+         "shop",
+         "on",
+         std::string(">") + secret,
+         "~mortise:*",
+         "&mortise:*",
+         "+@hash",
+         "+@sortedset",
+         "+@set",
+         "+@list",
+         "+del",
+         "+exists",
+         "+time",
+         "+eval",
+         "+evalsha",
+         "+publish",
+         "+subscribe",
+         "+pubsub",
+         "+info",
+         "+config|get",
+         "+client|tracking",
+         "+client|setname",
+         "+hello",
+         "+auth",
+         "+select",
+         "+ping",
+         "+wait"}
+    );
+    redis_user client(failing_at(server.port(), "shop", secret));
+    redis_user other(failing_at(server.port(), "shop", secret));
+    auto first = client.acquire("door");
+    ASSERT_FALSE(first.code) << client.explain();
+    auto asked = other.ask("door");
+    EXPECT_EQ(asked.wait_for(2 * redis_user::usual_ttl), std::future_status::timeout);
+    EXPECT_FALSE(client.release(first.held));
+    EXPECT_FALSE(outcome_of(asked).code);
+}
+
+TEST(RedisServerFailure, AReplicaIsRefusedUntilItIsThePrimary) {
+    const redis_server primary;
+    const redis_server server({replica_of(primary)});
+    redis_user client(failing_at(server.port()));
+    expect_refused(client, errc::read_only_server, "name the primary, or sentinels");
+    server.connect().command({"REPLICAOF", "NO", "ONE"});
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, AServerThatBecomesAReplicaIsLeftAndItsLeaseIsNotHeldForEver) {
+    const redis_server primary;
+    const redis_server server;
+    redis_user client(failing_at(server.port()));
+    auto got = client.acquire("door");
+    ASSERT_FALSE(got.code);
+    server.connect().command({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+    EXPECT_TRUE(eventually([&] { return !got.held.held(); }, 2 * redis_user::usual_ttl));
+    expect_refused(client, errc::read_only_server, "name the primary, or sentinels");
+    server.connect().command({"REPLICAOF", "NO", "ONE"});
+    EXPECT_TRUE(eventually([&] { return !client.acquire("window", 2s).code; }));
+}
+
+TEST(RedisServerFailure, WithoutMemoryNothingNewIsGrantedAndTheRestGoesOn) {
+    const redis_server server;
+    redis_user holder(failing_at(server.port()));
+    redis_user waiter(failing_at(server.port()));
+    auto first = holder.acquire("door");
+    auto window = waiter.acquire("window");
+    ASSERT_FALSE(first.code);
+    auto asked = waiter.ask("door");
+    auto withdrawn = waiter.ask("door", 300ms);
+    auto admin = server.connect();
+    ASSERT_TRUE(eventually([&] { return admin.command({"ZCARD", "mortise:l:door"}).number >= 2; }));
+    admin.command({"CONFIG", "SET", "maxmemory", "1"});
+    const auto refused = holder.acquire("another", 5s);
+    EXPECT_EQ(refused.code, errc::store_full) << refused.code.message();
+    EXPECT_NE(holder.explain().find("raise maxmemory"), std::string::npos) << holder.explain();
+    EXPECT_EQ(outcome_of(withdrawn).code, errc::busy);
+    // Heartbeats go on.
+    std::this_thread::sleep_for(2 * redis_user::usual_ttl);
+    EXPECT_TRUE(first.held.held());
+    EXPECT_TRUE(window.held.held());
+    EXPECT_FALSE(holder.release(first.held));
+    auto second = outcome_of(asked);
+    EXPECT_FALSE(second.code) << second.code.message();
+    EXPECT_TRUE(second.held.held());
+    EXPECT_FALSE(waiter.release(second.held));
+    EXPECT_FALSE(waiter.release(window.held));
+    admin.command({"CONFIG", "SET", "maxmemory", "0"});
+    expect_works(holder);
+    EXPECT_FALSE(holder.stop());
+    EXPECT_FALSE(waiter.stop());
+    EXPECT_LE(admin.command({"DBSIZE"}).number, 3) << "nothing of a session is left";
+}
+
+TEST(RedisServerFailure, AServerThatLoadsIsWaitedFor) {
+    const redis_server server;
+    auto admin = server.connect();
+    redis_user client(failing_at(server.port()));
+    admin.command({"DEBUG", "POPULATE", "3000", "filling", "2048"});
+    admin.command({"CONFIG", "SET", "key-load-delay", "500"});
+    admin.command({"CONFIG", "SET", "loading-process-events-interval-bytes", "1024"});
+    admin.send({"DEBUG", "RELOAD"});
+    auto other = server.connect();
+    ASSERT_TRUE(eventually([&] {
+        return other.try_command({"GET", "k"}).text.starts_with("LOADING");
+    }));
+    expect_refused(client, errc::server_loading, "wait until the server has loaded");
+    static_cast<void>(admin.receive());
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, AServerThatIsBusyWithAScriptSaysSo) {
+    const redis_server server({"lua-time-limit 50"});
+    auto admin = server.connect();
+    redis_user client(failing_at(server.port()));
+    admin.send({"EVAL", "while true do end", "0"});
+    auto other = server.connect();
+    ASSERT_TRUE(eventually([&] {
+        return other.try_command({"GET", "k"}).text.starts_with("BUSY");
+    }));
+    expect_refused(client, errc::server_busy, "SCRIPT KILL ends it");
+    other.command({"SCRIPT", "KILL"});
+    EXPECT_TRUE(admin.receive().is_error());
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, AServerThatThrowsKeysAwayIsRefusedUnlessThatIsAccepted) {
+    const redis_server server({"maxmemory-policy allkeys-lru"});
+    redis_user client(failing_at(server.port()));
+    expect_refused(client, errc::unsafe_server, "maxmemory-policy noeviction");
+    auto config = failing_at(server.port());
+    config.allow_eviction = true;
+    redis_user reckless(config);
+    expect_works(reckless);
+    server.connect().command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+    expect_works(client);
+}
+
+TEST(RedisServerFailure, ADatabaseThatIsNotThereIsRefused) {
+    const redis_server server;
+    auto config = failing_at(server.port());
+    config.database = 9'999;
+    redis_user client(config);
+    expect_refused(client, errc::bad_config, "DB index is out of range");
+}
+
+TEST(RedisServerFailure, AClosedPortAndAHostWithoutAnAddressAreUnavailable) {
+    const port_reservation nobody;
+    redis_user client(failing_at(nobody.port()));
+    expect_refused(client, errc::store_unavailable, "see whether the server runs");
+    auto config = failing_at(1);
+    config.server.host = "no-such-host.invalid";
+    redis_user lost(config);
+    const auto begun = clock::now();
+    expect_refused(lost, errc::store_unavailable, "see whether the server runs");
+    EXPECT_LT(clock::now() - begun, 5s);
+}
+
+TEST(RedisServerFailure, AServerThatWasDownIsFoundWhenItIsThere) {
+    redis_server server;
+    redis_user client(failing_at(server.port()));
+    server.stop();
+    expect_refused(client, errc::store_unavailable, "see whether the server runs");
+    server.start();
+    expect_works(client);
+}
+
+/// Accepts who connects and says this to each, or nothing.
+class stranger {
+public:
+    explicit stranger(std::string words) : words_(std::move(words)) {
+        accept();
+        thread_ = std::thread([this] { context_.run(); });
+    }
+    ~stranger() {
+        context_.stop();
+        thread_.join();
+    }
+    stranger(const stranger&) = delete;
+    stranger& operator=(const stranger&) = delete;
+
+    std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+
+private:
+    using tcp = asio::ip::tcp;
+
+    void accept() {
+        acceptor_.async_accept([this](error_code failed, tcp::socket guest) {
+            if (failed)
+                return;
+            error_code ignored;
+            asio::write(guest, asio::buffer(words_), ignored);
+            guests_.push_back(std::move(guest));
+            accept();
+        });
+    }
+
+    const std::string words_;
+    asio::io_context context_{1};
+    tcp::acceptor acceptor_{context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
+    std::vector<tcp::socket> guests_;
+    std::thread thread_;
+};
+
+TEST(RedisServerFailure, WhoSpeaksOtherwiseThanARedisServerIsNone) {
+    for (const char* words :
+         {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+          "-ERR unknown command 'HELLO'\r\n",
+          "SSH-2.0-OpenSSH_9.2p1\r\n"}) {
+        SCOPED_TRACE(words);
+        const stranger server(words);
+        redis_user client(failing_at(server.port(), {}, secret));
+        expect_refused(client, errc::wrong_server, "name a Redis server of version 6 or newer");
+    }
+}
+
+TEST(RedisServerFailure, WhoSaysNothingIsUnavailableInTime) {
+    const stranger server("");
+    for (const bool tls : {false, true}) {
+        auto config = failing_at(server.port(), {}, secret);
+        config.tls = tls;
+        redis_user client(config);
+        const auto begun = clock::now();
+        expect_refused(client, errc::store_unavailable, "see whether the server runs");
+        EXPECT_LT(clock::now() - begun, 3s);
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test
