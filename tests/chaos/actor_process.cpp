@@ -22,13 +22,25 @@ actor_process::actor_process(
     const std::filesystem::path& folder, std::chrono::milliseconds ttl, actor_place where
 )
     : where_(where) {
+    start((folder / "locks.db").string(), folder, ttl);
+}
+
+actor_process::actor_process(
+    const std::string& store_url, const std::filesystem::path& folder, std::chrono::milliseconds ttl
+)
+    : where_(actor_place::here) {
+    start(store_url, folder, ttl);
+}
+
+void actor_process::start(
+    std::string store, const std::filesystem::path& folder, std::chrono::milliseconds ttl
+) {
     int in[2];
     int out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
         throw std::runtime_error("pipe");
     std::string program = MORTISE_LOCK_ACTOR;
-    std::string place = word_for(where);
-    std::string store = (folder / "locks.db").string();
+    std::string place = word_for(where_);
     std::string time = std::to_string(ttl.count());
     std::string resource = (folder / "resource.db").string();
     char* arguments[] = {

@@ -15,13 +15,19 @@
 
 namespace mortise::test {
 
-/// A `lock_actor` beside the test, on the store and the resource in a folder.
+/// A `lock_actor` beside the test, on the SQLite store and the resource in a folder, or at the store
+/// of a URL.
 class actor_process {
 public:
     actor_process(
         const std::filesystem::path& folder,
         std::chrono::milliseconds ttl,
         actor_place where = actor_place::here
+    );
+    actor_process(
+        const std::string& store_url,
+        const std::filesystem::path& folder,
+        std::chrono::milliseconds ttl
     );
     ~actor_process();
     actor_process(const actor_process&) = delete;
@@ -48,6 +54,8 @@ public:
     void await_stop() const;
 
 private:
+    void
+    start(std::string store, const std::filesystem::path& folder, std::chrono::milliseconds ttl);
     pid_t inner() const;
     int await_change(int how) const;
     std::optional<std::string> take_line(std::chrono::milliseconds limit);

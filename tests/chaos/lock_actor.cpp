@@ -14,7 +14,8 @@
 //   stop                stopped
 //
 // It answers on its standard output; times are nanoseconds of CLOCK_BOOTTIME. Unasked, it says
-// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE
+// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE, where
+// STORE is a file for the SQLite store, or the URL of another one.
 
 #include "chaos/actor_place.hpp"
 #include "chaos/actor_trap.hpp"
@@ -39,6 +40,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -99,7 +101,7 @@ class actor {
 public:
     actor(asio::any_io_executor executor, const char* store, int ttl_ms, const char* database)
         : executor_(executor),
-          locks_(executor, make_sqlite_store(store_at(store, trap_)), config(ttl_ms)),
+          locks_(executor, store_at(store, trap_), config(ttl_ms)),
           resource_(database) {}
 
     asio::awaitable<void> run() {
@@ -127,11 +129,13 @@ public:
     }
 
 private:
-    static sqlite_store_config store_at(const char* path, const test::write_trap& trap) {
+    static std::unique_ptr<store> store_at(const std::string& place, const test::write_trap& trap) {
+        if (place.find("://") != std::string::npos)
+            return open_store(place);
         sqlite_store_config made;
-        made.path = path;
+        made.path = place;
         made.vfs = trap.name();
-        return made;
+        return make_sqlite_store(made);
     }
 
     static client_config config(int ttl_ms) {

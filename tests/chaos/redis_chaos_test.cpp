@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// Real processes at a Redis server: killed and stopped, they or the server.
+
+#include "chaos/actor_process.hpp"
+#include "chaos/chaos_test.hpp"
+#include "mortise/coro/clock.hpp"
+#include "support/redis_server.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisChaos : public testing::Test {
+protected:
+    static constexpr auto ttl = 1'000ms;
+    static constexpr double takeover_max_ms = 1'100;
+
+    std::unique_ptr<actor_process> start(std::chrono::milliseconds its_ttl = ttl) {
+        const std::string url = "redis://" + server_.address() + "?assume_new=1";
+        return std::make_unique<actor_process>(url, folder_.path(), its_ttl);
+    }
+
+    /// So many hold this lock or wait for it.
+    void queued(int count, const std::string& name = "door") {
+        const auto end = clock::now() + 10s;
+        while (admin_.command({"ZCARD", "mortise:l:" + name}).number != count) {
+            ASSERT_LT(clock::now(), end) << "they do not queue up";
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+
+    /// So many sessions are left: the dead are buried by the heartbeats of the living.
+    void sessions(int count) {
+        const auto end = clock::now() + 10s;
+        while (admin_.command({"ZCARD", "mortise:d"}).number != count) {
+            ASSERT_LT(clock::now(), end) << "the dead are not buried";
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+
+    void expect_nothing_left() {
+        for (const auto& key : admin_.command({"KEYS", "*"}).texts())
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:m") << key;
+    }
+
+    static void stop(actor_process& each) {
+        each.tell("stop");
+        EXPECT_TRUE(each.hear("stopped"));
+    }
+
+    const scratch_folder folder_;
+    redis_server server_;
+    raw_redis admin_ = server_.connect();
+};
+
+TEST_F(RedisChaos, AKilledHolderIsReplacedAtMost100MillisecondsAfterItsTtl) {
+    std::uint64_t last = 0;
+    for (int round = 0; round < 3; ++round) {
+        const auto holder = start();
+        const auto waiter = start();
+        const auto token = holder->acquire("door");
+        EXPECT_GT(token, last);
+        waiter->tell("acquire door");
+        queued(2);
+        std::this_thread::sleep_for(ttl / 7 * round);
+        const auto killed = holder->kill();
+        const auto line = waiter->hear("held door", 5s);
+        ASSERT_TRUE(line);
+        const double took = static_cast<double>(time_in(*line) - killed) / 1e6;
+        EXPECT_LT(took, takeover_max_ms);
+        EXPECT_GT(token_in(*line), token);
+        last = token_in(*line);
+        stop(*waiter);
+        expect_nothing_left();
+    }
+}
+
+TEST_F(RedisChaos, HolderAndNextWaiterDieTogether) {
+    const auto holder = start();
+    const auto next = start();
+    const auto last = start();
+    holder->acquire("door");
+    next->tell("acquire door");
+    queued(2);
+    last->tell("acquire door");
+    queued(3);
+    next->send(SIGKILL);
+    const auto killed = holder->kill();
+    const auto line = last->hear("held door", 5s);
+    ASSERT_TRUE(line);
+    EXPECT_LT(static_cast<double>(time_in(*line) - killed) / 1e6, takeover_max_ms);
+    sessions(1);
+    stop(*last);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, AWaiterThatIsKilledWhileThereAreOthersHoldsNobodyUp) {
+    const auto holder = start();
+    const auto next = start();
+    const auto last = start();
+    holder->acquire("door");
+    next->tell("acquire door");
+    queued(2);
+    last->tell("acquire door");
+    queued(3);
+    const auto killed = next->kill();
+    holder->tell("release door");
+    EXPECT_TRUE(holder->hear("released door"));
+    const auto line = last->hear("held door", 5s);
+    ASSERT_TRUE(line);
+    EXPECT_LT(static_cast<double>(time_in(*line) - killed) / 1e6, takeover_max_ms);
+    sessions(2);
+    stop(*last);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, AStoppedHolderIsReplacedAndItsLateWriteIsRefused) {
+    const auto holder = start();
+    const auto waiter = start();
+    const auto first = holder->acquire("door");
+    holder->tell("raise door");
+    EXPECT_TRUE(holder->hear("raised door"));
+    waiter->tell("acquire door");
+    queued(2);
+    holder->send(SIGSTOP);
+    const auto line = waiter->hear("held door", 5s);
+    ASSERT_TRUE(line);
+    EXPECT_GT(token_in(*line), first);
+    waiter->tell("raise door");
+    EXPECT_TRUE(waiter->hear("raised door"));
+    holder->tell("state door");
+    holder->tell("write door late");
+    holder->send(SIGCONT);
+    const auto state = holder->hear("state door");
+    ASSERT_TRUE(state);
+    EXPECT_NE(words_of(*state).at(2), "held");
+    EXPECT_TRUE(holder->hear("refused door"));
+    stop(*waiter);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, AShortStopOfTheHolderLosesNothing) {
+    const auto holder = start();
+    const auto waiter = start();
+    holder->acquire("door");
+    waiter->tell("acquire door");
+    queued(2);
+    holder->send(SIGSTOP);
+    std::this_thread::sleep_for(ttl / 4);
+    holder->send(SIGCONT);
+    EXPECT_FALSE(waiter->hear("held door", 2 * ttl));
+    holder->tell("state door");
+    EXPECT_EQ(holder->hear("state door"), "state door held");
+    holder->tell("release door");
+    EXPECT_TRUE(waiter->hear("held door", 2s));
+    stop(*waiter);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, TheGrantOfAStoppedWaiterPassesOnAfterItsTtl) {
+    const auto holder = start();
+    const auto next = start();
+    const auto last = start();
+    holder->acquire("door");
+    next->tell("acquire door");
+    queued(2);
+    last->tell("acquire door");
+    queued(3);
+    next->send(SIGSTOP);
+    const auto stopped = clock::now().time_since_epoch().count();
+    holder->tell("release door");
+    EXPECT_TRUE(holder->hear("released door"));
+    const auto line = last->hear("held door", 5s);
+    ASSERT_TRUE(line);
+    EXPECT_LT(static_cast<double>(time_in(*line) - stopped) / 1e6, takeover_max_ms);
+    // It goes on, with a new session, behind the other.
+    next->send(SIGCONT);
+    EXPECT_FALSE(next->hear("held door", 300ms));
+    last->tell("release door");
+    const auto late = next->hear("held door", 5s);
+    ASSERT_TRUE(late);
+    EXPECT_GT(token_in(*late), token_in(*line));
+    stop(*next);
+    stop(*last);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, AServerThatStopsForAShortTimeLosesNothing) {
+    const auto holder = start();
+    const auto waiter = start();
+    holder->acquire("door");
+    waiter->tell("acquire door");
+    queued(2);
+    server_.suspend();
+    std::this_thread::sleep_for(ttl / 4);
+    server_.resume();
+    EXPECT_FALSE(waiter->hear("held door", 2 * ttl));
+    holder->tell("state door");
+    EXPECT_EQ(holder->hear("state door"), "state door held");
+    holder->tell("release door");
+    EXPECT_TRUE(waiter->hear("held door", 2s));
+    stop(*waiter);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, AServerThatStopsForLongEndsTheLeaseAndServesTheWaiter) {
+    const auto holder = start();
+    const auto waiter = start();
+    const auto first = holder->acquire("door");
+    waiter->tell("acquire door");
+    queued(2);
+    server_.suspend();
+    std::this_thread::sleep_for(2 * ttl);
+    holder->tell("state door");
+    EXPECT_EQ(holder->hear("state door"), "state door unsure");
+    server_.resume();
+    const auto line = waiter->hear("held door", 10s);
+    ASSERT_TRUE(line);
+    EXPECT_GT(token_in(*line), first);
+    holder->tell("state door");
+    EXPECT_NE(holder->hear("state door"), "state door held");
+    stop(*waiter);
+    stop(*holder);
+    expect_nothing_left();
+}
+
+TEST_F(RedisChaos, TenThousandLocksOfAKilledHolderAreAllTakenOverAndNothingIsLeft) {
+    constexpr int count = 10'000;
+    constexpr int at_once = 500;  // as many answers as a pipe can take
+    const auto holder = start(5s);
+    for (int from = 0; from < count; from += at_once) {
+        for (int i = from; i < from + at_once; ++i)
+            holder->tell("acquire n" + std::to_string(i));
+        for (int i = from; i < from + at_once; ++i)
+            ASSERT_TRUE(holder->hear("held n", 30s)) << i;
+    }
+    EXPECT_EQ(admin_.command({"ZCARD", "mortise:n"}).number, count);
+    const auto other = start(5s);
+    for (int i = 0; i < count; ++i) {
+        other->tell("acquire n" + std::to_string(i));
+        if (i % at_once == 0)
+            queued(2, "n" + std::to_string(i));
+    }
+    queued(2, "n" + std::to_string(count - 1));
+    const auto killed = holder->kill();
+    std::string line;
+    for (int i = 0; i < count; ++i) {
+        const auto heard = other->hear("held n", 30s);
+        ASSERT_TRUE(heard) << i;
+        line = *heard;
+    }
+    RecordProperty("all_taken_over_ms", std::to_string((time_in(line) - killed) / 1'000'000));
+    stop(*other);
+    expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace mortise::test

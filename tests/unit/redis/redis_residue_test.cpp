@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr int names_used = 10'000;
+#else
+constexpr int names_used = 100'000;
+#endif
+constexpr int users_of_names = 100;
+
+// Coroutines have their own part of the names each.
+asio::awaitable<void> use_names(lock_client& locks, int from, int step) {
+    for (int i = from; i < names_used; i += step) {
+        auto acquiring = locks.async_acquire("name-" + std::to_string(i));
+        lease held = co_await std::move(acquiring);
+        auto releasing = held.async_release();
+        co_await std::move(releasing);
+    }
+}
+
+TEST(RedisResidue, OfManyNamesThatWereUsedNothingIsLeft) {
+    const redis_server server;
+    auto admin = server.connect();
+    redis_store_config config;
+    config.server.port = server.port();
+    config.assume_new = true;
+    redis_user user(config, std::chrono::seconds(5));
+    auto first = user.acquire("name-0");
+    ASSERT_FALSE(first.code);
+    EXPECT_FALSE(user.release(first.held));
+    const auto before = admin.command({"DBSIZE"}).number;
+    std::vector<std::future<void>> running;
+    for (int i = 0; i < users_of_names; ++i) {
+        auto part = use_names(user.client(), i, users_of_names);
+        running.push_back(
+            asio::co_spawn(user.client().get_executor(), std::move(part), asio::use_future)
+        );
+    }
+    for (auto& each : running)
+        each.get();
+    EXPECT_GE(user.client().stats().grants, static_cast<std::uint64_t>(names_used));
+    EXPECT_EQ(admin.command({"DBSIZE"}).number, before);
+    EXPECT_FALSE(user.stop());
+    EXPECT_LE(admin.command({"DBSIZE"}).number, 2);
+}
+
+}  // namespace
+}  // namespace mortise::test
