@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <future>
+#include <string>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -131,6 +133,35 @@ TEST_F(RedisHalfOpen, ARequestEndsInTimeOverOneThatDies) {
     if (!first.code) {
         EXPECT_FALSE(far_.release(first.held));
     }
+    EXPECT_FALSE(far_.release(window.held));
+    expect_nothing_left();
+}
+
+// Many commands at once take longer than one may; answers that come say that more will come.
+TEST_F(RedisHalfOpen, ASlowConnectionIsNotGivenUpWhileItAnswers) {
+    constexpr int count = 100;
+    auto window = far_.acquire("window");
+    ASSERT_FALSE(window.code);
+    const auto before = connections();
+    proxy_.run([](redis_proxy& proxy) {
+        proxy.decide([](const proxied_message& message) {
+            return message.what == proxied_message::kind::reply ? proxy_deed::late(8ms)
+                                                                : proxy_deed();
+        });
+    });
+    const auto begun = clock::now();
+    std::vector<std::future<acquired>> asked;
+    for (int i = 0; i < count; ++i)
+        asked.push_back(far_.ask("name-" + std::to_string(i)));
+    for (auto& each : asked) {
+        auto got = outcome_of(each);
+        ASSERT_FALSE(got.code) << got.code.message() << ": " << far_.explain();
+        got.held = lease();
+    }
+    EXPECT_GT(clock::now() - begun, half_open_ttl / 3) << "it was not slow";
+    EXPECT_EQ(connections(), before);
+    EXPECT_TRUE(window.held.held());
+    proxy_.run([](redis_proxy& proxy) { proxy.decide(nullptr); });
     EXPECT_FALSE(far_.release(window.held));
     expect_nothing_left();
 }

@@ -354,9 +354,16 @@ asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_co
     }
     auto calling = wire->call(std::move(what));
     auto reply = co_await std::move(calling);
-    if (wire == wire_ && !under_way_.empty())
+    if (wire == wire_ && !under_way_.empty()) {
         under_way_.pop_front();
+        answered_ = now();
+    }
     co_return reply;
+}
+
+// Many commands at once may take longer than one: while answers come, the next one is on its way.
+clock::time_point redis_link::silent_since() const {
+    return std::max(under_way_.front(), answered_);
 }
 
 // One timer, for the oldest command without an answer.
@@ -364,7 +371,7 @@ void redis_link::watch_answers() {
     if (timer_set_ || under_way_.empty())
         return;
     timer_set_ = true;
-    const auto due = under_way_.front() + answer_max(session_.ttl);
+    const auto due = silent_since() + answer_max(session_.ttl);
     time_->async_wait_until(
         due,
         asio::bind_executor(
@@ -387,7 +394,7 @@ void redis_link::answer_is_late(clock::time_point due) {
     if (now() - due > limit / 2) {
         // We were not running ourselves: what has come meanwhile is read first.
         under_way_.front() = now() - limit / 2;
-    } else if (under_way_.front() + limit <= now()) {
+    } else if (silent_since() + limit <= now()) {
         const bool opening = opening_;
         remember({errc::store_unavailable, "a command was not answered in time"});
         drop_wire();

@@ -43,7 +43,7 @@ struct link_settings {
 /// The client's end of the way to a Redis server: one session, and for it one connection after the
 /// other; the scripts; and what the server tells by itself.
 ///
-/// A call that is not answered in time ends the connection: what was under way on it is unknown,
+/// A server that owes answers and gives none for a while loses the connection: what was under way is unknown,
 /// and a session that goes on on the next one has a higher generation, so that whatever still comes
 /// from the old one is refused.
 ///
@@ -123,6 +123,7 @@ private:
     void reconnect_later();
     void drop_wire() noexcept;
     void watch_answers();
+    clock::time_point silent_since() const;
     void answer_is_late(clock::time_point due);
     void tell(store_event::kind what);
     void tell_now(const store_event& event);
@@ -153,6 +154,7 @@ private:
     bool watching_ = false;
     std::shared_ptr<replica_quorum> quorum_;   ///< If replicas are asked for.
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
+    clock::time_point answered_;               ///< When the newest answer came.
     bool timer_set_ = false;
     const coro::detail::fork_guard process_;
     std::atomic<token_strength> strength_ = token_strength::durable_if_configured;
