@@ -43,9 +43,9 @@ struct link_settings {
 /// The client's end of the way to a Redis server: one session, and for it one connection after the
 /// other; the scripts; and what the server tells by itself.
 ///
-/// A server that owes answers and gives none for a while loses the connection: what was under way is unknown,
-/// and a session that goes on on the next one has a higher generation, so that whatever still comes
-/// from the old one is refused.
+/// A server that owes answers and gives none for a while loses the connection: what was under way
+/// on it is unknown, and a session that goes on on the next one has a higher generation, so that
+/// whatever still comes from the old one is refused.
 ///
 /// @par Threads The strand.
 class redis_link final : public std::enable_shared_from_this<redis_link>,
