@@ -50,13 +50,17 @@ void redis_link::attach(
 void redis_link::detach() noexcept {
     events_ = nullptr;
     has_session_ = false;
-    if (!process_.forked())  // The connection is the parent's.
-        drop_wire();
+    if (process_.forked())
+        return;  // The connection is the parent's.
+    reconnect_alarm_.cancel();
+    opening_alarm_.cancel();
+    drop_wire();
 }
 
 void redis_link::drop_wire() noexcept {
     connected_ = false;
     under_way_.clear();
+    answers_alarm_.cancel();
     if (quorum_)
         quorum_->close();
     if (const auto wire = std::exchange(wire_, nullptr))
@@ -100,7 +104,7 @@ asio::awaitable<redis_failure> redis_link::connect() {
         co_return redis_failure(made.error(), explain());
     const wire_ptr wire = *made;
     wire_ = wire;
-    close_later(wire);
+    close_if_late(opening_alarm_, wire);
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
     if (!failure.code && wire_ == wire) {
@@ -150,6 +154,7 @@ asio::awaitable<result<resumed>> redis_link::resume_session() {
     if (session_.id != id || session_.generation != generation)
         co_return error_code(errc::outcome_unknown);  // Another opening has begun.
     opening_ = false;
+    opening_alarm_.cancel();
     connected_ = reply && wire_;
     if (connected_)
         backoff_.reset();
@@ -252,8 +257,9 @@ asio::awaitable<result<redis_value>>
 redis_link::ask(redis_script which, std::vector<std::string> arguments) {
     const auto kept = shared_from_this();
     wire_ptr wire = connected_ ? wire_ : nullptr;
+    alarm late;
     if (!wire) {
-        auto visiting = guest();
+        auto visiting = guest(late);
         const auto opened = co_await std::move(visiting);
         if (!opened)
             co_return opened.error();
@@ -269,8 +275,9 @@ redis_link::ask(redis_script which, std::vector<std::string> arguments) {
 asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
     const auto kept = shared_from_this();
     wire_ptr wire = connected_ ? wire_ : nullptr;
+    alarm late;
     if (!wire) {
-        auto visiting = guest();
+        auto visiting = guest(late);
         const auto opened = co_await std::move(visiting);
         if (!opened)
             co_return opened.error();
@@ -284,12 +291,12 @@ asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
 }
 
 // For whoever only asks, and has no session.
-asio::awaitable<result<redis_link::wire_ptr>> redis_link::guest() {
+asio::awaitable<result<redis_link::wire_ptr>> redis_link::guest(alarm& by) {
     const auto made = make_wire();
     if (!made)
         co_return made.error();
     const wire_ptr wire = *made;
-    close_later(wire);
+    close_if_late(by, wire);
     auto opening = wire->open(deaf_);
     const auto failure = co_await std::move(opening);
     if (!failure.code)
@@ -306,19 +313,16 @@ result<redis_link::wire_ptr> redis_link::make_wire() {
     }
 }
 
-// A connection that is not open in time, or a passing one that is still there, is closed.
-void redis_link::close_later(const wire_ptr& wire) {
-    time_->async_wait_until(
+// A connection that is not open in time, or a passing one that is still there then, is closed.
+void redis_link::close_if_late(alarm& by, const wire_ptr& wire) {
+    by.set(
+        *time_,
+        strand_,
         coro::saturating_add(now(), settings_.connect_max),
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this(), wire = std::weak_ptr(wire)](error_code failed) {
-                const auto self = weak.lock();
-                const auto late = wire.lock();
-                if (self && late && !failed && !(self->wire_ == late && self->connected_))
-                    late->close();
-            }
-        )
+        [wire = std::weak_ptr(wire)] {
+            if (const auto late = wire.lock())
+                late->close();
+        }
     );
 }
 
@@ -368,23 +372,13 @@ clock::time_point redis_link::silent_since() const {
 
 // One timer, for the oldest command without an answer.
 void redis_link::watch_answers() {
-    if (timer_set_ || under_way_.empty())
+    if (answers_alarm_.is_set() || under_way_.empty())
         return;
-    timer_set_ = true;
     const auto due = silent_since() + answer_max(session_.ttl);
-    time_->async_wait_until(
-        due,
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this(), due](error_code failed) {
-                const auto self = weak.lock();
-                if (!self || failed)
-                    return;
-                self->timer_set_ = false;
-                self->answer_is_late(due);
-            }
-        )
-    );
+    answers_alarm_.set(*time_, strand_, due, [weak = weak_from_this(), due] {
+        if (const auto self = weak.lock())
+            self->answer_is_late(due);
+    });
 }
 
 void redis_link::answer_is_late(clock::time_point due) {
@@ -416,18 +410,13 @@ void redis_link::on_closed(redis_failure why) noexcept {
 void redis_link::reconnect_later() {
     if (!events_ || !has_session_)
         return;
-    time_->async_wait_until(
-        coro::saturating_add(now(), backoff_.next()),
-        asio::bind_executor(
-            strand_,
-            [weak = weak_from_this(), id = session_.id](error_code failed) {
-                const auto self = weak.lock();
-                if (self && !failed && self->events_ && self->has_session_ && !self->connected_ &&
-                    !self->opening_ && self->session_.id == id)
-                    asio::co_spawn(self->strand_, self->reconnect(self), asio::detached);
-            }
-        )
-    );
+    const auto when = coro::saturating_add(now(), backoff_.next());
+    reconnect_alarm_.set(*time_, strand_, when, [weak = weak_from_this(), id = session_.id] {
+        const auto self = weak.lock();
+        if (self && self->events_ && self->has_session_ && !self->connected_ && !self->opening_ &&
+            self->session_.id == id)
+            asio::co_spawn(self->strand_, self->reconnect(self), asio::detached);
+    });
 }
 
 asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<redis_link> self) {
@@ -491,6 +480,7 @@ asio::awaitable<error_code> redis_link::end() {
             break;
     }
     has_session_ = false;
+    drop_wire();  // Nothing keeps the context at work any more.
     co_return error_code();
 }
 

@@ -7,6 +7,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
+#include "store/redis/alarm.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -116,9 +117,9 @@ private:
     std::string argument(const std::string& more) const;
     error_code refused(const wire_ptr& wire, const redis_value& said);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
-    asio::awaitable<result<wire_ptr>> guest();
+    asio::awaitable<result<wire_ptr>> guest(alarm& by);
     result<wire_ptr> make_wire();
-    void close_later(const wire_ptr& wire);
+    void close_if_late(alarm& by, const wire_ptr& wire);
     asio::awaitable<void> reconnect(std::shared_ptr<redis_link> self);
     void reconnect_later();
     void drop_wire() noexcept;
@@ -155,7 +156,9 @@ private:
     std::shared_ptr<replica_quorum> quorum_;   ///< If replicas are asked for.
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     clock::time_point answered_;               ///< When the newest answer came.
-    bool timer_set_ = false;
+    alarm opening_alarm_;
+    alarm answers_alarm_;
+    alarm reconnect_alarm_;
     const coro::detail::fork_guard process_;
     std::atomic<token_strength> strength_ = token_strength::durable_if_configured;
     mutable std::mutex failure_mutex_;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_ALARM_HPP
+#define MORTISE_STORE_REDIS_ALARM_HPP
+
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace mortise::store_detail {
+
+/// Something that is to be done at some time, if it is not called off before. What nobody waits for
+/// any more keeps no context at work.
+///
+/// @par Threads One strand.
+class alarm {
+public:
+    alarm() = default;
+    ~alarm() { cancel(); }
+    alarm(const alarm&) = delete;
+    alarm& operator=(const alarm&) = delete;
+
+    /// Calls off what was set before.
+    void
+    set(coro::time_source& time,
+        const asio::any_io_executor& strand,
+        clock::time_point when,
+        std::function<void()> then);
+
+    /// In a forked child it does nothing: the timer is the parent's.
+    void cancel() noexcept;
+
+    bool is_set() const noexcept;
+
+private:
+    struct wait;
+
+    std::shared_ptr<wait> wait_;
+    const coro::detail::fork_guard process_;
+};
+
+}  // namespace mortise::store_detail
+
+#endif
