@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace mortise::test {
+namespace mortise::test::redis_half_open_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -194,4 +194,4 @@ TEST_F(RedisHalfOpen, ANetworkThatIsGoneLosesTheLeaseBeforeAnotherHasIt) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_half_open_test

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace mortise::test {
+namespace mortise::test::redis_residue_test {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
@@ -55,4 +55,4 @@ TEST(RedisResidue, OfManyNamesThatWereUsedNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_residue_test

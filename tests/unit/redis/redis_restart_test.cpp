@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace mortise::test {
+namespace mortise::test::redis_restart_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -220,4 +220,4 @@ TEST_F(RedisRestart, APauseThatIsLongerThanTheTtlPassesTheLockOn) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_restart_test

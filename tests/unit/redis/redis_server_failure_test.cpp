@@ -14,7 +14,7 @@
 #include <string_view>
 #include <thread>
 
-namespace mortise::test {
+namespace mortise::test::redis_server_failure_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -325,4 +325,4 @@ TEST(RedisServerFailure, WhoSaysNothingIsUnavailableInTime) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_server_failure_test

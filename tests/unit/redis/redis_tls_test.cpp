@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-namespace mortise::test {
+namespace mortise::test::redis_tls_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -85,4 +85,4 @@ TEST(RedisTls, TheWrongKindOfPortEndsInTime) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::redis_tls_test
