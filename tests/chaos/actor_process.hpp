@@ -15,8 +15,8 @@
 
 namespace mortise::test {
 
-/// A `lock_actor` beside the test, on the SQLite store and the resource in a folder, or at the store
-/// of a URL.
+/// A `lock_actor` beside the test, on the SQLite store and the resource in a folder, or at the
+/// store of a URL.
 class actor_process {
 public:
     actor_process(

@@ -14,8 +14,8 @@
 //   stop                stopped
 //
 // It answers on its standard output; times are nanoseconds of CLOCK_BOOTTIME. Unasked, it says
-// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE, where
-// STORE is a file for the SQLite store, or the URL of another one.
+// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE,
+// where STORE is a file for the SQLite store, or the URL of another one.
 
 #include "chaos/actor_place.hpp"
 #include "chaos/actor_trap.hpp"
