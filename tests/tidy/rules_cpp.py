@@ -29,8 +29,6 @@ HIDDEN_INPUTS_WHERE = (
 HIDDEN_INPUTS_ALLOWED = {
     "coro/src/clock.cpp": "the one place that reads the clock, for everybody else",
     "lib/src/store/break_note.cpp": "the record of a broken lock says the time of day, to people",
-    "tests/unit/redis/redis_restart_test.cpp": "a real server lives in real time",
-    "tests/unit/redis/redis_server_failure_test.cpp": "a real server lives in real time",
     "lib/src/store_types.cpp": "ids must not repeat among machines, so they come from the kernel",
 }
 

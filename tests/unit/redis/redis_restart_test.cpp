@@ -11,7 +11,6 @@
 #include <future>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace mortise::test::redis_restart_test {
@@ -20,6 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto restart_ttl = 1'000ms;
+
+void let_pass(std::chrono::milliseconds span) {
+    eventually([] { return false; }, span);
+}
 
 /// One who holds, one who waits, and whatever happens to their server.
 class RedisRestart : public testing::Test {
@@ -109,7 +112,7 @@ TEST_F(RedisRestart, ThatTakesLongerThanTheTtlWithADiskLosesTheLeaseAndNothingEl
     const auto valid = first_.held.valid_until();
     EXPECT_TRUE(doubted(2 * restart_ttl));
     EXPECT_GE(clock::now(), valid) << "a server that is away takes nothing from anybody";
-    std::this_thread::sleep_for(restart_ttl / 2);
+    let_pass(restart_ttl / 2);
     server_->start();
     expect_succession(valid);
 }
@@ -144,18 +147,18 @@ TEST_F(RedisRestart, ANewcomerAfterARestartWithoutADiskWaitsForOneTtl) {
 
 // Its uptime is counted in seconds of the clock that have begun: one may be a short one.
 TEST_F(RedisRestart, AYoungServerIsTakenForNoOlderThanItIs) {
-    using std::chrono::system_clock;
     redis_server server;
     server.kill();
-    const auto second = std::chrono::ceil<std::chrono::seconds>(system_clock::now() + 200ms);
-    std::this_thread::sleep_until(second - 150ms);
+    auto watch = shared_redis().connect();
+    const auto part_of_second = [&] { return std::stol(watch.command({"TIME"}).texts().at(1)); };
+    ASSERT_TRUE(eventually([&] { return part_of_second() / 50'000 == 16; }));
     server.start();
     const auto started = clock::now();
-    std::this_thread::sleep_until(second + 50ms);
+    ASSERT_TRUE(eventually([&] { return part_of_second() < 500'000; }));
     redis_user client(server.port(), restart_ttl);
     const auto got = client.acquire("door");
     ASSERT_FALSE(got.code) << got.code.message();
-    EXPECT_GE(got.at, started + restart_ttl - 150ms) << "it had up to so long for its start";
+    EXPECT_GE(got.at, started + restart_ttl - 200ms) << "it had up to so long for its start";
 }
 
 TEST_F(RedisRestart, AFlushIsHeardAtOnce) {
@@ -214,7 +217,7 @@ TEST_F(RedisRestart, APauseThatIsLongerThanTheTtlPassesTheLockOn) {
     server_->suspend();
     EXPECT_TRUE(doubted(2 * restart_ttl));
     EXPECT_GE(clock::now(), valid);
-    std::this_thread::sleep_for(restart_ttl / 2);
+    let_pass(restart_ttl / 2);
     server_->resume();
     expect_succession(valid);
 }
