@@ -259,7 +259,7 @@ TEST(BadInput, TheTextOfAnErrorIsWholeWhateverBytesAreInIt) {
 }
 
 TEST(BadInput, ASchemeThatNobodyKnowsIsRefused) {
-    for (const std::string scheme : {"etcd", "MEMORY", "memory ", "sqlite3", "file"}) {
+    for (const std::string scheme : {"etcd", "MEMORY", "memory+x", "sqlite3", "file"}) {
         try {
             open_store(scheme + ":x");
             ADD_FAILURE() << "opened " << scheme;
@@ -267,6 +267,18 @@ TEST(BadInput, ASchemeThatNobodyKnowsIsRefused) {
             EXPECT_EQ(wrong.code(), errc::unknown_scheme);
             EXPECT_EQ(wrong.value(), "\"" + scheme + "\"");
             EXPECT_TRUE(wrong.remedy().starts_with("use memory:")) << wrong.remedy();
+        }
+    }
+}
+
+TEST(BadInput, WhatStandsBeforeAColonByMistakeIsNotShownAsAScheme) {
+    for (const std::string text : {"memory :x", "secret@host:6379", ":secret@host", "9:x"}) {
+        try {
+            open_store(text);
+            ADD_FAILURE() << "opened " << text;
+        } catch (const error& wrong) {
+            EXPECT_EQ(wrong.code(), errc::bad_url) << text;
+            EXPECT_EQ(std::string(wrong.what()).find("secret"), std::string::npos) << wrong.what();
         }
     }
 }
