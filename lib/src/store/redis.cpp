@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/store/redis.hpp"
 
-#include "mortise/coro/assert.hpp"
 #include "store/break_note.hpp"
 #include "store/redis/boost_wire.hpp"
 #include "store/redis/redis_examination.hpp"
@@ -95,11 +94,11 @@ public:
         if (!said)
             co_return said.error();
         const auto reply = store_detail::parse_answer(*said, link_->domain());
-        if (reply && reply->what == answer::kind::granted && link_->waits_for_replicas()) {
-            auto confirming = link_->confirm();
-            if (const auto failed = co_await std::move(confirming))
-                co_return failed;
-        }
+        if (!reply || reply->what != answer::kind::granted)
+            co_return reply;
+        auto confirming = link_->confirm();
+        if (const auto failed = co_await std::move(confirming))
+            co_return failed;
         co_return reply;
     }
 
@@ -131,11 +130,9 @@ public:
         auto reply = store_detail::parse_beat(*said);
         if (!reply)
             co_return reply.error();
-        if (link_->waits_for_replicas()) {
-            auto confirming = link_->confirm();
-            if (const auto failed = co_await std::move(confirming))
-                co_return failed;
-        }
+        auto confirming = link_->confirm();
+        if (const auto failed = co_await std::move(confirming))
+            co_return failed;
         link_->compare_watching(reply->watches);
         reply->value.sent = sent;
         co_return reply->value;
@@ -146,11 +143,9 @@ public:
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
-        if (link_->waits_for_replicas()) {
-            auto confirming = link_->confirm();
-            if (const auto failed = co_await std::move(confirming))
-                co_return failed;
-        }
+        auto confirming = link_->confirm();
+        if (const auto failed = co_await std::move(confirming))
+            co_return failed;
         co_return store_detail::parse_view(*said, link_->domain());
     }
 

@@ -5,6 +5,7 @@
 #include "store/redis/reply_builder.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -67,23 +68,32 @@ slot_adapter<push_slot> boost_redis_adapt(push_slot& slot) {
     return {&slot};
 }
 
-asio::ssl::context make_tls(const wire_settings& settings) {
+// A file that cannot be used is told when the wire is opened.
+asio::ssl::context make_tls(const wire_settings& settings, redis_failure& failure) {
     asio::ssl::context tls(asio::ssl::context::tls_client);
     if (!settings.tls)
         return tls;
+    asio_error failed;
+    const auto check = [&](const std::filesystem::path& file) {
+        if (failed && !failure.code)
+            failure = {errc::bad_config, file.string() + ": " + failed.message()};
+    };
     tls.set_options(
         asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
         asio::ssl::context::no_tlsv1_1
     );
     tls.set_verify_mode(asio::ssl::verify_peer);
     if (settings.ca_file.empty())
-        tls.set_default_verify_paths();
+        tls.set_default_verify_paths(failed);
     else
-        tls.load_verify_file(settings.ca_file.string());
-    if (!settings.certificate_file.empty()) {
-        tls.use_certificate_chain_file(settings.certificate_file.string());
-        tls.use_private_key_file(settings.key_file.string(), asio::ssl::context::pem);
-    }
+        tls.load_verify_file(settings.ca_file.string(), failed);
+    check(settings.ca_file);
+    if (settings.certificate_file.empty())
+        return tls;
+    tls.use_certificate_chain_file(settings.certificate_file.string(), failed);
+    check(settings.certificate_file);
+    tls.use_private_key_file(settings.key_file.string(), asio::ssl::context::pem, failed);
+    check(settings.key_file);
     return tls;
 }
 
@@ -91,7 +101,7 @@ class boost_wire final : public redis_wire, public std::enable_shared_from_this<
 public:
     boost_wire(const asio::any_io_executor& strand, wire_settings settings)
         : settings_(std::move(settings)),
-          connection_(strand, make_tls(settings_)),
+          connection_(strand, make_tls(settings_, failure_)),
           opened_(strand, 1),
           heard_(strand, 1) {
         pushes_.take = [this](redis_value push) { hear(std::move(push)); };
@@ -146,12 +156,12 @@ private:
     void hear(redis_value push);
 
     const wire_settings settings_;
+    redis_failure failure_;  ///< Why it is not open; the first reason.
     connection connection_;
     push_slot pushes_;
     signal opened_;
     signal heard_;  ///< A subscription was answered.
     redis_wire_events* events_ = nullptr;
-    redis_failure failure_;
     redis_failure refused_;  ///< What a subscription was answered by.
     bool open_ = false;
     bool closed_ = false;
@@ -185,14 +195,21 @@ redis::config boost_wire::config() const {
 asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
     const auto kept = shared_from_this();
     events_ = &events;
+    if (failure_.code)
+        co_return failure_;
     prepare_tls();
     connection_.async_run(config(), listener{this}, [kept](const asio_error& why) {
         kept->ended(why);
     });
-    auto waiting = opened_.async_receive(asio::as_tuple(asio::deferred));
+    // Boost.Redis limits each step but the greeting.
+    auto waiting = opened_.async_receive(
+        asio::cancel_after(settings_.connect_max, asio::as_tuple(asio::deferred))
+    );
     const auto [stopped] = co_await std::move(waiting);
-    if (stopped)
-        co_return redis_failure(errc::store_unavailable, "closed");
+    if (stopped && !failure_.code)
+        failure_ = {errc::store_unavailable, closed_ ? "closed" : "it does not greet in time"};
+    if (failure_.code)
+        close();
     open_ = !failure_.code;
     co_return failure_;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_link.hpp"
 
-#include "mortise/coro/assert.hpp"
 #include "store/redis/hex_id.hpp"
 #include "store/redis/redis_push.hpp"
 
@@ -44,7 +43,7 @@ void redis_link::attach(
     events_ = &events;
     time_ = std::move(time);
     if (settings_.min_replicas != 0)
-        quorum_ = std::make_shared<replica_quorum>(strand_, settings_.min_replicas, wires_);
+        quorum_ = std::make_shared<replica_quorum>(strand_, time_, settings_.min_replicas, wires_);
 }
 
 void redis_link::detach() noexcept {
@@ -99,10 +98,7 @@ asio::awaitable<result<resumed>> redis_link::open(session_start start) {
 asio::awaitable<redis_failure> redis_link::connect() {
     const auto id = session_.id;
     drop_wire();
-    const auto made = make_wire();
-    if (!made)
-        co_return redis_failure(made.error(), explain());
-    const wire_ptr wire = *made;
+    const wire_ptr wire = wires_(strand_);
     wire_ = wire;
     close_if_late(opening_alarm_, wire);
     auto opening = wire->open(*this);
@@ -219,28 +215,10 @@ std::string redis_link::argument(const std::string& more) const {
     return all;
 }
 
-// As `evaluate` does, with fewer steps where the server knows the script.
 asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
-    const auto kept = shared_from_this();
-    if (!connected_)
-        co_return error_code(errc::store_unavailable);
-    const auto wire = wire_;
-    redis_command by_name;
-    by_name.reserve(4);
-    by_name.emplace_back("EVALSHA");
-    by_name.push_back(scripts_[which].sha1);
-    by_name.emplace_back("0");
-    by_name.push_back(argument(more));
-    auto asking = command(wire, std::move(by_name));
-    auto reply = co_await std::move(asking);
-    if (!reply || reply->what != redis_value::kind::error)
-        co_return reply;
-    if (!reply->text.starts_with("NOSCRIPT"))
-        co_return refused(wire, *reply);
     std::vector<std::string> arguments;
     arguments.push_back(argument(more));
-    auto evaluating = evaluate(wire, which, std::move(arguments));
-    co_return co_await std::move(evaluating);
+    return evaluate(connected_ ? wire_ : nullptr, which, std::move(arguments));
 }
 
 // What a server says that does not do what it was asked to.
@@ -256,46 +234,35 @@ error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
 asio::awaitable<result<redis_value>>
 redis_link::ask(redis_script which, std::vector<std::string> arguments) {
     const auto kept = shared_from_this();
-    wire_ptr wire = connected_ ? wire_ : nullptr;
     alarm late;
-    if (!wire) {
-        auto visiting = guest(late);
-        const auto opened = co_await std::move(visiting);
-        if (!opened)
-            co_return opened.error();
-        wire = *opened;
-    }
-    auto evaluating = evaluate(wire, which, std::move(arguments));
+    auto reaching = reach(late);
+    const auto wire = co_await std::move(reaching);
+    if (!wire)
+        co_return wire.error();
+    auto evaluating = evaluate(*wire, which, std::move(arguments));
     auto reply = co_await std::move(evaluating);
-    if (wire != wire_)
-        wire->close();
+    leave(*wire);
     co_return reply;
 }
 
 asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
     const auto kept = shared_from_this();
-    wire_ptr wire = connected_ ? wire_ : nullptr;
     alarm late;
-    if (!wire) {
-        auto visiting = guest(late);
-        const auto opened = co_await std::move(visiting);
-        if (!opened)
-            co_return opened.error();
-        wire = *opened;
-    }
-    auto running = command(wire, std::move(what));
+    auto reaching = reach(late);
+    const auto wire = co_await std::move(reaching);
+    if (!wire)
+        co_return wire.error();
+    auto running = command(*wire, std::move(what));
     auto reply = co_await std::move(running);
-    if (wire != wire_)
-        wire->close();
+    leave(*wire);
     co_return reply;
 }
 
-// For whoever only asks, and has no session.
-asio::awaitable<result<redis_link::wire_ptr>> redis_link::guest(alarm& by) {
-    const auto made = make_wire();
-    if (!made)
-        co_return made.error();
-    const wire_ptr wire = *made;
+// The connection of the session, or a passing one for who only asks.
+asio::awaitable<result<redis_link::wire_ptr>> redis_link::reach(alarm& by) {
+    if (connected_)
+        co_return wire_;
+    const wire_ptr wire = wires_(strand_);
     close_if_late(by, wire);
     auto opening = wire->open(deaf_);
     const auto failure = co_await std::move(opening);
@@ -305,12 +272,9 @@ asio::awaitable<result<redis_link::wire_ptr>> redis_link::guest(alarm& by) {
     co_return remember(failure);
 }
 
-result<redis_link::wire_ptr> redis_link::make_wire() {
-    try {
-        return wires_(strand_);
-    } catch (const boost::system::system_error& failed) {
-        return remember({errc::bad_config, failed.what()});
-    }
+void redis_link::leave(const wire_ptr& wire) {
+    if (wire != wire_)
+        wire->close();
 }
 
 // A connection that is not open in time, or a passing one that is still there then, is closed.
@@ -329,6 +293,7 @@ void redis_link::close_if_late(alarm& by, const wire_ptr& wire) {
 // A server that does not know the script is sent its text, and remembers it.
 asio::awaitable<result<redis_value>>
 redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
+    const auto kept = shared_from_this();
     const auto& script = scripts_[which];
     redis_command by_name;
     by_name.reserve(arguments.size() + 3);
@@ -512,9 +477,10 @@ void redis_link::hear(const store_event& event) {
 
 asio::awaitable<void>
 redis_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
+    const auto meant = session_.id;
     auto confirming = confirm();
     const auto failed = co_await std::move(confirming);
-    if (!failed)
+    if (!failed && session_.id == meant)
         tell_now(event);  // Otherwise the next heartbeat that counts finds it.
 }
 

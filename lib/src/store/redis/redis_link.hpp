@@ -8,6 +8,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
 #include "store/redis/alarm.hpp"
+#include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -61,7 +62,6 @@ public:
     clock::time_point now() const noexcept { return time_->now(); }
     const token_domain& domain() const noexcept { return domain_; }
     const std::string& name() const noexcept { return settings_.name; }
-    bool waits_for_replicas() const noexcept { return quorum_ != nullptr; }
     const std::string& prefix() const noexcept { return settings_.prefix; }
     /// What the newest server was found to be; empty until there was one.
     const server_facts& facts() const noexcept { return facts_; }
@@ -80,7 +80,8 @@ public:
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
 
-    /// Waits until the replicas that the settings ask for have what the session wrote before.
+    /// Waits until the replicas that the settings ask for have what the session wrote before; not at
+    /// all if there are none.
     /// @par Errors `not_enough_replicas`, or what is wrong with the connection.
     asio::awaitable<error_code> confirm();
 
@@ -96,12 +97,6 @@ public:
     std::string explain() const;
 
 private:
-    /// On a passing connection nothing is expected.
-    class deaf final : public redis_wire_events {
-        void on_push(redis_value) noexcept override {}
-        void on_closed(redis_failure) noexcept override {}
-    };
-
     void on_push(redis_value push) noexcept override;
     void on_closed(redis_failure why) noexcept override;
 
@@ -117,8 +112,8 @@ private:
     std::string argument(const std::string& more) const;
     error_code refused(const wire_ptr& wire, const redis_value& said);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
-    asio::awaitable<result<wire_ptr>> guest(alarm& by);
-    result<wire_ptr> make_wire();
+    asio::awaitable<result<wire_ptr>> reach(alarm& by);
+    void leave(const wire_ptr& wire);
     void close_if_late(alarm& by, const wire_ptr& wire);
     asio::awaitable<void> reconnect(std::shared_ptr<redis_link> self);
     void reconnect_later();
@@ -147,7 +142,7 @@ private:
     server_facts facts_;
 
     wire_ptr wire_;
-    deaf deaf_;
+    deaf_wire_events deaf_;
     bool connected_ = false;              ///< The session goes on on the present connection.
     bool opening_ = false;                ///< Whoever opens it judges what happens to it.
     std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.

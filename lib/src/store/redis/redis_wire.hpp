@@ -57,7 +57,8 @@ public:
     virtual void close() noexcept = 0;
 };
 
-/// Makes wires to where the settings point: a new one for each connection.
+/// Makes wires to where the settings point: a new one for each connection. What is wrong with the
+/// settings is told when a wire is opened.
 using redis_wire_factory =
     std::function<std::shared_ptr<redis_wire>(const asio::any_io_executor& strand)>;
 

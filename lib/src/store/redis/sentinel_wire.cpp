@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/sentinel_wire.hpp"
 
+#include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/words.hpp"
 
 #include <utility>
 
 namespace mortise::store_detail {
 namespace {
-
-/// From a sentinel nothing is expected but its answer.
-class deaf final : public redis_wire_events {
-    void on_push(redis_value) noexcept override {}
-    void on_closed(redis_failure) noexcept override {}
-};
 
 class sentinel_wire final : public redis_wire, public std::enable_shared_from_this<sentinel_wire> {
 public:
@@ -42,7 +37,7 @@ private:
 
     const asio::any_io_executor strand_;
     const sentinel_settings settings_;
-    deaf deaf_;
+    deaf_wire_events deaf_;
     std::shared_ptr<redis_wire> asked_;
     std::shared_ptr<redis_wire> wire_;
     bool closed_ = false;
