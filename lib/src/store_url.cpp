@@ -169,9 +169,12 @@ bool store_url::flag(std::string_view name) const {
     refuse_text(text, "give the option " + std::string(name) + " the value true or false");
 }
 
-void store_url::allow_options(std::initializer_list<std::string_view> known) const {
+void store_url::allow_options(
+    std::initializer_list<std::string_view> known, std::initializer_list<std::string_view> more
+) const {
     for (const auto& [name, value] : options_) {
-        if (std::find(known.begin(), known.end(), name) == known.end())
+        if (std::find(known.begin(), known.end(), name) == known.end() &&
+            std::find(more.begin(), more.end(), name) == more.end())
             refuse_text(text, "the " + scheme + " store has no option \"" + name + "\"");
     }
 }

@@ -36,7 +36,10 @@ public:
     [[noreturn]] void refuse(const std::string& remedy) const;
 
     /// Refuses options that nobody knows: a misspelt one must not be ignored.
-    void allow_options(std::initializer_list<std::string_view> known) const;
+    void allow_options(
+        std::initializer_list<std::string_view> known,
+        std::initializer_list<std::string_view> more = {}
+    ) const;
 
 private:
     std::map<std::string, std::string, std::less<>> options_;

@@ -101,38 +101,25 @@ redis_store_config redis_config_of(const store_url& url) {
     const auto server = server_url::parse(url, by_sentinels ? sentinel_port : server_port);
     redis_store_config config;
     config.tls = url.scheme.starts_with("rediss");
+    const std::initializer_list<std::string_view> options = {
+        "prefix",
+        "domain",
+        "min_replicas",
+        "allow_eviction",
+        "assume_new",
+        "password_file",
+        "password_env",
+        "ca_file",
+        "certificate_file",
+        "key_file",
+        "connect_max_ms"};
+    const std::initializer_list<std::string_view> of_sentinels = {
+        "sentinel_user", "sentinel_password_file", "sentinel_password_env"};
     if (by_sentinels) {
-        url.allow_options(
-            {"prefix",
-             "domain",
-             "min_replicas",
-             "allow_eviction",
-             "assume_new",
-             "password_file",
-             "password_env",
-             "ca_file",
-             "certificate_file",
-             "key_file",
-             "connect_max_ms",
-             "sentinel_user",
-             "sentinel_password_file",
-             "sentinel_password_env"}
-        );
+        url.allow_options(options, of_sentinels);
         read_sentinels(config, server, url);
     } else {
-        url.allow_options(
-            {"prefix",
-             "domain",
-             "min_replicas",
-             "allow_eviction",
-             "assume_new",
-             "password_file",
-             "password_env",
-             "ca_file",
-             "certificate_file",
-             "key_file",
-             "connect_max_ms"}
-        );
+        url.allow_options(options);
         if (server.places.size() != 1)
             url.refuse("name one server; several of them are sentinels: redis+sentinel://");
         config.server = {server.places.front().host, server.places.front().port};
