@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A primary dies while a lock is held and others wait, and its sentinels promote a replica.
 #include "support/eventually.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_user.hpp"
 #include "support/sentinel_set.hpp"
 
@@ -35,9 +36,7 @@ protected:
         ASSERT_FALSE(first_.code) << first_.code.message() << ": " << holder_->explain();
         asked_ = waiter_->ask("door", 40s);
         auto admin = set_.primary()->connect();
-        ASSERT_TRUE(eventually([&] {
-            return admin.command({"ZCARD", "mortise:l:door"}).number == 2;
-        }));
+        ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 2; }));
         ASSERT_EQ(admin.command({"WAIT", "2", "10000"}).number, 2);
     }
 

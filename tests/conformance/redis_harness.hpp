@@ -49,7 +49,7 @@ public:
         auto server = shared_redis().connect();
         std::size_t count = 0;
         for (const auto& key : server.command({"KEYS", prefix_ + "*"}).items)
-            count += key.text != prefix_ + "id" && key.text != prefix_ + "m" &&
+            count += key.text != prefix_ + "id" && key.text != prefix_ + "t" &&
                      key.text != prefix_ + "b";
         return count;
     }

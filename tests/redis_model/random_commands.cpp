@@ -187,7 +187,7 @@ random_commands::words random_commands::list_command() {
 
 random_commands::words random_commands::text_command() {
     const std::string at = key("t");
-    switch (draw_.pick(8)) {
+    switch (draw_.pick(9)) {
     case 0:
         return {"GET", at};
     case 1: {
@@ -213,6 +213,8 @@ random_commands::words random_commands::text_command() {
         return {"PTTL", at};
     case 6:
         return {"PERSIST", at};
+    case 7:
+        return {"GETSET", key(one_of({"h", "t"}).c_str()), "2"};
     default:
         return {"SET", at, "1", "PX", "500000"};
     }

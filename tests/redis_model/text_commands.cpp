@@ -77,6 +77,13 @@ reply set(invocation& at) {
     return old;
 }
 
+reply getset(invocation& at) {
+    const reply old = get(at);
+    at.data.put(at[1], at[2]).expires.reset();
+    at.data.touch(at[1]);
+    return old;
+}
+
 reply add(invocation& at, std::int64_t step) {
     const auto* const found = at.data.read<std::string>(at[1]);
     const std::int64_t old = found ? integer_of(*found) : 0;
@@ -207,6 +214,7 @@ reply dbsize(invocation& at) {
 void add_text_commands(command_map& to) {
     to["GET"] = {2, reads(), &get};
     to["SET"] = {-3, grows(), &set};
+    to["GETSET"] = {3, grows(), &getset};
     to["INCR"] = {2, grows(), &incr};
     to["INCRBY"] = {3, grows(), &incrby};
     to["DEL"] = {-2, writes(), &del};

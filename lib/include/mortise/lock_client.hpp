@@ -129,9 +129,10 @@ public:
     ///
     /// @par Completion   `void(error_code, std::vector<lock_view>)`.
     /// @par Errors       `client_stopped`, and what the store says of itself.
-    /// @par Cancellation none: it is one short read.
+    /// @par Cancellation none: it only reads.
     /// @par Threads      as `async_acquire`.
-    /// @par Cost         One request.
+    /// @par Cost         One request. With Redis a look at all that sessions hold and wait for, in
+    ///                   portions of 512: what changes hands meanwhile may be missed.
     template <class Token = asio::deferred_t>
     auto async_list(
         std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{}

@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -162,12 +165,30 @@ public:
 
     asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) override {
-        return locks("after", std::move(after), limit, queue_max);
+        constexpr std::size_t at_once = 256;
+        auto gathering = names(std::move(after), limit);
+        const auto all = co_await std::move(gathering);
+        if (!all)
+            co_return all.error();
+        std::vector<lock_view> found;
+        for (auto next = all->begin(); next != all->end();) {
+            std::vector<std::string> some;
+            while (next != all->end() && some.size() < at_once)
+                some.push_back(*next++);
+            auto asking = locks(std::move(some), queue_max);
+            auto seen = co_await std::move(asking);
+            if (!seen)
+                co_return seen.error();
+            std::move(seen->begin(), seen->end(), std::back_inserter(found));
+        }
+        co_return found;
     }
 
     asio::awaitable<result<std::optional<lock_view>>>
     inspect(std::string name, std::size_t queue_max) override {
-        auto asking = locks("name", std::move(name), 1, queue_max);
+        std::vector<std::string> one;
+        one.push_back(std::move(name));
+        auto asking = locks(std::move(one), queue_max);
         auto seen = co_await std::move(asking);
         if (!seen)
             co_return seen.error();
@@ -196,27 +217,62 @@ public:
 
 private:
     asio::awaitable<result<std::vector<lock_view>>>
-    locks(std::string how, std::string name, std::size_t limit, std::size_t queue_max);
+    locks(std::vector<std::string> names, std::size_t queue_max);
+    asio::awaitable<result<std::set<std::string>>> names(std::string after, std::size_t limit);
     asio::awaitable<result<token_domain>> domain();
-    asio::awaitable<result<std::uint64_t>> count(std::string key);
 
     std::shared_ptr<redis_link> link_;
     store_detail::redis_examination examined_;  ///< What is known without asking.
 };
 
+// What is known of those locks, but for those that are free.
 asio::awaitable<result<std::vector<lock_view>>>
-redis_store::locks(std::string how, std::string name, std::size_t limit, std::size_t queue_max) {
+redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     constexpr std::size_t most = 1u << 20;
     std::vector<std::string> arguments;
-    arguments.push_back(std::move(how));
-    arguments.push_back(std::move(name));
-    arguments.push_back(std::to_string(std::min(limit, most)));
     arguments.push_back(std::to_string(std::min(queue_max, most)));
+    std::move(names.begin(), names.end(), std::back_inserter(arguments));
     auto asking = link_->ask(redis_script::list, std::move(arguments));
     const auto said = co_await std::move(asking);
     if (!said)
         co_return said.error();
     co_return store_detail::parse_locks(*said);
+}
+
+// The first locks after that name, in the order of the bytes. No index is kept of them, which each
+// lock would have to pay for: they are gathered from what the sessions have, in portions.
+asio::awaitable<result<std::set<std::string>>>
+redis_store::names(std::string after, std::size_t limit) {
+    std::vector<std::string> nothing;
+    auto asking = link_->ask(redis_script::names, std::move(nothing));
+    auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    const auto sessions = store_detail::parse_names(std::move(*said));
+    if (!sessions)
+        co_return sessions.error();
+    std::set<std::string> found;
+    for (const auto& session : *sessions) {
+        std::string cursor = "0";
+        do {
+            std::vector<std::string> from{session, cursor};
+            auto scanning = link_->ask(redis_script::names, std::move(from));
+            said = co_await std::move(scanning);
+            if (!said)
+                co_return said.error();
+            auto some = store_detail::parse_names(std::move(*said));
+            if (!some || some->empty())
+                co_return error_code(errc::store_corrupt);
+            cursor = std::move(some->front());
+            for (std::size_t i = 1; i < some->size(); ++i) {
+                if ((*some)[i] > after)
+                    found.insert(std::move((*some)[i]));
+                if (found.size() > limit)
+                    found.erase(std::prev(found.end()));
+            }
+        } while (cursor != "0");
+    }
+    co_return found;
 }
 
 // Also without a session, whose resumption would have told it.
@@ -271,14 +327,6 @@ redis_store::breaks(std::string name, std::size_t limit) {
     co_return records;
 }
 
-asio::awaitable<result<std::uint64_t>> redis_store::count(std::string key) {
-    auto asking = link_->send({"ZCARD", link_->prefix() + key});
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    co_return static_cast<std::uint64_t>(std::max<std::int64_t>(said->number, 0));
-}
-
 asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     auto found = examined_;
     auto asking = link_->send({"INFO"});
@@ -293,16 +341,16 @@ asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     found.facts.read_config(*settings);
     found.has_session = !link_->domain().empty();
     found.facts.flush_is_heard = link_->facts().flush_is_heard;
-    auto counting = count("d");
+    auto counting = link_->send({"ZCARD", link_->prefix() + "d"});
     const auto sessions = co_await std::move(counting);
     if (!sessions)
         co_return sessions.error();
-    auto counting_locks = count("n");
-    const auto locks = co_await std::move(counting_locks);
+    auto gathering = names("", std::numeric_limits<std::size_t>::max());
+    const auto locks = co_await std::move(gathering);
     if (!locks)
         co_return locks.error();
-    found.sessions = *sessions;
-    found.locks = *locks;
+    found.sessions = static_cast<std::uint64_t>(std::max<std::int64_t>(sessions->number, 0));
+    found.locks = locks->size();
     co_return found.findings();
 }
 

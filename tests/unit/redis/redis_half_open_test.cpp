@@ -2,6 +2,7 @@
 // A connection that stays open and is dead: nothing comes through any more, and nobody says so.
 #include "support/eventually.hpp"
 #include "support/proxy_thread.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -45,16 +46,14 @@ protected:
 
     bool queued(int count) {
         auto admin = server_.connect();
-        return eventually([&] {
-            return admin.command({"ZCARD", "mortise:l:door"}).number == count;
-        });
+        return eventually([&] { return parties_at(admin, "mortise:l:door") == count; });
     }
 
     void expect_nothing_left() {
         EXPECT_FALSE(far_.stop());
         EXPECT_FALSE(near_.stop());
         for (const auto& key : server_.connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:m") << key;
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t") << key;
     }
 
     redis_server server_;

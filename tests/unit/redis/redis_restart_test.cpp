@@ -2,6 +2,7 @@
 // What is done to a server while a lock is held and somebody waits for it: a lease that may have
 // been forgotten is unsure at once, then proved or lost, and nothing new is granted too early.
 #include "support/eventually.hpp"
+#include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -37,9 +38,7 @@ protected:
         ASSERT_TRUE(first_.held.held());
         asked_ = waiter_->ask("door", 30s);
         auto admin = server_->connect();
-        ASSERT_TRUE(eventually([&] {
-            return admin.command({"ZCARD", "mortise:l:door"}).number == 2;
-        }));
+        ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 2; }));
     }
 
     void tell(const std::vector<std::string>& words) { server_->connect().command(words); }
@@ -84,7 +83,7 @@ protected:
         EXPECT_FALSE(holder_->stop());
         EXPECT_FALSE(waiter_->stop());
         for (const auto& key : server_->connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:m") << key;
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t") << key;
     }
 
     bool doubted(clock::duration within) {

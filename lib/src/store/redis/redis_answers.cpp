@@ -315,6 +315,19 @@ result<session_view> parse_view(const redis_value& said, const token_domain& dom
     return view_of(std::span(said.items).subspan(1), domain);
 }
 
+result<std::vector<std::string>> parse_names(redis_value said) {
+    if (said.what != kind::array)
+        return corrupt;
+    std::vector<std::string> names;
+    names.reserve(said.items.size());
+    for (auto& each : said.items) {
+        if (each.what != kind::text)
+            return corrupt;
+        names.push_back(std::move(each.text));
+    }
+    return names;
+}
+
 result<std::vector<lock_view>> parse_locks(const redis_value& said) {
     std::vector<lock_view> locks;
     if (said.what != kind::array || said.items.size() < 2)

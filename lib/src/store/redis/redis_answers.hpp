@@ -54,6 +54,8 @@ result<token_range> parse_drawn(const redis_value& said, const token_domain& dom
 result<beat_answer> parse_beat(const redis_value& said);
 /// @par Errors `session_lost`.
 result<session_view> parse_view(const redis_value& said, const token_domain& domain);
+/// Nothing but texts.
+result<std::vector<std::string>> parse_names(redis_value said);
 result<std::vector<lock_view>> parse_locks(const redis_value& said);
 /// How many grants were broken.
 result<bool> parse_broken(const redis_value& said);

@@ -80,8 +80,8 @@ public:
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
 
-    /// Waits until the replicas that the settings ask for have what the session wrote before; not at
-    /// all if there are none.
+    /// Waits until the replicas that the settings ask for have what the session wrote before; not
+    /// at all if there are none.
     /// @par Errors `not_enough_replicas`, or what is wrong with the connection.
     asio::awaitable<error_code> confirm();
 

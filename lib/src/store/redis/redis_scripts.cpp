@@ -55,7 +55,8 @@ redis_scripts::redis_scripts(std::string_view prefix) {
     make(redis_script::beat, {common, queue, bury, server, beat});
     make(redis_script::confirm, {common, confirm});
     make(redis_script::look, {common, queue, view, look});
-    make(redis_script::list, {common, queue, list});
+    make(redis_script::names, {common, queue, names});
+    make(redis_script::list, {common, list});
     make(redis_script::break_, {common, queue, break_});
     make(redis_script::watch, {common, watch});
 }

@@ -20,6 +20,7 @@ enum class redis_script : std::uint8_t {
     beat,
     confirm,
     look,
+    names,
     list,
     break_,
     watch,

@@ -37,13 +37,19 @@ std::optional<stored_entry> stored_entry::parse(std::string_view text) {
     words said(text);
     stored_entry entry;
     const auto state = said.next();
-    if (state != "w" && state != "g")
+    const bool alone = state == "a";
+    if (state != "w" && state != "g" && !alone)
         return std::nullopt;
-    entry.granted = state == "g";
+    entry.granted = state != "w";
     const auto mode = parse_mode(said.next());
-    const auto hold = said.next();
-    entry.since = said.number();
-    if (entry.granted) {
+    const auto hold = alone ? "-" : said.next();
+    if (alone) {
+        entry.since = entry.base = said.base();
+        entry.slot = mode && mode->what() == lock_mode::kind::permits ? 1 : 0;
+    } else {
+        entry.since = said.number();
+    }
+    if (state == "g") {
         entry.base = said.base();
         entry.slot = said.number<std::uint32_t>();
     }

@@ -13,7 +13,7 @@
 namespace mortise::store_detail {
 
 /// An entry of a session as the scripts write it: "w MODE HOLD SINCE NAME" of a request that waits,
-/// "g MODE HOLD SINCE BASE SLOT NAME" of a grant.
+/// "g MODE HOLD SINCE BASE SLOT NAME" of a grant, "a MODE BASE NAME" of one that nobody else wants.
 struct stored_entry {
     stored_entry() = default;
 

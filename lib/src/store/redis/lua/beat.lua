@@ -35,7 +35,7 @@ for _, ended in ipairs(call('ZRANGEBYSCORE', '{P}x', '-inf', digits(now()), 'LIM
     if text then
         local entry = entry_of(text)
         take_away(session, id, entry)
-        advance(entry.name)
+        grant_next(entry.name)
     end
 end
 end_quarantine()
@@ -60,8 +60,8 @@ local function consider_first(key, pattern)
 end
 consider_first('{P}d', '^(.*)$')
 consider_first('{P}x', '^([^:]+)')
-if meta().quarantine > now() then
-    consider(meta().quarantine)
+if state().quarantine > now() then
+    consider(state().quarantine)
 end
 
 finish()

@@ -10,22 +10,24 @@ local function note(text)
 end
 
 local parties = {}
+unfold(name)
 for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
-    local session, id, _, its_base, its_slot = parts(member)
-    if its_base == base and its_slot == slot then
-        local read = call('HMGET', '{P}s:' .. session, id, 'h', 'p', 'l')
+    local session, id = parts(member)
+    local read = call('HMGET', '{P}s:' .. session, id, 'h', 'p', 'l')
+    local entry = read[1] and entry_of(read[1])
+    if not entry then
+        orphan(name, member)
+    elseif entry.base == base and entry.slot == slot then
         broken = broken + 1
-        if not read[1] then
-            orphan(name, member)
-        else
-            if broken <= tonumber(ARGV[6]) then
-                parties[#parties + 1] = read
-            end
-            take_away(session, id, entry_of(read[1]))
+        if broken <= tonumber(ARGV[6]) then
+            parties[#parties + 1] = read
         end
+        take_away(session, id, entry)
     end
 end
 if broken == 0 then
+    grant_next(name)
+    finish()
     return 0
 end
 note(digits(now()))
@@ -42,6 +44,6 @@ for _, each in ipairs(parties) do
 end
 call('LPUSH', '{P}b', table.concat(record))
 call('LTRIM', '{P}b', 0, ARGV[7] - 1)
-advance(name)
+grant_next(name)
 finish()
 return broken

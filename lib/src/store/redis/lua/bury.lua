@@ -27,7 +27,7 @@ local function bury(session)
         call('SREM', '{P}w', session)
     end
     for _, name in ipairs(names) do
-        advance(name)
+        grant_next(name)
     end
     return #names, left
 end

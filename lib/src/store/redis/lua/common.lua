@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- The head of every script. {P} stands for the prefix of the store's keys; what they hold is told in
 -- docs/stores/redis.md. A number that is joined to a text loses digits from 10^14 on: hence `digits`.
+-- Each command that a script calls costs as much as all of its own steps together: few are called
+-- where many locks are taken.
 local call, format, match = redis.call, string.format, string.match
 
 local function digits(number)
@@ -20,12 +22,14 @@ end
 
 local kept
 
--- The last base of tokens, the end of the quarantine, whether somebody watches.
-local function meta()
+-- What is out of the ordinary: the end of a quarantine, whether somebody watches.
+local function state()
     if not kept then
-        local fields = call('HMGET', '{P}m', 'b', 'q', 'w')
-        kept = {base = tonumber(fields[1] or 0), quarantine = tonumber(fields[2] or 0),
-                watched = fields[3]}
+        kept = {quarantine = 0}
+        if call('EXISTS', '{P}m') == 1 then
+            local fields = call('HMGET', '{P}m', 'q', 'w')
+            kept.quarantine, kept.watched = tonumber(fields[1] or 0), fields[2]
+        end
     end
     return kept
 end
@@ -33,6 +37,17 @@ end
 -- Whether a session, of which `generation` and `deadline` were read, may act under this generation.
 local function may_act(generation, deadline, acting)
     return generation and tonumber(generation) <= tonumber(acting) and tonumber(deadline) > now()
+end
+
+-- The next base of tokens.
+local function draw()
+    local base = digits(now())
+    local last = tonumber(call('GETSET', '{P}t', base) or 0)
+    if last >= now() then
+        base = digits(last + 1)
+        call('SET', '{P}t', base)
+    end
+    return base
 end
 
 -- 2^52: who holds a lock stands in it with the ordinal less so much.

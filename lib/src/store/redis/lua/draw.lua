@@ -18,7 +18,7 @@ if ends and ends <= now() then
 elseif entry.mode == 's' then
     return 's'
 end
-local first = math.max(meta().base + 1, now() - COUNT_MAX + 1)
+local first = math.max(tonumber(call('GET', '{P}t') or 0) + 1, now() - COUNT_MAX + 1)
 local last = math.max(first, now())
-call('HSET', '{P}m', 'b', digits(last))
+call('SET', '{P}t', digits(last))
 return 'd ' .. digits(first) .. ' ' .. digits(last - first + 1)

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- The rules of the queue: the same as in core/lock_engine.cpp, and held to it by a test.
 --
--- A lock is a sorted set. Who waits is the member SESSION:ID:MODE with an ordinal as its score; who
--- holds is SESSION:ID:MODE:BASE:SLOT with the ordinal less HELD. The session has the same entry as
--- a field ID of its hash: "w MODE HOLD SINCE NAME" or "g MODE HOLD SINCE BASE SLOT NAME".
+-- A lock is a sorted set of members SESSION:ID:MODE. Who waits has an ordinal as its score, who holds
+-- the ordinal less HELD. What else is to be known of it is the field ID of its session's hash: "w MODE
+-- HOLD SINCE NAME" or "g MODE HOLD SINCE BASE SLOT NAME".
+-- Who took a free lock the short way is all of it: a text, SESSION:ID, and "a MODE BASE NAME" in the
+-- session; it got the lock when its base says. It stands in a sorted set when others come.
 local actor      -- The session that acts: it can be reached by its reply.
 local granted = {}  -- What is to be pushed, in pairs: who, what was granted.
 local changed = false
@@ -23,10 +25,15 @@ local function reachable(session)
 end
 
 local function parts(member)
-    return match(member, '^([^:]+):(%d+):(%a%d*):?(%d*):?(%d*)$')
+    return match(member, '^([^:]+):(%d+):(%a%d*)$')
 end
 
 local function entry_of(text)
+    if text:sub(1, 1) == 'a' then
+        local mode, base, name = match(text, '^a (%a%d*) (%d+) (.*)$')
+        return {mode = mode, hold = '-', since = base, base = base,
+                slot = mode:sub(1, 1) == 'p' and '1' or '0', name = name, alone = true}
+    end
     local state, mode, hold, since, rest = match(text, '^(%a) (%a%d*) (%S+) (%d+) (.*)$')
     if state == 'w' then
         return {mode = mode, hold = hold, since = since, name = rest}
@@ -36,8 +43,7 @@ local function entry_of(text)
 end
 
 local function member_of(session, id, entry)
-    local member = session .. ':' .. id .. ':' .. entry.mode
-    return entry.base and member .. ':' .. entry.base .. ':' .. entry.slot or member
+    return session .. ':' .. id .. ':' .. entry.mode
 end
 
 local function text_of(entry)
@@ -70,7 +76,12 @@ end
 local function remove(session, id, entry, by_other)
     local hash = '{P}s:' .. session
     changed = true
-    call('ZREM', '{P}l:' .. entry.name, member_of(session, id, entry))
+    local key = '{P}l:' .. entry.name
+    if not entry.alone then
+        redis.pcall('ZREM', key, member_of(session, id, entry))
+    elseif redis.pcall('GET', key) == session .. ':' .. id then
+        call('DEL', key)
+    end
     if entry.hold ~= '-' then
         call('ZREM', '{P}x', session .. ':' .. id)
     end
@@ -97,30 +108,54 @@ local function orphan(name, member)
     call('ZREM', '{P}l:' .. name, member)
 end
 
--- Whether that holder is one no more, because its session is gone or its time is over: then its
--- entry is gone, too.
-local function lapsed(name, session, id, member)
+-- Whoever took the lock the short way stands in a sorted set from now on.
+local function unfold(name)
+    local key = '{P}l:' .. name
+    local text = redis.pcall('GET', key)
+    if type(text) ~= 'string' then
+        return
+    end
+    local session, id = match(text, '^([^:]+):(%d+)$')
+    if not session then
+        call('ZCARD', key)  -- It is nothing of ours: that says so.
+    end
+    local hash = '{P}s:' .. session
+    local known = call('HGET', hash, id)
+    local entry = known and entry_of(known)
+    if not entry or not entry.alone or entry.name ~= name then
+        changed = true
+        call('DEL', key)
+        return
+    end
+    call('HSET', hash, id, text_of(entry))  -- First what may be refused for want of memory.
+    call('DEL', key)
+    call('ZADD', key, digits(1 - HELD), member_of(session, id, entry))
+end
+
+-- The entry of that holder; nothing if it is one no more, because its session is gone or its time is
+-- over: then it is removed.
+local function holding(name, session, id, member)
     local read = call('HMGET', '{P}s:' .. session, 'd', id)
     if not read[1] or not read[2] then
         orphan(name, member)
-        return true
+        return nil
     end
     local entry = entry_of(read[2])
     if tonumber(read[1]) <= now() then
         remove(session, id, entry, true)
-        return true
+        return nil
     end
     local ends = end_of(entry)
     if not ends or ends > now() then
-        return false
+        return entry
     end
     take_away(session, id, entry)
-    return true
+    return nil
 end
 
-local function add(held, mode, base, slot)
-    held.mode, held.base, held.count = mode, base, held.count + 1
-    held.taken[tonumber(slot)] = true
+local function add(held, entry)
+    held.mode, held.base, held.count = entry.mode, entry.base, held.count + 1
+    held.taken[tonumber(entry.slot)] = true
 end
 
 local function admits(held, mode)
@@ -140,35 +175,41 @@ end
 
 -- Holders who have lapsed are taken away as far as they are met: the first one who has not says
 -- whether others may join, but of permits all are looked at, since each one has a slot.
+-- @return who holds the lock; the first who waits, with its ordinal: false if nobody does, nothing
+-- if that is not known.
 local function holders_of(key, name)
     local held = {count = 0, taken = {}}
     while true do
-        local first = call('ZRANGEBYSCORE', key, '-inf', '(0', 'LIMIT', 0, 1)[1]
-        if not first then
-            return held
+        local first = redis.pcall('ZRANGE', key, 0, 1, 'WITHSCORES')
+        if first.err then
+            unfold(name)
+            first = call('ZRANGE', key, 0, 1, 'WITHSCORES')
         end
-        local session, id, mode, base, slot = parts(first)
-        if not lapsed(name, session, id, first) then
-            add(held, mode, base, slot)
-            if mode:sub(1, 1) ~= 'p' then
+        if not first[1] or tonumber(first[2]) > 0 then
+            return held, first[1] or false, first[2]
+        end
+        local session, id, mode = parts(first[1])
+        local entry = holding(name, session, id, first[1])
+        if entry then
+            add(held, entry)
+            if mode == 'x' then
+                held.only = {session, id, entry}
+                return held, first[3] or false, first[4]
+            elseif mode == 's' then
                 return held
             end
             for at, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
-                session, id, mode, base, slot = parts(member)
-                if at > 1 and not lapsed(name, session, id, member) then
-                    add(held, mode, base, slot)
+                if at > 1 then
+                    session, id = parts(member)
+                    entry = holding(name, session, id, member)
+                    if entry then
+                        add(held, entry)
+                    end
                 end
             end
             return held
         end
     end
-end
-
-local function draw()
-    local base = math.max(meta().base + 1, now())
-    meta().base = base
-    call('HSET', '{P}m', 'b', digits(base))
-    return digits(base)
 end
 
 -- Fills in what a grant has: the token of the other readers or one of its own, a free slot.
@@ -182,7 +223,7 @@ local function make_grant(entry, held)
         until not held.taken[slot]
     end
     entry.slot = tostring(slot)
-    add(held, entry.mode, entry.base, entry.slot)
+    add(held, entry)
 end
 
 local function note_end(session, id, entry)
@@ -191,24 +232,27 @@ local function note_end(session, id, entry)
     end
 end
 
+-- The first who waits after that ordinal, and its own.
+local function next_after(key, ordinal)
+    local found = call('ZRANGEBYSCORE', key, '(' .. ordinal, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    return found[1] or false, found[2]
+end
+
 -- The one rule of the queue: from its head, whoever can be reached and goes together with those who
 -- hold the lock gets it.
 -- @return who holds the lock; whether a newcomer is stopped by those who wait; whether anybody may
 -- be waiting.
 local function grant_next(name)
     local key = '{P}l:' .. name
-    local held = holders_of(key, name)
-    if meta().quarantine > now() or closed(held) then
-        return held, true, true
+    local held, member, ordinal = holders_of(key, name)
+    if state().quarantine > now() or closed(held) then
+        return held, true, member ~= false
     end
-    local after, waited = '0', false
-    while true do
-        local found = call('ZRANGEBYSCORE', key, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-        local member = found[1]
-        if not member then
-            return held, false, waited
-        end
-        after = found[2]
+    if member == nil then
+        member, ordinal = next_after(key, 0)
+    end
+    local waited = false
+    while member do
         local session, id = parts(member)
         local hash = '{P}s:' .. session
         local read = call('HMGET', hash, 'd', id, 'c', 'q')
@@ -225,8 +269,7 @@ local function grant_next(name)
             end
             make_grant(entry, held)
             changed = true
-            call('ZREM', key, member)
-            call('ZADD', key, digits(tonumber(after) - HELD), member_of(session, id, entry))
+            call('ZADD', key, digits(tonumber(ordinal) - HELD), member)
             call('HSET', hash, id, text_of(entry), 'q', read[4] - 1, 'c',
                  session == actor and read[3] or read[3] + 1)
             note_end(session, id, entry)
@@ -235,19 +278,9 @@ local function grant_next(name)
                 return held, true, true
             end
         end
+        member, ordinal = next_after(key, ordinal)
     end
-end
-
--- A lock that nobody holds or waits for is no more.
-local function forget_if_free(name)
-    if call('EXISTS', '{P}l:' .. name) == 0 then
-        call('ZREM', '{P}n', name)
-    end
-end
-
-local function advance(name)
-    grant_next(name)
-    forget_if_free(name)
+    return held, false, waited
 end
 
 -- Who could not be told is told after the next change, or finds out by a heartbeat.
@@ -272,7 +305,7 @@ local function finish(answered)
             publish(session, 'g ' .. id .. ' ' .. entry.base .. ' ' .. entry.slot .. ' ' .. contended)
         end
     end
-    if changed and meta().watched then
+    if changed and state().watched then
         tell_watchers()
     end
 end

@@ -2,9 +2,9 @@
 -- A request that meets others; request_free.lua comes before.
 actor = S
 
-local function describe(text)
+local function describe(text, waited)
     local entry = entry_of(text)
-    local contended = others_wait('{P}l:' .. entry.name, S) and 1 or 0
+    local contended = waited and others_wait('{P}l:' .. entry.name, S) and 1 or 0
     if entry.base then
         return 'g ' .. entry.base .. ' ' .. entry.slot .. ' ' .. contended
     end
@@ -20,29 +20,40 @@ end
 
 local function insert(entry, ordinal)
     changed = true
-    call('ZADD', key, digits(ordinal), member_of(S, id, entry))
-    call('ZADD', '{P}n', 0, name)
     call('HSET', hash, id, text_of(entry))
+    call('ZADD', key, digits(ordinal), member_of(S, id, entry))
+end
+
+local told = {}
+
+local function tell(session, of, entry)
+    publish(session, 't ' .. of .. ' ' .. entry.base .. ' ' .. entry.slot)
+    if not told[session] then
+        told[session] = true
+        call('HINCRBY', '{P}s:' .. session, 'c', 1)
+    end
 end
 
 -- Somebody cannot have the lock and would stand at the end of the queue. Holders of other sessions
 -- are told, but for those whom somebody who waits has told before: every one who waits told all
 -- holders but those of its own session.
-local function tell_contended()
-    local first = call('ZRANGEBYSCORE', key, 0, '+inf', 'LIMIT', 0, 1)[1]
+local function tell_contended(held, waited)
+    local first = waited and next_after(key, 0)
     local ahead = first and parts(first)
     if ahead and (ahead == S or others_wait(key, ahead)) then
         return
     end
-    local told = {}
+    local function concerns(session)
+        return session ~= S and (not ahead or session == ahead)
+    end
+    if held.only then
+        return concerns(held.only[1]) and tell(unpack(held.only))
+    end
     for _, member in ipairs(call('ZRANGEBYSCORE', key, '-inf', '(0')) do
-        local session, of, _, base, slot = parts(member)
-        if session ~= S and (not ahead or session == ahead) then
-            publish(session, 't ' .. of .. ' ' .. base .. ' ' .. slot)
-            if not told[session] and call('EXISTS', '{P}s:' .. session) == 1 then
-                told[session] = true
-                call('HINCRBY', '{P}s:' .. session, 'c', 1)
-            end
+        local session, of = parts(member)
+        local text = concerns(session) and call('HGET', '{P}s:' .. session, of)
+        if text then
+            tell(session, of, entry_of(text))
         end
     end
 end
@@ -62,19 +73,16 @@ end
 
 if own[3] then
     -- A repeated request gets the answer of the first one, or a better one by now.
-    advance(entry_of(own[3]).name)
+    grant_next(entry_of(own[3]).name)
     finish(id)
     local text = call('HGET', hash, id)
-    return text and describe(text) or 'n'
+    return text and describe(text, true) or 'n'
 end
 
-local held, blocked, waited = {count = 0, taken = {}}, meta().quarantine > now(), false
-if call('EXISTS', key) == 1 then
-    held, blocked, waited = grant_next(name)
-    if other_capacity() then
-        finish()
-        return 'c'
-    end
+local held, blocked, waited = grant_next(name)
+if other_capacity() then
+    finish()
+    return 'c'
 end
 local entry = {mode = mode, hold = hold == '' and '-' or hold, name = name}
 if not blocked and admits(held, mode) then
@@ -85,9 +93,8 @@ if not blocked and admits(held, mode) then
     local contended = waited and others_wait(key, S) and 1 or 0
     return 'g ' .. entry.base .. ' ' .. entry.slot .. ' ' .. contended
 end
-tell_contended()
+tell_contended(held, waited)
 if try == '!' then
-    forget_if_free(name)
     finish()
     return 'n'
 end
@@ -95,4 +102,4 @@ entry.since = digits(now())
 insert(entry, last_ordinal() + 1)
 call('HINCRBY', hash, 'q', 1)
 finish()
-return describe(text_of(entry))
+return describe(text_of(entry), waited)

@@ -11,14 +11,9 @@ if not may_act(own[1], own[2], G) then
     return 'l'
 end
 -- The short way, before any rule of the queue is made: the lock is free, and nobody has asked for it.
-if not own[3] and hold == '' and call('EXISTS', key) == 0 and meta().quarantine == 0 and
-    not meta().watched then
-    local base = digits(math.max(meta().base + 1, now()))
-    local slot = mode:byte() == 112 and '1' or '0'  -- 112: permits
-    call('HSET', '{P}m', 'b', base)
-    call('ZADD', key, 1 - HELD, S .. ':' .. id .. ':' .. mode .. ':' .. base .. ':' .. slot)
-    call('ZADD', '{P}n', 0, name)
-    call('HSET', hash, id,
-         'g ' .. mode .. ' - ' .. digits(now()) .. ' ' .. base .. ' ' .. slot .. ' ' .. name)
-    return 'g ' .. base .. ' ' .. slot .. ' 0'
+if not own[3] and hold == '' and state().quarantine == 0 and not state().watched and
+    call('SET', key, S .. ':' .. id, 'NX') then
+    local base = draw()
+    call('HSET', hash, id, 'a ' .. mode .. ' ' .. base .. ' ' .. name)
+    return 'g ' .. base .. (mode:byte() == 112 and ' 1 0' or ' 0 0')  -- 112: permits
 end

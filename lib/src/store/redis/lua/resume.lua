@@ -69,15 +69,8 @@ if ttl > tonumber(record[3]) then
 end
 if own[1] then
     -- Who can be reached again gets what it was passed over for, if nobody has it.
-    local names = {}
-    local all = call('HGETALL', hash)
-    for at = 1, #all, 2 do
-        if match(all[at], '^%d') and all[at + 1]:sub(1, 1) == 'w' then
-            names[#names + 1] = entry_of(all[at + 1]).name
-        end
-    end
-    for _, name in ipairs(names) do
-        advance(name)
+    for _, name in ipairs(waited_for(S)) do
+        grant_next(name)
     end
     finish()
 end

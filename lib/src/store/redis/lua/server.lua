@@ -20,15 +20,32 @@ local function compare_run(known, ttl_max)
     return run
 end
 
+-- The locks that a session waits for.
+local function waited_for(session)
+    local names, hash = {}, '{P}s:' .. session
+    if call('HGET', hash, 'q') == '0' then
+        return names
+    end
+    local all = call('HGETALL', hash)
+    for at = 1, #all, 2 do
+        if match(all[at], '^%d') and all[at + 1]:sub(1, 1) == 'w' then
+            names[#names + 1] = entry_of(all[at + 1]).name
+        end
+    end
+    return names
+end
+
 -- Once the quarantine is over, whoever waits is due.
 local function end_quarantine()
-    local till = meta().quarantine
+    local till = state().quarantine
     if till == 0 or till > now() then
         return
     end
     call('HDEL', '{P}m', 'q')
     kept = nil
-    for _, name in ipairs(call('ZRANGE', '{P}n', 0, -1)) do
-        advance(name)
+    for _, session in ipairs(call('ZRANGE', '{P}d', 0, -1)) do
+        for _, name in ipairs(waited_for(session)) do
+            grant_next(name)
+        end
     end
 end

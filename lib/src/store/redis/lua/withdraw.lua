@@ -9,7 +9,7 @@ end
 if own[3] then
     local entry = entry_of(own[3])
     remove(S, id, entry, false)
-    advance(entry.name)
+    grant_next(entry.name)
     finish()
 end
 return 'o'
