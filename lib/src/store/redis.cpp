@@ -3,8 +3,9 @@
 
 #include "store/break_note.hpp"
 #include "store/redis/boost_wire.hpp"
+#include "store/redis/queue_link.hpp"
+#include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_examination.hpp"
-#include "store/redis/redis_link.hpp"
 #include "store/redis/redis_store.hpp"
 #include "store/redis/sentinel_wire.hpp"
 #include "store/redis/stored_entry.hpp"
@@ -20,7 +21,7 @@
 namespace mortise {
 namespace {
 
-using store_detail::redis_link;
+using store_detail::queue_link;
 using store_detail::redis_script;
 using store_detail::redis_value;
 
@@ -55,7 +56,7 @@ bool sound(lock_mode mode) noexcept {
 
 class redis_store final : public store {
 public:
-    redis_store(const redis_store_config& config, std::shared_ptr<redis_link> link)
+    redis_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
         : link_(std::move(link)) {
         examined_.name = link_->name();
         examined_.tls = config.tls;
@@ -221,7 +222,7 @@ private:
     asio::awaitable<result<std::set<std::string>>> names(std::string after, std::size_t limit);
     asio::awaitable<result<token_domain>> domain();
 
-    std::shared_ptr<redis_link> link_;
+    std::shared_ptr<queue_link> link_;
     store_detail::redis_examination examined_;  ///< What is known without asking.
 };
 
@@ -464,7 +465,7 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.connect_max = config.connect_max;
     settings.name = name_of(config);
     return std::make_unique<redis_store>(
-        config, std::make_shared<redis_link>(std::move(settings), std::move(wires))
+        config, std::make_shared<queue_link>(std::move(settings), std::move(wires))
     );
 }
 

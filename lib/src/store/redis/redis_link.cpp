@@ -2,7 +2,6 @@
 #include "store/redis/redis_link.hpp"
 
 #include "store/redis/hex_id.hpp"
-#include "store/redis/redis_push.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -42,8 +41,6 @@ void redis_link::attach(
     settled_.emplace(strand_);
     events_ = &events;
     time_ = std::move(time);
-    if (settings_.min_replicas != 0)
-        quorum_ = std::make_shared<replica_quorum>(strand_, time_, settings_.min_replicas, wires_);
 }
 
 void redis_link::detach() noexcept {
@@ -60,8 +57,7 @@ void redis_link::drop_wire() noexcept {
     connected_ = false;
     under_way_.clear();
     answers_alarm_.cancel();
-    if (quorum_)
-        quorum_->close();
+    dropped();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
@@ -84,6 +80,7 @@ asio::awaitable<result<resumed>> redis_link::open(session_start start) {
     if (!has_session_ || session_.id != start.id) {
         watching_ = false;
         name_ = short_name(start.id);
+        begin_session();
     }
     session_ = std::move(start);
     has_session_ = true;
@@ -104,8 +101,8 @@ asio::awaitable<redis_failure> redis_link::connect() {
     auto opening = wire->open(*this);
     auto failure = co_await std::move(opening);
     if (!failure.code && wire_ == wire) {
-        auto subscribing = wire->subscribe(settings_.prefix + "i:" + name_);
-        failure = co_await std::move(subscribing);
+        auto preparing = prepare(wire);
+        failure = co_await std::move(preparing);
     }
     if (wire_ != wire || session_.id != id)
         co_return redis_failure(errc::store_unavailable, "given up");
@@ -116,13 +113,25 @@ asio::awaitable<redis_failure> redis_link::connect() {
     co_return failure;
 }
 
+asio::awaitable<redis_failure> redis_link::prepare(wire_ptr) {
+    co_return redis_failure();
+}
+
+void redis_link::know(const random_id& incarnation, const token_domain& domain) {
+    incarnation_ = incarnation;
+    domain_ = domain;
+}
+
+clock::duration redis_link::patience() const {
+    return answer_max(session_.ttl);
+}
+
 // What may not be asked is not known; whether that matters is said by `judge`.
 asio::awaitable<redis_failure> redis_link::learn_facts() {
     const auto wire = wire_;
     server_facts facts;
-    auto tracking = command(
-        wire, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", settings_.prefix + "id", "NOLOOP"}
-    );
+    auto tracking =
+        command(wire, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", tracked(), "NOLOOP"});
     const auto tracked = co_await std::move(tracking);
     facts.flush_is_heard = tracked && tracked->what != redis_value::kind::error;
     auto asking = command(wire, {"INFO"});
@@ -167,38 +176,8 @@ asio::awaitable<result<resumed>> redis_link::try_to_resume() {
     const auto failure = co_await std::move(connecting);
     if (failure.code)
         co_return remember(failure);
-    const auto sent = now();
-    auto resuming = evaluate(wire_, redis_script::resume, resume_arguments());
-    const auto said = co_await std::move(resuming);
-    if (!said)
-        co_return said.error();
-    auto session = parse_resumed(*said);
-    if (!session)
-        co_return session.error();
-    auto confirming = confirm();
-    if (const auto failed = co_await std::move(confirming))
-        co_return failed;
-    resumed reply;
-    reply.sent = sent;
-    incarnation_ = reply.incarnation = session->incarnation;
-    domain_ = reply.domain = session->domain;
-    reply.view = std::move(session->view);
-    co_return reply;
-}
-
-std::vector<std::string> redis_link::resume_arguments() const {
-    std::vector<std::string> arguments;
-    arguments.push_back(name_);
-    arguments.push_back(session_.id.text());
-    arguments.push_back(std::to_string(session_.generation));
-    arguments.push_back(std::to_string(session_.ttl.count()));
-    arguments.push_back(session_.host);
-    arguments.push_back(session_.label);
-    arguments.push_back(std::to_string(session_.pid));
-    arguments.push_back(random_id::draw().text());
-    arguments.push_back(settings_.domain);
-    arguments.push_back(settings_.assume_new ? "1" : "0");
-    return arguments;
+    auto proving = prove();
+    co_return co_await std::move(proving);
 }
 
 // The one argument of a script that acts for the session.
@@ -393,11 +372,7 @@ asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<red
     if (!events_ || session_.id != meant)
         co_return;
     if (reply) {
-        tell(
-            reply->incarnation == before ? store_event::kind::look_again : store_event::kind::unsure
-        );
-        if (watching_)
-            tell(store_event::kind::changed);
+        came_back(before);
     } else if (reply.error() == errc::session_lost || reply.error() == errc::newer_format) {
         has_session_ = false;
         tell(store_event::kind::session_lost);
@@ -406,58 +381,9 @@ asio::awaitable<void> redis_link::reconnect([[maybe_unused]] std::shared_ptr<red
     }
 }
 
-asio::awaitable<error_code> redis_link::confirm() {
-    if (!quorum_)
-        co_return error_code();
-    const auto kept = shared_from_this();
-    const auto& script = scripts_[redis_script::confirm];
-    redis_command write{"EVAL", script.text, "0"};
-    write.push_back(name_ + ' ' + std::to_string(session_.generation));
-    const auto limit = std::chrono::duration_cast<milliseconds>(answer_max(session_.ttl));
-    auto reaching = quorum_->reach(std::move(write), limit);
-    const auto failed = co_await std::move(reaching);
-    if (failed)
-        remember({failed, "waiting for replicas: " + failed.message()});
-    co_return failed;
-}
-
-asio::awaitable<error_code> redis_link::end() {
-    const auto kept = shared_from_this();
-    while (opening_) {
-        auto waiting = settled_->async_wait(asio::as_tuple(asio::deferred));
-        const auto [stopped] = co_await std::move(waiting);
-        if (stopped)
-            co_return errc::store_unavailable;
-    }
-    for (;;) {
-        if (!connected_)
-            co_return errc::store_unavailable;
-        std::vector<std::string> arguments;
-        arguments.push_back(name_);
-        auto ending = evaluate(wire_, redis_script::end, std::move(arguments));
-        const auto said = co_await std::move(ending);
-        if (!said)
-            co_return said.error();
-        const auto more = parse_ended(*said);
-        if (!more)
-            co_return more.error();
-        if (!*more)
-            break;
-    }
-    has_session_ = false;
-    drop_wire();  // Nothing keeps the context at work any more.
-    co_return error_code();
-}
-
-void redis_link::compare_watching(bool at_server) {
-    if (watching_ && !at_server)
-        tell(store_event::kind::changed);
-}
-
 void redis_link::on_push(redis_value push) noexcept {
     if (push.items.size() == 3 && push.items[0].text == "message") {
-        if (const auto event = parse_push(push.items[2].text, domain_))
-            hear(*event);
+        on_message(push.items[2].text);
     } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
         // Everything is gone, or what the store says of itself has changed.
         tell(
@@ -467,21 +393,19 @@ void redis_link::on_push(redis_value push) noexcept {
     }
 }
 
-// A grant counts when the replicas have it, too.
-void redis_link::hear(const store_event& event) {
-    if (quorum_ && event.what == store_event::kind::granted)
-        asio::co_spawn(strand_, tell_confirmed(shared_from_this(), event), asio::detached);
-    else
-        tell_now(event);
+asio::awaitable<bool> redis_link::settle() {
+    while (opening_) {
+        auto waiting = settled_->async_wait(asio::as_tuple(asio::deferred));
+        const auto [stopped] = co_await std::move(waiting);
+        if (stopped)
+            co_return false;
+    }
+    co_return connected_;
 }
 
-asio::awaitable<void>
-redis_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
-    const auto meant = session_.id;
-    auto confirming = confirm();
-    const auto failed = co_await std::move(confirming);
-    if (!failed && session_.id == meant)
-        tell_now(event);  // Otherwise the next heartbeat that counts finds it.
+void redis_link::end_session() {
+    has_session_ = false;
+    drop_wire();  // Nothing keeps the context at work any more.
 }
 
 // Never from inside a call of the port.

@@ -9,10 +9,8 @@
 #include "mortise/store.hpp"
 #include "store/redis/alarm.hpp"
 #include "store/redis/deaf_wire_events.hpp"
-#include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
-#include "store/redis/replica_quorum.hpp"
 #include "store/redis/server_facts.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -43,19 +41,21 @@ struct link_settings {
 };
 
 /// The client's end of the way to a Redis server: one session, and for it one connection after the
-/// other; the scripts; and what the server tells by itself.
+/// other; the scripts; and what the server tells by itself. What a session is at the server is said
+/// by the forms of the store: `queue_link`, `key_link`.
 ///
 /// A server that owes answers and gives none for a while loses the connection: what was under way
-/// on it is unknown, and a session that goes on on the next one has a higher generation, so that
-/// whatever still comes from the old one is refused.
+/// on it is unknown, and the session goes on on the next one.
 ///
 /// @par Threads The strand.
-class redis_link final : public std::enable_shared_from_this<redis_link>,
-                         private redis_wire_events {
+class redis_link : public std::enable_shared_from_this<redis_link>, private redis_wire_events {
 public:
     redis_link(link_settings settings, redis_wire_factory wires);
+    virtual ~redis_link() = default;
+    redis_link(const redis_link&) = delete;
+    redis_link& operator=(const redis_link&) = delete;
 
-    void
+    virtual void
     attach(asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source>);
     void detach() noexcept;
 
@@ -80,21 +80,56 @@ public:
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
 
-    /// Waits until the replicas that the settings ask for have what the session wrote before; not
-    /// at all if there are none.
-    /// @par Errors `not_enough_replicas`, or what is wrong with the connection.
-    asio::awaitable<error_code> confirm();
-
-    /// Ends the session, which may take several steps.
-    asio::awaitable<error_code> end();
-
-    /// The session is to be told of the next change from now on.
-    void begin_to_watch() noexcept { watching_ = true; }
-    /// What the server says of that with a heartbeat: a push that got lost is found by this.
-    void compare_watching(bool at_server);
-
     /// The newest failure, for people. Any thread.
     std::string explain() const;
+
+protected:
+    using wire_ptr = std::shared_ptr<redis_wire>;
+
+    /// What the form does with a connection that was just opened, before all else.
+    virtual asio::awaitable<redis_failure> prepare(wire_ptr wire);
+    /// Makes the session known at the server, or proves it again.
+    virtual asio::awaitable<result<resumed>> prove() = 0;
+    /// The session goes on on another connection; `before` is what was known of the store.
+    virtual void came_back(const random_id& before) = 0;
+    virtual void on_message(const std::string& text) = 0;
+    /// A session that is another one than before begins.
+    virtual void begin_session() {}
+    /// The connection is gone.
+    virtual void dropped() noexcept {}
+    /// What begins like this is watched for changes at the server.
+    virtual std::string tracked() const = 0;
+
+    const link_settings& settings() const noexcept { return settings_; }
+    const redis_scripts& scripts() const noexcept { return scripts_; }
+    const redis_wire_factory& wires() const noexcept { return wires_; }
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
+    const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }
+    const session_start& session() const noexcept { return session_; }
+    /// The session's at the server.
+    const std::string& session_name() const noexcept { return name_; }
+    /// That on which the session goes on; empty if there is none.
+    wire_ptr wire() const noexcept { return connected_ ? wire_ : nullptr; }
+    /// That which is being opened, or the same.
+    const wire_ptr& newest_wire() const noexcept { return wire_; }
+    bool attached() const noexcept { return events_ != nullptr; }
+    bool watching() const noexcept { return watching_; }
+    void watch_next(bool on) noexcept { watching_ = on; }
+    const random_id& incarnation() const noexcept { return incarnation_; }
+    void know(const random_id& incarnation, const token_domain& domain);
+    /// How long a command may be without an answer.
+    clock::duration patience() const;
+
+    asio::awaitable<result<redis_value>>
+    evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
+    /// Until nobody opens a connection. @return whether there is one then.
+    asio::awaitable<bool> settle();
+    /// There is no session any more, nor a connection.
+    void end_session();
+    void tell(store_event::kind what);
+    void tell_now(const store_event& event);
+    error_code remember(redis_failure why);
 
 private:
     void on_push(redis_value push) noexcept override;
@@ -104,14 +139,8 @@ private:
     asio::awaitable<redis_failure> learn_facts();
     asio::awaitable<result<resumed>> resume_session();
     asio::awaitable<result<resumed>> try_to_resume();
-    std::vector<std::string> resume_arguments() const;
-    using wire_ptr = std::shared_ptr<redis_wire>;
-
-    asio::awaitable<result<redis_value>>
-    evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
     std::string argument(const std::string& more) const;
     error_code refused(const wire_ptr& wire, const redis_value& said);
-    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
     void close_if_late(alarm& by, const wire_ptr& wire);
@@ -121,11 +150,6 @@ private:
     void watch_answers();
     clock::time_point silent_since() const;
     void answer_is_late(clock::time_point due);
-    void tell(store_event::kind what);
-    void tell_now(const store_event& event);
-    void hear(const store_event& event);
-    asio::awaitable<void> tell_confirmed(std::shared_ptr<redis_link> self, store_event event);
-    error_code remember(redis_failure why);
 
     const link_settings settings_;
     const redis_scripts scripts_;
@@ -148,7 +172,6 @@ private:
     std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.
     bool has_session_ = false;
     bool watching_ = false;
-    std::shared_ptr<replica_quorum> quorum_;   ///< If replicas are asked for.
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     clock::time_point answered_;               ///< When the newest answer came.
     alarm opening_alarm_;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/queue_link.hpp"
+
+#include "store/redis/redis_answers.hpp"
+#include "store/redis/redis_push.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace mortise::store_detail {
+
+void queue_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    redis_link::attach(std::move(strand), events, std::move(time));
+    const auto replicas = settings().min_replicas;
+    if (replicas != 0) {
+        quorum_ = std::make_shared<replica_quorum>(
+            redis_link::strand(), redis_link::time(), replicas, wires()
+        );
+    }
+}
+
+void queue_link::dropped() noexcept {
+    if (quorum_)
+        quorum_->close();
+}
+
+asio::awaitable<redis_failure> queue_link::prepare(wire_ptr wire) {
+    return wire->subscribe(prefix() + "i:" + session_name());
+}
+
+asio::awaitable<result<resumed>> queue_link::prove() {
+    const auto sent = now();
+    auto resuming = evaluate(newest_wire(), redis_script::resume, resume_arguments());
+    const auto said = co_await std::move(resuming);
+    if (!said)
+        co_return said.error();
+    auto session = parse_resumed(*said);
+    if (!session)
+        co_return session.error();
+    auto confirming = confirm();
+    if (const auto failed = co_await std::move(confirming))
+        co_return failed;
+    know(session->incarnation, session->domain);
+    resumed reply;
+    reply.sent = sent;
+    reply.incarnation = session->incarnation;
+    reply.domain = session->domain;
+    reply.view = std::move(session->view);
+    co_return reply;
+}
+
+std::vector<std::string> queue_link::resume_arguments() const {
+    std::vector<std::string> arguments;
+    arguments.push_back(session_name());
+    arguments.push_back(session().id.text());
+    arguments.push_back(std::to_string(session().generation));
+    arguments.push_back(std::to_string(session().ttl.count()));
+    arguments.push_back(session().host);
+    arguments.push_back(session().label);
+    arguments.push_back(std::to_string(session().pid));
+    arguments.push_back(random_id::draw().text());
+    arguments.push_back(settings().domain);
+    arguments.push_back(settings().assume_new ? "1" : "0");
+    return arguments;
+}
+
+void queue_link::came_back(const random_id& before) {
+    tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
+    if (watching())
+        tell(store_event::kind::changed);
+}
+
+asio::awaitable<error_code> queue_link::confirm() {
+    if (!quorum_)
+        co_return error_code();
+    const auto kept = shared_from_this();
+    const auto& script = scripts()[redis_script::confirm];
+    redis_command write{"EVAL", script.text, "0"};
+    write.push_back(session_name() + ' ' + std::to_string(session().generation));
+    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
+    auto reaching = quorum_->reach(std::move(write), limit);
+    const auto failed = co_await std::move(reaching);
+    if (failed)
+        remember({failed, "waiting for replicas: " + failed.message()});
+    co_return failed;
+}
+
+asio::awaitable<error_code> queue_link::end() {
+    const auto kept = shared_from_this();
+    auto settling = settle();
+    co_await std::move(settling);
+    for (;;) {
+        if (!wire())
+            co_return errc::store_unavailable;
+        std::vector<std::string> arguments;
+        arguments.push_back(session_name());
+        auto ending = evaluate(wire(), redis_script::end, std::move(arguments));
+        const auto said = co_await std::move(ending);
+        if (!said)
+            co_return said.error();
+        const auto more = parse_ended(*said);
+        if (!more)
+            co_return more.error();
+        if (!*more)
+            break;
+    }
+    end_session();
+    co_return error_code();
+}
+
+void queue_link::compare_watching(bool at_server) {
+    if (watching() && !at_server)
+        tell(store_event::kind::changed);
+}
+
+void queue_link::on_message(const std::string& text) {
+    if (const auto event = parse_push(text, domain()))
+        hear(*event);
+}
+
+// A grant counts when the replicas have it, too.
+void queue_link::hear(const store_event& event) {
+    if (quorum_ && event.what == store_event::kind::granted)
+        asio::co_spawn(strand(), tell_confirmed(shared_from_this(), event), asio::detached);
+    else
+        tell_now(event);
+}
+
+asio::awaitable<void>
+queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
+    const auto meant = session().id;
+    auto confirming = confirm();
+    const auto failed = co_await std::move(confirming);
+    if (!failed && session().id == meant)
+        tell_now(event);  // Otherwise the next heartbeat that counts finds it.
+}
+
+}  // namespace mortise::store_detail
