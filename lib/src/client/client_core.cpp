@@ -8,7 +8,9 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -44,6 +46,14 @@ client_config checked(client_config config, const store_traits& traits) {
     return config;
 }
 
+// On the usual kind of executor without its type erased a second time: every step of a connection
+// goes through the strand.
+asio::any_io_executor strand_on(const asio::any_io_executor& executor) {
+    if (const auto* plain = executor.target<asio::io_context::executor_type>())
+        return asio::make_strand(*plain);
+    return asio::make_strand(executor);
+}
+
 std::shared_ptr<coro::time_source>
 time_of(const client_config& config, const asio::any_io_executor& executor) {
     return config.time ? config.time : coro::make_boot_time_source(executor);
@@ -55,7 +65,7 @@ client_core::client_core(
     asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config
 )
     : executor_(std::move(executor)),
-      strand_(asio::make_strand(executor_)),
+      strand_(strand_on(executor_)),
       store_(std::move(impl)),
       traits_(store_->traits()),
       config_(checked(std::move(config), traits_)),

@@ -23,7 +23,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -92,7 +91,6 @@ public:
     void close() noexcept;
 
 private:
-    using strand_type = asio::strand<asio::any_io_executor>;
     using claim_ptr = std::shared_ptr<claim>;
     using action = core::acquire_fsm::action;
 
@@ -197,7 +195,7 @@ private:
     void see(const session_entry& entry, const snapshot& before);
 
     const asio::any_io_executor executor_;
-    std::optional<strand_type> strand_;  ///< Empty once the context has ended.
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
     const coro::detail::fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     std::unique_ptr<store> store_;  ///< As the strand.

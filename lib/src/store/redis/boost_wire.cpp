@@ -7,10 +7,12 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/redis/connection.hpp>
 
 #include <utility>
@@ -103,7 +105,8 @@ public:
         : settings_(std::move(settings)),
           connection_(strand, make_tls(settings_, failure_)),
           opened_(strand, 1),
-          heard_(strand, 1) {
+          heard_(strand, 1),
+          earlier_(strand) {
         pushes_.take = [this](redis_value push) { hear(std::move(push)); };
         connection_.set_receive_response(pushes_);
     }
@@ -161,6 +164,9 @@ private:
     push_slot pushes_;
     signal opened_;
     signal heard_;  ///< A subscription was answered.
+    /// Boost.Redis waits for commands by a timer without an end. The kernel would be told of it at
+    /// each command, were it the next one of all timers of the context.
+    asio::steady_timer earlier_;
     redis_wire_events* events_ = nullptr;
     redis_failure refused_;  ///< What a subscription was answered by.
     bool open_ = false;
@@ -211,6 +217,10 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
     if (failure_.code)
         close();
     open_ = !failure_.code;
+    if (open_) {
+        earlier_.expires_after(std::chrono::years(1));
+        earlier_.async_wait(asio::detached);
+    }
     co_return failure_;
 }
 
@@ -258,6 +268,7 @@ void boost_wire::ended(const asio_error& why) {
     }
     open_ = false;
     heard_.close();
+    earlier_.cancel();
     if (!std::exchange(closed_, true))
         events_->on_closed(
             {errc::store_unavailable, why ? why.message() : "the server closed the connection"}
@@ -320,6 +331,7 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
 void boost_wire::close() noexcept {
     closed_ = true;
     heard_.close();
+    earlier_.cancel();
     connection_.cancel(redis::operation::all);
 }
 
