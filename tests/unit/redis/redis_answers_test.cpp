@@ -316,6 +316,18 @@ TEST(RedisAnswers, ListNoLocksThatAreBent) {
     );
 }
 
+TEST(RedisAnswers, GiveNamesAsTheyAre) {
+    EXPECT_EQ(
+        parse_names(said_texts({"0", "a b", ""})).value(),
+        (std::vector<std::string>{"0", "a b", ""})
+    );
+    EXPECT_TRUE(parse_names(said_array({})).value().empty());
+    EXPECT_EQ(
+        code_of(parse_names(said_array({said_text("0"), said_number(1)}))), errc::store_corrupt
+    );
+    EXPECT_EQ(code_of(parse_names(said_text("o"))), errc::store_corrupt);
+}
+
 TEST(RedisAnswers, SayWhetherAGrantWasBroken) {
     EXPECT_EQ(parse_broken(said_number(0)).value(), false);
     EXPECT_EQ(parse_broken(said_number(2)).value(), true);

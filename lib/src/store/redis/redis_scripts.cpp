@@ -48,9 +48,9 @@ redis_scripts::redis_scripts(std::string_view prefix) {
     using namespace redis_lua;
     make(redis_script::resume, {common, queue, view, server, resume});
     make(redis_script::end, {common, queue, bury, end});
-    make(redis_script::request, {common, request_free, queue, request});
+    make(redis_script::request, {common, request_free, request_behind, queue, request});
     make(redis_script::withdraw, {common, queue, withdraw});
-    make(redis_script::release, {common, release_alone, queue, release});
+    make(redis_script::release, {common, release_alone, release_next, queue, release});
     make(redis_script::draw, {common, queue, draw});
     make(redis_script::beat, {common, queue, bury, server, beat});
     make(redis_script::confirm, {common, confirm});

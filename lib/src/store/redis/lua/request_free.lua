@@ -6,7 +6,7 @@ local S, G, id, mode, hold, try, name =
     match(ARGV[1], '^(%S+) (%d+) (%d+) (%a%d*)@?(%d*)(!?) (.*)$')
 local hash, key = '{P}s:' .. S, '{P}l:' .. name
 
-local own = call('HMGET', hash, 'g', 'd', id)
+local own = call('HMGET', hash, 'g', 'd', id, 'q')
 if not may_act(own[1], own[2], G) then
     return 'l'
 end
