@@ -45,21 +45,22 @@ std::string reason_of(const error_code& code, const std::string& detail) {
     return code.message() + (detail.empty() ? "." : ": " + detail);
 }
 
-/// A store that may have forgotten who holds what grants nothing for one TTL of its clients, which
-/// is not ours; so long an answer is worth waiting for.
+/// A store that may have forgotten who holds what grants nothing for the longest TTL of its clients,
+/// which is not ours; so long an answer is worth waiting for.
 constexpr std::chrono::milliseconds open_max = 6s;
 constexpr clock::duration slow_open = 500ms;
 
 std::string slow_text(clock::duration took) {
     return "The first lock took " + text_of(took) +
            ": a store that may have forgotten who holds what, like a Redis server that has just "
-           "started or was flushed, grants nothing for one TTL. It does now.";
+           "started or was flushed, grants nothing for the longest TTL of its clients. It does "
+           "now.";
 }
 
 std::string closed_text(clock::duration waited) {
     return "A lock that nobody holds was not granted within " + text_of(waited) +
            ": a store that may have forgotten who holds what, like a Redis server that has just "
-           "started or was flushed, grants nothing for the largest TTL of its clients. Look again "
+           "started or was flushed, grants nothing for the longest TTL of its clients. Look again "
            "after that time.";
 }
 

@@ -19,19 +19,20 @@ using namespace std::chrono_literals;
 
 class RedisFailOver : public testing::Test {
 protected:
-    redis_store_config config(unsigned min_replicas) {
+    redis_store_config config(unsigned min_replicas, std::chrono::milliseconds ttl) {
         redis_store_config made;
         for (const auto port : set_.sentinel_ports())
             made.sentinels.emplace_back("127.0.0.1", port);
         made.primary_name = sentinel_set::name;
         made.min_replicas = min_replicas;
         made.assume_new = true;
+        made.longest_ttl = ttl;
         return made;
     }
 
     void begin(unsigned min_replicas, std::chrono::milliseconds ttl) {
-        holder_.emplace(config(min_replicas), ttl);
-        waiter_.emplace(config(min_replicas), ttl);
+        holder_.emplace(config(min_replicas, ttl), ttl);
+        waiter_.emplace(config(min_replicas, ttl), ttl);
         first_ = holder_->acquire("door");
         ASSERT_FALSE(first_.code) << first_.code.message() << ": " << holder_->explain();
         asked_ = waiter_->ask("door", 40s);

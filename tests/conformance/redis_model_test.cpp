@@ -18,7 +18,9 @@ public:
     ~redis_model_harness() override { world_.end(); }
 
     std::unique_ptr<store> make_store() override {
-        return store_detail::make_redis_store(redis_store_config(), server_.wires(clients_));
+        redis_store_config config;
+        config.longest_ttl = ttl();
+        return store_detail::make_redis_store(config, server_.wires(clients_));
     }
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }

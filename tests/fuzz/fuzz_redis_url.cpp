@@ -21,7 +21,7 @@ std::string some_url(input& in) {
         "redis:// rediss:// redis+sentinel:// rediss+sentinel:// redis: / // : , @ ? & = % # 0 1 "
         "65535 65536 user host [::1] [ ] main %40 %2F prefix= domain= min_replicas=2 "
         "min_replicas=4294967296 allow_eviction=1 assume_new=true ca_file=/a certificate_file=/b "
-        "key_file=/c connect_max_ms=1 password= sentinel_user= unknown=1 a b"
+        "key_file=/c connect_max_ms=1 longest_ttl_ms=1 password= sentinel_user= unknown=1 a b"
     );
     std::string text;
     for (auto left = in.pick(20); left != 0; --left)

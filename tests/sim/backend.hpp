@@ -5,6 +5,7 @@
 #include "mortise/sim/process.hpp"
 #include "mortise/store.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ class world;
 }
 
 namespace mortise::test {
+
+/// Of all clients of a run.
+inline constexpr std::chrono::milliseconds sim_ttl{2'000};
 
 /// The store of a run, and what can go wrong with it.
 class backend {

@@ -30,7 +30,9 @@ public:
     }
 
     std::unique_ptr<store> make_store(sim::process& client) override {
-        return store_detail::make_redis_store(redis_store_config(), server_.wires(client));
+        redis_store_config config;
+        config.longest_ttl = sim_ttl;
+        return store_detail::make_redis_store(config, server_.wires(client));
     }
 
     void misbehave(clock::duration span) override {

@@ -23,7 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::chrono::milliseconds ttl{2'000};
 constexpr seconds peace_max{120};
 // Several times as many as the busiest runs take.
 constexpr std::uint64_t steps_max = 25'000;
@@ -39,7 +38,7 @@ public:
                 print(when, what);
             });
         floor_.make_store = [this](sim::process& client) { return store_->make_store(client); };
-        floor_.config.ttl = ttl;
+        floor_.config.ttl = sim_ttl;
         floor_.verdicts = &judge_;
         floor_.numbers = &numbers_;
         const std::size_t count = 2 + world_.random().below(4);
@@ -132,7 +131,7 @@ private:
         if (std::get<0>(got))
             judge_.fail("the janitor gets no lock: " + std::get<0>(got).message());
         const lease held = std::move(std::get<1>(got));
-        const auto until = self.time()->now() + 3 * ttl;
+        const auto until = self.time()->now() + 3 * sim_ttl;
         co_await self.time()->async_wait_until(until, with_code);
         auto stopped = co_await locks.async_stop(with_code);
         if (std::get<0>(stopped))

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::chrono::seconds patience{40};
 
-redis_store_config config_at(std::uint16_t port) {
+redis_store_config config_at(std::uint16_t port, std::chrono::milliseconds ttl) {
     redis_store_config config;
     config.server.port = port;
+    config.longest_ttl = ttl;
     return config;
 }
 
@@ -41,7 +42,7 @@ redis_user::redis_user(redis_store_config config, std::chrono::milliseconds ttl)
 }
 
 redis_user::redis_user(std::uint16_t port, std::chrono::milliseconds ttl)
-    : redis_user(config_at(port), ttl) {}
+    : redis_user(config_at(port, ttl), ttl) {}
 
 redis_user::~redis_user() {
     if (!stopped_)

@@ -12,7 +12,8 @@ void explain_slow_start(clock::duration first_lock) {
         return;
     std::cerr << "mortise: the first lock took " << took.count()
               << " ms: a Redis server that has just started, or was flushed, grants nothing for "
-                 "one TTL; if it surely never had a lock, say so by ?assume_new=1 in the URL\n";
+                 "the longest TTL of its clients; if it surely never had a lock, say so by "
+                 "?assume_new=1 in the URL\n";
 }
 
 }  // namespace mortise::tool

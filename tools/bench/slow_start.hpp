@@ -7,7 +7,7 @@
 namespace mortise::tool {
 
 /// Says on the standard error why the first lock took so long, if it did: a store that may have
-/// forgotten who holds what grants nothing for one TTL.
+/// forgotten who holds what grants nothing for the longest TTL of its clients.
 void explain_slow_start(clock::duration first_lock);
 
 }  // namespace mortise::tool

@@ -62,6 +62,7 @@ public:
         examined_.tls = config.tls;
         examined_.sentinels = !config.sentinels.empty();
         examined_.min_replicas = config.min_replicas;
+        examined_.longest_ttl = config.longest_ttl;
     }
     ~redis_store() override { link_->detach(); }
 
@@ -342,6 +343,11 @@ asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     found.facts.read_config(*settings);
     found.has_session = !link_->domain().empty();
     found.facts.flush_is_heard = link_->facts().flush_is_heard;
+    auto remembering = link_->send({"HGET", link_->prefix() + "id", "t"});
+    const auto remembered = co_await std::move(remembering);
+    if (!remembered)
+        co_return remembered.error();
+    found.remembered_ttl = store_detail::parse_longest_ttl(remembered->text);
     auto counting = link_->send({"ZCARD", link_->prefix() + "d"});
     const auto sessions = co_await std::move(counting);
     if (!sessions)
@@ -404,6 +410,9 @@ void check(const redis_store_config& config) {
     if (config.connect_max <= std::chrono::milliseconds::zero() ||
         config.connect_max > std::chrono::hours(24))
         refuse("connect_max", "use one millisecond to one day");
+    if (config.longest_ttl <= std::chrono::milliseconds::zero() ||
+        config.longest_ttl > std::chrono::hours(24))
+        refuse("longest_ttl", "use one millisecond to one day");
     check_login("user", config.user, config.password);
     check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
 }
@@ -461,6 +470,7 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.domain = config.domain;
     settings.allow_eviction = config.allow_eviction;
     settings.assume_new = config.assume_new;
+    settings.longest_ttl = config.longest_ttl;
     settings.min_replicas = config.min_replicas;
     settings.connect_max = config.connect_max;
     settings.name = name_of(config);

@@ -102,6 +102,12 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
     EXPECT_EQ(parse_store_domain(store_domain.name()), store_domain);
 }
 
+TEST(RedisAnswers, TellTheLongestTtlThatTheStoreKnows) {
+    EXPECT_EQ(parse_longest_ttl("86400000"), std::chrono::hours(24));
+    for (const char* none : {"", "-1", "1.5", "5000 1", "x", "4294967296", "99999999999999999999"})
+        EXPECT_EQ(parse_longest_ttl(none), std::chrono::milliseconds(0)) << none;
+}
+
 TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
     const std::vector<std::string> good = {"o", run_id, "shop", "5", "9", "3", "1", "w x - 4 n"};
     ASSERT_TRUE(parse_resumed(said_texts(good)));

@@ -97,16 +97,18 @@ TEST(RedisConfig, GivesAPasswordWithAUser) {
     EXPECT_TRUE(make_redis_store(config)) << "that of the default user";
 }
 
-TEST(RedisConfig, HasATimeLimitThatClocksCanHold) {
+TEST(RedisConfig, HasTimesThatClocksCanHold) {
     for (const auto bad :
          {0ms,
           -1ms,
           std::chrono::milliseconds(24h) + 1ms,
           std::chrono::milliseconds::max(),
-          std::chrono::milliseconds::min()})
+          std::chrono::milliseconds::min()}) {
         expect_bad_config([&](auto& config) { config.connect_max = bad; }, "to one day");
+        expect_bad_config([&](auto& config) { config.longest_ttl = bad; }, "to one day");
+    }
     redis_store_config config;
-    config.connect_max = 24h;
+    config.connect_max = config.longest_ttl = 24h;
     EXPECT_TRUE(make_redis_store(config));
 }
 

@@ -114,5 +114,16 @@ TEST(RedisExamination, SpeaksOfFlushesOnlyIfThatWasTried) {
     EXPECT_EQ(at.findings().size(), 6u);
 }
 
+TEST(RedisExamination, FindsTheLongestTtlWeakIfTheStoreKnowsOfALongerOne) {
+    auto at = of_a_good_server();
+    at.longest_ttl = at.remembered_ttl = std::chrono::milliseconds(5'000);
+    EXPECT_EQ(at.findings().size(), 7u);
+    at.remembered_ttl = std::chrono::milliseconds(20'000);
+    const auto longest = found(at, "longest TTL");
+    EXPECT_EQ(longest.what, verdict::weak);
+    EXPECT_NE(longest.found.find("20000 ms"), std::string::npos) << longest.found;
+    EXPECT_NE(longest.found.find("5000 ms"), std::string::npos) << longest.found;
+}
+
 }  // namespace
 }  // namespace mortise::store_detail::redis_examination_test

@@ -34,6 +34,7 @@ TEST(RedisUrl, SaysEverything) {
     const auto config = parse_redis_url(
         "rediss://me:p%40w@[::1]:7000/3?prefix=shop:&domain=shop&min_replicas=2&allow_eviction=1"
         "&assume_new=true&ca_file=/a&certificate_file=/b&key_file=/c%26d&connect_max_ms=250"
+        "&longest_ttl_ms=20000"
     );
     EXPECT_TRUE(config.tls);
     EXPECT_EQ(config.user, "me");
@@ -171,12 +172,14 @@ TEST(RedisUrl, RefusesMoreReplicasThanThereCanBe) {
 }
 
 TEST(RedisUrl, WithATimeLimitBeyondADayIsRefusedWhenItIsOpened) {
-    for (const char* bad : {"0", "86400001", "18446744073709551615"}) {
-        try {
-            open_store(std::string("redis://h?connect_max_ms=") + bad);
-            ADD_FAILURE() << bad;
-        } catch (const error& wrong) {
-            EXPECT_EQ(wrong.code(), errc::bad_config) << bad;
+    for (const std::string option : {"connect_max_ms=", "longest_ttl_ms="}) {
+        for (const char* bad : {"0", "86400001", "18446744073709551615"}) {
+            try {
+                open_store("redis://h?" + option + bad);
+                ADD_FAILURE() << option << bad;
+            } catch (const error& wrong) {
+                EXPECT_EQ(wrong.code(), errc::bad_config) << option << bad;
+            }
         }
     }
 }

@@ -69,8 +69,15 @@ public:
 
     /// A store that finds nothing of itself at the server takes it that there was never anything.
     /// Otherwise a server that has just started, or was flushed, may have forgotten who holds what,
-    /// and the first grant waits for one TTL. For tests and demonstrations.
+    /// and the first grant waits for `longest_ttl`. For tests and demonstrations.
     bool assume_new = false;
+
+    /// No client of the store has a longer TTL, as far as this one knows: 1 ms to one day. A server
+    /// that forgot a holder forgot its TTL, too, and nothing is granted for as long as a lease of
+    /// this length may still be believed in; longer if this client's own TTL is longer, or the
+    /// store remembers a longer one. So if any client has a longer TTL than this, set it for all of
+    /// them.
+    std::chrono::milliseconds longest_ttl{5'000};
 
     /// How long to wait for a connection: 1 ms to one day.
     std::chrono::milliseconds connect_max{5'000};

@@ -66,6 +66,7 @@ std::vector<std::string> queue_link::resume_arguments() const {
     arguments.push_back(random_id::draw().text());
     arguments.push_back(settings().domain);
     arguments.push_back(settings().assume_new ? "1" : "0");
+    arguments.push_back(std::to_string(settings().longest_ttl.count()));
     return arguments;
 }
 

@@ -179,6 +179,12 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
 
 }  // namespace
 
+std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept {
+    words said(text);
+    const auto count = said.number<std::uint32_t>();
+    return std::chrono::milliseconds(said.failed() || !said.at_end() ? 0 : count);
+}
+
 std::optional<token_domain> parse_store_domain(std::string_view name) noexcept {
     if (name.size() > token_domain::store_size_max || name.find('#') != std::string_view::npos)
         return std::nullopt;

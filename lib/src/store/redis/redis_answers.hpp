@@ -5,6 +5,7 @@
 #include "mortise/store_types.hpp"
 #include "store/redis/redis_value.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ struct beat_answer {
 
 /// The domain of a whole store, of which those of its slots can be made; nothing if it is none.
 std::optional<token_domain> parse_store_domain(std::string_view name) noexcept;
+
+/// The longest TTL that the record of a store has; zero if it has none.
+std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept;
 
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 /// store has), `store_unavailable` (the inbox does not hear).

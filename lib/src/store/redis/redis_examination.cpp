@@ -128,6 +128,18 @@ store_finding judge_flush(const server_facts& facts) {
     );
 }
 
+// What the store remembers is gone when it is needed.
+store_finding judge_longest_ttl(const redis_examination& at) {
+    return finding(
+        verdict::weak,
+        "longest TTL",
+        "Some client has a TTL of " + std::to_string(at.remembered_ttl.count()) +
+            " ms, or says that others may, and longest_ttl is " +
+            std::to_string(at.longest_ttl.count()) +
+            " ms here: after a flush a lock may have two holders. Set the same longest_ttl for all."
+    );
+}
+
 }  // namespace
 
 std::vector<store_finding> redis_examination::findings() const {
@@ -139,6 +151,8 @@ std::vector<store_finding> redis_examination::findings() const {
     found.push_back(judge_fail_over(*this));
     if (has_session)
         found.push_back(judge_flush(facts));
+    if (remembered_ttl > longest_ttl)
+        found.push_back(judge_longest_ttl(*this));
     found.push_back(finding(
         verdict::holds,
         "sessions",

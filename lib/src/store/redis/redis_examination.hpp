@@ -5,6 +5,7 @@
 #include "mortise/store_types.hpp"
 #include "store/redis/server_facts.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct redis_examination {
     bool sentinels = false;
     bool has_session = false;  ///< Whether `facts.flush_is_heard` was tried.
     unsigned min_replicas = 0;
+    std::chrono::milliseconds longest_ttl{0};     ///< As far as our settings say,
+    std::chrono::milliseconds remembered_ttl{0};  ///< and as far as the store knows.
     std::uint64_t sessions = 0;
     std::uint64_t locks = 0;
 

@@ -34,6 +34,7 @@ struct link_settings {
     std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
     bool allow_eviction = false;
     bool assume_new = false;
+    std::chrono::milliseconds longest_ttl{5'000};
     unsigned min_replicas = 0;
     std::chrono::milliseconds connect_max{5'000};
     /// What the server is called in messages.

@@ -107,6 +107,7 @@ redis_store_config redis_config_of(const store_url& url) {
         "min_replicas",
         "allow_eviction",
         "assume_new",
+        "longest_ttl_ms",
         "password_file",
         "password_env",
         "ca_file",
@@ -133,6 +134,8 @@ redis_store_config redis_config_of(const store_url& url) {
     config.min_replicas = replicas_in(url);
     config.allow_eviction = url.flag("allow_eviction");
     config.assume_new = url.flag("assume_new");
+    const auto longest_ttl = static_cast<std::size_t>(config.longest_ttl.count());
+    config.longest_ttl = limited_ms(url.number("longest_ttl_ms", longest_ttl));
     config.ca_file = url.option("ca_file");
     config.certificate_file = url.option("certificate_file");
     config.key_file = url.option("key_file");

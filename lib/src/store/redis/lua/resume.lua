@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, a new store's id, the domain
--- wanted or nothing, and whether a store that is not there has surely never been (0 or 1).
+-- wanted or nothing, whether a store that is not there has surely never been (0 or 1), and the
+-- longest TTL that others may have of whom nothing is known.
 -- Says o RUN DOMAIN NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
 -- newer version); d DOMAIN (the store has another one).
 local FORMAT = '1'
 local S, full, G, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local longest = math.max(ttl, tonumber(ARGV[11]))
 local hash = '{P}s:' .. S
 actor = S
 -- Also asks whether this is allowed, before anything is written.
@@ -13,7 +15,7 @@ if heard == 0 then
     return {'u'}
 end
 
--- For how long a store that is not there may have been one. What a server that never forgot
+-- For how long a holder may still believe in its lease whom a store that is not there knew. What a server that never forgot
 -- anything does not have, it never had; a new server may have forgotten all but what it was asked
 -- since.
 local function forgotten()
@@ -26,15 +28,15 @@ local function forgotten()
     local before = info('replication', 'master_replid2')
     local up = info('server', 'uptime_in_seconds')
     if flushed or evicted ~= '0' or not up or (before and match(before, '[^0]')) then
-        return ttl
+        return longest
     end
     -- The server counts seconds of its clock that have begun, so that the first may be a short one.
-    return math.max(0, math.min(ttl, ttl - (tonumber(up) - 1) * 1000))
+    return math.max(0, math.min(longest, longest - (tonumber(up) - 1) * 1000))
 end
 
 local record = call('HMGET', '{P}id', 'f', 'r', 't', 'o')
 if not record[1] then
-    record = {FORMAT, info('server', 'run_id') or '', digits(ttl),
+    record = {FORMAT, info('server', 'run_id') or '', digits(longest),
               ARGV[9] ~= '' and ARGV[9] or 'redis-' .. ARGV[8]:sub(1, 16)}
     local wait = forgotten()
     call('HSET', '{P}id', 'f', FORMAT, 'n', ARGV[8], 'r', record[2], 't', record[3], 'o', record[4])
@@ -63,9 +65,9 @@ end
 local deadline = digits(now() + ttl * 1000)
 call('HSET', hash, 'g', G, 'd', deadline)
 call('ZADD', '{P}d', deadline, S)
-local run = compare_run(record[2], math.max(ttl, tonumber(record[3])))
-if ttl > tonumber(record[3]) then
-    call('HSET', '{P}id', 't', digits(ttl))
+local run = compare_run(record[2], math.max(longest, tonumber(record[3])))
+if longest > tonumber(record[3]) then
+    call('HSET', '{P}id', 't', digits(longest))
 end
 if own[1] then
     -- Who can be reached again gets what it was passed over for, if nobody has it.

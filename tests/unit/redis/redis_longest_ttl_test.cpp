@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// Clients of one store with different TTLs: one that comes to a server which has forgotten all
+// waits for those whom it can know nothing of.
+#include "support/eventually.hpp"
+#include "support/proxy_thread.hpp"
+#include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mortise::test::redis_longest_ttl_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto short_ttl = 300ms;
+
+redis_store_config with_longest(std::uint16_t port, std::chrono::milliseconds longest) {
+    redis_store_config config;
+    config.server.port = port;
+    config.longest_ttl = longest;
+    return config;
+}
+
+class RedisLongestTtl : public testing::Test {
+protected:
+    /// Somebody holds the lock for long, the network holds back whatever is said to it or by it,
+    /// and the server is flushed.
+    lease forgotten_holder(redis_user& holder) {
+        auto first = holder.acquire("door");
+        EXPECT_FALSE(first.code) << first.code.message();
+        proxy_.run([](redis_proxy& proxy) {
+            proxy.hold(redis_proxy::way::to_server);
+            proxy.hold(redis_proxy::way::to_client);
+        });
+        server_.connect().command({"FLUSHALL"});
+        EXPECT_TRUE(first.held.held()) << "it can not know";
+        return std::move(first.held);
+    }
+
+    /// The network works again, for the holder to end in peace.
+    void let_through() {
+        proxy_.run([](redis_proxy& proxy) {
+            proxy.let_through(redis_proxy::way::to_server);
+            proxy.let_through(redis_proxy::way::to_client);
+        });
+    }
+
+    redis_store_config far() {
+        auto config = with_longest(proxy_.port(), 5s);
+        config.assume_new = true;
+        return config;
+    }
+
+    std::string largest() { return server_.connect().command({"HGET", "mortise:id", "t"}).text; }
+
+    redis_server server_;
+    proxy_thread proxy_{server_.port()};
+};
+
+TEST_F(RedisLongestTtl, IsWaitedForByANewcomerWithAShortOneAfterAFlush) {
+    redis_user holder(far(), 5s);
+    const lease held = forgotten_holder(holder);
+    redis_user newcomer(with_longest(server_.port(), redis_store_config().longest_ttl), short_ttl);
+    auto second = newcomer.acquire("door");
+    ASSERT_FALSE(second.code) << second.code.message() << ": " << newcomer.explain();
+    EXPECT_LE(held.valid_until(), second.at) << "two held it";
+    EXPECT_FALSE(held.held());
+    let_through();
+}
+
+// What is promised rests on the setting, and on nothing that would hide its lack.
+TEST_F(RedisLongestTtl, ThatIsSetTooShortLetsTwoHold) {
+    redis_user holder(far(), 5s);
+    const lease held = forgotten_holder(holder);
+    redis_user newcomer(with_longest(server_.port(), short_ttl), short_ttl);
+    auto second = newcomer.acquire("door");
+    ASSERT_FALSE(second.code) << second.code.message() << ": " << newcomer.explain();
+    EXPECT_GT(held.valid_until(), second.at);
+    let_through();
+}
+
+TEST_F(RedisLongestTtl, IsRememberedByTheStore) {
+    redis_user brief(server_.port(), short_ttl);
+    ASSERT_FALSE(brief.acquire("door").code);
+    EXPECT_EQ(largest(), "300");
+    redis_user careful(with_longest(server_.port(), 5s), short_ttl);
+    ASSERT_FALSE(careful.acquire("window").code);
+    EXPECT_EQ(largest(), "5000");
+    redis_user slow(with_longest(server_.port(), 5s), 20s);
+    ASSERT_FALSE(slow.acquire("gate").code);
+    EXPECT_EQ(largest(), "20000");
+    redis_user late(server_.port(), short_ttl);
+    ASSERT_FALSE(late.acquire("roof").code);
+    EXPECT_EQ(largest(), "20000") << "it never becomes shorter";
+}
+
+}  // namespace
+}  // namespace mortise::test::redis_longest_ttl_test
