@@ -22,6 +22,10 @@ replica_quorum::replica_quorum(
       wires_(std::move(wires)) {}
 
 void replica_quorum::close() noexcept {
+    if (const auto pending = std::exchange(next_, nullptr)) {
+        pending->outcome = errc::store_unavailable;
+        pending->over.set();
+    }
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
@@ -33,18 +37,17 @@ replica_quorum::reach(redis_command write, std::chrono::milliseconds limit) {
         next_ = std::make_shared<round>(strand_);
     const auto mine = next_;
     mine->write = std::move(write);
+    mine->limit = limit;
     if (!std::exchange(running_, true))
-        asio::co_spawn(strand_, run(kept, limit), asio::detached);
+        asio::co_spawn(strand_, run(kept), asio::detached);
     auto waiting = mine->over.async_wait(asio::as_tuple(asio::deferred));
     const auto [stopped] = co_await std::move(waiting);
     co_return stopped ? error_code(errc::store_unavailable) : mine->outcome;
 }
 
-asio::awaitable<void> replica_quorum::run(
-    [[maybe_unused]] std::shared_ptr<replica_quorum> self, std::chrono::milliseconds limit
-) {
+asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<replica_quorum> self) {
     while (const auto present = std::exchange(next_, nullptr)) {
-        auto asking = ask(std::move(present->write), limit);
+        auto asking = ask(std::move(present->write), present->limit);
         present->outcome = co_await std::move(asking);
         present->over.set();
     }

@@ -42,7 +42,7 @@ public:
     ///     connection.
     asio::awaitable<error_code> reach(redis_command write, std::chrono::milliseconds limit);
 
-    /// Closes the connection; who waits is answered with an error.
+    /// Closes the connection; who waits is answered with an error, and no other is opened for them.
     void close() noexcept;
 
 private:
@@ -50,15 +50,15 @@ private:
         explicit round(const asio::any_io_executor& strand) : over(strand) {}
 
         coro::event over;
-        redis_command write;  ///< Of who came last.
+        redis_command write;                ///< Of who came last,
+        std::chrono::milliseconds limit{};  ///< and for how long that one waits.
         error_code outcome;
     };
 
     asio::awaitable<error_code> ask(redis_command write, std::chrono::milliseconds limit);
     asio::awaitable<error_code>
     reach_on(redis_wire& wire, redis_command write, std::chrono::milliseconds limit);
-    asio::awaitable<void>
-    run(std::shared_ptr<replica_quorum> self, std::chrono::milliseconds limit);
+    asio::awaitable<void> run(std::shared_ptr<replica_quorum> self);
 
     const asio::any_io_executor strand_;
     const std::shared_ptr<coro::time_source> time_;

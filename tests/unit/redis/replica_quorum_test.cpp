@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/replica_quorum.hpp"
+#include "support/co_world.hpp"
+#include "unit/redis/said.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail::replica_quorum_test {
+namespace {
+
+using namespace std::chrono_literals;
+using test::said_error;
+using test::said_number;
+using test::said_text;
+
+constexpr auto limit = 500ms;
+
+/// What a server answers, and what was done on all connections to it: each with its number.
+class fake_server {
+public:
+    redis_failure to_open;
+    redis_value to_write = said_text("o");
+    redis_value to_wait = said_number(2);
+    bool silent = false;
+
+    std::vector<std::string> take() { return std::exchange(done_, {}); }
+    void note(std::size_t wire, const std::string& what) {
+        done_.push_back(std::to_string(wire) + ' ' + what);
+    }
+
+    std::size_t wires = 0;
+
+private:
+    std::vector<std::string> done_;
+};
+
+class fake_wire final : public redis_wire {
+public:
+    fake_wire(const asio::any_io_executor& strand, fake_server& server)
+        : server_(server), number_(++server.wires), answers_(strand) {
+        if (!server.silent)
+            answers_.set();
+    }
+
+    asio::awaitable<redis_failure> open(redis_wire_events&) override {
+        server_.note(number_, "open");
+        auto waiting = answered();
+        if (!co_await std::move(waiting))
+            co_return redis_failure(errc::store_unavailable, "closed");
+        co_return server_.to_open;
+    }
+
+    asio::awaitable<redis_failure> subscribe(std::string) override {
+        ADD_FAILURE() << "it hears nothing";
+        co_return redis_failure();
+    }
+
+    asio::awaitable<result<redis_value>> call(redis_command command) override {
+        std::string text;
+        for (const auto& word : command)
+            text += text.empty() ? word : ' ' + word;
+        server_.note(number_, text);
+        auto waiting = answered();
+        if (!co_await std::move(waiting))
+            co_return error_code(errc::outcome_unknown);
+        co_return command.front() == "WAIT" ? server_.to_wait : server_.to_write;
+    }
+
+    void close() noexcept override {
+        if (!std::exchange(closed_, true))
+            server_.note(number_, "close");
+        answers_.set();
+    }
+
+    void speak() { answers_.set(); }
+
+private:
+    asio::awaitable<bool> answered() {
+        auto waiting = answers_.async_wait();
+        co_await std::move(waiting);
+        co_return !closed_;
+    }
+
+    fake_server& server_;
+    const std::size_t number_;
+    coro::event answers_;
+    bool closed_ = false;
+};
+
+/// What came of one question.
+class answer {
+public:
+    bool came = false;
+    error_code code;
+    clock::time_point at;
+};
+
+class ReplicaQuorum : public testing::Test {
+protected:
+    using texts = std::vector<std::string>;
+
+    /// Whoever asks has a write of that name. All that can be done without time passing is done.
+    std::shared_ptr<answer> ask(std::string name, std::chrono::milliseconds most = limit) {
+        auto told = std::make_shared<answer>();
+        world_.start([this, told, name = std::move(name), most]() -> asio::awaitable<void> {
+            auto reaching = quorum_->reach({"EVAL", name}, most);
+            told->code = co_await std::move(reaching);
+            told->at = world_.time.now();
+            told->came = true;
+        });
+        world_.pass(0ms);
+        return told;
+    }
+
+    /// The same, answered by now.
+    error_code code_of(std::string name) {
+        const auto told = ask(std::move(name));
+        EXPECT_TRUE(told->came);
+        return told->code;
+    }
+
+    void speak() {
+        server_.silent = false;
+        wire_->speak();
+    }
+
+    test::co_world world_;
+    fake_server server_;
+    std::shared_ptr<fake_wire> wire_;  ///< The newest.
+    std::shared_ptr<replica_quorum> quorum_ = std::make_shared<replica_quorum>(
+        world_.executor(),
+        std::shared_ptr<coro::time_source>(std::shared_ptr<void>(), &world_.time),
+        2,
+        [this](const asio::any_io_executor& strand) {
+            return wire_ = std::make_shared<fake_wire>(strand, server_);
+        }
+    );
+};
+
+TEST_F(ReplicaQuorum, WritesBeforeItWaitsOnOneConnection) {
+    EXPECT_FALSE(code_of("a"));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL a", "1 WAIT 2 500"}));
+    world_.pass(10 * limit);
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(server_.take(), (texts{"1 EVAL b", "1 WAIT 2 500"}));
+}
+
+TEST_F(ReplicaQuorum, ConfirmsNothingIfNothingWasWritten) {
+    server_.to_write = said_text("l");
+    EXPECT_EQ(code_of("a"), errc::outcome_unknown);
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL a", "1 close"}));
+    server_.to_write = said_text("o");
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL b", "2 WAIT 2 500"}));
+}
+
+TEST_F(ReplicaQuorum, KeepsItsConnectionIfThereAreTooFewReplicas) {
+    server_.to_wait = said_number(1);
+    EXPECT_EQ(code_of("a"), errc::not_enough_replicas);
+    server_.to_wait = said_error("ERR WAIT cannot be used with replica instances");
+    EXPECT_EQ(code_of("b"), errc::not_enough_replicas);
+    server_.to_wait = said_number(3);
+    EXPECT_FALSE(code_of("c"));
+    EXPECT_EQ(server_.wires, 1u);
+}
+
+TEST_F(ReplicaQuorum, TellsWhyTheServerRefuses) {
+    server_.to_write = said_error("OOM command not allowed");
+    EXPECT_EQ(code_of("a"), errc::store_full);
+    server_.to_write = said_error("READONLY You can't write against a read only replica.");
+    EXPECT_EQ(code_of("b"), errc::read_only_server);
+    EXPECT_EQ(
+        server_.take(), (texts{"1 open", "1 EVAL a", "1 close", "2 open", "2 EVAL b", "2 close"})
+    );
+}
+
+TEST_F(ReplicaQuorum, TellsWhyThereIsNoConnection) {
+    server_.to_open = {errc::access_denied, "WRONGPASS"};
+    EXPECT_EQ(code_of("a"), errc::access_denied);
+    server_.to_open = {};
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(server_.wires, 2u);
+}
+
+TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
+    server_.silent = true;
+    const auto begun = world_.time.now();
+    const auto told = ask("a");
+    world_.pass(2 * limit - 1ms);
+    EXPECT_FALSE(told->came);
+    world_.pass(1h);
+    ASSERT_TRUE(told->came);
+    EXPECT_EQ(told->at - begun, 2 * limit);
+    EXPECT_EQ(told->code, errc::store_unavailable);
+    server_.silent = false;
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 close", "2 open", "2 EVAL b", "2 WAIT 2 500"}));
+}
+
+TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
+    server_.silent = true;
+    const auto first = ask("a");
+    const auto second = ask("b", 1ms);
+    const auto third = ask("c", 2 * limit);
+    speak();
+    world_.pass(0ms);
+    for (const auto& each : {first, second, third}) {
+        EXPECT_TRUE(each->came);
+        EXPECT_FALSE(each->code) << each->code.message();
+    }
+    EXPECT_EQ(
+        server_.take(), (texts{"1 open", "1 EVAL a", "1 WAIT 2 500", "1 EVAL c", "1 WAIT 2 1000"})
+    );
+}
+
+TEST_F(ReplicaQuorum, ThatFailsDoesNotFailThoseWhoCameMeanwhile) {
+    server_.silent = true;
+    const auto first = ask("a");
+    const auto second = ask("b");
+    server_.silent = false;
+    world_.pass(2 * limit);
+    EXPECT_EQ(first->code, errc::store_unavailable);
+    ASSERT_TRUE(second->came);
+    EXPECT_FALSE(second->code) << second->code.message();
+    EXPECT_EQ(server_.wires, 2u);
+}
+
+TEST_F(ReplicaQuorum, ThatIsClosedAnswersAllAndOpensNothing) {
+    server_.silent = true;
+    const auto first = ask("a");
+    const auto second = ask("b");
+    quorum_->close();
+    world_.pass(1h);
+    for (const auto& each : {first, second}) {
+        EXPECT_TRUE(each->came);
+        EXPECT_EQ(each->code, errc::store_unavailable);
+    }
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 close"}));
+    server_.silent = false;
+    EXPECT_FALSE(code_of("c")) << "it can be used again";
+    EXPECT_EQ(server_.wires, 2u);
+}
+
+TEST_F(ReplicaQuorum, MayBeClosedWhenNobodyAsks) {
+    quorum_->close();
+    EXPECT_FALSE(code_of("a"));
+    quorum_->close();
+    quorum_->close();
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(
+        server_.take(),
+        (texts{
+            "1 open", "1 EVAL a", "1 WAIT 2 500", "1 close", "2 open", "2 EVAL b", "2 WAIT 2 500"})
+    );
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::replica_quorum_test
