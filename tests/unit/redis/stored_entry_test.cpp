@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "mortise/fencing_token.hpp"
 #include "store/redis/stored_entry.hpp"
 
 #include <gtest/gtest.h>
