@@ -6,6 +6,7 @@
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
+#include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,6 +40,9 @@ protected:
         asked_ = waiter_->ask("door", 30s);
         auto admin = server_->connect();
         ASSERT_TRUE(eventually([&] { return parties_at(admin, "mortise:l:door") == 2; }));
+        // An acquire may end with its connection until it knows that it is queued: answers come in
+        // the order of the questions.
+        waiter_->client().async_inspect("door", 0, asio::use_future).get();
     }
 
     void tell(const std::vector<std::string>& words) { server_->connect().command(words); }
