@@ -45,8 +45,8 @@ std::string reason_of(const error_code& code, const std::string& detail) {
     return code.message() + (detail.empty() ? "." : ": " + detail);
 }
 
-/// A store that may have forgotten who holds what grants nothing for the longest TTL of its clients,
-/// which is not ours; so long an answer is worth waiting for.
+/// A store that may have forgotten who holds what grants nothing for the longest TTL of its
+/// clients, which is not ours; so long an answer is worth waiting for.
 constexpr std::chrono::milliseconds open_max = 6s;
 constexpr clock::duration slow_open = 500ms;
 

@@ -15,9 +15,9 @@ if heard == 0 then
     return {'u'}
 end
 
--- For how long a holder may still believe in its lease whom a store that is not there knew. What a server that never forgot
--- anything does not have, it never had; a new server may have forgotten all but what it was asked
--- since.
+-- For how long a holder may still believe in its lease whom a store that is not there knew. What a
+-- server that never forgot anything does not have, it never had; a new server may have forgotten
+-- all but what it was asked since.
 local function forgotten()
     if ARGV[10] == '1' then
         return 0
