@@ -38,7 +38,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
         judge(scene, run->code, false);
     // What comes of it later is part of the sweep, too.
     if (!run->untouched)
-        h().pass(harmless ? std::chrono::milliseconds(40) : h().ttl() / 2);
+        h().pass(harmless ? std::chrono::milliseconds(40) : h().aftermath());
     if (harmless)
         close(scene);
     else

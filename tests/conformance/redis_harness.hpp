@@ -6,18 +6,21 @@
 #include "conformance/store_harness.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/redis.hpp"
+#include "support/redis_proxy.hpp"
 #include "support/redis_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace mortise::test {
 
-/// The Redis store at a real server, in real time; each harness has keys of its own.
-class redis_harness final : public store_harness {
+/// The Redis store at a real server, in real time; each harness has keys of its own. Stores that
+/// are made after the first wish for a fault of the network reach the server through a proxy.
+class redis_harness : public store_harness {
 public:
     redis_harness() {
         static std::atomic<int> count = 0;
@@ -26,7 +29,7 @@ public:
 
     std::unique_ptr<store> make_store() override {
         redis_store_config config;
-        config.server.port = shared_redis().port();
+        config.server.port = proxy_ ? proxy_->port() : shared_redis().port();
         config.prefix = prefix_;
         config.assume_new = true;
         return make_detachable(make_redis_store(std::move(config)), line_);
@@ -59,11 +62,80 @@ public:
         return true;
     }
 
+    bool lose_pushes(std::size_t count) override {
+        pushes_to_lose_ = count;
+        return use_proxy();
+    }
+
+    bool spoil(std::size_t nth, sim::fate how) override {
+        spoiled_ = false;
+        how_ = how;
+        pass_before_ = nth;
+        return use_proxy();
+    }
+    bool spoiled() const override { return spoiled_; }
+    clock::duration aftermath() const override { return std::chrono::milliseconds(5); }
+
+protected:
+    using kind = proxied_message::kind;
+
+    /// Whether it is one of those that may be spoiled. What opens a connection is the same for all
+    /// operations, and not counted here.
+    virtual bool counts(const proxied_message& message) const {
+        return message.name == "EVALSHA" || message.name == "EVAL" || is_push(message);
+    }
+
+    static bool is_push(const proxied_message& message) {
+        return message.what == kind::push && message.name == "message";
+    }
+
 private:
+    using deed = proxy_deed::kind;
+
+    bool use_proxy() {
+        if (!proxy_) {
+            proxy_.emplace(context_.get_executor(), shared_redis().port(), time_);
+            proxy_->decide([this](const proxied_message& message) { return judge(message); });
+        }
+        return true;
+    }
+
+    proxy_deed judge(const proxied_message& message) {
+        if (is_push(message) && pushes_to_lose_ != 0) {
+            --pushes_to_lose_;
+            return proxy_deed::of(deed::swallow);
+        }
+        return spoiled_ ? proxy_deed() : judge_nth(message);
+    }
+
+    // TCP loses nothing but the rest of a connection, and what comes twice was sent twice. Late is
+    // a little late: silence that is too long for a connection is for redis_half_open_test.
+    proxy_deed judge_nth(const proxied_message& message) {
+        const bool repeats = how_ == sim::fate::repeated;
+        if (how_ == sim::fate::as_usual || !counts(message) ||
+            (repeats && message.what != kind::command))
+            return {};
+        if (pass_before_ != 0) {
+            --pass_before_;
+            return {};
+        }
+        spoiled_ = true;
+        if (how_ == sim::fate::late)
+            return proxy_deed::late(std::chrono::milliseconds(2));
+        if (repeats)
+            return proxy_deed::of(deed::repeat);
+        return proxy_deed::of(is_push(message) ? deed::swallow : deed::cut);
+    }
+
     const std::shared_ptr<faulty_line> line_ = std::make_shared<faulty_line>();
     std::string prefix_;
     asio::io_context context_;
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
+    std::optional<redis_proxy> proxy_;
+    std::size_t pushes_to_lose_ = 0;
+    std::size_t pass_before_ = 0;  ///< So many messages are not spoiled.
+    sim::fate how_ = sim::fate::as_usual;
+    bool spoiled_ = false;
 };
 
 }  // namespace mortise::test

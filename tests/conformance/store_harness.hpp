@@ -59,6 +59,8 @@ public:
     virtual bool spoil(std::size_t /*nth*/, sim::fate) { return false; }
     /// Whether there was one since.
     virtual bool spoiled() const { return false; }
+    /// For how long something may still come of a spoiled message after the end of an operation.
+    virtual clock::duration aftermath() const { return ttl() / 2; }
     /// Whether messages are hints, without which all is done in the end as it is with them.
     virtual bool messages_are_hints() const { return false; }
 };
