@@ -9,6 +9,7 @@
 #include "store/redis/redis_store.hpp"
 #include "store/redis/sentinel_wire.hpp"
 #include "store/redis/stored_entry.hpp"
+#include "store/store_domain.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -386,15 +387,7 @@ void check(const redis_store_config& config) {
             "use 1 to 64 printable characters but quotes, backslash and braces"
         );
     }
-    if (!config.domain.empty() && (!token_domain::parse(config.domain) ||
-                                   config.domain.size() > token_domain::store_size_max ||
-                                   config.domain.find('#') != std::string::npos)) {
-        refuse(
-            "domain = \"" + config.domain + '"',
-            "use 1 to " + std::to_string(token_domain::store_size_max) +
-                " characters out of A-Z a-z 0-9 . _ : - (permits add # and a number)"
-        );
-    }
+    store_detail::check_wanted_domain(config.domain);
     if (config.sentinels.empty())
         check_address(config.server);
     for (const auto& each : config.sentinels)

@@ -2,10 +2,10 @@
 #include "mortise/store/sqlite.hpp"
 
 #include "mortise/coro/assert.hpp"
-#include "mortise/token_domain.hpp"
 #include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/sqlite_shell.hpp"
+#include "store/store_domain.hpp"
 
 #include <utility>
 
@@ -140,16 +140,7 @@ std::unique_ptr<store> make_sqlite_store(sqlite_store_config config) {
     constexpr std::size_t checkpoint_min = 64u << 10;
     if (config.path.empty())
         throw error(errc::bad_config, "path = \"\"", "name the file of the store");
-    if (!config.domain.empty() && (!token_domain::parse(config.domain) ||
-                                   config.domain.size() > token_domain::store_size_max ||
-                                   config.domain.find('#') != std::string::npos)) {
-        throw error(
-            errc::bad_config,
-            "domain = \"" + config.domain + '"',
-            "use 1 to " + std::to_string(token_domain::store_size_max) +
-                " characters out of A-Z a-z 0-9 . _ : - (permits add # and a number)"
-        );
-    }
+    store_detail::check_wanted_domain(config.domain);
     if (config.checkpoint_bytes < checkpoint_min) {
         throw error(
             errc::bad_config,

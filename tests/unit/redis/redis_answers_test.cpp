@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_answers.hpp"
+#include "store/store_domain.hpp"
 #include "unit/redis/said.hpp"
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
 #include "store/redis/hex_id.hpp"
 #include "store/redis/stored_entry.hpp"
 #include "store/redis/words.hpp"
+#include "store/store_domain.hpp"
 
 #include <algorithm>
 #include <span>
@@ -183,12 +184,6 @@ std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept {
     words said(text);
     const auto count = said.number<std::uint32_t>();
     return std::chrono::milliseconds(said.failed() || !said.at_end() ? 0 : count);
-}
-
-std::optional<token_domain> parse_store_domain(std::string_view name) noexcept {
-    if (name.size() > token_domain::store_size_max || name.find('#') != std::string_view::npos)
-        return std::nullopt;
-    return token_domain::parse(name);
 }
 
 result<resumed_session> parse_resumed(const redis_value& said) {

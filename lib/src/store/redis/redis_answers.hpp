@@ -33,9 +33,6 @@ struct beat_answer {
     bool watches = false;  ///< The session is still to be told of the next change.
 };
 
-/// The domain of a whole store, of which those of its slots can be made; nothing if it is none.
-std::optional<token_domain> parse_store_domain(std::string_view name) noexcept;
-
 /// The longest TTL that the record of a store has; zero if it has none.
 std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept;
 

@@ -2,10 +2,10 @@
 #include "store/sqlite/schema.hpp"
 
 #include "core/planted_bug.hpp"
-#include "mortise/token_domain.hpp"
 #include "store/sqlite/db.hpp"
 #include "store/sqlite/failure.hpp"
 #include "store/sqlite/query.hpp"
+#include "store/store_domain.hpp"
 
 namespace mortise::store_detail {
 namespace {
@@ -136,9 +136,7 @@ store_identity read_identity(sqlite_db& db, const std::string& path) {
     identity.incarnation = query.id(1);
     identity.boot = query.bytes(2);
     identity.domain = query.bytes(3);
-    if (!identity.store || !identity.incarnation || !token_domain::parse(identity.domain) ||
-        identity.domain.size() > token_domain::store_size_max ||
-        identity.domain.find('#') != std::string::npos)
+    if (!identity.store || !identity.incarnation || !parse_store_domain(identity.domain))
         no_meta(db, path);
     return identity;
 }
