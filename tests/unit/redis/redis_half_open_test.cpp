@@ -6,6 +6,7 @@
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
+#include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -86,6 +87,8 @@ TEST_F(RedisHalfOpen, AWaiterIsServedOverOneThatDies) {
     ASSERT_FALSE(first.code);
     auto asked = far_.ask("door");
     ASSERT_TRUE(queued(2));
+    // It knows that it is queued: answers come in the order of the questions.
+    far_.client().async_inspect("door", 0, asio::use_future).get();
     kill_silently();
     const auto token = first.held.token().value;
     const auto released = clock::now();
