@@ -206,6 +206,8 @@ void check_locks(const redis_value& said, const token_domain& domain) {
 }
 
 void check_views(const redis_value& said, const token_domain& domain) {
+    if (const auto names = store_detail::parse_names(said); !names)
+        check_code(names.error(), {});
     const auto locks = store_detail::parse_locks(said);
     if (!locks)
         check_code(locks.error(), {});
