@@ -58,7 +58,9 @@ void doctor_report::add_promises(const store_traits& traits) {
     const auto promise = [&](bool kept, const char* subject, const char* yes, const char* no) {
         add(kept ? verdict::holds : verdict::weak, subject, kept ? yes : no);
     };
-    if (traits.strength == token_strength::durable_if_configured)
+    if (traits.strength == token_strength::absent)
+        add(verdict::weak, "tokens", "There are none: no fence can be used.");
+    else if (traits.strength == token_strength::durable_if_configured)
         add(verdict::weak,
             "tokens",
             "They never fall if the server is set up for it, which it does not prove.");
@@ -73,7 +75,7 @@ void doctor_report::add_promises(const store_traits& traits) {
         traits.push,
         "pushed grants",
         "Who waits is told when the lock is its own.",
-        "Who waits has to ask again and again."
+        "Who waits is told at most that the lock is free, and has to ask for it."
     );
     promise(
         traits.fair,

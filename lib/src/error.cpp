@@ -29,7 +29,7 @@ constexpr code_text texts[] = {
     {errc::stale_token, "a higher fencing token was admitted before: this writer is too late"},
     {errc::foreign_domain,
      "the fencing token comes from another domain than the resource was fenced with"},
-    {errc::no_token, "the fencing token is empty: pass the token of a lease"},
+    {errc::no_token, "the fencing token is empty: pass the token of a lease, of a store that gives tokens"},
     {errc::no_transaction,
      "the fence must be checked in the transaction that writes: begin one first"},
     {errc::name_empty, "the lock name is empty: use 1 to 1,024 bytes"},

@@ -36,7 +36,7 @@ bool names_a_place_of_a_password(const std::string& text) {
 }
 
 void check_config(const redis_store_config& config) {
-    MORTISE_ASSERT(config.min_replicas <= 1'000 && !config.prefix.empty());
+    MORTISE_ASSERT(config.min_replicas <= 1'000);
     if (config.sentinels.empty())
         MORTISE_ASSERT(!config.server.host.empty() && config.server.port != 0);
     else

@@ -38,7 +38,7 @@ enum class errc : int {
     stale_token,  ///< A higher fencing token was already admitted: this writer is too late.
     /// The token comes from another domain (another store): it has no order here.
     foreign_domain,
-    no_token,  ///< The token is empty: it does not come from a grant.
+    no_token,  ///< The token is empty: of no grant, or of a store without.
     /// The fence must be checked in the transaction that writes: open it first.
     no_transaction,
 

@@ -62,6 +62,7 @@ public:
     explicit operator bool() const noexcept;
 
     std::string_view name() const noexcept;
+    /// Empty if the store gives none (`token_strength::absent`): a fence then says `no_token`.
     fencing_token token() const noexcept;
 
     /// Of a permit: which one, from 1 to the capacity; else zero. Each permit of a lock has a token

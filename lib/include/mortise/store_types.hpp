@@ -51,7 +51,11 @@ struct store_traits {
     bool exclusive = true;  ///< Which modes it knows.
     bool shared = false;
     bool permits = false;
-    bool hold_max = false;                 ///< Frees a grant after `lock_request::hold_max`.
+    bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
+    /// Knows the sessions and their waiters: a session that is gone is refused from then on, and
+    /// lists show who holds and who waits. Else a session is what its client remembers.
+    bool sessions = true;
+    bool records = true;                   ///< Records what was broken, and tells who watches.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
 };
@@ -160,7 +164,7 @@ struct store_event {
         look_again,    ///< Something of this session changed: call `look`.
         /// The store may have forgotten something: nothing is sure before the next heartbeat.
         unsure,
-        changed,       ///< Some lock of the store changed since `watch` was called.
+        changed,  ///< Some lock of the store changed since `watch` was called.
     };
 
     kind what = kind::look_again;

@@ -55,7 +55,8 @@ std::string_view lease::name() const noexcept {
 }
 
 fencing_token lease::token() const noexcept {
-    return grant_ ? grant_->token() : fencing_token();
+    // A token of no domain is only how its store names the grant.
+    return grant_ && !grant_->token().domain.empty() ? grant_->token() : fencing_token();
 }
 
 lease_state lease::state() const noexcept {

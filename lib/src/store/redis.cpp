@@ -3,6 +3,8 @@
 
 #include "store/break_note.hpp"
 #include "store/redis/boost_wire.hpp"
+#include "store/redis/key_store.hpp"
+#include "store/redis/key_values.hpp"
 #include "store/redis/queue_link.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_examination.hpp"
@@ -378,16 +380,27 @@ void check_login(const std::string& what, const std::string& user, const std::st
         refuse(what + " = \"" + user + '"', "give the user's password, too");
 }
 
+void check_single_key(const redis_store_config& config) {
+    if (config.min_replicas != 0)
+        refuse("min_replicas", "leave it out: only the queue form waits for replicas");
+    if (config.assume_new)
+        refuse("assume_new", "leave it out: only the queue form waits after a restart");
+    if (!config.tokens && !config.domain.empty())
+        refuse("domain", "leave it out, or ask for tokens (tokens=1)");
+}
+
 void check(const redis_store_config& config) {
     constexpr std::size_t prefix_max = 64;
-    if (config.prefix.empty() || config.prefix.size() > prefix_max ||
+    if (config.prefix.size() > prefix_max ||
         !store_detail::redis_scripts::prefix_allowed(config.prefix)) {
         refuse(
             "prefix = \"" + config.prefix + '"',
-            "use 1 to 64 printable characters but quotes, backslash and braces"
+            "use up to 64 printable characters but quotes, backslash and braces"
         );
     }
     store_detail::check_wanted_domain(config.domain);
+    if (config.form == redis_form::single_key)
+        check_single_key(config);
     if (config.sentinels.empty())
         check_address(config.server);
     for (const auto& each : config.sentinels)
@@ -453,13 +466,33 @@ std::string name_of(const redis_store_config& config) {
     return config.server.host + ':' + std::to_string(config.server.port);
 }
 
+std::unique_ptr<store> make_single_key(
+    const redis_store_config& config,
+    store_detail::link_settings settings,
+    store_detail::redis_wire_factory wires
+) {
+    token_domain tokens;
+    if (config.tokens) {
+        const std::string_view name = config.domain;
+        tokens = token_domain::parse(name.empty() ? store_detail::key_domain : name).value();
+    }
+    store_detail::redis_examination known;
+    known.name = settings.name;
+    known.tls = config.tls;
+    known.sentinels = !config.sentinels.empty();
+    known.single_key = true;
+    known.tokens = config.tokens;
+    return store_detail::make_key_store(std::move(settings), std::move(wires), tokens, known);
+}
+
 }  // namespace
 
 std::unique_ptr<store>
 store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
     check(config);
     link_settings settings;
-    settings.prefix = config.prefix;
+    const bool single_key = config.form == redis_form::single_key;
+    settings.prefix = config.prefix.empty() && !single_key ? "mortise:" : config.prefix;
     settings.domain = config.domain;
     settings.allow_eviction = config.allow_eviction;
     settings.assume_new = config.assume_new;
@@ -467,6 +500,8 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     settings.min_replicas = config.min_replicas;
     settings.connect_max = config.connect_max;
     settings.name = name_of(config);
+    if (single_key)
+        return make_single_key(config, std::move(settings), std::move(wires));
     return std::make_unique<redis_store>(
         config, std::make_shared<queue_link>(std::move(settings), std::move(wires))
     );

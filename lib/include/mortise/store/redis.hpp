@@ -23,6 +23,15 @@ struct redis_address {
     std::uint16_t port = 6379;
 };
 
+/// How a lock is kept at the server.
+enum class redis_form : std::uint8_t {
+    queue,  ///< Sessions, queues, tokens, all modes: what clients of this library know.
+    /// One key for a lock, set by `SET key value NX PX`, as clients of other makes do, who can be met
+    /// there. No queue, no sessions, exclusive locks only, no tokens unless asked for: see
+    /// docs/stores/redis.md for what holds and what does not.
+    single_key,
+};
+
 /// Which server keeps the locks, and how to talk to it.
 class redis_store_config {
 public:
@@ -43,14 +52,21 @@ public:
     std::string sentinel_user;      ///< The same for the sentinels.
     std::string sentinel_password;  ///< The same for the sentinels.
 
-    /// What all keys and channels of this store begin with: 1 to 64 printable characters but
-    /// quotes, backslash and braces. Two stores on one server need different ones, neither of which
-    /// begins with the other.
-    std::string prefix = "mortise:";
+    redis_form form = redis_form::queue;
+
+    /// In the single-key form: give tokens, counted by one key more. The queue form always does.
+    bool tokens = false;
+
+    /// What all keys and channels of this store begin with: up to 64 printable characters but
+    /// quotes, backslash and braces; empty: `mortise:`. Two stores on one server need different
+    /// ones, neither of which begins with the other.
+    ///
+    /// In the single-key form the key of a lock is this and its name; empty: the name alone.
+    std::string prefix;
 
     /// The domain of the tokens, 1 to 25 characters without `#`; empty: made from the store's
     /// random id. Written into a new store; an existing store keeps its own, and another one is
-    /// then refused.
+    /// then refused. In the single-key form it is written nowhere; empty: `redis-key`.
     std::string domain;
 
     bool tls = false;
@@ -61,7 +77,7 @@ public:
     std::filesystem::path key_file;          ///< with its key.
 
     /// A grant or a heartbeat counts when so many replicas have acknowledged it. To keep locks
-    /// exclusive over a fail-over it takes every replica that can be promoted.
+    /// exclusive over a fail-over it takes every replica that can be promoted. Queue form only.
     unsigned min_replicas = 0;
 
     /// Accept a server that evicts keys when its memory is full, and with them locks.
@@ -69,7 +85,7 @@ public:
 
     /// A store that finds nothing of itself at the server takes it that there was never anything.
     /// Otherwise a server that has just started, or was flushed, may have forgotten who holds what,
-    /// and the first grant waits for `longest_ttl`. For tests and demonstrations.
+    /// and the first grant waits for `longest_ttl`. For tests and demonstrations. Queue form only.
     bool assume_new = false;
 
     /// No client of the store has a longer TTL, as far as this one knows: 1 ms to one day. A server

@@ -140,12 +140,44 @@ store_finding judge_longest_ttl(const redis_examination& at) {
     );
 }
 
+// What the form does not promise, whatever the server is.
+void add_single_key(std::vector<store_finding>& found, const redis_examination& at) {
+    found.push_back(finding(
+        verdict::weak,
+        "form",
+        "The single-key form, for the sake of other clients: no queue, a lock that the server "
+        "forgets is free at once, and its holder learns of it by the next heartbeat."
+    ));
+    if (at.tokens) {
+        found.push_back(judge_tokens(at.facts));
+    } else {
+        found.push_back(finding(
+            verdict::weak,
+            "tokens",
+            "There are none: no fence can be used. Ask for them (tokens=1)."
+        ));
+    }
+    if (at.facts.replicas != 0 || at.sentinels) {
+        found.push_back(finding(
+            verdict::weak,
+            "fail-over",
+            "A fail-over may give a lock to two: in this form no grant waits for replicas."
+        ));
+    }
+    if (at.has_session)
+        found.push_back(judge_flush(at.facts));
+}
+
 }  // namespace
 
 std::vector<store_finding> redis_examination::findings() const {
     std::vector<store_finding> found;
     found.push_back(judge_server(*this));
     found.push_back(judge_memory(facts));
+    if (single_key) {
+        add_single_key(found, *this);
+        return found;
+    }
     found.push_back(judge_durability(facts));
     found.push_back(judge_tokens(facts));
     found.push_back(judge_fail_over(*this));

@@ -24,6 +24,8 @@ struct redis_examination {
     unsigned min_replicas = 0;
     std::chrono::milliseconds longest_ttl{0};     ///< As far as our settings say,
     std::chrono::milliseconds remembered_ttl{0};  ///< and as far as the store knows.
+    bool single_key = false;                      ///< The form of the store.
+    bool tokens = true;                           ///< Whether it gives any.
     std::uint64_t sessions = 0;
     std::uint64_t locks = 0;
 

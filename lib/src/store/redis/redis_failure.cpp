@@ -54,6 +54,7 @@ constexpr remedy remedies[] = {
      "set maxmemory-policy noeviction, or accept lost locks (allow_eviction=1)"},
     {errc::bad_config, "name a database that the server has, and the domain that the store has"},
     {errc::store_corrupt, "see what else writes keys that begin with the prefix of the store"},
+    {errc::unsupported, "use the queue form of the store for that: leave out form=single_key"},
     {errc::newer_format, "use the version of mortise that the others use"},
 };
 

@@ -200,7 +200,6 @@ asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::st
     return evaluate(connected_ ? wire_ : nullptr, which, std::move(arguments));
 }
 
-// What a server says that does not do what it was asked to.
 error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
     const auto why = remember({meaning_of_refusal(said.text), said.text});
     if (why == errc::read_only_server && wire == wire_ && connected_) {
@@ -408,17 +407,19 @@ void redis_link::end_session() {
     drop_wire();  // Nothing keeps the context at work any more.
 }
 
-// Never from inside a call of the port.
 void redis_link::tell(store_event::kind what) {
-    asio::post(strand_, [weak = weak_from_this(), what] {
-        const auto self = weak.lock();
-        if (!self)
-            return;
-        store_event event;
-        event.what = what;
-        if (what == store_event::kind::session_lost)
-            event.why = errc::session_lost;
-        self->tell_now(event);
+    store_event event;
+    event.what = what;
+    if (what == store_event::kind::session_lost)
+        event.why = errc::session_lost;
+    tell(event);
+}
+
+// Never from inside a call of the port.
+void redis_link::tell(const store_event& event) {
+    asio::post(strand_, [weak = weak_from_this(), event] {
+        if (const auto self = weak.lock())
+            self->tell_now(event);
     });
 }
 

@@ -129,8 +129,11 @@ protected:
     /// There is no session any more, nor a connection.
     void end_session();
     void tell(store_event::kind what);
+    void tell(const store_event& event);
     void tell_now(const store_event& event);
     error_code remember(redis_failure why);
+    /// What a server says that does not do what it was asked to.
+    error_code refused(const wire_ptr& wire, const redis_value& said);
 
 private:
     void on_push(redis_value push) noexcept override;
@@ -141,7 +144,6 @@ private:
     asio::awaitable<result<resumed>> resume_session();
     asio::awaitable<result<resumed>> try_to_resume();
     std::string argument(const std::string& more) const;
-    error_code refused(const wire_ptr& wire, const redis_value& said);
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
     void close_if_late(alarm& by, const wire_ptr& wire);

@@ -24,6 +24,13 @@ enum class redis_script : std::uint8_t {
     list,
     break_,
     watch,
+    // Of the single-key form.
+    key_take,
+    key_free,
+    key_renew,
+    key_draw,
+    key_break,
+    key_view,
 };
 
 /// What the store does at a server: one script for each operation, for keys under one prefix. The
@@ -47,7 +54,7 @@ public:
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
 private:
-    static constexpr std::size_t count = static_cast<std::size_t>(redis_script::watch) + 1;
+    static constexpr std::size_t count = static_cast<std::size_t>(redis_script::key_view) + 1;
 
     std::array<script, count> scripts_;
 };

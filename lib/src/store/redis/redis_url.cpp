@@ -69,6 +69,15 @@ unsigned replicas_in(const store_url& url) {
     return static_cast<unsigned>(number);
 }
 
+redis_form form_in(const store_url& url) {
+    const auto form = url.option("form");
+    if (form == "single_key")
+        return redis_form::single_key;
+    if (!form.empty() && form != "queue")
+        url.refuse("name a form: queue or single_key");
+    return redis_form::queue;
+}
+
 // What is too long is refused later, with all other settings.
 std::chrono::milliseconds limited_ms(std::size_t count) noexcept {
     constexpr std::size_t most = std::size_t{1} << 53;
@@ -102,6 +111,8 @@ redis_store_config redis_config_of(const store_url& url) {
     redis_store_config config;
     config.tls = url.scheme.starts_with("rediss");
     const std::initializer_list<std::string_view> options = {
+        "form",
+        "tokens",
         "prefix",
         "domain",
         "min_replicas",
@@ -128,8 +139,9 @@ redis_store_config redis_config_of(const store_url& url) {
     }
     config.user = server.user;
     config.password = secret_of(url, "password", server.password);
-    if (!url.option("prefix").empty())
-        config.prefix = url.option("prefix");
+    config.form = form_in(url);
+    config.tokens = url.flag("tokens");
+    config.prefix = url.option("prefix");
     config.domain = url.option("domain");
     config.min_replicas = replicas_in(url);
     config.allow_eviction = url.flag("allow_eviction");

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a session waits in the single-key form: told of releases, and at the deadlines of holders.
+#include "store/redis/key_link.hpp"
+#include "store/redis/key_values.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// So that not all who wait for the same deadline come at once.
+constexpr unsigned jitter_us_max = 8'000;
+
+}  // namespace
+
+void key_link::heard(const std::string& channel) {
+    const auto start = key_channel(prefix()).size();
+    stir(channel.substr(start));
+}
+
+// Without a subscription the deadlines are left.
+void key_link::listening_failed(const redis_failure& why) {
+    remember(why);
+    if (!wire())
+        return;
+    std::vector<std::string> names;
+    for (const auto& [name, line] : lines_)
+        names.push_back(name);
+    for (const auto& name : names)
+        stir(name);
+    const auto weak = weak_from_this();
+    listen_again_.set(*time(), strand(), now() + patience(), [this, weak] {
+        if (const auto kept = weak.lock(); kept && wire())
+            listener_->go();
+    });
+}
+
+// The lock may be free.
+void key_link::stir(const std::string& name) {
+    const auto found = lines_.find(name);
+    if (found == lines_.end() || !wire())
+        return;  // A new connection stirs all.
+    const line_ptr line = found->second;
+    line->again = true;
+    if (std::exchange(line->trying, true))
+        return;
+    line->deadline.cancel();
+    asio::co_spawn(strand(), run_line(shared_from_this(), name, line), asio::detached);
+}
+
+asio::awaitable<void> key_link::run_line(
+    [[maybe_unused]] std::shared_ptr<redis_link> self, std::string name, line_ptr line
+) {
+    while (std::exchange(line->again, false) && !line->ids.empty() && wire()) {
+        const request_id id = line->ids.front();
+        entries_.at(id).maybe_set = true;
+        auto taking = take_by_script(name, id);
+        const auto got = co_await std::move(taking);
+        if (!line->ids.empty() && line->ids.front() == id)
+            take_turn(name, *line, id, got);
+        else
+            line->again = true;  // It was withdrawn meanwhile, and what withdrew it comes after it.
+    }
+    line->trying = false;
+    disband_if_empty(name, line);
+}
+
+void key_link::take_turn(
+    const std::string& name, key_line& line, request_id id, const result<attempt>& got
+) {
+    if (!got) {
+        // What was not answered is asked again on the next connection; what was refused, later.
+        try_when(name, line, patience());
+    } else if (got->taken) {
+        line.ids.pop_front();
+        line.again = true;
+        granted_to(id, got->token);
+        store_event event;
+        event.what = store_event::kind::granted;
+        event.id = id;
+        event.token = got->token;
+        tell_now(event);
+    } else {
+        entries_.at(id).maybe_set = false;
+        const auto wait =
+            got->free_in_ms < 0
+                ? clock::duration(session().ttl / 3)
+                : clock::duration(milliseconds(1)) +
+                      milliseconds(std::min<std::int64_t>(got->free_in_ms, std::int64_t{1} << 40));
+        std::uniform_int_distribution<unsigned> jitter(0, jitter_us_max);
+        try_when(name, line, wait + std::chrono::microseconds(jitter(jitter_)));
+    }
+}
+
+void key_link::try_when(const std::string& name, key_line& line, clock::duration after) {
+    const auto weak = weak_from_this();
+    line.deadline.set(*time(), strand(), coro::saturating_add(now(), after), [this, weak, name] {
+        if (const auto kept = weak.lock())
+            stir(name);
+    });
+}
+
+void key_link::leave_line(request_id id, const std::string& name) {
+    const auto found = lines_.find(name);
+    if (found == lines_.end())
+        return;
+    const line_ptr line = found->second;
+    const bool first = !line->ids.empty() && line->ids.front() == id;
+    std::erase(line->ids, id);
+    disband_if_empty(name, line);
+    if (first && !line->ids.empty())
+        stir(name);
+}
+
+void key_link::disband_if_empty(const std::string& name, const line_ptr& line) {
+    const auto found = lines_.find(name);
+    if (line->trying || !line->ids.empty() || found == lines_.end() || found->second != line)
+        return;
+    lines_.erase(found);
+    listener_->forget(key_channel(key_of(name)));
+}
+
+}  // namespace mortise::store_detail

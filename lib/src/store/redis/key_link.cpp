@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/key_link.hpp"
+
+#include "store/redis/key_values.hpp"
+#include "store/redis/words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+using stage = key_entry::stage;
+
+// As many keys as the server is asked about at once: it does nothing else meanwhile.
+constexpr std::size_t portion = 250;
+
+}  // namespace
+
+key_link::key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens)
+    : redis_link(std::move(settings), std::move(wires)),
+      tokens_(tokens),
+      jitter_(static_cast<std::minstd_rand::result_type>(random_id::draw().low)) {}
+
+void key_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    redis_link::attach(std::move(strand), events, std::move(time));
+    const auto weak = std::weak_ptr(std::static_pointer_cast<key_link>(shared_from_this()));
+    listener_ = std::make_shared<key_listener>(
+        redis_link::strand(),
+        wires(),
+        [weak](const std::string& channel) {
+            if (const auto self = weak.lock())
+                self->heard(channel);
+        },
+        [weak](const redis_failure& why) {
+            if (const auto self = weak.lock())
+                self->listening_failed(why);
+        }
+    );
+}
+
+std::string key_link::counter() const {
+    return key_of(std::string(key_counter));
+}
+
+bool key_link::is_counter(const std::string& name) const {
+    return !tokens_.empty() && name == key_counter;
+}
+
+std::string key_link::id_of(request_id id) const {
+    return key_id(session().id, id);
+}
+
+void key_link::begin_session() {
+    for (const auto& [name, line] : lines_)
+        line->ids.clear();
+    entries_.clear();
+    lines_.clear();
+    changes_ = generation_ = 0;
+    last_id_ = 0;
+    set_incarnation();
+}
+
+void key_link::dropped() noexcept {
+    listen_again_.cancel();
+    if (listener_)
+        listener_->close();
+    for (const auto& [name, line] : lines_)
+        line->deadline.cancel();
+}
+
+asio::awaitable<result<resumed>> key_link::resume(session_start start) {
+    const auto kept = shared_from_this();
+    auto opening = open(std::move(start));
+    auto reply = co_await std::move(opening);
+    if (reply)
+        listener_->go();
+    co_return reply;
+}
+
+// Nothing that was lost meanwhile may seem to be proved: it is looked for before the session goes on.
+asio::awaitable<result<resumed>> key_link::prove() {
+    if (session().generation < generation_)
+        co_return error_code(errc::session_lost);
+    generation_ = session().generation;
+    resumed reply;
+    reply.sent = now();
+    auto renewing = renew(newest_wire());
+    if (const auto failed = co_await std::move(renewing))
+        co_return failed;
+    reply.incarnation = incarnation();
+    reply.domain = tokens_;
+    reply.view = view();
+    co_return reply;
+}
+
+void key_link::came_back(const random_id& before) {
+    tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
+    listener_->go();
+}
+
+asio::awaitable<result<answer>> key_link::request(lock_request wish) {
+    if (wish.mode.what() != lock_mode::kind::exclusive || is_counter(wish.name) ||
+        wish.hold_max != std::chrono::milliseconds::max())
+        co_return error_code(errc::unsupported);
+    if (const auto known = entries_.find(wish.id); known != entries_.end()) {
+        const key_entry& entry = known->second;
+        answer again;
+        again.what = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
+        again.token = entry.token;
+        again.position = entry.at == stage::held ? 0 : 1;
+        co_return again;
+    }
+    if (!wire())
+        co_return error_code(errc::store_unavailable);
+    if (!lines_.contains(wish.name)) {
+        auto trying = first_attempt(std::move(wish));
+        co_return co_await std::move(trying);
+    }
+    if (!wish.queue)
+        co_return answer();
+    last_id_ = std::max(last_id_, wish.id);
+    entries_[wish.id].name = wish.name;
+    co_return join(wish.id, wish.name);
+}
+
+asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    const bool plainly = wish.id > last_id_ && tokens_.empty();
+    last_id_ = std::max(last_id_, wish.id);
+    key_entry& made = entries_[wish.id];
+    made.name = wish.name;
+    made.maybe_set = true;
+    auto taking = take(wish.name, wish.id, plainly);
+    const auto said = co_await std::move(taking);
+    const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
+    if (found == entries_.end())
+        co_return error_code(errc::outcome_unknown);  // What withdrew it is on its way behind it.
+    if (!said) {
+        entries_.erase(found);
+        co_return said.error();
+    }
+    if (said->taken)
+        co_return granted_to(wish.id, said->token);
+    found->second.maybe_set = false;
+    if (wish.queue)
+        co_return join(wish.id, wish.name);
+    entries_.erase(found);
+    co_return answer();
+}
+
+answer key_link::granted_to(request_id id, const fencing_token& token) {
+    key_entry& entry = entries_.at(id);
+    entry.at = stage::held;
+    entry.token = token;
+    entry.since = now();
+    answer reply;
+    reply.what = answer::kind::granted;
+    reply.token = token;
+    return reply;
+}
+
+// How many wait elsewhere nobody knows; the holder is one.
+answer key_link::join(request_id id, const std::string& name) {
+    entries_.at(id).at = stage::waiting;
+    auto& line = lines_[name];
+    if (!line) {
+        line = std::make_shared<key_line>();
+        listener_->want(key_channel(key_of(name)));
+    }
+    line->ids.push_back(id);
+    answer reply;
+    reply.what = answer::kind::queued;
+    reply.position = line->ids.size();
+    return reply;
+}
+
+// What is asked plainly is what clients of any make ask; it cannot tell whether it asked before.
+asio::awaitable<result<key_link::attempt>>
+key_link::take(std::string name, request_id id, bool plainly) {
+    if (!plainly) {
+        auto by_script = take_by_script(std::move(name), id);
+        co_return co_await std::move(by_script);
+    }
+    redis_command set{"SET", key_of(name), id_of(id), "NX", "PX"};
+    set.push_back(std::to_string(session().ttl.count()));
+    auto asking = command(wire(), std::move(set));
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    if (said->what == redis_value::kind::error)
+        co_return refused(wire(), *said);
+    attempt made;
+    made.taken = said->what == redis_value::kind::text;
+    made.token = key_mark(id_of(id));
+    co_return made;
+}
+
+asio::awaitable<result<key_link::attempt>>
+key_link::take_by_script(std::string name, request_id id) {
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(name));
+    arguments.push_back(id_of(id));
+    arguments.push_back(std::to_string(session().ttl.count()));
+    arguments.push_back(tokens_.empty() ? std::string() : counter());
+    auto asking = evaluate(wire(), redis_script::key_take, std::move(arguments));
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    if (said->items.size() != 2)
+        co_return error_code(errc::store_corrupt);
+    attempt made;
+    made.taken = said->items[0].text == "g";
+    made.free_in_ms = said->items[1].number;
+    if (made.taken && tokens_.empty()) {
+        made.token = key_mark(id_of(id));
+    } else if (made.taken) {
+        words base(said->items[1].text);
+        made.token = {base.base() << fencing_token::sequence_bits, tokens_};
+        if (base.failed())
+            co_return error_code(errc::store_corrupt);
+    }
+    co_return made;
+}
+
+asio::awaitable<error_code> key_link::withdraw(std::string name, request_id id) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(id);
+    const bool nowhere = found != entries_.end() && !found->second.maybe_set;
+    if (found != entries_.end())
+        entries_.erase(found);
+    leave_line(id, name);
+    if (nowhere)
+        co_return error_code();
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(name));
+    arguments.push_back(id_of(id));
+    auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+    const auto said = co_await std::move(freeing);
+    co_return said ? error_code() : said.error();
+}
+
+asio::awaitable<result<bool>> key_link::release(grant held) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(held.id);
+    if (found == entries_.end() || found->second.token != held.token ||
+        found->second.name != held.name || !held.token)
+        co_return false;
+    found->second.at = stage::leaving;
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(held.name));
+    arguments.push_back(id_of(held.id));
+    auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+    const auto said = co_await std::move(freeing);
+    if (!said)
+        co_return said.error();
+    entries_.erase(held.id);
+    co_return said->number > 0;
+}
+
+asio::awaitable<result<heartbeat>> key_link::beat() {
+    const auto kept = shared_from_this();
+    heartbeat reply;
+    reply.sent = now();
+    auto renewing = renew(wire());
+    if (const auto failed = co_await std::move(renewing))
+        co_return failed;
+    reply.incarnation = incarnation();
+    reply.changes = changes_;
+    for (const auto& [id, entry] : entries_) {
+        reply.grants += entry.at == stage::held;
+        reply.requests += entry.at == stage::waiting;
+    }
+    co_return reply;
+}
+
+// Also what may have been set just now: whoever learns of that grant believes the heartbeats that
+// were sent after it.
+std::vector<request_id> key_link::at_server() const {
+    std::vector<request_id> ids;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.maybe_set && entry.at != stage::leaving)
+            ids.push_back(id);
+    }
+    return ids;
+}
+
+asio::awaitable<error_code> key_link::renew(wire_ptr by) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    const auto all = at_server();
+    if (all.empty()) {
+        auto asking = command(by, {"PING"});
+        const auto said = co_await std::move(asking);
+        co_return said ? error_code() : said.error();
+    }
+    for (std::size_t from = 0; from < all.size(); from += portion) {
+        const std::size_t count = std::min(portion, all.size() - from);
+        std::vector<request_id> ids;
+        std::vector<std::string> arguments;
+        arguments.push_back(std::to_string(session().ttl.count()));
+        for (std::size_t at = from; at < from + count; ++at) {
+            const auto found = entries_.find(all[at]);
+            if (found == entries_.end())
+                continue;
+            ids.push_back(found->first);
+            arguments.push_back(key_of(found->second.name));
+            arguments.push_back(id_of(found->first));
+        }
+        auto asking = evaluate(by, redis_script::key_renew, std::move(arguments));
+        const auto said = co_await std::move(asking);
+        if (!said)
+            co_return said.error();
+        if (session().id != meant)
+            co_return errc::outcome_unknown;
+        if (const auto wrong = judge_renewed(ids, *said))
+            co_return wrong;
+    }
+    co_return error_code();
+}
+
+// A lost grant makes all others of the client unsure until it has looked: what a heartbeat proves
+// must not count for it.
+error_code key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& said) {
+    if (said.items.size() != ids.size())
+        return errc::store_corrupt;
+    bool lost = false;
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        const auto found = entries_.find(ids[at]);
+        if (found == entries_.end() || found->second.at != stage::held)
+            continue;
+        const auto listening = said.items[at].number;
+        if (listening < 0) {
+            entries_.erase(found);
+            ++changes_;
+            lost = true;
+            continue;
+        }
+        key_entry& entry = found->second;
+        const bool own = listener_->hears(key_channel(key_of(entry.name)));
+        if (listening > (own ? 1 : 0) && !std::exchange(entry.contended, true)) {
+            store_event event;
+            event.what = store_event::kind::contended;
+            event.id = ids[at];
+            tell(event);
+        }
+    }
+    if (lost)
+        set_incarnation();
+    return error_code();
+}
+
+asio::awaitable<result<token_range>> key_link::draw(grant held) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(held.id);
+    if (found == entries_.end() || found->second.token != held.token ||
+        found->second.at != stage::held)
+        co_return error_code(errc::lease_lost);
+    constexpr std::uint64_t block = std::uint64_t{1} << fencing_token::sequence_bits;
+    token_range range;
+    range.count = block;
+    range.first = held.token;
+    if (tokens_.empty()) {
+        range.first.value += block * ++found->second.drawn;
+        co_return range;
+    }
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(held.name));
+    arguments.push_back(id_of(held.id));
+    arguments.push_back(counter());
+    auto asking = evaluate(wire(), redis_script::key_draw, std::move(arguments));
+    const auto said = co_await std::move(asking);
+    if (!said)
+        co_return said.error();
+    if (said->what != redis_value::kind::text)
+        co_return error_code(errc::lease_lost);
+    words base(said->text);
+    range.first.value = base.base() << fencing_token::sequence_bits;
+    if (base.failed())
+        co_return error_code(errc::store_corrupt);
+    co_return range;
+}
+
+asio::awaitable<error_code> key_link::free_all(std::vector<request_id> ids) {
+    for (std::size_t from = 0; from < ids.size(); from += portion) {
+        const std::size_t end = std::min(from + portion, ids.size());
+        std::vector<std::string> arguments;
+        for (std::size_t at = from; at < end; ++at) {
+            const auto found = entries_.find(ids[at]);
+            if (found == entries_.end())
+                continue;
+            arguments.push_back(key_of(found->second.name));
+            arguments.push_back(id_of(ids[at]));
+        }
+        auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+        const auto said = co_await std::move(freeing);
+        if (!said)
+            co_return said.error();
+    }
+    co_return error_code();
+}
+
+asio::awaitable<error_code> key_link::end() {
+    const auto kept = shared_from_this();
+    auto settling = settle();
+    if (!co_await std::move(settling))
+        co_return errc::store_unavailable;
+    // Whoever waits is not to be granted anything on the way.
+    for (const auto& [name, line] : lines_) {
+        line->ids.clear();
+        line->deadline.cancel();
+    }
+    std::vector<request_id> ids;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.maybe_set)
+            ids.push_back(id);
+    }
+    auto freeing = free_all(std::move(ids));
+    if (const auto failed = co_await std::move(freeing))
+        co_return failed;
+    entries_.clear();
+    lines_.clear();
+    end_session();
+    co_return error_code();
+}
+
+session_view key_link::view() const {
+    session_view seen;
+    seen.changes = changes_;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.at == stage::asking || entry.at == stage::leaving)
+            continue;
+        session_entry shown;
+        shown.id = id;
+        shown.name = entry.name;
+        shown.granted = entry.at == stage::held;
+        shown.token = entry.token;
+        shown.contended = entry.contended;
+        if (shown.granted)
+            shown.age = now() - entry.since;
+        seen.entries.push_back(std::move(shown));
+    }
+    return seen;
+}
+
+const key_entry* key_link::own(const std::string& name, const std::string& value) const {
+    for (const auto& [id, entry] : entries_) {
+        if (entry.name == name && entry.at == stage::held && value.starts_with(id_of(id)))
+            return &entry;
+    }
+    return nullptr;
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_KEY_LINK_HPP
+#define MORTISE_STORE_REDIS_KEY_LINK_HPP
+
+#include "mortise/store.hpp"
+#include "store/redis/key_entry.hpp"
+#include "store/redis/key_listener.hpp"
+#include "store/redis/redis_link.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// A session of which the server knows nothing: it is what its client holds and waits for, each
+/// lock a key with a value of its own and a time to live. What is lost is found by whoever renews.
+///
+/// @par Threads The strand.
+class key_link final : public redis_link {
+public:
+    /// @param tokens whose domain is that; empty: none.
+    key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens);
+
+    void attach(
+        asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+    ) override;
+
+    // As in the port.
+    asio::awaitable<result<resumed>> resume(session_start start);
+    asio::awaitable<result<answer>> request(lock_request wish);
+    asio::awaitable<error_code> withdraw(std::string name, request_id id);
+    asio::awaitable<result<bool>> release(grant held);
+    asio::awaitable<result<heartbeat>> beat();
+    asio::awaitable<result<token_range>> draw(grant held);
+    asio::awaitable<error_code> end();
+    session_view view() const;
+
+    /// Empty: no tokens.
+    const token_domain& tokens() const noexcept { return tokens_; }
+    std::string counter() const;
+    bool is_counter(const std::string& name) const;
+    /// Whom this value is of, if that is this session.
+    const key_entry* own(const std::string& name, const std::string& value) const;
+    const session_start& who() const noexcept { return session(); }
+    bool has_session() const noexcept { return wire() != nullptr; }
+    /// Remembers for people what the form cannot do. @return `unsupported`.
+    error_code cannot(std::string why) { return remember({errc::unsupported, std::move(why)}); }
+    /// What an answer that is an error says.
+    error_code refusal(const redis_value& said) { return refused(wire(), said); }
+
+private:
+    /// What became of an attempt.
+    struct attempt {
+        bool taken = false;
+        fencing_token token;
+        std::int64_t free_in_ms =
+            0;  ///< If not: when the key of the holder passes; below zero: never.
+    };
+    using line_ptr = std::shared_ptr<key_line>;
+
+    asio::awaitable<result<resumed>> prove() override;
+    void came_back(const random_id& before) override;
+    void on_message(const std::string&) override {}
+    void begin_session() override;
+    void dropped() noexcept override;
+    std::string tracked() const override { return prefix() + "mortise:-"; }
+
+    std::string key_of(const std::string& name) const { return prefix() + name; }
+    std::string id_of(request_id id) const;
+    asio::awaitable<result<attempt>> take(std::string name, request_id id, bool plainly);
+    asio::awaitable<result<attempt>> take_by_script(std::string name, request_id id);
+    asio::awaitable<result<answer>> first_attempt(lock_request wish);
+    asio::awaitable<error_code> renew(wire_ptr by);
+    error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& said);
+    asio::awaitable<error_code> free_all(std::vector<request_id> ids);
+    std::vector<request_id> at_server() const;
+    answer join(request_id id, const std::string& name);
+    answer granted_to(request_id id, const fencing_token& token);
+    void leave_line(request_id id, const std::string& name);
+    void disband_if_empty(const std::string& name, const line_ptr& line);
+    void heard(const std::string& channel);
+    void listening_failed(const redis_failure& why);
+    void stir(const std::string& name);
+    asio::awaitable<void>
+    run_line(std::shared_ptr<redis_link> self, std::string name, line_ptr line);
+    void
+    take_turn(const std::string& name, key_line& line, request_id id, const result<attempt>& got);
+    void try_when(const std::string& name, key_line& line, clock::duration after);
+    void set_incarnation() { know(random_id::draw(), tokens_); }
+
+    const token_domain tokens_;
+    std::map<request_id, key_entry> entries_;
+    std::map<std::string, line_ptr> lines_;
+    std::shared_ptr<key_listener> listener_;
+    alarm listen_again_;
+    std::minstd_rand jitter_;
+    std::uint64_t changes_ = 0;
+    std::uint64_t generation_ = 0;
+    request_id last_id_ = 0;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_KEY_LISTENER_HPP
+#define MORTISE_STORE_REDIS_KEY_LISTENER_HPP
+
+#include "store/redis/redis_wire.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace mortise::store_detail {
+
+/// A connection for subscriptions alone, opened with the first of them. A server answers those by
+/// pushes, and a refusal like a reply to what was asked otherwise: hence not among the commands.
+///
+/// @par Threads One strand.
+class key_listener final : public std::enable_shared_from_this<key_listener>,
+                           private redis_wire_events {
+public:
+    using heard_function = std::function<void(const std::string& channel)>;
+    using failed_function = std::function<void(redis_failure)>;
+
+    /// @param heard when a message comes, and once when the channel begins to be heard.
+    /// @param failed when nothing is heard any more, until `go`. Neither from inside of a call here.
+    key_listener(
+        asio::any_io_executor strand,
+        redis_wire_factory wires,
+        heard_function heard,
+        failed_function failed
+    );
+
+    void want(const std::string& channel);
+    void forget(const std::string& channel);
+    bool hears(const std::string& channel) const { return heard_.contains(channel); }
+
+    /// Hears all that is wanted, on a new connection if there is none.
+    void go();
+    /// Hears nothing any more, and tells nothing, until `go`.
+    void close() noexcept;
+
+private:
+    void on_push(redis_value push) noexcept override;
+    void on_closed(redis_failure why) noexcept override;
+
+    void work();
+    asio::awaitable<void> run(std::shared_ptr<key_listener> self);
+    asio::awaitable<redis_failure> change(const std::string& channel);
+    void fail(redis_failure why);
+
+    const asio::any_io_executor strand_;
+    const redis_wire_factory wires_;
+    const heard_function tell_;
+    const failed_function failed_;
+    std::shared_ptr<redis_wire> wire_;
+    std::set<std::string> wanted_;
+    std::set<std::string> heard_;
+    std::deque<std::string> changes_;  ///< What is to be compared: wanted with heard.
+    bool working_ = false;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- ARGV: key, the value that was seen there. Frees the lock if that is still so. Says whether it was.
+if value_at(ARGV[1]) ~= ARGV[2] then
+    return 0
+end
+free(ARGV[1])
+return 1
