@@ -84,6 +84,7 @@ TEST_P(LockConformance, AnUnsureLeaseIsHeldAgainWhenAHeartbeatProvesIt) {
 }
 
 TEST_P(LockConformance, AWaiterSurvivesTheLossOfItsSession) {
+    MORTISE_NEEDS(sessions);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         const auto line = std::make_shared<faulty_line>();
         lock_client alice = make_client(harness);

@@ -54,6 +54,7 @@ begin(lock_client& locks, std::string name, lock_options options, attempt& into)
 }  // namespace
 
 TEST_P(LockConformance, ReadersOfTwoClientsShareUntilAWriterWaits) {
+    MORTISE_NEEDS(shared);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -84,6 +85,7 @@ TEST_P(LockConformance, ReadersOfTwoClientsShareUntilAWriterWaits) {
 }
 
 TEST_P(LockConformance, PermitsOfTwoClientsAreAsManyAsThereAre) {
+    MORTISE_NEEDS(permits);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -112,6 +114,7 @@ TEST_P(LockConformance, PermitsOfTwoClientsAreAsManyAsThereAre) {
 }
 
 TEST_P(LockConformance, AGrantThatEndsByItselfFreesTheLockAndItsHolderKnowsBefore) {
+    MORTISE_NEEDS(hold_max);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -187,6 +190,7 @@ TEST_P(LockConformance, AnotherClientGetsItsTurnAmongManyLocalHandOffs) {
 }
 
 TEST_P(LockConformance, ABrokenLockIsLostToItsHolderAndRecorded) {
+    MORTISE_NEEDS(records);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
@@ -214,6 +218,7 @@ TEST_P(LockConformance, ABrokenLockIsLostToItsHolderAndRecorded) {
 }
 
 TEST_P(LockConformance, WhoWatchesIsToldOfAChange) {
+    MORTISE_NEEDS(records);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);

@@ -12,6 +12,11 @@
 
 namespace mortise::test {
 
+/// A reason to skip: what this store does not have, by its traits.
+#define MORTISE_NEEDS(trait)                                                                       \
+    if (!h().make_store()->traits().trait)                                                         \
+    GTEST_SKIP() << "by its traits this store has not: " #trait
+
 /// What every store promises at its port, in the words of `store.hpp`.
 class StorePort : public testing::TestWithParam<harness_factory> {
 protected:

@@ -250,6 +250,7 @@ TEST_P(StorePort, TheHolderLearnsOfAWaiterEvenIfThePushIsLost) {
 }
 
 TEST_P(StorePort, ATryInVainTellsTheHolder) {
+    MORTISE_NEEDS(push);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -267,6 +268,7 @@ TEST_P(StorePort, ATryInVainTellsTheHolder) {
 }
 
 TEST_P(StorePort, AnswersAndGrantsSayWhetherOthersWait) {
+    MORTISE_NEEDS(fair);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

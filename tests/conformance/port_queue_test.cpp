@@ -40,6 +40,7 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
 }
 
 TEST_P(StorePort, ATryDoesNotOvertakeTheQueue) {
+    MORTISE_NEEDS(fair);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -72,6 +73,7 @@ TEST_P(StorePort, AnswersARepeatedRequestTheSame) {
 }
 
 TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
+    MORTISE_NEEDS(push);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -92,6 +94,7 @@ TEST_P(StorePort, ReleaseLetsTheNextInByAPushWithAHigherToken) {
 }
 
 TEST_P(StorePort, TellsTheHolderOnceThatSomebodyWaits) {
+    MORTISE_NEEDS(push);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

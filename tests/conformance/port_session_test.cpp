@@ -27,6 +27,7 @@ TEST_P(StorePort, EndFreesEverythingAndLeavesNothing) {
 }
 
 TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
+    MORTISE_NEEDS(sessions);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -103,6 +104,7 @@ TEST_P(StorePort, ALowerGenerationIsRefused) {
 }
 
 TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
+    MORTISE_NEEDS(sessions);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -128,6 +130,7 @@ TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
 }
 
 TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
+    MORTISE_NEEDS(sessions);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);
@@ -148,6 +151,7 @@ TEST_P(StorePort, BreakTakesTheLockFromThatGrantOnly) {
 }
 
 TEST_P(StorePort, ListShowsHoldersAndWaitersInPages) {
+    MORTISE_NEEDS(sessions);
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         peer alice(harness);
         peer bob(harness);

@@ -89,6 +89,9 @@ protected:
         return message.what == kind::push && message.name == "message";
     }
 
+    const std::string& prefix() const { return prefix_; }
+    const std::shared_ptr<faulty_line>& line() const { return line_; }
+
 private:
     using deed = proxy_deed::kind;
 

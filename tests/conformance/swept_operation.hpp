@@ -35,7 +35,8 @@ public:
     start_function start;
     error_code result = {};  ///< If nothing goes wrong.
     bool gets = false;       ///< Whether it leaves a lease, or several, to its caller then.
-    bool is_told = false;    ///< Whether somebody must be told by somebody else meanwhile.
+    bool store_traits::*needs = nullptr;  ///< What the store must have for it.
+    bool is_told = false;  ///< Whether somebody must be told by somebody else meanwhile.
 };
 
 inline std::ostream& operator<<(std::ostream& to, const swept_operation& what) {

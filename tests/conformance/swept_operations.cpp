@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include <chrono>
+#include <map>
 #include <set>
 #include <string>
 
@@ -246,6 +247,20 @@ std::vector<swept_operation> all_operations() {
     for (swept_operation& each : others)
         each.is_told = told.contains(each.name);
     all.insert(all.end(), others.begin(), others.end());
+    const std::map<std::string, bool store_traits::*> needs{
+        {"AcquireSharedWithAReader", &store_traits::shared},
+        {"AcquireSharedBehindAWriter", &store_traits::shared},
+        {"AcquireBehindAReader", &store_traits::shared},
+        {"AcquireAPermit", &store_traits::permits},
+        {"AcquireTheLastPermit", &store_traits::permits},
+        {"AcquireWithEveryOption", &store_traits::permits},
+        {"Breaks", &store_traits::records},
+        {"Watch", &store_traits::records},
+        {"WatchWithASession", &store_traits::records}};
+    for (swept_operation& each : all) {
+        if (const auto found = needs.find(each.name); found != needs.end())
+            each.needs = found->second;
+    }
     return all;
 }
 

@@ -38,8 +38,9 @@ struct key_line {
 
     std::deque<request_id> ids;
     bool trying = false;
-    bool again = false;  ///< Something happened since the present attempt began.
-    alarm deadline;      ///< When the holder's key has passed away.
+    clock::time_point not_before;  ///< Others were given way to until then.
+    bool again = false;            ///< Something happened since the present attempt began.
+    alarm deadline;                ///< When the holder's key has passed away.
 };
 
 }  // namespace mortise::store_detail

@@ -18,6 +18,9 @@ namespace {
 // So that not all who wait for the same deadline come at once.
 constexpr unsigned jitter_us_max = 8'000;
 
+// Whoever hears of a release has so much time to come before those who waited behind the holder.
+constexpr milliseconds for_others(10);
+
 }  // namespace
 
 void key_link::heard(const std::string& channel) {
@@ -48,6 +51,8 @@ void key_link::stir(const std::string& name) {
     if (found == lines_.end() || !wire())
         return;  // A new connection stirs all.
     const line_ptr line = found->second;
+    if (!line->trying && now() < line->not_before)
+        return try_when(name, *line, line->not_before - now());
     line->again = true;
     if (std::exchange(line->trying, true))
         return;
@@ -105,6 +110,17 @@ void key_link::try_when(const std::string& name, key_line& line, clock::duration
         if (const auto kept = weak.lock())
             stir(name);
     });
+}
+
+// Its own next request would otherwise always be faster than those who are told of the release.
+void key_link::give_way(const std::string& name) {
+    std::erase_if(gave_way_, [at = now()](const auto& each) { return each.second <= at; });
+    gave_way_[name] = now() + for_others;
+}
+
+clock::time_point key_link::gave_way_until(const std::string& name) const {
+    const auto found = gave_way_.find(name);
+    return found == gave_way_.end() ? clock::time_point() : found->second;
 }
 
 void key_link::leave_line(request_id id, const std::string& name) {

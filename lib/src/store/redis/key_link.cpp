@@ -58,6 +58,7 @@ void key_link::begin_session() {
         line->ids.clear();
     entries_.clear();
     lines_.clear();
+    gave_way_.clear();
     changes_ = generation_ = 0;
     last_id_ = 0;
     set_incarnation();
@@ -115,7 +116,8 @@ asio::awaitable<result<answer>> key_link::request(lock_request wish) {
     }
     if (!wire())
         co_return error_code(errc::store_unavailable);
-    if (!lines_.contains(wish.name)) {
+    const auto others_until = gave_way_until(wish.name);
+    if (!lines_.contains(wish.name) && (!wish.queue || others_until <= now())) {
         auto trying = first_attempt(std::move(wish));
         co_return co_await std::move(trying);
     }
@@ -123,7 +125,9 @@ asio::awaitable<result<answer>> key_link::request(lock_request wish) {
         co_return answer();
     last_id_ = std::max(last_id_, wish.id);
     entries_[wish.id].name = wish.name;
-    co_return join(wish.id, wish.name);
+    const answer queued = join(wish.id, wish.name);
+    lines_.at(wish.name)->not_before = others_until;
+    co_return queued;
 }
 
 asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
@@ -250,6 +254,8 @@ asio::awaitable<result<bool>> key_link::release(grant held) {
         found->second.name != held.name || !held.token)
         co_return false;
     found->second.at = stage::leaving;
+    if (found->second.contended)
+        give_way(held.name);
     std::vector<std::string> arguments;
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));

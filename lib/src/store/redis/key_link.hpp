@@ -81,6 +81,8 @@ private:
     std::vector<request_id> at_server() const;
     answer join(request_id id, const std::string& name);
     answer granted_to(request_id id, const fencing_token& token);
+    void give_way(const std::string& name);
+    clock::time_point gave_way_until(const std::string& name) const;
     void leave_line(request_id id, const std::string& name);
     void disband_if_empty(const std::string& name, const line_ptr& line);
     void heard(const std::string& channel);
@@ -96,6 +98,7 @@ private:
     const token_domain tokens_;
     std::map<request_id, key_entry> entries_;
     std::map<std::string, line_ptr> lines_;
+    std::map<std::string, clock::time_point> gave_way_;
     std::shared_ptr<key_listener> listener_;
     alarm listen_again_;
     std::minstd_rand jitter_;

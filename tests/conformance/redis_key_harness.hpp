@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_CONFORMANCE_REDIS_KEY_HARNESS_HPP
+#define MORTISE_TESTS_CONFORMANCE_REDIS_KEY_HARNESS_HPP
+
+#include "conformance/redis_harness.hpp"
+
+namespace mortise::test {
+
+/// The single-key form of the Redis store, with tokens, at a real server.
+class redis_key_harness final : public redis_harness {
+public:
+    std::unique_ptr<store> make_store() override {
+        redis_store_config config;
+        config.server.port = shared_redis().port();
+        config.form = redis_form::single_key;
+        config.tokens = true;
+        config.prefix = prefix();
+        return make_detachable(make_redis_store(std::move(config)), line());
+    }
+
+    // Its connections go to no proxy.
+    bool lose_pushes(std::size_t) override { return false; }
+    bool spoil(std::size_t, sim::fate) override { return false; }
+
+    // Besides locks there is one key, whatever was locked before.
+    std::size_t residue() override {
+        auto server = shared_redis().connect();
+        std::size_t count = 0;
+        for (const auto& key : server.command({"KEYS", prefix() + "*"}).items)
+            count += key.text != prefix() + "mortise:tokens";
+        return count;
+    }
+};
+
+}  // namespace mortise::test
+
+#endif
