@@ -53,6 +53,35 @@ TEST(RedisConfig, HasAPrefixThatCanStandInAScript) {
     EXPECT_TRUE(make_redis_store(config));
 }
 
+TEST(RedisConfig, MayHaveNoPrefixOfItsOwn) {
+    redis_store_config config;
+    config.prefix.clear();
+    EXPECT_TRUE(make_redis_store(config)) << "the usual one";
+    config.form = redis_form::single_key;
+    EXPECT_TRUE(make_redis_store(config)) << "none";
+}
+
+TEST(RedisConfig, OfTheSingleKeyFormAsksForNothingThatOnlyTheQueueFormHas) {
+    const auto single = [](auto change) {
+        return [change](redis_store_config& config) {
+            config.form = redis_form::single_key;
+            change(config);
+        };
+    };
+    expect_bad_config(single([](auto& config) { config.min_replicas = 1; }), "only the queue form");
+    expect_bad_config(single([](auto& config) { config.assume_new = true; }), "only the queue");
+    expect_bad_config(single([](auto& config) { config.domain = "shop"; }), "ask for tokens");
+    expect_bad_config(single([](auto& config) { config.prefix = "a b"; }), "up to 64 printable");
+    redis_store_config config;
+    config.form = redis_form::single_key;
+    EXPECT_EQ(make_redis_store(config)->traits().strength, token_strength::absent);
+    config.tokens = true;
+    config.domain = "shop";
+    const auto traits = make_redis_store(config)->traits();
+    EXPECT_EQ(traits.strength, token_strength::durable_if_configured);
+    EXPECT_FALSE(traits.fair || traits.push || traits.shared || traits.permits || traits.hold_max);
+}
+
 TEST(RedisConfig, HasADomainOfAWholeStore) {
     for (const char* bad : {"a b", "a-name-of-26-characters-xy", "shop#1", "\xC3\xA4"})
         expect_bad_config([&](auto& config) { config.domain = bad; }, "use 1 to 25 characters");

@@ -41,6 +41,20 @@ TEST(RedisScripts, AreCalledByTheirDigest) {
     EXPECT_EQ(digests.size(), script_count) << "no two are the same";
 }
 
+TEST(RedisScripts, OfTheSingleKeyFormAreTheSameForAllPrefixes) {
+    const redis_scripts one("one:");
+    const redis_scripts none("");
+    std::set<std::string> digests;
+    for (auto i = script_count; i <= static_cast<unsigned>(redis_script::key_view); ++i) {
+        const auto which = static_cast<redis_script>(i);
+        EXPECT_FALSE(one[which].text.empty());
+        EXPECT_EQ(one[which].text, none[which].text);
+        EXPECT_EQ(one[which].sha1, digest_of(one[which].text));
+        digests.insert(one[which].sha1);
+    }
+    EXPECT_EQ(digests.size(), 6u);
+}
+
 TEST(RedisScripts, HaveThePrefixInAllPlaces) {
     const std::string prefix = "a-prefix-that-stands-nowhere-else:";
     const redis_scripts scripts(prefix);

@@ -52,6 +52,17 @@ TEST(RedisUrl, SaysEverything) {
     EXPECT_EQ(config.connect_max, 250ms);
 }
 
+TEST(RedisUrl, NamesTheFormOfTheLocks) {
+    EXPECT_EQ(parse_redis_url("redis://h").form, redis_form::queue);
+    EXPECT_EQ(parse_redis_url("redis://h?form=queue").form, redis_form::queue);
+    const auto config = parse_redis_url("redis://h/0?form=single_key&tokens=1");
+    EXPECT_EQ(config.form, redis_form::single_key);
+    EXPECT_TRUE(config.tokens);
+    EXPECT_EQ(config.prefix, "");
+    EXPECT_FALSE(parse_redis_url("redis://h?form=single_key").tokens);
+    EXPECT_EQ(parse_redis_url("redis+sentinel://h/m?form=single_key").form, redis_form::single_key);
+}
+
 TEST(RedisUrl, NamesSentinelsAndWhatTheyCallThePrimary) {
     const auto config = parse_redis_url("redis+sentinel://u:p@a,b:2/main/4?min_replicas=1");
     ASSERT_EQ(config.sentinels.size(), 2u);
@@ -161,6 +172,18 @@ TEST(RedisUrl, RefusesOptionsThatNobodyKnows) {
          {"password=s3cret", "Prefix=x", "min_replica=1", "database=1", "sentinel_user=me"})
         EXPECT_EQ(refused(std::string("redis://h?") + option, "has no option"), errc::bad_url);
     EXPECT_EQ(refused("redis+sentinel://h/m?sentinel_password=s3cret", "no option"), errc::bad_url);
+}
+
+TEST(RedisUrl, RefusesFormsThatThereAreNot) {
+    for (const char* bad : {"single", "Single_key", "key", "1"})
+        EXPECT_EQ(refused(std::string("redis://h?form=") + bad, "queue or single"), errc::bad_url);
+    EXPECT_EQ(refused("redis://h?form=single_key&tokens=maybe", "tokens"), errc::bad_url);
+    try {
+        open_store("redis://h?form=single_key&min_replicas=1");
+        ADD_FAILURE() << "nobody waits for replicas";
+    } catch (const error& wrong) {
+        EXPECT_EQ(wrong.code(), errc::bad_config);
+    }
 }
 
 TEST(RedisUrl, RefusesMoreReplicasThanThereCanBe) {
