@@ -259,6 +259,7 @@ TEST_F(RedisKeyForm, ShowsWhoIsThereAndBreaksWhatWasSeen) {
 
 TEST_F(RedisKeyForm, SaysWhatToDoForWhatItCannot) {
     redis_user user(key_config(server_));
+    const auto held = user.acquire("other");  // There is a session.
     auto listing = user.client().async_list("", 10, 10, asio::use_future);
     EXPECT_THROW(listing.get(), boost::system::system_error);
     EXPECT_NE(user.explain().find("prefix"), std::string::npos) << user.explain();
