@@ -38,7 +38,8 @@ inline constexpr const char* run_footer = R"(
 
 The command finds in its environment:
   MORTISE_TOKEN         a decimal number that grows with every grant: hand it to whatever the
-                        command writes to, so that a late writer can be refused there
+                        command writes to, so that a late writer can be refused there;
+                        empty if the store gives none
   MORTISE_TOKEN_DOMAIN  what the number belongs to: those of two domains cannot be compared
   MORTISE_SLOT          of a lock with --permits: which of the N permits it has, from 1; else 0
   MORTISE_LOCK          the name of the lock

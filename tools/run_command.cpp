@@ -193,8 +193,9 @@ void lock_run::start_command(const lease& held) {
     child_order order;
     order.command = settings_.command;
     order.environment.emplace_back("MORTISE_LOCK", settings_.lock);
-    order.environment.emplace_back("MORTISE_TOKEN", std::to_string(held.token().value));
-    order.environment.emplace_back("MORTISE_TOKEN_DOMAIN", held.token().domain.name());
+    const fencing_token token = held.token();  // Not every store gives one.
+    order.environment.emplace_back("MORTISE_TOKEN", token ? std::to_string(token.value) : "");
+    order.environment.emplace_back("MORTISE_TOKEN_DOMAIN", token.domain.name());
     order.environment.emplace_back("MORTISE_SLOT", std::to_string(held.slot()));
     order.signal_mask = signals_.mask_before();
     child_ = child_process::spawn(order);

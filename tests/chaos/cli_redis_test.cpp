@@ -165,6 +165,30 @@ TEST_F(CliAtRedis, DoctorExaminesAServerAndMeasuresIt) {
     EXPECT_TRUE(has(doctor.out(), "maxmemory-policy") || has(doctor.out(), "refuses new locks"));
 }
 
+TEST_F(CliAtRedis, InTheSingleKeyFormACommandMeetsOthersAndTheDoctorSaysWhatIsWeak) {
+    const redis_server server;
+    auto other = server.connect();
+    const std::string store = "redis://" + server.address() + "/?form=single_key";
+    cli_process doctor = start({"doctor"}, store);
+    const std::string print = "echo \"<$MORTISE_TOKEN>\"; exec sleep 60";
+    cli_process holder = start({"run", "--lock", "report", "--", "sh", "-c", print}, store);
+    ASSERT_TRUE(eventually([&] { return holder.out() == "<>\n"; })) << holder.out() << holder.err();
+    const auto taken = other.command({"SET", "report", "theirs", "NX", "PX", "1000"});
+    EXPECT_EQ(taken.what, redis_value::kind::null);
+    cli_process shown = start({"show", "report"}, store);
+    EXPECT_EQ(shown.wait(), 0) << shown.err();
+    EXPECT_TRUE(has(shown.out(), other.command({"GET", "report"}).text)) << shown.out();
+    cli_process listed = start({"ls"}, store);
+    EXPECT_NE(listed.wait(), 0);
+    EXPECT_TRUE(has(listed.err(), "prefix")) << listed.err();
+    holder.send(SIGTERM);
+    EXPECT_EQ(holder.wait(), 128 + SIGTERM);
+    EXPECT_EQ(doctor.wait(), 0) << doctor.out() << doctor.err();
+    EXPECT_TRUE(has(doctor.out(), "The single-key form")) << doctor.out();
+    EXPECT_TRUE(has(doctor.out(), "no fence can be used")) << doctor.out();
+    EXPECT_EQ(other.command({"DBSIZE"}).number, 0);
+}
+
 TEST_F(CliAtRedis, ADoctorWaitsForAServerThatMayHaveForgottenLocks) {
     const redis_server server;  // it has just started, and nothing says that it is new
     cli_process doctor = start({"doctor"}, "redis://" + server.address() + "?longest_ttl_ms=1500");

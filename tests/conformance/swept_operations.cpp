@@ -180,6 +180,24 @@ void examine(scene& at, slot_type slot, done_function done) {
     at.one().async_examine(into(at, slot, std::move(done)));
 }
 
+// What not every store has.
+void note_needs(std::vector<swept_operation>& all) {
+    const std::map<std::string, bool store_traits::*> needs{
+        {"AcquireSharedWithAReader", &store_traits::shared},
+        {"AcquireSharedBehindAWriter", &store_traits::shared},
+        {"AcquireBehindAReader", &store_traits::shared},
+        {"AcquireAPermit", &store_traits::permits},
+        {"AcquireTheLastPermit", &store_traits::permits},
+        {"AcquireWithEveryOption", &store_traits::permits},
+        {"Breaks", &store_traits::records},
+        {"Watch", &store_traits::records},
+        {"WatchWithASession", &store_traits::records}};
+    for (swept_operation& each : all) {
+        if (const auto found = needs.find(each.name); found != needs.end())
+            each.needs = found->second;
+    }
+}
+
 void stop(scene& at, slot_type slot, done_function done) {
     at.one().async_stop(into(at, slot, std::move(done)));
 }
@@ -247,20 +265,7 @@ std::vector<swept_operation> all_operations() {
     for (swept_operation& each : others)
         each.is_told = told.contains(each.name);
     all.insert(all.end(), others.begin(), others.end());
-    const std::map<std::string, bool store_traits::*> needs{
-        {"AcquireSharedWithAReader", &store_traits::shared},
-        {"AcquireSharedBehindAWriter", &store_traits::shared},
-        {"AcquireBehindAReader", &store_traits::shared},
-        {"AcquireAPermit", &store_traits::permits},
-        {"AcquireTheLastPermit", &store_traits::permits},
-        {"AcquireWithEveryOption", &store_traits::permits},
-        {"Breaks", &store_traits::records},
-        {"Watch", &store_traits::records},
-        {"WatchWithASession", &store_traits::records}};
-    for (swept_operation& each : all) {
-        if (const auto found = needs.find(each.name); found != needs.end())
-            each.needs = found->second;
-    }
+    note_needs(all);
     return all;
 }
 

@@ -38,7 +38,8 @@ contend_report judge(std::vector<contend_record> records) {
             if (now.asked <= before.released)
                 gaps.push_back(static_cast<double>(now.granted - before.released) / 1e3);
         }
-        report.token_regressions += now.token <= highest_token;
+        const bool any = now.token != 0 || highest_token != 0;  // Not every store gives tokens.
+        report.token_regressions += any && now.token <= highest_token;
         highest_token = std::max(highest_token, now.token);
         end = std::max(end, now.released);
     }

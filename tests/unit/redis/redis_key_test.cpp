@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <future>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -272,6 +274,34 @@ TEST_F(RedisKeyForm, SaysWhatToDoForWhatItCannot) {
     shared.mode = lock_mode::shared();
     auto sharing = user.client().async_acquire("resource", shared, asio::use_future);
     EXPECT_THROW(sharing.get(), boost::system::system_error);
+}
+
+TEST_F(RedisKeyForm, TheRightsThatTheManualListsAreEnough) {
+    const std::string rights =
+        "ACL SETUSER shop on >secret ~shop:* &mortise:released:shop:* +set +get +del +pexpire "
+        "+pttl "
+        "+time +scan +eval +evalsha +publish +subscribe +unsubscribe +pubsub +info +config|get "
+        "+client|tracking +client|setname +hello +auth +select +ping";
+    std::istringstream words(rights);
+    other_.command({std::istream_iterator<std::string>(words), {}});
+    auto config = key_config(server_);
+    config.user = "shop";
+    config.password = "secret";
+    config.prefix = "shop:";
+    config.tokens = true;
+    redis_user user(config);
+    redis_user second(config);
+    auto first = user.acquire("door");
+    ASSERT_FALSE(first.code) << first.code.message() << ": " << user.explain();
+    auto asked = second.ask("door");
+    ASSERT_TRUE(eventually([&] { return listeners("shop:door") == 1; })) << second.explain();
+    EXPECT_TRUE(eventually([&] { return first.held.contended(); }));
+    EXPECT_EQ(answer_of(user.client().async_list("", 10, 10, asio::use_future)).size(), 1u);
+    EXPECT_FALSE(user.release(first.held));
+    auto got = outcome_of(asked);
+    EXPECT_FALSE(got.code);
+    EXPECT_FALSE(second.release(got.held));
+    EXPECT_EQ(user.explain() + second.explain(), "") << "nothing was refused";
 }
 
 TEST_F(RedisKeyForm, ListsWhatBeginsWithItsPrefixAndNothingElse) {

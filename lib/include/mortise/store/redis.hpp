@@ -26,7 +26,7 @@ struct redis_address {
 /// How a lock is kept at the server.
 enum class redis_form : std::uint8_t {
     queue,  ///< Sessions, queues, tokens, all modes: what clients of this library know.
-    /// One key for a lock, set by `SET key value NX PX`, as clients of other makes do, who can be met
+    /// One key for a lock, set by `SET key value NX PX`, as clients of other makes do: both meet
     /// there. No queue, no sessions, exclusive locks only, no tokens unless asked for: see
     /// docs/stores/redis.md for what holds and what does not.
     single_key,

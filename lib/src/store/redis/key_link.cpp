@@ -81,7 +81,7 @@ asio::awaitable<result<resumed>> key_link::resume(session_start start) {
     co_return reply;
 }
 
-// Nothing that was lost meanwhile may seem to be proved: it is looked for before the session goes on.
+// Nothing that was lost meanwhile may seem to be proved: that is looked for before all else.
 asio::awaitable<result<resumed>> key_link::prove() {
     if (session().generation < generation_)
         co_return error_code(errc::session_lost);

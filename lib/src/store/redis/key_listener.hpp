@@ -25,8 +25,8 @@ public:
     using heard_function = std::function<void(const std::string& channel)>;
     using failed_function = std::function<void(redis_failure)>;
 
-    /// @param heard when a message comes, and once when the channel begins to be heard.
-    /// @param failed when nothing is heard any more, until `go`. Neither from inside of a call here.
+    /// @param heard when a message comes, and when the channel begins to be heard.
+    /// @param failed when nothing is heard any more, until `go`.
     key_listener(
         asio::any_io_executor strand,
         redis_wire_factory wires,
