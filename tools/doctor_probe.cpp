@@ -3,7 +3,6 @@
 
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/task_scope.hpp"
-#include "read_locks.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -237,11 +236,11 @@ asio::awaitable<void> doctor_probe::receive(clock::time_point& at) {
 asio::awaitable<void> doctor_probe::await_queued() {
     const clock::time_point end = time_->now() + ttl_;
     for (;;) {
-        auto listed = co_await first_.async_list(name_before(name_), 1, 1, with_code);
-        auto& [code, found] = listed;
+        auto seen = co_await first_.async_inspect(name_, 1, with_code);
+        auto& [code, found] = seen;
         if (code)
             throw boost::system::system_error(code);
-        if (!found.empty() && found.front().waiter_count != 0)
+        if (found && found->waiter_count != 0)
             co_return;
         if (time_->now() >= end)
             throw boost::system::system_error(errc::busy);

@@ -55,6 +55,19 @@ TEST(RedisExamination, FindsNothingWrongWithAGoodServer) {
     EXPECT_NE(sessions.find('5'), std::string::npos);
 }
 
+TEST(RedisExamination, OfTheSingleKeyFormSaysWhatItDoesNotPromise) {
+    auto at = of_a_good_server();
+    at.single_key = true;
+    EXPECT_EQ(found(at, "form").what, verdict::weak);
+    EXPECT_EQ(found(at, "tokens").what, verdict::holds);
+    at.tokens = false;
+    EXPECT_EQ(found(at, "tokens").what, verdict::weak);
+    EXPECT_EQ(found(at, "flush").what, verdict::holds);
+    EXPECT_EQ(found(at, "memory").what, verdict::holds);
+    at.facts.replicas = 1;
+    EXPECT_EQ(found(at, "fail-over").what, verdict::weak);
+}
+
 TEST(RedisExamination, FindsAServerBrokenThatCannotBeUsed) {
     auto at = of_a_good_server();
     at.facts.primary = false;

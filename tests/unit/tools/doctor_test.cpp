@@ -171,6 +171,11 @@ TEST(DoctorReport, SaysWhatFollowsFromTheTraits) {
     EXPECT_EQ(verdict_of(weaker, "promises", "tokens"), "weak");
     EXPECT_EQ(verdict_of(weaker, "promises", "modes"), "weak");
     EXPECT_EQ(weaker.worst(), finding::weak);
+    traits.strength = token_strength::absent;
+    doctor_report none;
+    none.begin("promises");
+    none.add_promises(traits);
+    EXPECT_EQ(verdict_of(none, "promises", "tokens"), "weak");
 }
 
 }  // namespace
