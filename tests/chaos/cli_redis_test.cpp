@@ -174,7 +174,7 @@ TEST_F(CliAtRedis, InTheSingleKeyFormACommandMeetsOthersAndTheDoctorSaysWhatIsWe
     cli_process holder = start({"run", "--lock", "report", "--", "sh", "-c", print}, store);
     ASSERT_TRUE(eventually([&] { return holder.out() == "<>\n"; })) << holder.out() << holder.err();
     const auto taken = other.command({"SET", "report", "theirs", "NX", "PX", "1000"});
-    EXPECT_EQ(taken.what, redis_value::kind::null);
+    EXPECT_TRUE(taken.is_null());
     cli_process shown = start({"show", "report"}, store);
     EXPECT_EQ(shown.wait(), 0) << shown.err();
     EXPECT_TRUE(has(shown.out(), other.command({"GET", "report"}).text)) << shown.out();
