@@ -40,6 +40,7 @@ pid_t spawn(std::vector<std::string> words, const std::vector<int>& kept) {
         fail("no process can be started");
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // Connections of ours end when we end them.
         for (const int fd : kept)
             ::fcntl(fd, F_SETFD, 0);
         if (::getppid() == parent)
@@ -51,9 +52,9 @@ pid_t spawn(std::vector<std::string> words, const std::vector<int>& kept) {
 
 }  // namespace
 
-crew::crew(const settings& how, std::string store, const board& shared, resource_desk& desk)
+crew::crew(const settings& how, const ground& over, const board& shared, resource_desk& desk)
     : how_(how),
-      store_(std::move(store)),
+      over_(over),
       shared_(shared),
       desk_(desk),
       seeds_(how.seed),
@@ -75,7 +76,7 @@ crew::~crew() {
 
 void crew::start(std::size_t at) {
     worker_order order;
-    order.store = store_;
+    order.store = over_.url(at);
     order.seat = static_cast<std::uint32_t>(at);
     order.number = ++started_;
     order.seed = seeds_();

@@ -4,6 +4,7 @@
 
 #include "storm/blow.hpp"
 #include "storm/board.hpp"
+#include "storm/ground.hpp"
 #include "storm/resource_desk.hpp"
 #include "storm/settings.hpp"
 
@@ -11,7 +12,6 @@
 
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 namespace mortise::storm {
@@ -21,7 +21,7 @@ namespace mortise::storm {
 /// @throws std::system_error where the system refuses what cannot be done without.
 class crew {
 public:
-    crew(const settings& how, std::string store, const board& shared, resource_desk& desk);
+    crew(const settings& how, const ground& over, const board& shared, resource_desk& desk);
     /// Kills those that are left.
     ~crew();
     crew(const crew&) = delete;
@@ -56,7 +56,7 @@ private:
     void note_end(seat& whose, int status);
 
     const settings how_;
-    const std::string store_;
+    const ground& over_;
     const board& shared_;
     resource_desk& desk_;
     std::mt19937_64 seeds_;

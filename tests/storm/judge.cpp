@@ -96,6 +96,7 @@ void count(judgement& to, const record& one) {
     to.grants += one.granted != 0;
     to.busy += one.end == ending::busy;
     to.cancelled += one.end == ending::cancelled;
+    to.store_away += one.end == ending::store_away;
     to.failed += one.end == ending::failed;
     to.lost += one.end == ending::lost;
     to.cut_off += one.end == ending::waiting || one.end == ending::holding;

@@ -18,8 +18,8 @@ constexpr milliseconds beat{10};
 
 }  // namespace
 
-nemesis::nemesis(const settings& how, crew& whom, const board& shared)
-    : how_(how), whom_(whom), shared_(shared), dice_(how.seed) {}
+nemesis::nemesis(const settings& how, crew& whom, ground& over, const board& shared)
+    : how_(how), whom_(whom), over_(over), shared_(shared), dice_(how.seed) {}
 
 asio::awaitable<void> nemesis::rage(milliseconds span) {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -31,10 +31,12 @@ asio::awaitable<void> nemesis::rage(milliseconds span) {
             next_blow = now + drawn(50, 350);
         }
         whom_.any_left();
+        over_.shake(now);
         do_what_is_due(now);
         timer.expires_after(beat);
         co_await timer.async_wait(asio::deferred);
     }
+    over_.settle();
     do_what_is_due(clock::time_point::max());
 }
 

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/clock.hpp"
 #include "storm/crew.hpp"
+#include "storm/ground.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -16,10 +17,10 @@
 namespace mortise::storm {
 
 /// Kills and stops processes at random, for some time, and starts others in the place of the
-/// killed.
+/// killed; and shakes the ground.
 class nemesis {
 public:
-    nemesis(const settings& how, crew& whom, const board& shared);
+    nemesis(const settings& how, crew& whom, ground& over, const board& shared);
 
     /// Afterwards all processes are there, and none is stopped.
     asio::awaitable<void> rage(std::chrono::milliseconds span);
@@ -39,6 +40,7 @@ private:
 
     const settings how_;
     crew& whom_;
+    ground& over_;
     const board& shared_;
     std::mt19937_64 dice_;
     std::vector<task> tasks_;

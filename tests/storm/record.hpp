@@ -14,7 +14,8 @@ enum class ending : std::uint8_t {
     lost,  ///< The lease was not there any more when it was given back.
     busy,  ///< `wait_max` ran out, or a try failed.
     cancelled,
-    failed,  ///< With another code.
+    store_away,  ///< The server was not there, or did not answer.
+    failed,      ///< With another code.
 };
 
 /// One wish for a lock, as its process saw it. Lies in shared memory, so that what was written

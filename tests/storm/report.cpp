@@ -12,7 +12,7 @@ namespace {
 using figures = std::vector<std::pair<std::string, std::uint64_t>>;
 
 figures figures_of(const round& made) {
-    return {
+    figures found{
         {"acquisitions", made.logs.grants},
         {"kills", made.kills},
         {"stops", made.stops},
@@ -24,9 +24,12 @@ figures figures_of(const round& made) {
         {"leases_lost", made.logs.lost},
         {"writes", made.writes},
         {"refused_by_the_fence", made.refused},
+        {"store_away", made.logs.store_away},
         {"failed", made.logs.failed},
         {"overlaps", made.logs.overlaps},
         {"falling_tokens", made.logs.falling_tokens}};
+    found.insert(found.end(), made.store_blows.begin(), made.store_blows.end());
+    return found;
 }
 
 std::string json_of(const char* name, const spread& what) {
@@ -59,10 +62,13 @@ void print_spread(const char* name, const spread& what) {
 
 void print(const settings& how, const round& made) {
     std::printf(
-        "seed %llu: %zu processes\n", static_cast<unsigned long long>(how.seed), how.processes
+        "seed %llu: %zu processes at %s\n",
+        static_cast<unsigned long long>(how.seed),
+        how.processes,
+        how.store.c_str()
     );
-    std::string json =
-        "{\"seed\":" + std::to_string(how.seed) + ",\"processes\":" + std::to_string(how.processes);
+    std::string json = "{\"seed\":" + std::to_string(how.seed) + ",\"store\":\"" + how.store +
+                       "\",\"processes\":" + std::to_string(how.processes);
     for (const auto& [name, count] : figures_of(made)) {
         std::printf("  %-28s %6llu\n", name.c_str(), static_cast<unsigned long long>(count));
         json += ",\"" + name + "\":" + std::to_string(count);

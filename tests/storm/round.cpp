@@ -5,9 +5,7 @@
 #include "storm/board.hpp"
 #include "storm/crew.hpp"
 #include "storm/nemesis.hpp"
-#include "storm/residue.hpp"
 #include "storm/resource_desk.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -42,8 +40,14 @@ asio::awaitable<bool> eventually(Done done, std::chrono::seconds limit) {
     co_return true;
 }
 
-asio::awaitable<void>
-weather(const settings& how, milliseconds span, const board& shared, crew& all, round& made) {
+asio::awaitable<void> weather(
+    const settings& how,
+    milliseconds span,
+    ground& over,
+    const board& shared,
+    crew& all,
+    round& made
+) {
     const auto& seats = shared.shared().seats;
     auto up = [&] {
         all.any_left();
@@ -55,7 +59,7 @@ weather(const settings& how, milliseconds span, const board& shared, crew& all, 
     };
     if (!co_await eventually(up, start_limit))
         made.verdict.emplace_back("not every process got its first answer");
-    nemesis fury(how, all, shared);
+    nemesis fury(how, all, over, shared);
     co_await fury.rage(span);
     shared.shared().now = board::weather::calm;
     auto gone = [&] { return !all.any_left(); };
@@ -87,19 +91,18 @@ void must_be_some(round& made, std::uint64_t count, const std::string& what) {
 
 }  // namespace
 
-round run_round(const settings& how, milliseconds span) {
+round run_round(const settings& how, milliseconds span, const ground_maker& make) {
     round made;
-    const test::scratch_folder folder;
-    const auto database = folder.path() / "locks.db";
     const board shared = board::create(records_max);
     {
         asio::io_context context(1);
+        const auto over = make(how, context.get_executor());
         resource_desk desk(context.get_executor());
-        crew all(how, database, shared, desk);
+        crew all(how, *over, shared, desk);
         std::exception_ptr failed;
         asio::co_spawn(
             context,
-            weather(how, span, shared, all, made),
+            weather(how, span, *over, shared, all, made),
             [&](const std::exception_ptr& why) {
                 failed = why;
                 context.stop();
@@ -114,19 +117,22 @@ round run_round(const settings& how, milliseconds span) {
         made.refused = desk.refused();
         must_be_zero(made, desk.lost_updates(), "updates were lost behind the fence");
         must_be_zero(made, all.crashed(), "processes failed");
+        made.store_blows = over->blows();
+        if (const std::string left = over->residue(); !left.empty())
+            made.verdict.push_back("this was left: " + left);
     }
     must_be_zero(made, made.logs.overlaps, "pairs of holders that exclude each other");
     must_be_zero(made, made.logs.falling_tokens, "tokens that did not grow");
     must_be_zero(made, made.logs.held_though_refused, "leases held though the fence refused them");
     must_be_zero(made, made.logs.failed, "acquires failed with an error that has no reason");
-    if (const std::string left = residue_in(database); !left.empty())
-        made.verdict.push_back("this was left: " + left);
     if (span >= long_enough) {
         must_be_some(made, made.logs.hand_off.count, "hand-offs");
         must_be_some(made, made.logs.cancelled, "cancelled acquires");
         must_be_some(made, made.logs.busy, "acquires that ran out of time");
         must_be_some(made, made.logs.after_kill.count, "holders that were killed");
         must_be_some(made, made.logs.after_stop.count, "holders that were stopped for long");
+        for (const auto& [what, count] : made.store_blows)
+            must_be_some(made, count, what);
     }
     if (!made.logs.first_finding.empty())
         made.verdict.push_back(made.logs.first_finding);

@@ -17,7 +17,8 @@ struct settings {
     std::size_t processes = 32;
     std::size_t tasks = 3;  ///< Coroutines in each process.
     std::chrono::milliseconds ttl{1'500};
-    std::string bug;  ///< To be planted; empty: none.
+    std::string store = "sqlite";  ///< Or "redis".
+    std::string bug;               ///< To be planted; empty: none.
 };
 
 /// More processes than these find no seat on the board.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lets many real processes fight for a few locks of one SQLite store, kills and stops them at
-// random, and judges what they saw. The last line is JSON; a run that fails says how to repeat it.
+// Lets many real processes fight for a few locks of one store, kills and stops them at random (a
+// server, too), and judges what they saw. The last line is JSON; a run that fails says how to repeat it.
 #include "sim/bugs.hpp"
+#include "storm/redis_ground.hpp"
 #include "storm/report.hpp"
 #include "storm/round.hpp"
+#include "storm/sqlite_ground.hpp"
 #include "storm/worker.hpp"
 
 #include <CLI/CLI.hpp>
@@ -12,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +25,17 @@ namespace {
 constexpr std::chrono::seconds round_max{60};
 constexpr std::chrono::seconds round_with_bug{10};  // one that does harm is found soon
 
+std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_executor& executor) {
+    if (how.store == "redis")
+        return std::make_unique<redis_ground>(how, executor);
+    return std::make_unique<sqlite_ground>();
+}
+
 // Rounds of at most a minute, each with a seed, a store and processes of its own.
 int run_all(settings how, std::chrono::seconds span) {
     for (auto left = span; left.count() > 0;) {
         const auto length = std::min(left, how.bug.empty() ? round_max : round_with_bug);
-        const round made = run_round(how, length);
+        const round made = run_round(how, length, make_ground);
         print(how, made);
         if (!how.bug.empty() && !made.verdict.empty()) {
             std::printf("found %s\n", how.bug.c_str());
@@ -34,7 +43,9 @@ int run_all(settings how, std::chrono::seconds span) {
         }
         if (!made.verdict.empty()) {
             std::printf(
-                "repeat with: ./run storm --seed %llu --seconds %lld\n",
+                "repeat with: ./run storm --store %s --processes %zu --seed %llu --seconds %lld\n",
+                how.store.c_str(),
+                how.processes,
                 static_cast<unsigned long long>(how.seed),
                 static_cast<long long>(length.count())
             );
@@ -57,6 +68,8 @@ int run_main(int argc, char** argv) {
     app.add_option("--seconds", seconds, "how long it rages")->check(CLI::Range(1, 1'000'000));
     app.add_option("--processes", how.processes)->check(CLI::Range(2, int{processes_max}));
     app.add_option("--tasks", how.tasks, "coroutines of each process")->check(CLI::Range(1, 100));
+    app.add_option("--store", how.store, "a database, or a server of its own")
+        ->check(CLI::IsMember({"sqlite", "redis"}));
     app.add_option("--bug", how.bug, "plant this bug, and fail if it is not found")
         ->check(CLI::IsMember(test::bug_names()));
     CLI11_PARSE(app, argc, argv);

@@ -3,7 +3,7 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/task_scope.hpp"
-#include "mortise/store/sqlite.hpp"
+#include "mortise/open_store.hpp"
 #include "sim/bugs.hpp"
 #include "storm/plan.hpp"
 
@@ -27,13 +27,6 @@ std::int64_t now_ns() {
     return clock::now().time_since_epoch().count();
 }
 
-std::unique_ptr<store> store_at(const std::string& path) {
-    sqlite_store_config config;
-    config.path = path;
-    config.domain = domain;
-    return make_sqlite_store(config);
-}
-
 client_config client_for(const worker_order& order) {
     client_config config;
     config.ttl = order.ttl;
@@ -48,9 +41,19 @@ milliseconds drawn_between(std::mt19937_64& from, int least, int most) {
     return milliseconds(std::uniform_int_distribution<int>(least, most)(from));
 }
 
-ending ending_of(error_code failed) {
+// A server may not be there for a while; a file always is.
+bool is_away(error_code failed, const std::string& store) {
+    if (store.starts_with("sqlite:"))
+        return false;
+    return failed == errc::store_unavailable || failed == errc::outcome_unknown ||
+           failed == errc::server_loading || failed == errc::lease_lost;
+}
+
+ending ending_of(error_code failed, const std::string& store) {
     if (failed == errc::busy)
         return ending::busy;
+    if (is_away(failed, store))
+        return ending::store_away;
     return failed == asio::error::operation_aborted ? ending::cancelled : ending::failed;
 }
 
@@ -63,7 +66,7 @@ worker::worker(
       order_(order),
       shared_(shared),
       seat_(shared.shared().seats.at(order.seat)),
-      locks_(executor, store_at(order.store), client_for(order)) {
+      locks_(executor, open_store(order.store), client_for(order)) {
     seat_.turns = 0;
     seat_.holding = 0;
 }
@@ -161,7 +164,7 @@ asio::awaitable<void> worker::want(wish what, resource_link* link) {
     outcome got = co_await acquire(what);
     if (got.failed) {
         log->code = got.failed.value();
-        log->end = ending_of(got.failed);
+        log->end = ending_of(got.failed, order_.store);
         log->ended = now_ns();
         co_return;
     }

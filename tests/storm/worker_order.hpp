@@ -13,7 +13,7 @@ namespace mortise::storm {
 struct worker_order {
     worker_order() = default;
 
-    std::string store;  ///< The database.
+    std::string store;  ///< Its URL.
     std::uint32_t seat = 0;
     std::uint32_t number = 0;  ///< Its own, never used again.
     std::uint64_t seed = 0;

@@ -212,8 +212,10 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
         asio::cancel_after(settings_.connect_max, asio::as_tuple(asio::deferred))
     );
     const auto [stopped] = co_await std::move(waiting);
+    if (closed_ && !failure_.code)
+        failure_ = {errc::store_unavailable, "closed"};  // Though it may just have greeted.
     if (stopped && !failure_.code)
-        failure_ = {errc::store_unavailable, closed_ ? "closed" : "it does not greet in time"};
+        failure_ = {errc::store_unavailable, "it does not greet in time"};
     if (failure_.code)
         close();
     open_ = !failure_.code;
@@ -277,7 +279,10 @@ void boost_wire::ended(const asio_error& why) {
 
 asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
     const auto kept = shared_from_this();
+    if (!open_ || closed_)
+        co_return redis_failure(errc::store_unavailable, "the connection was closed");
     redis::request request;
+    request.get_config().cancel_if_not_connected = true;
     request.push("SUBSCRIBE", channel);
     refused_ = {};
     auto sending = connection_.async_exec(request, redis::ignore, asio::as_tuple(asio::deferred));

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "storm/redis_ground.hpp"
+
+#include "mortise/lock_client.hpp"
+#include "mortise/open_store.hpp"
+#include "storm/plan.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <utility>
+
+namespace mortise::storm {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* names[] = {
+    "cut",
+    "held_commands",
+    "held_answers",
+    "clients_thrown_out",
+    "pauses_of_the_server",
+    "stops_of_the_server",
+    "restarts_without_memory",
+    "flushes",
+};
+
+std::size_t sessions_in(test::raw_redis& server) {
+    return server.command({"KEYS", "mortise:s:*"}).items.size();
+}
+
+// The dead are buried by the heartbeats of the living: here one who does nothing else.
+asio::awaitable<std::string>
+bury_the_dead(lock_client& client, test::raw_redis& server, milliseconds ttl) {
+    const std::string name = "the last one";
+    auto acquiring = client.async_acquire(name);
+    lease held = co_await std::move(acquiring);
+    asio::steady_timer timer(client.get_executor());
+    const auto end = clock::now() + 4 * ttl;
+    while (sessions_in(server) > 1 && clock::now() < end) {
+        timer.expires_after(milliseconds(20));
+        auto waiting = timer.async_wait(asio::deferred);
+        co_await std::move(waiting);
+    }
+    auto releasing = held.async_release(asio::deferred);
+    co_await std::move(releasing);
+    auto stopping = client.async_stop(asio::deferred);
+    co_await std::move(stopping);
+    std::string left;
+    for (const auto& key : server.command({"KEYS", "*"}).texts()) {
+        if (key != "mortise:id" && key != "mortise:t")
+            left += "the key " + key + "; ";
+    }
+    co_return left;
+}
+
+}  // namespace
+
+redis_ground::redis_ground(const settings& how, const asio::any_io_executor& executor)
+    : ttl_(how.ttl), proxy_(executor, server_.port()), dice_(how.seed) {
+    static_assert(std::size(names) == deeds);
+}
+
+std::string redis_ground::url(std::size_t seat) const {
+    const auto port = seat % 2 == 0 ? server_.port() : proxy_.port();
+    return "redis://127.0.0.1:" + std::to_string(port) + "?domain=" + domain +
+           "&connect_max_ms=1000&longest_ttl_ms=" + std::to_string(ttl_.count());
+}
+
+void redis_ground::shake(clock::time_point now) {
+    if (now < due_)
+        return;
+    if (present_ == deed::count && due_ != clock::time_point()) {
+        begin(static_cast<deed>(drawn(0, deeds - 1).count()), now);
+        return;
+    }
+    end();
+    due_ = now + drawn(200, 1'500);
+}
+
+void redis_ground::begin(deed what, clock::time_point now) {
+    const auto ttl = ttl_.count();
+    present_ = what;
+    due_ = now;
+    ++done_.at(static_cast<std::size_t>(what));
+    switch (what) {
+    case deed::cut:
+        proxy_.cut_all();
+        break;
+    case deed::hold_commands:
+        proxy_.hold(test::redis_proxy::way::to_server);
+        due_ += drawn(50, 2 * ttl);
+        break;
+    case deed::hold_answers:
+        proxy_.hold(test::redis_proxy::way::to_client);
+        due_ += drawn(50, 2 * ttl);
+        break;
+    case deed::throw_out:
+        server_.connect().command({"CLIENT", "KILL", "SKIPME", "yes"});
+        break;
+    case deed::pause: {
+        const auto span = drawn(50, ttl);
+        server_.connect().command({"CLIENT", "PAUSE", std::to_string(span.count())});
+        due_ += span;
+        break;
+    }
+    case deed::stop:
+        server_.suspend();
+        due_ += drawn(50, 2 * ttl);
+        break;
+    case deed::restart:
+        server_.kill();
+        server_.start(test::redis_server::data::lost);
+        break;
+    case deed::flush:
+        server_.connect().command({"FLUSHALL"});
+        break;
+    case deed::count:
+        break;
+    }
+}
+
+void redis_ground::end() {
+    switch (std::exchange(present_, deed::count)) {
+    case deed::hold_commands:
+        proxy_.let_through(test::redis_proxy::way::to_server);
+        break;
+    case deed::hold_answers:
+        proxy_.let_through(test::redis_proxy::way::to_client);
+        break;
+    case deed::stop:
+        server_.resume();
+        break;
+    default:
+        break;
+    }
+}
+
+void redis_ground::settle() {
+    end();
+}
+
+std::vector<std::pair<std::string, std::size_t>> redis_ground::blows() const {
+    std::vector<std::pair<std::string, std::size_t>> told;
+    for (std::size_t i = 0; i < deeds; ++i)
+        told.emplace_back(names[i], done_[i]);
+    return told;
+}
+
+std::string redis_ground::residue() {
+    auto server = server_.connect();
+    asio::io_context context(1);
+    client_config config;
+    config.ttl = ttl_;
+    lock_client client(context.get_executor(), open_store(url(0)), config);
+    auto burying = asio::co_spawn(context, bury_the_dead(client, server, ttl_), asio::use_future);
+    context.run();
+    return burying.get();
+}
+
+milliseconds redis_ground::drawn(std::int64_t least, std::int64_t most) {
+    return milliseconds(std::uniform_int_distribution<std::int64_t>(least, most)(dice_));
+}
+
+}  // namespace mortise::storm

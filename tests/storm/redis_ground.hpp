@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_STORM_REDIS_GROUND_HPP
+#define MORTISE_TESTS_STORM_REDIS_GROUND_HPP
+
+#include "storm/ground.hpp"
+#include "storm/settings.hpp"
+#include "support/redis_proxy.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+namespace mortise::storm {
+
+/// A Redis server that forgets everything when it ends. Every other process reaches it through a
+/// proxy. The server is stopped, killed and paused, its clients are thrown out, and the proxy holds
+/// what it should pass on; one thing at a time, with rests.
+class redis_ground final : public ground {
+public:
+    redis_ground(const settings& how, const asio::any_io_executor& executor);
+
+    std::string url(std::size_t seat) const override;
+    void shake(clock::time_point now) override;
+    void settle() override;
+    std::vector<std::pair<std::string, std::size_t>> blows() const override;
+    std::string residue() override;
+
+private:
+    enum class deed : std::uint8_t {
+        cut,            ///< All connections through the proxy end.
+        hold_commands,  ///< What goes to the server is held, for a while.
+        hold_answers,   ///< What comes from it is.
+        throw_out,      ///< `CLIENT KILL`, whoever it is.
+        pause,          ///< `CLIENT PAUSE`.
+        stop,           ///< SIGSTOP, for a while.
+        restart,        ///< SIGKILL, and another run without memory.
+        flush,          ///< `FLUSHALL`.
+        count,
+    };
+    static constexpr auto deeds = static_cast<std::size_t>(deed::count);
+
+    void begin(deed what, clock::time_point now);
+    void end();
+    std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
+
+    const std::chrono::milliseconds ttl_;
+    test::redis_server server_;
+    test::redis_proxy proxy_;
+    std::mt19937_64 dice_;
+    deed present_ = deed::count;  ///< `count`: none.
+    clock::time_point due_;
+    std::array<std::size_t, deeds> done_{};
+};
+
+}  // namespace mortise::storm
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/boost_wire.hpp"
+
+#include "store/redis/deaf_wire_events.hpp"
+#include "support/redis_server.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+
+namespace mortise::store_detail::boost_wire_test {
+namespace {
+
+struct uses {
+    redis_failure opened;
+    redis_failure subscribed;
+    bool over = false;
+};
+
+asio::awaitable<void> open_and_subscribe(redis_wire& wire, deaf_wire_events& events, uses& made) {
+    auto opening = wire.open(events);
+    made.opened = co_await std::move(opening);
+    if (!made.opened.code) {
+        auto subscribing = wire.subscribe("a channel");
+        made.subscribed = co_await std::move(subscribing);
+    }
+    made.over = true;
+}
+
+// Closed before the n-th handler. @return whether that came before the end
+bool closed_before(int nth) {
+    asio::io_context context(1);
+    wire_settings settings;
+    settings.host = "127.0.0.1";
+    settings.port = test::shared_redis().port();
+    const auto wire = make_boost_wire(context.get_executor(), settings);
+    deaf_wire_events events;
+    uses made;
+    asio::co_spawn(
+        context, open_and_subscribe(*wire, events, made), [](const std::exception_ptr& failed) {
+            if (failed)
+                std::rethrow_exception(failed);
+        }
+    );
+    for (int i = 1; i < nth && !made.over; ++i)
+        context.run_one();
+    const bool early = !made.over;
+    wire->close();
+    context.run_for(std::chrono::seconds(2));
+    EXPECT_TRUE(made.over) << "somebody waits for a wire that was closed before handler " << nth;
+    if (early) {
+        EXPECT_TRUE(made.opened.code || made.subscribed.code) << nth;
+    }
+    return early;
+}
+
+TEST(BoostWire, ThatIsClosedAtWhateverStepOfItsOpeningKeepsNobodyWaiting) {
+    int steps = 1;
+    while (closed_before(steps) && !HasFailure())
+        ++steps;
+    EXPECT_GT(steps, 10) << "an opening takes more steps than that";
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::boost_wire_test
