@@ -291,7 +291,7 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
         co_return redis_failure(errc::store_unavailable, failed.message());
     auto waiting = heard_.async_receive(asio::as_tuple(asio::deferred));
     const auto [stopped] = co_await std::move(waiting);
-    if (stopped)
+    if (stopped || closed_)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     co_return refused_;
 }
