@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Lets many real processes fight for a few locks of one store, kills and stops them at random (a
-// server, too), and judges what they saw. The last line is JSON; a run that fails says how to repeat
-// it.
+// server, too), and judges what they saw. The last line is JSON; a run that fails says how to
+// repeat it.
 #include "sim/bugs.hpp"
 #include "storm/redis_ground.hpp"
 #include "storm/report.hpp"
