@@ -97,6 +97,7 @@ void count(judgement& to, const record& one) {
     to.busy += one.end == ending::busy;
     to.cancelled += one.end == ending::cancelled;
     to.store_away += one.end == ending::store_away;
+    to.held_when_cut_off += one.end == ending::holding;
     to.failed += one.end == ending::failed;
     to.lost += one.end == ending::lost;
     to.cut_off += one.end == ending::waiting || one.end == ending::holding;

@@ -30,6 +30,7 @@ struct judgement {
     std::uint64_t busy = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t store_away = 0;
+    std::uint64_t held_when_cut_off = 0;
     std::uint64_t failed = 0;
     std::uint64_t lost = 0;
     std::uint64_t cut_off = 0;  ///< Killed while it waited or held.
