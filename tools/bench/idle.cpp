@@ -49,7 +49,8 @@ watch(lock_client& locks, std::string store, unsigned seconds, upkeep& found) {
         after.heartbeats + after.heartbeats_failed - before.heartbeats - before.heartbeats_failed
     );
     if (const auto total = share.total()) {
-        found.commands = each_second(total->commands);
+        if (total->commands)
+            found.commands = each_second(*total->commands);
         found.bytes = each_second(total->bytes);
     }
 }
@@ -97,6 +98,8 @@ bench_report measure_idle(const std::string& store, const bench_settings& settin
     if (all.commands) {
         report.add("commands_per_s", all.commands, 3, "that the server counts meanwhile");
         report.add("commands_per_s_of_one", one.commands, 3, "while it held only one lock");
+    }
+    if (all.bytes) {
         report.add("bytes_per_s", all.bytes, 1, "sent to the server, which counts them");
     }
     return report;

@@ -130,10 +130,10 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
         1,
         "by the process that had the lock before, and nobody else wants it"
     );
-    if (const auto total = share.total())
+    if (const auto total = share.total(); total && total->commands)
         report.add(
             "commands_per_s",
-            static_cast<double>(total->commands) / seconds,
+            static_cast<double>(*total->commands) / seconds,
             2,
             "that the server counts meanwhile, with heartbeats"
         );

@@ -137,8 +137,8 @@ rates measure_at(const std::string& store, const bench_settings& settings) {
     server_share share;
     rates found;
     await_main(context, measure(context, locks, store, share, settings, found));
-    if (const auto total = share.total())
-        found.commands = static_cast<double>(total->commands) / settings.seconds;
+    if (const auto total = share.total(); total && total->commands)
+        found.commands = static_cast<double>(*total->commands) / settings.seconds;
     return found;
 }
 

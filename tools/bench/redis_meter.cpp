@@ -83,6 +83,7 @@ class redis_meter::line {
 public:
     explicit line(const redis_store_config& server)
         : name_(server.server.host + ':' + std::to_string(server.server.port)),
+          scripts_only_(server.form == redis_form::queue),
           connection_(strand_, tls_for(server)),
           config_(config_for(server)) {
         connection_.set_receive_response(heard_);
@@ -153,8 +154,9 @@ public:
         require(failed);
         const std::string& text = std::get<0>(report).value();
         server_counts counts;
-        counts.commands =
-            number_in(text, "cmdstat_evalsha:calls=") + number_in(text, "cmdstat_eval:calls=");
+        if (scripts_only_)
+            counts.commands =
+                number_in(text, "cmdstat_evalsha:calls=") + number_in(text, "cmdstat_eval:calls=");
         counts.bytes = number_in(text, "total_net_input_bytes:") - own_bytes_;
         found = counts;
     }
@@ -239,6 +241,7 @@ private:
     }
 
     const std::string name_;
+    const bool scripts_only_;  ///< Whether the store sends nothing else while it works.
     asio::io_context context_{1};
     asio::any_io_executor strand_{asio::make_strand(context_)};
     redis::connection connection_;

@@ -12,11 +12,17 @@ namespace mortise::tool {
 
 /// What a Redis server has counted, of all its clients, since some moment.
 struct server_counts {
-    std::uint64_t commands = 0;  ///< Calls of scripts: what a store of ours sends while it works.
-    std::uint64_t bytes = 0;     ///< Read from clients, but for those of the meter itself.
+    /// Calls of scripts: what a store of the queue form sends while it works. Nothing in the
+    /// single-key form, whose plain commands are counted together with those inside of scripts.
+    std::optional<std::uint64_t> commands;
+    std::uint64_t bytes = 0;  ///< Read from clients, but for those of the meter itself.
 
     server_counts operator-(const server_counts& before) const noexcept {
-        return {commands - before.commands, bytes - before.bytes};
+        server_counts more;
+        more.bytes = bytes - before.bytes;
+        if (commands && before.commands)
+            more.commands = *commands - *before.commands;
+        return more;
     }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/server_share.hpp"
 
+#include <algorithm>
+
 namespace mortise::tool {
 
 void server_share::begin() {
@@ -13,7 +15,8 @@ void server_share::end() {
         return;
     if (const auto now = meter_->counts()) {
         const server_counts more = *now - *before_;
-        sum_.commands += more.commands;
+        if (more.commands)
+            sum_.commands = sum_.commands.value_or(0) + *more.commands;
         sum_.bytes += more.bytes;
         known_ = true;
     }
@@ -27,12 +30,14 @@ std::optional<server_counts> server_share::total() const noexcept {
 void server_share::report(bench_report& into, std::uint64_t locks, std::uint64_t heartbeats) const {
     if (!meter_)
         return;
-    const auto each = [&](std::uint64_t all) {
-        return known_ && locks != 0
-                   ? std::optional(static_cast<double>(all) / static_cast<double>(locks))
+    const auto each = [&](std::optional<std::uint64_t> all) {
+        return known_ && all && locks != 0
+                   ? std::optional(static_cast<double>(*all) / static_cast<double>(locks))
                    : std::nullopt;
     };
-    const std::uint64_t asked = sum_.commands > heartbeats ? sum_.commands - heartbeats : 0;
+    std::optional<std::uint64_t> asked = sum_.commands;
+    if (asked)
+        *asked -= std::min(*asked, heartbeats);
     into.add("commands_per_lock", each(asked), 3, "the server counts them; without heartbeats");
     into.add("bytes_sent_per_lock", each(sum_.bytes), 1, "to the server, which counts them");
 }

@@ -24,9 +24,9 @@ namespace mortise {
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
 ///
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`, `assume_new`,
-/// `longest_ttl_ms`, `connect_max_ms`, as in `redis_store_config`; `password_env` and
-/// `password_file` name where the password is instead of the URL. A URL in a message is without its
-/// password.
+/// `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or `single_key`), `tokens`, as in
+/// `redis_store_config`; `password_env` and `password_file` name where the password is instead of
+/// the URL. A URL in a message is without its password.
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
 /// `/`) are written as `%XX`.

@@ -334,18 +334,12 @@ redis_store::breaks(std::string name, std::size_t limit) {
 
 asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     auto found = examined_;
-    auto asking = link_->send({"INFO"});
-    const auto report = co_await std::move(asking);
-    if (!report)
-        co_return report.error();
-    auto reading = link_->send({"CONFIG", "GET", "*appendfsync*"});
-    const auto settings = co_await std::move(reading);
-    if (!settings)
-        co_return settings.error();
-    found.facts.read_info(report->text);
-    found.facts.read_config(*settings);
+    auto asking = link_->ask_facts();
+    auto facts = co_await std::move(asking);
+    if (!facts)
+        co_return facts.error();
+    found.facts = std::move(*facts);
     found.has_session = !link_->domain().empty();
-    found.facts.flush_is_heard = link_->facts().flush_is_heard;
     auto remembering = link_->send({"HGET", link_->prefix() + "id", "t"});
     const auto remembered = co_await std::move(remembering);
     if (!remembered)

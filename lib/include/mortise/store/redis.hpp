@@ -92,7 +92,7 @@ public:
     /// that forgot a holder forgot its TTL, too, and nothing is granted for as long as a lease of
     /// this length may still be believed in; longer if this client's own TTL is longer, or the
     /// store remembers a longer one. So if any client has a longer TTL than this, set it for all of
-    /// them.
+    /// them. Queue form only.
     std::chrono::milliseconds longest_ttl{5'000};
 
     /// How long to wait for a connection: 1 ms to one day.

@@ -143,4 +143,13 @@ void key_link::disband_if_empty(const std::string& name, const line_ptr& line) {
     listener_->forget(key_channel(key_of(name)));
 }
 
+void key_link::disband_all() {
+    for (const auto& [name, line] : lines_) {
+        line->ids.clear();
+        line->deadline.cancel();
+        listener_->forget(key_channel(key_of(name)));
+    }
+    lines_.clear();
+}
+
 }  // namespace mortise::store_detail

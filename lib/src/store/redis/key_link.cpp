@@ -54,10 +54,8 @@ std::string key_link::id_of(request_id id) const {
 }
 
 void key_link::begin_session() {
-    for (const auto& [name, line] : lines_)
-        line->ids.clear();
+    disband_all();
     entries_.clear();
-    lines_.clear();
     gave_way_.clear();
     changes_ = generation_ = 0;
     last_id_ = 0;
@@ -415,10 +413,7 @@ asio::awaitable<error_code> key_link::end() {
     if (!co_await std::move(settling))
         co_return errc::store_unavailable;
     // Whoever waits is not to be granted anything on the way.
-    for (const auto& [name, line] : lines_) {
-        line->ids.clear();
-        line->deadline.cancel();
-    }
+    disband_all();
     std::vector<request_id> ids;
     for (const auto& [id, entry] : entries_) {
         if (entry.maybe_set)
@@ -428,7 +423,6 @@ asio::awaitable<error_code> key_link::end() {
     if (const auto failed = co_await std::move(freeing))
         co_return failed;
     entries_.clear();
-    lines_.clear();
     end_session();
     co_return error_code();
 }

@@ -85,6 +85,7 @@ private:
     clock::time_point gave_way_until(const std::string& name) const;
     void leave_line(request_id id, const std::string& name);
     void disband_if_empty(const std::string& name, const line_ptr& line);
+    void disband_all();
     void heard(const std::string& channel);
     void listening_failed(const redis_failure& why);
     void stir(const std::string& name);

@@ -214,17 +214,11 @@ asio::awaitable<result<bool>> key_store::break_(break_order order) {
 
 asio::awaitable<result<std::vector<store_finding>>> key_store::examine() {
     auto found = examined_;
-    auto asking = link_->send({"INFO"});
-    const auto report = co_await std::move(asking);
-    if (!report)
-        co_return report.error();
-    auto reading = link_->send({"CONFIG", "GET", "*appendfsync*"});
-    const auto settings = co_await std::move(reading);
-    if (!settings)
-        co_return settings.error();
-    found.facts.read_info(report->text);
-    found.facts.read_config(*settings);
-    found.facts.flush_is_heard = link_->facts().flush_is_heard;
+    auto asking = link_->ask_facts();
+    auto facts = co_await std::move(asking);
+    if (!facts)
+        co_return facts.error();
+    found.facts = std::move(*facts);
     found.has_session = link_->has_session();
     co_return found.findings();
 }

@@ -132,8 +132,8 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     server_facts facts;
     auto tracking =
         command(wire, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", tracked(), "NOLOOP"});
-    const auto tracked = co_await std::move(tracking);
-    facts.flush_is_heard = tracked && tracked->what != redis_value::kind::error;
+    const auto heard = co_await std::move(tracking);
+    facts.flush_is_heard = heard && heard->what != redis_value::kind::error;
     auto asking = command(wire, {"INFO"});
     const auto report = co_await std::move(asking);
     if (report && report->what == redis_value::kind::text)
@@ -234,6 +234,22 @@ asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
     auto reply = co_await std::move(running);
     leave(*wire);
     co_return reply;
+}
+
+asio::awaitable<result<server_facts>> redis_link::ask_facts() {
+    server_facts facts;
+    facts.flush_is_heard = facts_.flush_is_heard;
+    auto asking = send({"INFO"});
+    const auto report = co_await std::move(asking);
+    if (!report)
+        co_return report.error();
+    facts.read_info(report->text);
+    auto reading = send({"CONFIG", "GET", "*appendfsync*"});
+    const auto settings = co_await std::move(reading);
+    if (!settings)
+        co_return settings.error();
+    facts.read_config(*settings);
+    co_return facts;
 }
 
 // The connection of the session, or a passing one for who only asks.

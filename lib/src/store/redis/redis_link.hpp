@@ -64,8 +64,6 @@ public:
     const token_domain& domain() const noexcept { return domain_; }
     const std::string& name() const noexcept { return settings_.name; }
     const std::string& prefix() const noexcept { return settings_.prefix; }
-    /// What the newest server was found to be; empty until there was one.
-    const server_facts& facts() const noexcept { return facts_; }
     /// What the tokens of that server are worth. Any thread.
     token_strength strength() const noexcept { return strength_; }
 
@@ -80,6 +78,8 @@ public:
     ask(redis_script which, std::vector<std::string> arguments);
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
+    /// Asks what the server is by now; whether flushes are heard is as on the newest connection.
+    asio::awaitable<result<server_facts>> ask_facts();
 
     /// The newest failure, for people. Any thread.
     std::string explain() const;

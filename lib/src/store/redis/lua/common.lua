@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- The head of every script. {P} stands for the prefix of the store's keys; what they hold is told in
 -- docs/stores/redis.md. A number that is joined to a text loses digits from 10^14 on: hence `digits`.
--- Each command that a script calls costs as much as all of its own steps together: few are called
+-- A command that a script calls costs more than dozens of the script's own steps: few are called
 -- where many locks are taken.
 local call, format, match = redis.call, string.format, string.match
 
@@ -42,6 +42,7 @@ end
 -- The next base of tokens.
 local function draw()
     local base = digits(now())
+    -- SET with GET would need a server of version 6.2.
     local last = tonumber(call('GETSET', '{P}t', base) or 0)
     if last >= now() then
         base = digits(last + 1)

@@ -72,7 +72,7 @@ local function others_wait(key, session)
     return false
 end
 
--- @return whether the session knew the entry.
+-- From its lock and from its session, as far as they know of it.
 local function remove(session, id, entry, by_other)
     local hash = '{P}s:' .. session
     changed = true
