@@ -137,16 +137,17 @@ void client_core::refuse(const std::vector<strand_task>& tasks) {
 void client_core::run(const std::vector<strand_task>& tasks) {
     if (closed_)
         return refuse(tasks);
+    std::shared_ptr<release_op> releasing;
     for (const auto& each : tasks) {
         switch (each.what) {
         case strand_task::kind::ask:
-            start(each.whom);
+            start(each.whom, releasing);
             break;
         case strand_task::kind::stop:
             stop(each.whom, each.why);
             break;
         case strand_task::kind::release:
-            start_release(each.whom);
+            releasing = start_release(each.whom);
             break;
         case strand_task::kind::draw:
             draw(each.whom);

@@ -17,17 +17,22 @@ grant client_core::grant_of(const claim& what) {
     return at_store;
 }
 
-void client_core::start(const claim_ptr& what) {
+// Who goes to the end of the queue again, behind those who wait for what is just released, asks
+// when the store has it back: in one message with the release it would be served before they are
+// told.
+void client_core::start(const claim_ptr& what, const std::shared_ptr<release_op>& releasing) {
     if (what->fsm.finished())
         return;  // The signal was faster.
     if (stopping_)
         return stop(what, errc::client_stopped);
     what->order = ++last_order_;
     idle_claims_.emplace(what->order, what);
-    if (session_.open())
-        drive(what, what->fsm.session_ready());
-    else
+    if (!session_.open())
         need_session();
+    else if (releasing && !releasing->answered && releasing->what->of == what->of && releasing->what->contended)
+        releasing->behind.push_back(what);
+    else
+        drive(what, what->fsm.session_ready());
 }
 
 void client_core::stop(const claim_ptr& what, error_code reason) {

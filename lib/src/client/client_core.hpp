@@ -117,7 +117,7 @@ private:
     void complete(const std::shared_ptr<local_waiter>& waiter);
 
     // client_claim.cpp
-    void start(const claim_ptr& what);
+    void start(const claim_ptr& what, const std::shared_ptr<release_op>& releasing);
     void stop(const claim_ptr& what, error_code reason);
     void drive(const claim_ptr& what, action next);
     void send_request(const claim_ptr& what);
@@ -140,7 +140,7 @@ private:
     static grant grant_of(const claim& what);
 
     // client_release.cpp
-    void start_release(const claim_ptr& what);
+    std::shared_ptr<release_op> start_release(const claim_ptr& what);
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     void end_grant(claim& what, errc why, queue_work& work);

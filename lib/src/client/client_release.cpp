@@ -55,7 +55,8 @@ void client_core::count_release(
         counters_.add(&client_stats::released_late);
 }
 
-void client_core::start_release(const claim_ptr& what) {
+// @return what is under way then; nothing if the grant is gone already.
+std::shared_ptr<release_op> client_core::start_release(const claim_ptr& what) {
     deadlines_.clear(what->timer);
     deadlines_.clear(what->alarm);
     const auto op =
@@ -63,7 +64,7 @@ void client_core::start_release(const claim_ptr& what) {
     if (granted_.erase(what->id) == 0) {
         // The session was lost, or the client stopped, on the way here.
         complete_release(*op, stopping_ ? errc::client_stopped : errc::lease_lost);
-        return;
+        return nullptr;
     }
     op->since = now();
     releases_.emplace(what->id, op);
@@ -74,6 +75,7 @@ void client_core::start_release(const claim_ptr& what) {
     });
     spawn(run_release(shared_from_this(), op));
     arm();
+    return op;
 }
 
 asio::awaitable<void> client_core::run_release(
@@ -83,6 +85,7 @@ asio::awaitable<void> client_core::run_release(
     ++calls_;
     ++calls_under_way_;
     const auto reply = co_await store_->release(grant_of(*op->what));
+    op->answered = true;
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;  // It was completed when the session ended.
@@ -93,6 +96,10 @@ asio::awaitable<void> client_core::run_release(
     } else {
         op->store_busy = reply.error() == errc::database_busy;
         release_later(op);
+    }
+    for (const auto& next : std::exchange(op->behind, {})) {
+        if (epoch == epoch_ && !next->fsm.finished())
+            drive(next, next->fsm.session_ready());
     }
     arm();
 }

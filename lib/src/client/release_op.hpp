@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace mortise::detail {
 
@@ -22,6 +23,9 @@ struct release_op {
     clock::time_point since;
     deadline_list::handle timer;  ///< The budget.
     deadline_list::handle retry_timer;
+    bool answered = false;  ///< In whatever way.
+    /// Requests for the same lock, to be sent when this was answered.
+    std::vector<std::shared_ptr<claim>> behind;
     unsigned retries = 0;
     bool store_busy = false;  ///< The last try found the store busy with somebody else.
 };

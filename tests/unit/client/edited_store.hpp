@@ -21,6 +21,8 @@ struct edited_line {
     bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
     /// While true: requests that are sent while this is set get no answer, and then an error.
     std::shared_ptr<bool> hold_requests;
+    bool hold_releases = false;  ///< They are sent, and do not reach the store yet.
+    bool lose_releases = false;  ///< The store gets them, and its answer is an error.
     std::function<void(heartbeat&)> edit_beat;
     std::function<void(session_view&)> edit_look;
     std::vector<store_event> held;
@@ -70,7 +72,14 @@ public:
         return inner_->withdraw(std::move(name), id);
     }
     asio::awaitable<result<bool>> release(grant held) override {
-        return inner_->release(std::move(held));
+        const auto line = line_;
+        const auto time = time_;
+        while (line->hold_releases)
+            co_await time->async_wait_until(time->now() + std::chrono::milliseconds(1));
+        auto reply = co_await inner_->release(std::move(held));
+        if (line->lose_releases)
+            co_return error_code(errc::outcome_unknown);
+        co_return reply;
     }
 
     asio::awaitable<result<heartbeat>> beat() override {
