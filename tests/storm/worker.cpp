@@ -45,7 +45,8 @@ milliseconds drawn_between(std::mt19937_64& from, int least, int most) {
 bool is_away(error_code failed, const std::string& store) {
     if (store.starts_with("sqlite:"))
         return false;
-    return failed == errc::store_unavailable || failed == errc::server_loading;
+    return failed == errc::store_unavailable || failed == errc::outcome_unknown ||
+           failed == errc::server_loading;
 }
 
 ending ending_of(error_code failed, const std::string& store) {
