@@ -27,9 +27,10 @@ void client_core::start(const claim_ptr& what, const std::shared_ptr<release_op>
         return stop(what, errc::client_stopped);
     what->order = ++last_order_;
     idle_claims_.emplace(what->order, what);
+    const bool again = releasing && releasing->what->of == what->of && releasing->what->contended;
     if (!session_.open())
         need_session();
-    else if (releasing && !releasing->answered && releasing->what->of == what->of && releasing->what->contended)
+    else if (again && !releasing->answered)
         releasing->behind.push_back(what);
     else
         drive(what, what->fsm.session_ready());
