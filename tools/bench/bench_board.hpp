@@ -18,6 +18,7 @@ public:
     struct counters {
         std::atomic<std::uint32_t> stop{0};         ///< Not zero: end at the next turn.
         std::atomic<std::uint32_t> rest{0};         ///< Not zero: rest between two turns.
+        std::atomic<std::uint32_t> echoing{0};      ///< Not zero: the process echoes messages.
         std::atomic<std::uint32_t> last_holder{0};  ///< The index of the process, plus one.
         std::atomic<std::uint64_t> handoffs{0};    ///< Grants that followed one of another process.
         std::atomic<std::uint64_t> claimed{0};     ///< Records that were given out, and beyond.

@@ -110,11 +110,14 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
         return until_signalled(signals, work_through(work), {});
     };
     const int code = await_main(context, work_and_stop(locks, until_told));
-    if (code != exit_code::success || settings.peer < 0)
+    const bool lingers = settings.bench.what == bench_settings::kind::linger;
+    if (code != exit_code::success || (settings.peer < 0 && !lingers))
         return code;
     // It holds nothing from here on, and waits for no event that a signal could end.
     ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
-    if (global.store.starts_with("redis"))
+    if (lingers)
+        echo_messages(work, global.store);
+    else if (global.store.starts_with("redis"))
         publish_to_and_fro(work, global.store);
     else
         ping_to_and_fro(work);

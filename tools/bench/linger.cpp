@@ -36,7 +36,8 @@ double microseconds_since(clock::time_point begin) {
 struct waits {
     std::vector<double> asked;   ///< Microseconds that a request took,
     std::vector<double> tried;   ///< and tries, one after the other, until one succeeded,
-    std::vector<double> pinged;  ///< and a bare PING after the same rest.
+    std::vector<double> pinged;  ///< and a bare PING after the same rest,
+    std::vector<double> echoed;  ///< and a message to that process and one back.
 };
 
 asio::awaitable<void> try_until_it_is_ours(lock_client& locks, std::string name) {
@@ -72,6 +73,27 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
         co_await pause_for(between);
     }
     co_return exit_code::success;
+}
+
+/// The process only echoes by now, or will soon.
+void echo_at_rest(
+    bench_crew& crew, const bench_board::counters& shared, redis_meter& meter, waits& found
+) {
+    const clock::time_point end = clock::now() + end_limit;
+    while (shared.echoing.load() == 0 && clock::now() < end) {
+        if (crew.wait_end(between))
+            return crew.check();
+    }
+    const std::string name = bench_lock_name();
+    meter.subscribe(echo_channel_from(name));
+    for (int i = 0; i < asks; ++i) {
+        const clock::time_point begin = clock::now();
+        meter.echo_once(echo_channel_to(name));
+        found.echoed.push_back(microseconds_since(begin));
+        if (crew.wait_end(between))
+            return crew.check();
+    }
+    meter.end_echo(echo_channel_to(name));
 }
 
 waits take_it_away(const std::string& store, redis_meter* meter) {
@@ -117,6 +139,8 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     must_run(crew.wait_end(between));
     waits found = take_it_away(store, share.meter());
     shared.stop.store(1);
+    if (share.meter())
+        echo_at_rest(crew, shared, *share.meter(), found);
     if (!crew.wait_end(end_limit))
         throw failure(exit_code::unavailable, "the process of the measurement does not end");
     crew.check();
@@ -141,9 +165,13 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     report.add("try_us", tried, 1, "until a try of another process succeeds, median");
     if (share.meter()) {
         const double ping = quantile(found.pinged, 0.5);
+        const double echo = quantile(found.echoed, 0.5);
         report.add("ping_us", ping, 1, "a bare PING after the same rest, median");
-        report.add("ask_round_trips", asked / ping, 2, "the same in PINGs");
-        report.add("try_round_trips", tried / ping, 2, "the same in PINGs");
+        report.add("ask_pings", asked / ping, 2, "the same in PINGs");
+        report.add("try_pings", tried / ping, 2, "the same in PINGs");
+        report.add("echo_us", echo, 1, "a bare message to that process and one back, likewise");
+        report.add("ask_round_trips", asked / echo, 2, "the same in such messages");
+        report.add("try_round_trips", tried / echo, 2, "the same in such messages");
     }
     return report;
 }

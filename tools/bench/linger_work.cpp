@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/pause.hpp"
+#include "bench/redis_meter.hpp"
 #include "bench/work.hpp"
 #include "failure.hpp"
 
@@ -28,6 +29,23 @@ asio::awaitable<void> acquire_again_and_again(bench_work work) {
         if (work.shared.rest.load(std::memory_order_relaxed) != 0)
             co_await pause_for(rest);
     }
+}
+
+std::string echo_channel_from(const std::string& lock) {
+    return lock + ":echo:from";
+}
+
+std::string echo_channel_to(const std::string& lock) {
+    return lock + ":echo:to";
+}
+
+void echo_messages(const bench_work& work, const std::string& store) {
+    const auto meter = redis_meter::of(store);
+    if (!meter)
+        return;
+    meter->subscribe(echo_channel_to(work.settings.lock));
+    work.shared.echoing.store(1);
+    meter->echo_back(echo_channel_from(work.settings.lock));
 }
 
 }  // namespace mortise::tool

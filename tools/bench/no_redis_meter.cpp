@@ -26,6 +26,10 @@ echo_count redis_meter::echo_for(const std::string&, std::chrono::milliseconds) 
     return {};
 }
 
+void redis_meter::echo_once(const std::string&) {}
+
+void redis_meter::end_echo(const std::string&) {}
+
 void redis_meter::echo_back(const std::string&) {}
 
 }  // namespace mortise::tool

@@ -184,6 +184,19 @@ public:
             passed = clock::now() - begin;
         }
         found.took = passed;
+        auto ending = end_echo(channel);
+        co_await std::move(ending);
+    }
+
+    asio::awaitable<void> echo_once(std::string channel) {
+        redis::request request;
+        request.push("PUBLISH", channel, echo);
+        auto sending = send_and_hear(request);
+        co_await std::move(sending);
+        interruption::check();
+    }
+
+    asio::awaitable<void> end_echo(std::string channel) {
         redis::request end;
         end.push("PUBLISH", channel, last_echo);
         auto ending = connection_.async_exec(end, redis::ignore, with_code);
@@ -283,6 +296,14 @@ echo_count redis_meter::echo_for(const std::string& channel, milliseconds span) 
     echo_count found;
     line_->wait(line_->echo_for(channel, span, found), span);
     return found;
+}
+
+void redis_meter::echo_once(const std::string& channel) {
+    line_->wait(line_->echo_once(channel), milliseconds(0));
+}
+
+void redis_meter::end_echo(const std::string& channel) {
+    line_->wait(line_->end_echo(channel), milliseconds(0));
 }
 
 void redis_meter::echo_back(const std::string& channel) {

@@ -58,6 +58,10 @@ public:
     /// Publishes there, and waits for what comes back, again and again. At the end it says so.
     echo_count echo_for(const std::string& channel, std::chrono::milliseconds span);
 
+    /// The same once, without an end.
+    void echo_once(const std::string& channel);
+    void end_echo(const std::string& channel);
+
     /// Publishes there whatever it hears, until it hears the end.
     void echo_back(const std::string& channel);
 

@@ -46,6 +46,13 @@ void publish_to_and_fro(const bench_work& work, const std::string& store);
 /// Acquires and releases one lock, which lingers, in a loop, and counts.
 asio::awaitable<void> acquire_again_and_again(bench_work work);
 
+/// Where the process that lingers is heard, and where it hears, once it only echoes.
+std::string echo_channel_from(const std::string& lock);
+std::string echo_channel_to(const std::string& lock);
+
+/// Sends back what is published for it at the Redis server of the store, until the end is.
+void echo_messages(const bench_work& work, const std::string& store);
+
 /// All tasks of one process of `bench contend`, until all acquisitions are done.
 asio::awaitable<void> contend_for_lock(bench_work work);
 
