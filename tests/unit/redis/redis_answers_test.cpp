@@ -245,6 +245,8 @@ TEST(RedisAnswers, ToALookGiveTheEntries) {
     EXPECT_EQ(view->entries[0].token.domain, store_domain);
     EXPECT_EQ(code_of(parse_view(said_texts({"l"}), store_domain)), errc::session_lost);
     EXPECT_EQ(code_of(parse_view(said_texts({"o"}), store_domain)), errc::store_corrupt);
+    EXPECT_EQ(code_of(parse_view(said_text("o"), store_domain)), errc::store_corrupt)
+        << "a text where a list is due";
 }
 
 TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {

@@ -311,7 +311,7 @@ result<session_view> parse_view(const redis_value& said, const token_domain& dom
     const auto letter = letter_of(said);
     if (letter == "l")
         return error_code(errc::session_lost);
-    if (letter != "o")
+    if (letter != "o" || said.items.empty())
         return corrupt;
     return view_of(std::span(said.items).subspan(1), domain);
 }
