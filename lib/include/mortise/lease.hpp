@@ -6,6 +6,7 @@
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/error.hpp"
 #include "mortise/fencing_token.hpp"
+#include "mortise/lease_view.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -79,6 +80,9 @@ public:
     /// Nothing while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`;
     /// `forked` in a child.
     error_code check() const noexcept;
+
+    /// For those who need to know of the lock and have nothing to do with its release.
+    lease_view view() const noexcept;
 
     /// Until when the lease is sure to be held, if no further heartbeat succeeds.
     clock::time_point valid_until() const noexcept;

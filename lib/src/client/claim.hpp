@@ -2,11 +2,11 @@
 #ifndef MORTISE_CLIENT_CLAIM_HPP
 #define MORTISE_CLIENT_CLAIM_HPP
 
-#include "client/deadline_list.hpp"
 #include "client/token_supply.hpp"
 #include "client/waiter_list.hpp"
 #include "core/acquire_fsm.hpp"
 #include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/deadline_list.hpp"
 #include "mortise/lock_mode.hpp"
 #include "mortise/store_types.hpp"
 
@@ -17,6 +17,8 @@
 #include <utility>
 
 namespace mortise::detail {
+
+using coro::detail::deadline_list;
 
 class held_grant;
 class lock_queue;

@@ -34,6 +34,10 @@ public:
     claim& of() const noexcept { return *of_; }
     const client_home& home() const noexcept { return *home_; }
     const fencing_token& token() const noexcept { return token_; }
+    /// What its user sees: a token of no domain is only how its store names the grant.
+    fencing_token shown_token() const noexcept {
+        return token_.domain.empty() ? fencing_token() : token_;
+    }
     const std::string& name() const noexcept;
 
     lease_state state() const noexcept;

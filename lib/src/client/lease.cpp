@@ -55,8 +55,11 @@ std::string_view lease::name() const noexcept {
 }
 
 fencing_token lease::token() const noexcept {
-    // A token of no domain is only how its store names the grant.
-    return grant_ && !grant_->token().domain.empty() ? grant_->token() : fencing_token();
+    return grant_ ? grant_->shown_token() : fencing_token();
+}
+
+lease_view lease::view() const noexcept {
+    return lease_view(grant_);
 }
 
 lease_state lease::state() const noexcept {

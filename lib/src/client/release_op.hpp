@@ -3,7 +3,7 @@
 #define MORTISE_CLIENT_RELEASE_OP_HPP
 
 #include "client/claim.hpp"
-#include "client/deadline_list.hpp"
+#include "mortise/coro/detail/deadline_list.hpp"
 
 #include <memory>
 #include <utility>

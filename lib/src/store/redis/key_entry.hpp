@@ -3,14 +3,16 @@
 #define MORTISE_STORE_REDIS_KEY_ENTRY_HPP
 
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/store_types.hpp"
-#include "store/redis/alarm.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <string>
 
 namespace mortise::store_detail {
+
+using coro::detail::alarm;
 
 /// A request or a grant of one's own session in the single-key form, which nobody else knows.
 struct key_entry {

@@ -3,11 +3,11 @@
 #define MORTISE_STORE_REDIS_REDIS_LINK_HPP
 
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
-#include "store/redis/alarm.hpp"
 #include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -25,6 +25,8 @@
 #include <vector>
 
 namespace mortise::store_detail {
+
+using coro::detail::alarm;
 
 /// What a link needs to know of the store that it leads to.
 struct link_settings {

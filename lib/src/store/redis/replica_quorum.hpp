@@ -2,9 +2,9 @@
 #ifndef MORTISE_STORE_REDIS_REPLICA_QUORUM_HPP
 #define MORTISE_STORE_REDIS_REPLICA_QUORUM_HPP
 
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "store/redis/alarm.hpp"
 #include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -18,6 +18,8 @@
 #include <string>
 
 namespace mortise::store_detail {
+
+using coro::detail::alarm;
 
 /// Waits until replicas have what was written. `WAIT` blocks its connection and counts what that
 /// connection itself wrote last: so this one has a connection of its own, on which it writes before

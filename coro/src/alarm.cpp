@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/alarm.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace mortise::store_detail {
+namespace mortise::coro::detail {
 
 struct alarm::wait {
     asio::cancellation_signal signal;
@@ -15,7 +15,7 @@ struct alarm::wait {
 };
 
 void alarm::set(
-    coro::time_source& time,
+    time_source& time,
     const asio::any_io_executor& strand,
     clock::time_point when,
     std::function<void()> then
@@ -51,4 +51,4 @@ bool alarm::is_set() const noexcept {
     return wait_ && wait_->then;
 }
 
-}  // namespace mortise::store_detail
+}  // namespace mortise::coro::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_STORE_REDIS_ALARM_HPP
-#define MORTISE_STORE_REDIS_ALARM_HPP
+#ifndef MORTISE_CORO_DETAIL_ALARM_HPP
+#define MORTISE_CORO_DETAIL_ALARM_HPP
 
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace mortise::store_detail {
+namespace mortise::coro::detail {
 
 /// Something that is to be done at some time, if it is not called off before. What nobody waits for
 /// any more keeps no context at work.
@@ -25,7 +25,7 @@ public:
 
     /// Calls off what was set before.
     void
-    set(coro::time_source& time,
+    set(time_source& time,
         const asio::any_io_executor& strand,
         clock::time_point when,
         std::function<void()> then);
@@ -39,9 +39,9 @@ private:
     struct wait;
 
     std::shared_ptr<wait> wait_;
-    const coro::detail::fork_guard process_;
+    const fork_guard process_;
 };
 
-}  // namespace mortise::store_detail
+}  // namespace mortise::coro::detail
 
 #endif

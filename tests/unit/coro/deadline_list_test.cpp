@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "client/deadline_list.hpp"
+#include "mortise/coro/detail/deadline_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace mortise::detail::deadline_list_test {
+namespace mortise::coro::detail::deadline_list_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -125,4 +125,4 @@ TEST_F(DeadlineList, LetsGoOfWhatATaskOwns) {
 }
 
 }  // namespace
-}  // namespace mortise::detail::deadline_list_test
+}  // namespace mortise::coro::detail::deadline_list_test

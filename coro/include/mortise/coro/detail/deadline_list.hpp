@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_CLIENT_DEADLINE_LIST_HPP
-#define MORTISE_CLIENT_DEADLINE_LIST_HPP
+#ifndef MORTISE_CORO_DETAIL_DEADLINE_LIST_HPP
+#define MORTISE_CORO_DETAIL_DEADLINE_LIST_HPP
 
 #include "mortise/coro/clock.hpp"
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace mortise::detail {
+namespace mortise::coro::detail {
 
 /// What has to be done when, for everything that shares one timer. No clock, no I/O.
 ///
@@ -58,6 +58,6 @@ private:
     std::uint64_t count_ = 0;
 };
 
-}  // namespace mortise::detail
+}  // namespace mortise::coro::detail
 
 #endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace mortise::txn::barrier_test {
+namespace {
+
+using verdict = reply::verdict;
+
+constexpr std::uint64_t usual_term = 7;
+
+/// An account of 100, and whoever reserves from it in an SQLite database.
+class TxnBarrier : public testing::Test {
+protected:
+    TxnBarrier() {
+        sqlite3* opened = nullptr;
+        EXPECT_EQ(sqlite3_open(":memory:", &opened), SQLITE_OK);
+        file_.reset(opened);
+        on_ = std::make_unique<db::connection>(opened);
+        on_->run("CREATE TABLE account(free INTEGER, reserved INTEGER)");
+        on_->run("INSERT INTO account VALUES(100, 0)");
+    }
+
+    static call call_of(operation what, std::uint64_t number = 1, std::uint64_t epoch = 1) {
+        call made;
+        made.what = what;
+        made.gid = {42, number};
+        made.branch = 1;
+        made.attempt = 1;
+        made.epoch = epoch;
+        made.term = usual_term;
+        made.participant = "account";
+        made.time_left = std::chrono::seconds(10);
+        return made;
+    }
+
+    /// The call, as a participant does it.
+    result<reply> answer(const call& what) {
+        return within([&] { return barrier::pass(*on_, what, [&] { return work(what.what); }); });
+    }
+    result<reply> answer(operation what, std::uint64_t number = 1) {
+        return answer(call_of(what, number));
+    }
+
+    template <class Work>
+    result<reply> within(Work doing) {
+        on_->run("BEGIN IMMEDIATE");
+        auto got = doing();
+        on_->run("COMMIT");
+        return got;
+    }
+
+    reply work(operation what) {
+        ++worked_;
+        switch (what) {
+        case operation::try_:
+            on_->run("UPDATE account SET free = free - 10, reserved = reserved + 10");
+            return next_;
+        case operation::confirm:
+            on_->run("UPDATE account SET reserved = reserved - 10");
+            return next_;
+        case operation::cancel:
+            on_->run("UPDATE account SET free = free + 10, reserved = reserved - 10");
+            return next_;
+        }
+        return {};
+    }
+
+    std::string account() {
+        auto row = on_->query("SELECT free, reserved FROM account");
+        row.step();
+        return row.text(0) + '/' + row.text(1);
+    }
+
+    std::int64_t rows() {
+        auto row = on_->query("SELECT count(*) FROM mortise_txn_branch");
+        row.step();
+        return row.integer(0);
+    }
+
+    static error_code code_of(const result<reply>& got) { return got ? error_code() : got.error(); }
+
+    struct closer {
+        void operator()(sqlite3* what) const { sqlite3_close_v2(what); }
+    };
+    std::unique_ptr<sqlite3, closer> file_;
+    std::unique_ptr<db::connection> on_;
+    reply next_ = reply::done("ok");
+    int worked_ = 0;
+};
+
+TEST_F(TxnBarrier, DoesEachCallOnceAndAnswersARepetitionAlike) {
+    EXPECT_EQ(answer(operation::try_)->payload, "ok");
+    EXPECT_EQ(account(), "90/10");
+    next_.payload = "another";
+    EXPECT_EQ(answer(operation::try_)->payload, "ok");
+    EXPECT_EQ(answer(operation::confirm)->payload, "another");
+    EXPECT_EQ(account(), "90/0");
+    next_.payload = "third";
+    EXPECT_EQ(answer(operation::confirm)->payload, "another");
+    EXPECT_EQ(answer(operation::try_)->what, verdict::done) << "late, and repeated";
+    EXPECT_EQ(account(), "90/0");
+    EXPECT_EQ(worked_, 2);
+}
+
+TEST_F(TxnBarrier, ACancelGivesBackOnce) {
+    answer(operation::try_);
+    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(account(), "100/0");
+    EXPECT_EQ(code_of(answer(operation::try_)), errc::late_try);
+    EXPECT_EQ(account(), "100/0");
+}
+
+TEST_F(TxnBarrier, ACancelWithoutATrySucceedsAndTheTryIsRefusedAfterwards) {
+    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(worked_, 0);
+    EXPECT_EQ(rows(), 1);
+    EXPECT_EQ(code_of(answer(operation::try_)), errc::late_try);
+    EXPECT_EQ(worked_, 0);
+    EXPECT_EQ(account(), "100/0");
+}
+
+TEST_F(TxnBarrier, AConfirmOfAnUnknownBranchIsRefusedAndReported) {
+    EXPECT_EQ(code_of(answer(operation::confirm)), errc::unknown_branch);
+    EXPECT_EQ(worked_, 0);
+    EXPECT_EQ(answer(operation::try_)->what, verdict::done) << "it left nothing";
+}
+
+TEST_F(TxnBarrier, WhatWasFinishedOneWayIsNotFinishedTheOther) {
+    answer(operation::try_);
+    answer(operation::confirm);
+    EXPECT_EQ(code_of(answer(operation::cancel)), errc::conflict);
+    EXPECT_EQ(account(), "90/0");
+    answer(operation::try_, 2);
+    answer(operation::cancel, 2);
+    EXPECT_EQ(code_of(answer(operation::confirm, 2)), errc::conflict);
+    EXPECT_EQ(account(), "90/0");
+}
+
+TEST_F(TxnBarrier, ARefusedTryLeavesNothingButItsAnswer) {
+    next_ = reply::refused("not enough");
+    EXPECT_EQ(answer(operation::try_)->what, verdict::refused);
+    EXPECT_EQ(account(), "100/0");
+    next_ = reply::done();
+    const auto again = answer(operation::try_);
+    EXPECT_EQ(again->what, verdict::refused);
+    EXPECT_EQ(again->payload, "not enough");
+    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(code_of(answer(operation::confirm)), errc::conflict);
+    EXPECT_EQ(account(), "100/0");
+    EXPECT_EQ(worked_, 1);
+}
+
+TEST_F(TxnBarrier, NotYetIsNoAnswerToRemember) {
+    next_ = reply::again(std::chrono::milliseconds(5));
+    EXPECT_EQ(answer(operation::try_)->what, verdict::again);
+    EXPECT_EQ(account(), "100/0");
+    EXPECT_EQ(rows(), 0);
+    next_ = reply::done();
+    EXPECT_EQ(answer(operation::try_)->what, verdict::done);
+    next_ = reply::again(std::chrono::milliseconds(5));
+    EXPECT_EQ(answer(operation::confirm)->what, verdict::again);
+    EXPECT_EQ(account(), "90/10");
+    next_ = reply::done();
+    EXPECT_EQ(answer(operation::confirm)->what, verdict::done);
+    EXPECT_EQ(account(), "90/0");
+}
+
+TEST_F(TxnBarrier, ARefusedConfirmIsPassedOnAndCanBeDoneLater) {
+    answer(operation::try_);
+    next_ = reply::refused("the ledger is closed");
+    EXPECT_EQ(answer(operation::confirm)->what, verdict::refused);
+    EXPECT_EQ(account(), "90/10");
+    next_ = reply::done();
+    EXPECT_EQ(answer(operation::confirm)->what, verdict::done);
+    EXPECT_EQ(account(), "90/0");
+}
+
+TEST_F(TxnBarrier, WhatTheWorkThrowsIsPassedOn) {
+    on_->run("BEGIN IMMEDIATE");
+    EXPECT_THROW(
+        static_cast<void>(barrier::pass(
+            *on_,
+            call_of(operation::try_),
+            [&]() -> reply {
+                work(operation::try_);
+                throw std::runtime_error("no");
+            }
+        )),
+        std::runtime_error
+    );
+    on_->run("ROLLBACK");
+    EXPECT_EQ(account(), "100/0");
+    EXPECT_EQ(answer(operation::try_)->what, verdict::done);
+}
+
+TEST_F(TxnBarrier, ACoordinatorThatWasReplacedIsRefused) {
+    EXPECT_TRUE(answer(call_of(operation::try_, 1, 2)));
+    EXPECT_EQ(code_of(answer(call_of(operation::confirm, 1, 1))), errc::stale_epoch);
+    EXPECT_EQ(code_of(answer(call_of(operation::cancel, 1, 1))), errc::stale_epoch);
+    EXPECT_EQ(account(), "90/10");
+    EXPECT_TRUE(answer(call_of(operation::cancel, 1, 3)));
+    EXPECT_EQ(code_of(answer(call_of(operation::try_, 1, 2))), errc::stale_epoch);
+    EXPECT_EQ(account(), "100/0");
+}
+
+TEST_F(TxnBarrier, ANumberOfAnOldCopyOfTheLogIsNoticed) {
+    answer(operation::try_);
+    auto other = call_of(operation::try_, 1, 5);
+    other.term = usual_term + 1;
+    EXPECT_EQ(code_of(answer(other)), errc::participant_ahead);
+    other.what = operation::cancel;
+    EXPECT_EQ(code_of(answer(other)), errc::participant_ahead);
+    EXPECT_EQ(account(), "90/10");
+}
+
+TEST_F(TxnBarrier, BranchesAndLogsAreKeptApart) {
+    auto second = call_of(operation::try_);
+    second.branch = 2;
+    EXPECT_TRUE(answer(operation::try_));
+    EXPECT_TRUE(answer(second));
+    EXPECT_EQ(account(), "80/20");
+    auto elsewhere = call_of(operation::try_);
+    elsewhere.gid.log = 43;
+    EXPECT_TRUE(answer(elsewhere));
+    EXPECT_EQ(account(), "70/30");
+}
+
+TEST_F(TxnBarrier, ATryWithALowerTokenThanBeforeIsRefused) {
+    const auto domain = *token_domain::parse("locks");
+    auto first = call_of(operation::try_, 1);
+    first.locks.emplace_back("acct", fencing_token{20, domain});
+    EXPECT_TRUE(answer(first));
+    auto late = call_of(operation::try_, 2);
+    late.locks.emplace_back("acct", fencing_token{19, domain});
+    EXPECT_EQ(code_of(answer(late)), mortise::errc::stale_token);
+    EXPECT_EQ(account(), "90/10");
+    EXPECT_EQ(rows(), 1);
+    auto again = call_of(operation::confirm, 1);
+    again.locks.emplace_back("acct", fencing_token{1, domain});
+    EXPECT_TRUE(answer(again)) << "it is decided: no lock can stop it any more";
+}
+
+TEST_F(TxnBarrier, WantsATransaction) {
+    EXPECT_EQ(
+        code_of(barrier::pass(*on_, call_of(operation::try_), [] { return reply(); })),
+        mortise::errc::no_transaction
+    );
+}
+
+TEST_F(TxnBarrier, WhatIsForgottenIsRefusedAllTheSame) {
+    for (std::uint64_t number = 1; number <= 5; ++number) {
+        answer(operation::try_, number);
+        answer(number % 2 == 0 ? operation::confirm : operation::cancel, number);
+    }
+    answer(operation::cancel, 6);
+    answer(operation::try_, 7);
+    auto later = call_of(operation::try_, 1'000);
+    later.ended_below = 900;
+    answer(later);
+    EXPECT_EQ(
+        within([&]() -> result<reply> {
+            EXPECT_EQ(barrier::purge(*on_, 4), 4u);
+            EXPECT_EQ(barrier::purge(*on_, 100), 2u);
+            EXPECT_EQ(barrier::purge(*on_, 100), 0u);
+            return reply();
+        })->what,
+        verdict::done
+    );
+    EXPECT_EQ(rows(), 2) << "7 still has its reservation, and 1000 is new";
+    const auto before = account();
+    for (std::uint64_t number = 1; number <= 6; ++number) {
+        EXPECT_EQ(code_of(answer(operation::try_, number)), errc::late_try) << number;
+        EXPECT_TRUE(answer(operation::cancel, number));
+        EXPECT_TRUE(answer(operation::confirm, number));
+    }
+    EXPECT_EQ(account(), before);
+    EXPECT_EQ(rows(), 2);
+    EXPECT_TRUE(answer(operation::cancel, 7));
+    EXPECT_TRUE(answer(operation::try_, 901)) << "that has not ended";
+}
+
+TEST_F(TxnBarrier, ShowsReservationsThatAreOverdue) {
+    auto late = call_of(operation::try_, 1);
+    late.time_left = std::chrono::milliseconds(-5);
+    answer(late);
+    answer(operation::try_, 2);
+    auto finished = call_of(operation::try_, 3);
+    finished.time_left = std::chrono::milliseconds(0);
+    answer(finished);
+    answer(operation::confirm, 3);
+    std::vector<barrier::overdue_branch> found;
+    while (found.empty())
+        found = barrier::overdue(*on_, 10);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].gid, (gid{42, 1}));
+    EXPECT_EQ(found[0].branch, 1u);
+    EXPECT_EQ(found[0].participant, "account");
+}
+
+}  // namespace
+}  // namespace mortise::txn::barrier_test

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace mortise::test::coordinator_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::coordinator;
+using txn::outcome;
+using txn::reply;
+using txn::transaction;
+
+class TxnCoordinator : public coordinator_fixture {};
+
+TEST_F(TxnCoordinator, ConfirmsWhatEveryParticipantHasTried) {
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    EXPECT_TRUE(came.gid());
+    EXPECT_TRUE(settled(came.gid()).confirmed());
+    EXPECT_EQ(stock_->said(), "try confirm");
+    EXPECT_EQ(wallet_->said(), "try confirm");
+    const auto first = stock_->calls().at(0);
+    EXPECT_EQ(first.gid, came.gid());
+    EXPECT_EQ(first.branch, 1u);
+    EXPECT_EQ(first.attempt, 1u);
+    EXPECT_EQ(first.participant, "stock");
+    EXPECT_EQ(first.payload, "two apples");
+    EXPECT_GT(first.epoch, 0u);
+    EXPECT_GT(first.time_left, 5s);
+    EXPECT_EQ(wallet_->calls().at(1).payload, "five euros");
+    const auto stats = tcc_->stats();
+    EXPECT_EQ(stats.begun, 1u);
+    EXPECT_EQ(stats.confirmed, 1u);
+    EXPECT_EQ(stats.ended, 1u);
+    EXPECT_EQ(stats.calls, 4u);
+    EXPECT_EQ(stats.open, 0u);
+}
+
+TEST_F(TxnCoordinator, CancelsWhatOneParticipantRefuses) {
+    wallet_->answer_by(refusing(txn::operation::try_, "no money"));
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::refused);
+    EXPECT_EQ(came.text(), "no money");
+    EXPECT_TRUE(settled(came.gid()).cancelled());
+    EXPECT_EQ(stock_->said(), "try cancel");
+    EXPECT_EQ(wallet_->said(), "try");
+}
+
+TEST_F(TxnCoordinator, RepeatsATryThatHasNoClearAnswer) {
+    wallet_->answer_by([n = 0](const txn::call& made) mutable -> result<reply> {
+        if (made.what == txn::operation::try_ && ++n < 3)
+            throw std::runtime_error("the network is down");
+        return reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    static_cast<void>(settled(came.gid()));
+    EXPECT_EQ(wallet_->said(), "try try try confirm");
+    EXPECT_EQ(wallet_->calls().at(2).attempt, 3u);
+    EXPECT_EQ(tcc_->stats().calls_failed, 2u);
+}
+
+TEST_F(TxnCoordinator, CancelsWhatGivesNoAnswerHoweverOftenItIsAsked) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        if (made.what == txn::operation::try_)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    static_cast<void>(settled(came.gid()));
+    EXPECT_EQ(wallet_->said(), "try try try try try cancel") << "it may have succeeded";
+}
+
+TEST_F(TxnCoordinator, CancelsWhenTheTimeIsUp) {
+    wallet_->hold_tries(true);
+    open();
+    auto what = of_both();
+    what.deadline(50ms);
+    const auto before = clock::now();
+    const auto came = run(std::move(what));
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::deadline);
+    EXPECT_GE(clock::now() - before, 50ms);
+    EXPECT_LT(clock::now() - before, 5s);
+    EXPECT_TRUE(settled(came.gid()).cancelled());
+    EXPECT_EQ(wallet_->said(), "try cancel");
+}
+
+TEST_F(TxnCoordinator, KeepsTheDeclaredOrder) {
+    std::string order;
+    std::mutex mutex;
+    const auto noting = [&](const txn::call& made) -> result<reply> {
+        const std::lock_guard guard(mutex);
+        order += std::string(to_string(made.what)) + std::to_string(made.branch) + ' ';
+        return reply::done();
+    };
+    stock_->answer_by(noting);
+    wallet_->answer_by(noting);
+    open();
+    transaction what;
+    const auto first = what.add("stock", "");
+    const auto second = what.add("wallet", "", {first});
+    what.add("stock", "", {first, second});
+    const auto came = run(std::move(what));
+    static_cast<void>(settled(came.gid()));
+    EXPECT_EQ(order, "try1 try2 try3 confirm1 confirm2 confirm3 ");
+}
+
+TEST_F(TxnCoordinator, AConfirmIsRepeatedUntilItSucceeds) {
+    wallet_->answer_by([n = 0](const txn::call& made) mutable -> result<reply> {
+        if (made.what == txn::operation::confirm && ++n < 4)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    static_cast<void>(settled(came.gid()));
+    EXPECT_EQ(wallet_->said(), "try confirm confirm confirm confirm");
+}
+
+TEST_F(TxnCoordinator, ARefusedConfirmIsStuckAndNotRepeated) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
+    EXPECT_FALSE(eventually([&] { return wallet_->calls().size() > 2; }, 100ms));
+    EXPECT_EQ(wallet_->said(), "try confirm");
+    EXPECT_EQ(stock_->said(), "try confirm");
+    EXPECT_EQ(tcc_->stats().open, 1u) << "it has not ended";
+    EXPECT_TRUE(asked(came.gid()).confirmed());
+}
+
+TEST_F(TxnCoordinator, TheSameKeyHasTheSameOutcome) {
+    open();
+    auto first = of_both();
+    first.key("order 7");
+    const auto came = run(first);
+    const auto again = run(first);
+    EXPECT_TRUE(again.confirmed());
+    EXPECT_EQ(again.gid(), came.gid());
+    EXPECT_EQ(tcc_->stats().begun, 1u);
+    auto other = of_both();
+    other.add("stock", "another");
+    other.key("order 7");
+    EXPECT_EQ(refusal(std::move(other)), txn::errc::key_reused);
+}
+
+TEST_F(TxnCoordinator, TheSameKeyAtTheSameTimeIsOneTransaction) {
+    wallet_->hold_tries(true);
+    open();
+    auto what = of_both();
+    what.key("order 8");
+    auto first = tcc_->async_run(what, asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    auto second = tcc_->async_run(what, asio::use_future);
+    EXPECT_FALSE(eventually([&] { return wallet_->calls().size() > 1; }, 20ms));
+    wallet_->hold_tries(false);
+    EXPECT_EQ(first.get().gid(), second.get().gid());
+    EXPECT_EQ(tcc_->stats().begun, 1u);
+}
+
+TEST_F(TxnCoordinator, WhoGivesUpBeforeTheDecisionCancels) {
+    wallet_->hold_tries(true);
+    open();
+    asio::cancellation_signal signal;
+    auto running =
+        tcc_->async_run(of_both(), asio::bind_cancellation_slot(signal.slot(), asio::use_future));
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    signal.emit(asio::cancellation_type::total);
+    const auto came = running.get();
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::withdrawn);
+    EXPECT_TRUE(settled(came.gid()).cancelled());
+    EXPECT_EQ(stock_->said(), "try cancel");
+}
+
+TEST_F(TxnCoordinator, WhatWasUndecidedWhenItEndedIsCancelledByTheNext) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    const auto which = wallet_->calls().at(0).gid;
+    tcc_.reset();
+    EXPECT_TRUE(running.get().unknown());
+    wallet_->hold_tries(false);
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    const auto came = asked(which);
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::interrupted);
+    EXPECT_EQ(stock_->said(), "try cancel");
+    EXPECT_EQ(wallet_->said(), "try cancel");
+    EXPECT_GT(wallet_->calls().at(1).epoch, wallet_->calls().at(0).epoch);
+    EXPECT_EQ(wallet_->calls().at(1).term, wallet_->calls().at(0).term) << "of its beginning";
+}
+
+TEST_F(TxnCoordinator, WhatWasDecidedWhenItEndedIsFinishedByTheNext) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        if (made.what == txn::operation::confirm)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() >= 3; }));
+    tcc_.reset();
+    wallet_->answer_by({});
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    EXPECT_TRUE(asked(came.gid()).confirmed());
+    EXPECT_TRUE(wallet_->said().starts_with("try confirm"));
+    EXPECT_EQ(wallet_->said().find("cancel"), std::string::npos);
+}
+
+TEST_F(TxnCoordinator, ANewerCoordinatorTakesOverAndTheOldOneWritesNothing) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    {
+        coordinator newer(context_.get_executor(), config());
+        ASSERT_TRUE(eventually([&] { return newer.stats().taken_up == 1; }));
+        wallet_->hold_tries(false);
+        const auto came = running.get();
+        EXPECT_TRUE(came.unknown());
+        EXPECT_EQ(came.why(), txn::errc::stepped_down);
+        EXPECT_EQ(refusal(of_both()), txn::errc::stepped_down);
+        ASSERT_TRUE(eventually([&] { return newer.stats().ended == 1; }));
+        EXPECT_TRUE(newer.async_outcome(came.gid(), asio::use_future).get().cancelled());
+        newer.async_stop(asio::use_future).get();
+    }
+    EXPECT_EQ(wallet_->said().find("confirm"), std::string::npos);
+}
+
+TEST_F(TxnCoordinator, StoppingCancelsWhatIsUndecided) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    auto stopping = tcc_->async_stop(asio::use_future);
+    const auto came = running.get();
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::withdrawn);
+    stopping.get();
+    EXPECT_EQ(refusal(of_both()), txn::errc::stopped);
+}
+
+TEST_F(TxnCoordinator, KnowsWhatItNeverHeardOf) {
+    open();
+    const auto came = run(of_both());
+    const auto code_for = [&](const txn::gid& which) {
+        return code_of([&] { static_cast<void>(asked(which)); });
+    };
+    EXPECT_EQ(code_for({came.gid().log, 1'000}), txn::errc::bad_gid);
+    EXPECT_EQ(code_for({came.gid().log + 1, came.gid().number}), txn::errc::bad_gid);
+    EXPECT_EQ(code_for(came.gid()), error_code());
+}
+
+TEST_F(TxnCoordinator, RefusesWhatCannotBeCarriedOut) {
+    auto how = config();
+    how.payload_max = 10;
+    open(how);
+    EXPECT_EQ(refusal(transaction()), txn::errc::no_branches);
+    transaction what;
+    what.add("nobody", "");
+    EXPECT_EQ(refusal(what), txn::errc::unknown_participant);
+    what = transaction();
+    what.add("stock", "eleven bytes");
+    EXPECT_EQ(refusal(what), txn::errc::payload_too_large);
+    what = transaction();
+    what.add("stock", "", {1});
+    EXPECT_EQ(refusal(what), txn::errc::bad_order);
+    what = transaction();
+    for (int i = 0; i < 1'025; ++i)
+        what.add("stock", "");
+    EXPECT_EQ(refusal(what), txn::errc::too_many_branches);
+    what = transaction();
+    what.add("stock", "");
+    what.key("");
+    EXPECT_EQ(refusal(what), txn::errc::bad_key);
+    EXPECT_EQ(stock_->said(), "");
+}
+
+}  // namespace
+}  // namespace mortise::test::coordinator_test

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_TXN_SCRIPTED_PARTICIPANT_HPP
+#define MORTISE_TESTS_UNIT_TXN_SCRIPTED_PARTICIPANT_HPP
+
+#include "mortise/txn/participant.hpp"
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+
+/// Notes every call, and answers as the test wishes. Any thread.
+class scripted_participant final : public txn::participant {
+public:
+    using answer_function = std::function<result<txn::reply>(const txn::call&)>;
+
+    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
+        note(what);
+        while (what.what == txn::operation::try_ && holds())
+            co_await pause();
+        co_return answer(what);
+    }
+
+    void answer_by(answer_function answer) {
+        const std::lock_guard guard(mutex_);
+        answer_ = std::move(answer);
+    }
+
+    /// Tries do not end while that is so.
+    void hold_tries(bool on) {
+        const std::lock_guard guard(mutex_);
+        hold_ = on;
+    }
+
+    std::vector<txn::call> calls() const {
+        const std::lock_guard guard(mutex_);
+        return calls_;
+    }
+
+    /// `try`, `confirm`, ... in their order.
+    std::string said() const {
+        std::string all;
+        for (const auto& each : calls())
+            all += (all.empty() ? "" : " ") + std::string(to_string(each.what));
+        return all;
+    }
+
+private:
+    static asio::awaitable<void> pause();
+    void note(const txn::call& what) {
+        const std::lock_guard guard(mutex_);
+        calls_.push_back(what);
+    }
+    result<txn::reply> answer(const txn::call& what) {
+        const std::lock_guard guard(mutex_);
+        return answer_ ? answer_(what) : result<txn::reply>(txn::reply::done());
+    }
+    bool holds() const {
+        const std::lock_guard guard(mutex_);
+        return hold_;
+    }
+
+    mutable std::mutex mutex_;
+    std::vector<txn::call> calls_;
+    answer_function answer_;
+    bool hold_ = false;
+};
+
+}  // namespace mortise::test
+
+#endif

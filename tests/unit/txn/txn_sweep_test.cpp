@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+// What waits in txn/, cancelled before each of its handlers.
+#include "mortise/txn/coordinator.hpp"
+#include "support/cancel_sweep.hpp"
+#include "support/print.hpp"
+#include "unit/db/db_world.hpp"
+#include "unit/txn/scripted_participant.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::test::txn_sweep_test {
+namespace {
+
+class TxnSweep : public testing::TestWithParam<asio::cancellation_type> {};
+
+INSTANTIATE_TEST_SUITE_P(Types, TxnSweep, testing::ValuesIn(cancellation_types), param_name());
+
+/// A coordinator with two participants.
+class txn_case : public sweep_case {
+protected:
+    explicit txn_case(db_world& world)
+        : world_(world), tcc_(world.context.get_executor(), config(world)) {}
+
+    static txn::transaction of_both() {
+        txn::transaction made;
+        made.add("stock", "");
+        made.add("wallet", "");
+        return made;
+    }
+
+    /// Everything has ended the same way, for every participant.
+    void expect_settled() {
+        EXPECT_EQ(tcc_.stats().open, 0u);
+        const auto ends = stock_->said() + '|' + wallet_->said();
+        const bool confirmed = ends.find("confirm") != std::string::npos;
+        EXPECT_TRUE(!confirmed || ends.find("cancel") == std::string::npos) << ends;
+        for (const auto& each : {stock_->said(), wallet_->said()}) {
+            EXPECT_TRUE(each.empty() || each == (confirmed ? "try confirm" : "try cancel")) << each;
+        }
+    }
+    void expect_alive() {
+        const auto before = tcc_.stats().confirmed;
+        const auto came = world_.run(tcc_.async_run(of_both(), asio::use_awaitable));
+        EXPECT_TRUE(came.confirmed());
+        EXPECT_EQ(tcc_.stats().confirmed, before + 1);
+    }
+
+    db_world& world_;
+    std::shared_ptr<scripted_participant> stock_ = std::make_shared<scripted_participant>();
+    std::shared_ptr<scripted_participant> wallet_ = std::make_shared<scripted_participant>();
+    txn::coordinator tcc_;
+
+private:
+    txn::coordinator_config config(const db_world& world) const {
+        txn::coordinator_config made;
+        made.log = world.database().parent_path() / "log.db";
+        made.participants.emplace("stock", stock_);
+        made.participants.emplace("wallet", wallet_);
+        return made;
+    }
+};
+
+class running final : public txn_case {
+public:
+    explicit running(db_world& world) : txn_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto doing = tcc_.async_run(of_both());
+        came_ = co_await std::move(doing);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        expect_settled();
+        if (came_) {
+            EXPECT_FALSE(came_->unknown());
+            EXPECT_EQ(came_->confirmed(), stock_->said() == "try confirm");
+        } else {
+            EXPECT_EQ(tcc_.stats().begun, 0u) << "it was cancelled before it was started";
+        }
+        EXPECT_TRUE(!came_ || came_->confirmed() || came_->why() == txn::errc::withdrawn);
+        expect_alive();
+    }
+
+private:
+    std::optional<txn::outcome> came_;
+};
+
+TEST_P(TxnSweep, ATransactionIsCarriedOutAsAWholeOrCancelledAsAWhole) {
+    const auto steps = cancel_sweep<db_world>("coordinator::async_run", GetParam(), [](auto& at) {
+        return std::make_unique<running>(at);
+    });
+    EXPECT_GE(steps, 10u);
+}
+
+/// What can be asked about a transaction that is decided.
+enum class question { outcome, end, view, list, intervention };
+
+class asking final : public txn_case {
+public:
+    asking(db_world& world, question what) : txn_case(world), what_(what) {
+        which_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
+    }
+
+    asio::awaitable<void> operation() override {
+        switch (what_) {
+        case question::outcome: {
+            auto looking = tcc_.async_outcome(which_);
+            note(co_await std::move(looking));
+            break;
+        }
+        case question::end: {
+            auto waiting = tcc_.async_settle(which_);
+            note(co_await std::move(waiting));
+            break;
+        }
+        case question::view: {
+            auto looking = tcc_.async_show(which_);
+            const auto found = co_await std::move(looking);
+            answered_ = right_ = found && found->at == txn::standing::confirmed;
+            break;
+        }
+        case question::list: {
+            auto looking = tcc_.async_list(txn::list_filter::all, 0, 10);
+            const auto found = co_await std::move(looking);
+            answered_ = right_ = found.size() == 1 && found[0].gid == which_;
+            break;
+        }
+        case question::intervention: {
+            txn::intervention what;
+            what.gid = which_;
+            auto doing = tcc_.async_intervene(what);
+            co_await std::move(doing);
+            answered_ = right_ = true;
+            break;
+        }
+        }
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        const bool nothing_to_do = what_ == question::intervention &&
+                                   (code == txn::errc::not_open || code == txn::errc::not_stuck);
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted || nothing_to_do)
+            << code.message();
+        EXPECT_TRUE(right_);
+        EXPECT_TRUE(code || answered_);
+        expect_settled();
+        expect_alive();
+    }
+
+private:
+    void note(const txn::outcome& came) {
+        answered_ = true;
+        right_ = came.confirmed();
+    }
+
+    const question what_;
+    txn::gid which_;
+    bool answered_ = false;
+    bool right_ = true;
+};
+
+TEST_P(TxnSweep, AQuestionThatWasCancelledChangesNothing) {
+    const auto sweep = [](const char* name, question what) {
+        cancel_sweep<db_world>(name, GetParam(), [what](auto& at) {
+            return std::make_unique<asking>(at, what);
+        });
+    };
+    sweep("coordinator::async_outcome", question::outcome);
+    sweep("coordinator::async_settle", question::end);
+    sweep("coordinator::async_show", question::view);
+    sweep("coordinator::async_list", question::list);
+    sweep("coordinator::async_intervene", question::intervention);
+}
+
+/// A transaction is under way while the coordinator is stopped.
+class stopping final : public txn_case {
+public:
+    explicit stopping(db_world& world) : txn_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        tcc_.async_run(of_both(), [this](error_code code, const txn::outcome& came) {
+            told_ = true;
+            code_ = code;
+            came_ = came;
+        });
+        begun_ = true;
+        auto ending = tcc_.async_stop();
+        co_await std::move(ending);
+        ended_ = true;
+    }
+    void check(const co_world::outcome&) override {
+        if (!begun_)
+            return;
+        EXPECT_TRUE(told_);
+        EXPECT_TRUE(code_ == txn::errc::stopped || (!code_ && !came_.unknown())) << code_.message();
+        EXPECT_TRUE(ended_);
+    }
+
+private:
+    bool begun_ = false;
+    bool told_ = false;
+    bool ended_ = false;
+    error_code code_;
+    txn::outcome came_;
+};
+
+TEST_P(TxnSweep, AStopIsNotStopped) {
+    cancel_sweep<db_world>("coordinator::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping>(at);
+    });
+}
+
+}  // namespace
+}  // namespace mortise::test::txn_sweep_test

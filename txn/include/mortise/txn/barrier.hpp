@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_BARRIER_HPP
+#define MORTISE_TXN_BARRIER_HPP
+
+#include "mortise/db/connection.hpp"
+#include "mortise/error.hpp"
+#include "mortise/txn/call.hpp"
+#include "mortise/txn/reply.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mortise::txn {
+
+/// What makes the three calls of a branch safe to repeat, to delay and to reorder, for participants
+/// whose state is in an SQLite database: one row per branch, written in the same transaction as the
+/// effect.
+///
+/// | call | no row | tried | confirmed | cancelled | refused |
+/// | --- | --- | --- | --- | --- | --- |
+/// | try | work | stored reply | stored reply | `late_try` | stored reply |
+/// | confirm | `unknown_branch` | work | stored reply | `conflict` | `conflict` |
+/// | cancel | done, without work | work | `conflict` | stored reply | done, without work |
+///
+/// A cancel without a try leaves a row, so that the try, when it comes, is refused. Calls of a
+/// coordinator that was replaced are refused (`stale_epoch`), as are tries with a token below one
+/// that was seen for the same lock (`stale_token`).
+///
+/// Tables `mortise_txn_branch` and `mortise_txn_seen`, and for locks `mortise_fence`, made on first
+/// use.
+///
+/// @par Errors    Besides those that are returned, members throw `error` with the code of SQLite
+///                (`sqlite_category`): roll back then.
+/// @par Threads   As the connection: one at a time.
+/// @par Cost      Three small statements more than the work; a try under locks one more for each.
+class barrier {
+public:
+    /// Judges the call and, if its work is to be done, calls `work()`, which returns a `reply`. If
+    /// that is `done` the branch has changed; else what the work wrote is undone, and only the
+    /// refusal of a try is remembered. What the work throws is passed on: roll back then.
+    ///
+    /// A transaction must be open on the connection, as in a closure of `db::sqlite`. Send the
+    /// reply when it has been committed.
+    ///
+    /// @return the reply to send; an error means that the call was not and will not be done.
+    /// @par Errors `late_try`, `unknown_branch`, `conflict`, `stale_epoch`, `participant_ahead`,
+    ///     and of `mortise::errc` `no_transaction`, `stale_token`, `foreign_domain`, `no_token`.
+    template <class Work>
+        requires std::is_invocable_r_v<reply, Work&>
+    static result<reply> pass(db::connection& on, const call& what, Work&& work) {
+        if (const error_code failed = begin(on))
+            return failed;
+        auto known = judge(on, what);
+        if (!known) {
+            end(on, false);
+            return known.error();
+        }
+        if (*known) {
+            end(on, true);
+            return std::move(**known);
+        }
+        reply answer = std::forward<Work>(work)();
+        end(on, answer.what == reply::verdict::done);
+        remember(on, what, answer);
+        return answer;
+    }
+
+    /// A reservation whose time is up, and nobody has said what became of it.
+    class overdue_branch {
+    public:
+        overdue_branch() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+        txn::gid gid;
+        std::uint32_t branch = 0;
+        std::string participant;
+        std::chrono::milliseconds since{0};  ///< By the wall clock.
+    };
+
+    /// The reservations that are overdue, the oldest first, at most `limit`. Ask their coordinator,
+    /// which then finishes them: they are never given back on a guess.
+    static std::vector<overdue_branch> overdue(db::connection& on, std::size_t limit);
+
+    /// Forgets branches of transactions that have ended, at most `limit`; a try of those is refused
+    /// all the same. Unless somebody calls it, rows accumulate.
+    /// @return how many were forgotten.
+    static std::size_t purge(db::connection& on, std::size_t limit);
+
+private:
+    static error_code begin(db::connection& on);
+    static void end(db::connection& on, bool keep);
+    /// What is to be answered without the work; nothing if the work is to be done.
+    static result<std::optional<reply>> judge(db::connection& on, const call& what);
+    static void remember(db::connection& on, const call& what, const reply& answer);
+};
+
+}  // namespace mortise::txn
+
+#endif

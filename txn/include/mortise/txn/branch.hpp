@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_BRANCH_HPP
+#define MORTISE_TXN_BRANCH_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise::txn {
+
+/// The number of a branch in its transaction, from 1.
+using branch_number = std::uint32_t;
+
+/// What one participant is asked to do in a transaction.
+class branch {
+public:
+    branch() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    friend bool operator==(const branch&, const branch&) = default;
+
+    std::string participant;  ///< Its name at the coordinator.
+    std::string payload;
+    std::vector<branch_number> after;  ///< It comes after these.
+};
+
+}  // namespace mortise::txn
+
+#endif

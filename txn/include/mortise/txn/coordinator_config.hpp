@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_COORDINATOR_CONFIG_HPP
+#define MORTISE_TXN_COORDINATOR_CONFIG_HPP
+
+#include "mortise/txn/participant.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace mortise::coro {
+class time_source;
+}
+
+namespace mortise::txn {
+
+/// Where a coordinator keeps its decisions, whom it can call, and its limits.
+class coordinator_config {
+public:
+    coordinator_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    /// The log: an SQLite database, made if it is not there.
+    std::filesystem::path log;
+
+    /// By the names that branches call them by. After a restart the same names must be there: calls
+    /// of others are stuck until they are.
+    std::map<std::string, std::shared_ptr<participant>, std::less<>> participants;
+
+    /// Time for all tries of a transaction that names none of its own: 1 ms to one day.
+    std::chrono::milliseconds deadline{10'000};
+
+    /// Time for a single call: 1 ms to one hour.
+    std::chrono::milliseconds call_max{5'000};
+
+    /// How often a try is sent that gets no clear answer: 1 to 1,000.
+    std::uint32_t try_attempts_max = 5;
+
+    /// The pause before a call is repeated: drawn evenly up to a bound, which doubles from the
+    /// first to the last of these.
+    std::chrono::milliseconds retry_first{50};
+    std::chrono::milliseconds retry_max{30'000};
+
+    /// Calls in a row without an answer after which a participant is called once in `retry_max`
+    /// only, until it answers again: 1 to 1,000,000.
+    std::uint32_t breaker_failures = 10;
+
+    /// Transactions under way in this coordinator: 1 to 10,000,000.
+    std::size_t open_max = 100'000;
+
+    /// Bytes of a branch's payload: up to 64 MiB.
+    std::size_t payload_max = 1u << 20;
+
+    /// For how long the log remembers a transaction after its end.
+    std::chrono::milliseconds retention{std::chrono::hours(24)};
+
+    /// Where time comes from; null: the real time.
+    std::shared_ptr<coro::time_source> time;
+
+    /// Of the pauses; zero: a random one.
+    std::uint64_t jitter_seed = 0;
+
+    /// What people see as the name of this coordinator; empty: that of the program.
+    std::string label;
+};
+
+}  // namespace mortise::txn
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+// Questions about transactions, and waiting for their end.
+#include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+
+#include <utility>
+
+namespace mortise::txn::detail {
+namespace {
+
+/// What the log says of a transaction.
+struct said {
+    standing at = standing::never_existed;
+    int why = 0;
+};
+
+outcome outcome_in(const gid& which, const said& what) {
+    const auto kind = what.at == standing::confirmed   ? outcome::kind::confirmed
+                      : what.at == standing::cancelled ? outcome::kind::cancelled
+                                                       : outcome::kind::unknown;
+    return {kind, which, what.why != 0 ? error_code(static_cast<errc>(what.why)) : error_code()};
+}
+
+error_code code_in(const said& what) {
+    return what.at == standing::never_existed ? error_code(errc::bad_gid)
+           : what.at == standing::forgotten   ? error_code(errc::not_open)
+                                              : error_code();
+}
+
+}  // namespace
+
+void coordinator_core::ask(const gid& which, outcome_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return handler.complete(errc::stopped, outcome());
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
+            self->ask_log(which, std::move(handler));
+        }
+    );
+}
+
+void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
+    if (closed_ || !log_)
+        return handler.complete(unusable(), outcome());
+    // A log that was never taken over by us is none that we know by name yet.
+    if (term_ && term_->log != which.log)
+        return handler.complete(errc::bad_gid, outcome(outcome::kind::unknown, which));
+    auto asked = std::make_shared<outcome_handler>(std::move(handler));
+    log_->ask(
+        [which](db::connection& on) {
+            said found;
+            if (log::log_tables::log_id(on) == which.log)
+                found.at = log::log_tables::standing_of(on, which.number, found.why);
+            return found;
+        },
+        asio::bind_executor(
+            *strand_,
+            [asked, which](error_code failed, const said& found) {
+                asked->complete(failed ? failed : code_in(found), outcome_in(which, found));
+            }
+        )
+    );
+}
+
+void coordinator_core::settle(const gid& which, outcome_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return handler.complete(errc::stopped, outcome());
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
+            const auto found = self->open_.find(which.number);
+            const bool here = self->term_ && self->term_->log == which.log;
+            if (!here || found == self->open_.end())
+                return self->ask_log(which, std::move(handler));
+            found->second->settlers.push_back(std::move(handler));
+            self->hurry(found->second);
+        }
+    );
+}
+
+// Who waits for its next attempt need not wait any longer.
+void coordinator_core::hurry(const running_ptr& what) {
+    for (std::size_t i = 0; i < what->branches.size(); ++i) {
+        auto& branch = what->branches[i];
+        const auto found = lanes_.find(what->what->branches[i].participant);
+        if (found == lanes_.end())
+            continue;
+        if (branch.timer && branch.flight == 0) {
+            deadlines_.clear(branch.timer);
+            ask_participant(what, static_cast<branch_number>(i + 1));
+        }
+        found->second.judge.mend();
+        pump(found->second);
+    }
+}
+
+}  // namespace mortise::txn::detail

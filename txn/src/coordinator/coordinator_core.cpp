@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "coordinator/coordinator_core.hpp"
+
+#include "log/limits.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::txn::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t calls_at_once = 256;  // of one participant
+constexpr milliseconds reopen_after{500};
+
+[[noreturn]] void refuse(std::string value, std::string remedy) {
+    throw error(mortise::errc::bad_config, std::move(value), std::move(remedy));
+}
+
+void require(bool right, const std::string& name, const char* remedy) {
+    if (!right)
+        refuse(name, remedy);
+}
+
+coordinator_config checked(coordinator_config config) {
+    constexpr milliseconds day = std::chrono::hours(24);
+    require(!config.log.empty(), "log = \"\"", "name a file for the log");
+    require(
+        config.deadline >= milliseconds(1) && config.deadline <= day,
+        "deadline",
+        "use one millisecond to one day"
+    );
+    require(
+        config.call_max >= milliseconds(1) && config.call_max <= std::chrono::hours(1),
+        "call_max",
+        "use one millisecond to one hour"
+    );
+    require(
+        config.try_attempts_max >= 1 && config.try_attempts_max <= 1'000,
+        "try_attempts_max",
+        "use 1 to 1,000"
+    );
+    require(
+        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
+            config.retry_max <= day,
+        "retry_first, retry_max",
+        "use one millisecond to one day, the first not above the last"
+    );
+    require(
+        config.breaker_failures >= 1 && config.breaker_failures <= 1'000'000,
+        "breaker_failures",
+        "use 1 to 1,000,000"
+    );
+    require(
+        config.open_max >= 1 && config.open_max <= 10'000'000, "open_max", "use 1 to 10,000,000"
+    );
+    require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
+    require(config.retention >= milliseconds(0), "retention", "it cannot be below zero");
+    for (const auto& [name, who] : config.participants)
+        require(who != nullptr && !name.empty(), "participants", "give each a name and an object");
+    return config;
+}
+
+}  // namespace
+
+coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_config config)
+    : executor_(std::move(executor)),
+      strand_(asio::make_strand(executor_)),
+      config_(checked(std::move(config))),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      jitter_(static_cast<std::minstd_rand::result_type>(
+          config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low
+      )) {
+    for (const auto& [name, who] : config_.participants)
+        lanes_.try_emplace(
+            name, lane(calls_at_once, config_.breaker_failures, config_.retry_max), who
+        );
+    log_.emplace(*strand_, config_.log);
+}
+
+coordinator_core::~coordinator_core() = default;
+
+void coordinator_core::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        return shut_down();
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->open_log(); });
+}
+
+// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+void coordinator_core::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    closed_ = true;
+    deadlines_.clear();
+    alarm_.cancel();
+    const auto open = std::exchange(open_, {});
+    const auto early = std::exchange(early_, {});
+    const auto stoppers = std::exchange(stoppers_, {});
+    for (auto& [name, each] : lanes_)
+        each.queue.clear();
+    log_.reset();
+    strand_.reset();
+}
+
+void coordinator_core::close() noexcept {
+    coro::detail::wait_service::unlink(*this);
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
+}
+
+void coordinator_core::close_now() {
+    if (!std::exchange(closed_, true)) {
+        coro::detail::wait_service::unlink(*this);
+        stopping_ = true;
+        drop_all(errc::stopped);
+        deadlines_.clear();
+        alarm_.cancel();
+        log_.reset();
+    }
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(error_code());
+}
+
+error_code coordinator_core::check(const transaction& what) const {
+    const auto& branches = what.branches();
+    if (branches.empty())
+        return errc::no_branches;
+    if (branches.size() > log::branches_max)
+        return errc::too_many_branches;
+    if (what.keyed() && (what.key().empty() || what.key().size() > log::key_max))
+        return errc::bad_key;
+    if (what.deadline() < milliseconds(0))
+        return mortise::errc::duration_negative;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        if (!lanes_.contains(branches[i].participant))
+            return errc::unknown_participant;
+        if (branches[i].payload.size() > config_.payload_max)
+            return errc::payload_too_large;
+        for (const auto before : branches[i].after) {
+            if (before == 0 || before > i)
+                return errc::bad_order;
+        }
+    }
+    return {};
+}
+
+void coordinator_core::open_log() {
+    if (closed_ || stopping_)
+        return;
+    if (!log_) {
+        try {
+            log_.emplace(*strand_, config_.log);
+        } catch (const boost::system::system_error& failed) {
+            return log_failed(failed.code());
+        }
+    }
+    log_->take_over(
+        0,
+        0,
+        "",
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             number = ++log_number_](error_code failed, const log::term& by) {
+                if (number == self->log_number_)
+                    self->opened(failed, by);
+            }
+        )
+    );
+}
+
+void coordinator_core::opened(error_code failed, const log::term& by) {
+    if (closed_)
+        return;
+    if (failed)
+        return log_failed(failed);
+    term_ = by;
+    no_term_ = {};
+    recovered_to_ = 0;
+    recovering_ = recovery_done_ = learning_ = false;
+    recover();
+    for (const auto& each : std::exchange(early_, {}))
+        begin(each);
+    arm();
+}
+
+// Nothing more can be written. What is under way is unknown here; a new opening finds it.
+void coordinator_core::log_failed(error_code why) {
+    term_.reset();
+    no_term_ = why;
+    ++log_number_;
+    drop_all(why);
+    log_.reset();
+    if (!stopping_)
+        deadlines_.set(reopen_timer_, now() + reopen_after, [this] { open_log(); });
+    arm();
+}
+
+// Another coordinator decides from now on.
+void coordinator_core::step_down(error_code why) {
+    if (!term_)
+        return;
+    term_.reset();
+    no_term_ = why;
+    ++log_number_;
+    drop_all(why);
+    arm();
+}
+
+void coordinator_core::drop_all(error_code why) {
+    const auto open = std::exchange(open_, {});
+    const auto early = std::exchange(early_, {});
+    for (auto& [name, each] : lanes_) {
+        each.queue.clear();
+        each.judge.reset();
+        deadlines_.clear(each.timer);
+    }
+    for (const auto& [number, what] : open) {
+        deadlines_.clear(what->timer);
+        for (auto& each : what->branches) {
+            deadlines_.clear(each.timer);
+            each.flight = 0;
+            if (each.stop)
+                each.stop->emit(asio::cancellation_type::terminal);
+        }
+        answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
+        answer(what->settlers, why, outcome_of(*what));
+    }
+    for (const auto& what : early)
+        answer(what->waiters, why, outcome());
+    count_.open = 0;
+}
+
+void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) {
+    if (*context_ended_ || process_.forked())
+        return handler.complete(errc::stopped);
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        self->stoppers_.push_back(std::move(handler));
+        if (self->closed_)
+            return self->close_now();
+        self->stopping_ = true;
+        const auto open = self->open_;
+        for (const auto& [number, what] : open)
+            self->abort(*what, errc::withdrawn, "the coordinator was stopped");
+        self->end_stop();
+    });
+}
+
+// When every transaction is decided, the rest is for whoever comes next.
+void coordinator_core::end_stop() {
+    if (!stopping_ || stoppers_.empty() || closed_)
+        return;
+    const bool undecided = std::any_of(open_.begin(), open_.end(), [](const auto& each) {
+        return !each.second->proof;
+    });
+    if (term_ && (beginning_ != 0 || undecided))
+        return;
+    term_.reset();
+    no_term_ = errc::stopped;
+    drop_all(errc::stopped);
+    if (!log_)
+        return close_now();
+    log_->stop(asio::bind_executor(*strand_, [self = shared_from_this()](error_code) {
+        self->close_now();
+    }));
+}
+
+void coordinator_core::arm() {
+    const auto next = deadlines_.next();
+    if (closed_)
+        return;
+    if (next == clock::time_point::max())
+        return alarm_.cancel();  // Nothing is left that would keep the context at work.
+    if (alarm_.is_set() && armed_for_ <= next)
+        return;
+    armed_for_ = next;
+    alarm_.set(*time_, *strand_, next, [weak = weak_from_this()] {
+        if (const auto self = weak.lock())
+            self->on_alarm();
+    });
+}
+
+void coordinator_core::on_alarm() {
+    if (closed_)
+        return;
+    const auto at = now();
+    while (const auto due = deadlines_.take_due(at))
+        due();
+    arm();
+}
+
+// Full jitter, from zero to a bound that doubles: who failed together does not come back together.
+clock::duration coordinator_core::pause_after(std::uint32_t attempts) {
+    const auto doublings = std::min(attempts > 0 ? attempts - 1 : 0, 30u);
+    const auto first = std::chrono::duration_cast<std::chrono::microseconds>(config_.retry_first);
+    const auto most = std::chrono::duration_cast<std::chrono::microseconds>(config_.retry_max);
+    const auto bound = std::min<std::chrono::microseconds::rep>(
+        most.count(), first.count() << std::min(doublings, 20u)
+    );
+    std::uniform_int_distribution<std::chrono::microseconds::rep> draw(0, bound);
+    return std::chrono::microseconds(draw(jitter_));
+}
+
+coordinator_stats coordinator_core::stats() const noexcept {
+    coordinator_stats now;
+    now.begun = count_.begun;
+    now.confirmed = count_.confirmed;
+    now.cancelled = count_.cancelled;
+    now.ended = count_.ended;
+    now.calls = count_.calls;
+    now.calls_failed = count_.calls_failed;
+    now.taken_up = count_.taken_up;
+    now.stuck = count_.stuck;
+    now.open = count_.open;
+    return now;
+}
+
+void running::on_cancel(asio::cancellation_type_t) {
+    if (const auto core = of.lock())
+        core->withdraw(*this);
+}
+
+}  // namespace mortise::txn::detail

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+// The way of a transaction: begun, tried, decided, finished, ended.
+#include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::txn::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::shared_ptr<const log::plan> plan_of(const transaction& what) {
+    auto made = std::make_shared<log::plan>();
+    made->branches = what.branches();
+    made->traceparent = what.traceparent();
+    for (const auto& each : what.leases()) {
+        std::string name(each.name());
+        // Each permit of a lock has tokens of its own.
+        if (each.slot() != 0)
+            name += '#' + std::to_string(each.slot());
+        made->locks.emplace_back(std::move(name), each.token());
+    }
+    return made;
+}
+
+// Whether the log has done nothing, and can be asked again.
+bool did_nothing(error_code failed) noexcept {
+    return failed != mortise::errc::poisoned && failed != mortise::errc::commit_unknown &&
+           failed != boost::asio::error::operation_aborted;
+}
+
+constexpr milliseconds ask_log_again{100};
+
+}  // namespace
+
+void coordinator_core::run(transaction what, outcome_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return handler.complete(errc::stopped, outcome());
+    if (const auto wrong = check(what))
+        return handler.complete(wrong, outcome());
+    auto made = std::make_shared<running>(plan_of(what), weak_from_this());
+    if (what.keyed())
+        made->key = what.key();
+    made->leases = what.leases();
+    made->time_max = what.deadline() == milliseconds(0) ? config_.deadline : what.deadline();
+    // The slot is read in the initiating call: later nobody may touch it.
+    coro::detail::install_cancel_proxy<running>(
+        handler.release_slot(), *strand_, std::weak_ptr<running>(made)
+    );
+    made->since = now();
+    made->until = coro::saturating_add(made->since, made->time_max);
+    made->waiters.push_back(std::move(handler));
+    asio::dispatch(*strand_, [self = shared_from_this(), made] { self->start(made); });
+}
+
+void coordinator_core::start(const running_ptr& what) {
+    if (closed_ || stopping_)
+        return answer(what->waiters, errc::stopped, outcome());
+    if (open_.size() + early_.size() + beginning_ >= config_.open_max)
+        return answer(what->waiters, errc::too_many_open, outcome());
+    if (term_)
+        return begin(what);
+    if (no_term_)
+        return answer(what->waiters, no_term_, outcome());
+    early_.push_back(what);
+}
+
+void coordinator_core::begin(const running_ptr& what) {
+    ++beginning_;
+    what->term = term_->id;
+    log_->begin(
+        *term_,
+        what->key,
+        what->what->encode(),
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             what,
+             number = log_number_](error_code failed, const log::begun& answer) {
+                --self->beginning_;
+                if (number == self->log_number_)
+                    self->begun(what, failed, answer);
+                else
+                    self->answer(what->waiters, failed ? failed : self->no_term_, outcome());
+                self->end_stop();
+            }
+        )
+    );
+}
+
+void coordinator_core::begun(const running_ptr& what, error_code failed, const log::begun& made) {
+    if (failed) {
+        answer(what->waiters, failed, outcome());
+        if (failed == errc::stepped_down)
+            step_down(failed);
+        else if (!did_nothing(failed))
+            log_failed(failed);
+        return;
+    }
+    if (made.joined)
+        return join(what, made);
+    what->which = {term_->log, made.number};
+    open_.emplace(made.number, what);
+    ++count_.begun;
+    ++count_.open;
+    steps next;
+    if (what->withdrawn || stopping_) {
+        what->why = errc::withdrawn;
+        what->fsm.abort(next);
+        return carry_out(what, next);
+    }
+    deadlines_.set(what->timer, what->until, [this, what] { abort(*what, errc::deadline); });
+    what->fsm.begin(next);
+    carry_out(what, next);
+    arm();
+}
+
+// The key names a transaction that began before: its outcome is this one's.
+void coordinator_core::join(const running_ptr& what, const log::begun& made) {
+    const txn::gid which{term_->log, made.number};
+    if (made.at != standing::open) {
+        const auto kind =
+            made.at == standing::confirmed ? outcome::kind::confirmed : outcome::kind::cancelled;
+        return answer(
+            what->waiters,
+            {},
+            outcome(kind, which, made.why ? error_code(static_cast<errc>(made.why)) : error_code())
+        );
+    }
+    const auto found = open_.find(made.number);
+    if (found == open_.end()) {
+        return answer(
+            what->waiters, {}, outcome(outcome::kind::unknown, which, errc::stepped_down)
+        );
+    }
+    auto& waiters = found->second->waiters;
+    std::move(what->waiters.begin(), what->waiters.end(), std::back_inserter(waiters));
+    what->waiters.clear();
+}
+
+bool coordinator_core::gone(const running& what) const {
+    const auto found = open_.find(what.which.number);
+    return found == open_.end() || found->second.get() != &what;
+}
+
+void coordinator_core::carry_out(const running_ptr& what, const steps& next) {
+    for (const auto& each : next) {
+        switch (each.what) {
+        case action::send_try:
+        case action::send_confirm:
+        case action::send_cancel:
+            what->branches[each.branch - 1].attempts = 0;
+            ask_participant(what, each.branch);
+            break;
+        case action::decide_confirm:
+            decide(what, true);
+            break;
+        case action::decide_cancel:
+            decide(what, false);
+            break;
+        case action::settle:
+            end(what);
+            break;
+        }
+    }
+}
+
+void coordinator_core::withdraw(running& what) {
+    if (closed_)
+        return;
+    what.withdrawn = true;
+    if (what.which.number != 0)
+        abort(what, errc::withdrawn);
+}
+
+void coordinator_core::abort(running& what, errc why, std::string text) {
+    const auto kept = what.shared_from_this();
+    if (gone(what) || what.fsm.at() != core::tcc_fsm::phase::trying)
+        return;
+    what.why = why;
+    what.text = std::move(text);
+    steps next;
+    what.fsm.abort(next);
+    carry_out(kept, next);
+    arm();
+}
+
+// A lock that was lost by now speaks against it; one that is lost later is no harm, for its tokens
+// fence what the tries have reserved.
+void coordinator_core::decide(const running_ptr& what, bool confirm) {
+    deadlines_.clear(what->timer);
+    for (const auto& each : what->leases) {
+        if (!confirm)
+            break;
+        if (each.check()) {
+            confirm = false;
+            what->why = errc::lock_lost;
+            what->text = std::string(each.name());
+        }
+    }
+    if (!confirm)
+        stop_tries(what);
+    log_->decide(
+        *term_,
+        what->which.number,
+        confirm,
+        confirm ? 0 : what->why.value(),
+        what->text,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             what](error_code failed, std::optional<log::durable_decision> proof) {
+                if (!self->gone(*what))
+                    self->decided(what, failed, std::move(proof));
+                self->end_stop();
+            }
+        )
+    );
+}
+
+void coordinator_core::decided(
+    const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof
+) {
+    if (failed == errc::stepped_down)
+        return step_down(failed);
+    if (failed && !did_nothing(failed))
+        return log_failed(failed);
+    if (failed) {
+        // The log has room again some time; until then the transaction stays undecided.
+        deadlines_.set(what->timer, now() + ask_log_again, [this, what] {
+            decide(what, what->fsm.confirming());
+        });
+        return arm();
+    }
+    what->proof = std::move(proof);
+    ++(what->proof->confirm() ? count_.confirmed : count_.cancelled);
+    answer(what->waiters, {}, outcome_of(*what));
+    steps next;
+    what->fsm.decided(what->proof->confirm(), next);
+    carry_out(what, next);
+    arm();
+}
+
+outcome coordinator_core::outcome_of(const running& what) const {
+    const auto kind = !what.proof             ? outcome::kind::unknown
+                      : what.proof->confirm() ? outcome::kind::confirmed
+                                              : outcome::kind::cancelled;
+    return {
+        kind, what.which, kind == outcome::kind::cancelled ? what.why : error_code(), what.text};
+}
+
+void coordinator_core::answer(
+    std::vector<outcome_handler>& whom, error_code failed, const outcome& came
+) {
+    for (auto& each : std::exchange(whom, {}))
+        each.complete(failed, came);
+}
+
+void coordinator_core::end(const running_ptr& what) {
+    what->ending = true;
+    log_->note_progress(
+        *term_,
+        what->which.number,
+        what->done.encode(),
+        true,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(), what](error_code failed) {
+                if (!self->gone(*what))
+                    self->ended(what, failed);
+            }
+        )
+    );
+}
+
+void coordinator_core::ended(const running_ptr& what, error_code failed) {
+    if (failed == errc::stepped_down)
+        return step_down(failed);
+    if (failed && !did_nothing(failed))
+        return log_failed(failed);
+    if (failed) {
+        deadlines_.set(what->timer, now() + ask_log_again, [this, what] { end(what); });
+        return arm();
+    }
+    open_.erase(what->which.number);
+    ++count_.ended;
+    --count_.open;
+    answer(what->settlers, {}, outcome_of(*what));
+    learn_ends();
+    recover();
+    arm();
+}
+
+// What people see in the log while a transaction is in trouble.
+void coordinator_core::note(const running_ptr& what) {
+    if (what->ending)
+        return;
+    log_->note_progress(
+        *term_,
+        what->which.number,
+        what->done.encode(),
+        false,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(), what](error_code failed) {
+                if (failed == errc::stepped_down && !self->gone(*what))
+                    self->step_down(failed);
+            }
+        )
+    );
+}
+
+}  // namespace mortise::txn::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_COORDINATOR_LANE_HPP
+#define MORTISE_TXN_COORDINATOR_LANE_HPP
+
+#include "mortise/coro/clock.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace mortise::txn::detail {
+
+/// How many calls of one participant may be under way: many while it answers, and one at a time,
+/// with pauses between, while it does not (a circuit breaker). No clock, no I/O.
+class lane {
+public:
+    lane(std::size_t calls_max, std::uint32_t failures_max, clock::duration pause) noexcept
+        : calls_max_(calls_max), failures_max_(failures_max), pause_(pause) {}
+
+    bool may_call(clock::time_point now) const noexcept {
+        return broken() ? calls_ == 0 && now >= probe_at_ : calls_ < calls_max_;
+    }
+
+    /// When it is worth to ask again, if not now; the end of time: when a call has ended.
+    clock::time_point next(clock::time_point now) const noexcept {
+        return broken() && calls_ == 0 ? std::max(probe_at_, now) : clock::time_point::max();
+    }
+
+    void begin() noexcept { ++calls_; }
+
+    void answered() noexcept {
+        --calls_;
+        failures_ = 0;
+    }
+
+    void failed(clock::time_point now) noexcept {
+        --calls_;
+        if (++failures_ >= failures_max_)
+            probe_at_ = now + pause_;
+    }
+
+    /// Somebody knows that it answers again, or wants to know at once.
+    void mend() noexcept { failures_ = 0; }
+
+    /// Nothing that is under way counts any more.
+    void reset() noexcept {
+        calls_ = 0;
+        failures_ = 0;
+    }
+
+    bool broken() const noexcept { return failures_ >= failures_max_; }
+
+private:
+    std::size_t calls_max_;
+    std::uint32_t failures_max_;
+    clock::duration pause_;
+    std::size_t calls_ = 0;
+    std::uint32_t failures_ = 0;
+    clock::time_point probe_at_;
+};
+
+}  // namespace mortise::txn::detail
+
+#endif

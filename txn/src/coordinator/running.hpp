@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_COORDINATOR_RUNNING_HPP
+#define MORTISE_TXN_COORDINATOR_RUNNING_HPP
+
+#include "core/tcc_fsm.hpp"
+#include "log/durable_decision.hpp"
+#include "log/plan.hpp"
+#include "log/progress.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/deadline_list.hpp"
+#include "mortise/lease_view.hpp"
+#include "mortise/txn/outcome.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::txn::detail {
+
+class coordinator_core;
+
+using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
+
+/// A transaction that is under way at a coordinator. Lives on its strand.
+class running : public std::enable_shared_from_this<running> {
+public:
+    running(std::shared_ptr<const log::plan> given, std::weak_ptr<coordinator_core> core)
+        : what(std::move(given)), of(std::move(core)), fsm(what->branches) {
+        branches.resize(what->branches.size());
+        done.branches.resize(what->branches.size());
+    }
+
+    /// The caller gives it up.
+    void on_cancel(asio::cancellation_type_t type);
+
+    const std::shared_ptr<const log::plan> what;
+    const std::weak_ptr<coordinator_core> of;
+    std::optional<std::string> key;
+    std::vector<lease_view> leases;
+    std::chrono::milliseconds time_max{0};
+
+    txn::gid which;          ///< Empty until it has begun.
+    std::uint64_t term = 0;  ///< In which it began.
+    core::tcc_fsm fsm;
+    log::progress done;
+    clock::time_point since;
+    clock::time_point until;  ///< When its tries must have succeeded.
+    bool withdrawn = false;   ///< Given up before it had begun.
+    bool resumed = false;     ///< Taken over from a coordinator before.
+    bool ending = false;      ///< Its end is on the way to the log.
+
+    std::optional<log::durable_decision> proof;
+    error_code why;  ///< Why it is to be cancelled.
+    std::string text;
+    std::vector<outcome_handler> waiters;
+    std::vector<outcome_handler> settlers;  ///< Who waits for its end.
+
+    struct branch {
+        std::uint32_t attempts = 0;  ///< Of the present kind of call.
+        std::uint64_t flight = 0;    ///< Which call is under way; zero: none.
+        bool queued = false;         ///< It waits for its turn at the participant.
+        clock::time_point sent;
+        std::unique_ptr<asio::cancellation_signal> stop;
+        coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.
+    };
+    std::vector<branch> branches;
+    coro::detail::deadline_list::handle
+        timer;  ///< Of the deadline, or before asking the log again.
+    unsigned log_failures = 0;
+};
+
+}  // namespace mortise::txn::detail
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/tcc_fsm.hpp"
+
+#include "mortise/coro/assert.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::txn::core {
+
+tcc_fsm::tcc_fsm(const std::vector<txn::branch>& branches)
+    : branches_(branches.size()), open_(branches.size()) {
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        branches_[i].before = branches[i].after;
+        for (const auto earlier : branches[i].after)
+            of(earlier).after.push_back(static_cast<branch_number>(i + 1));
+    }
+}
+
+void tcc_fsm::begin(steps& next) {
+    MORTISE_ASSERT(phase_ == phase::trying && open_ == branches_.size());
+    try_what_can_be(next);
+}
+
+bool tcc_fsm::all(const std::vector<branch_number>& which, state at) const {
+    return std::all_of(which.begin(), which.end(), [&](auto each) { return of(each).at == at; });
+}
+
+void tcc_fsm::try_what_can_be(steps& next) {
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+        if (branches_[i].at != state::idle || !all(branches_[i].before, state::tried))
+            continue;
+        branches_[i].at = state::trying;
+        next.push_back({action::send_try, static_cast<branch_number>(i + 1)});
+    }
+}
+
+void tcc_fsm::tried(branch_number which, steps& next) {
+    MORTISE_ASSERT(of(which).at == state::trying);
+    of(which).at = state::tried;
+    if (phase_ == phase::finishing)
+        return finish_what_can_be(next);
+    if (phase_ != phase::trying)
+        return;
+    if (--open_ == 0)
+        decide(true, next);
+    else
+        try_what_can_be(next);
+}
+
+void tcc_fsm::try_refused(branch_number which, steps& next) {
+    MORTISE_ASSERT(of(which).at == state::trying);
+    of(which).at = state::refused;
+    if (phase_ == phase::trying)
+        decide(false, next);
+    else if (phase_ == phase::finishing)
+        finish_what_can_be(next);
+}
+
+void tcc_fsm::try_failed(branch_number which, steps& next) {
+    MORTISE_ASSERT(of(which).at == state::trying);
+    of(which).at = state::failed;
+    if (phase_ == phase::trying)
+        decide(false, next);
+    else if (phase_ == phase::finishing)
+        finish_what_can_be(next);
+}
+
+bool tcc_fsm::abort(steps& next) {
+    if (phase_ != phase::trying)
+        return false;
+    decide(false, next);
+    return true;
+}
+
+void tcc_fsm::decide(bool confirm, steps& next) {
+    phase_ = phase::deciding;
+    confirm_ = confirm;
+    next.push_back({confirm ? action::decide_confirm : action::decide_cancel});
+}
+
+void tcc_fsm::decided(bool confirm, steps& next) {
+    MORTISE_ASSERT(phase_ == phase::deciding);
+    phase_ = phase::finishing;
+    confirm_ = confirm;
+    open_ = branches_.size();
+    finish_what_can_be(next);
+}
+
+// One that needs no call may be what others wait for: hence until nothing changes any more.
+void tcc_fsm::finish_what_can_be(steps& next) {
+    bool changed = true;
+    while (std::exchange(changed, false)) {
+        for (std::size_t i = 0; i < branches_.size(); ++i) {
+            place& each = branches_[i];
+            const bool nothing = !confirm_ && (each.at == state::idle || each.at == state::refused);
+            if (!nothing && each.at != state::tried && each.at != state::failed)
+                continue;
+            if (!all(confirm_ ? each.before : each.after, state::finished))
+                continue;
+            each.at = nothing ? state::finished : state::finishing;
+            open_ -= nothing;
+            changed = changed || nothing;
+            if (!nothing) {
+                next.push_back(
+                    {confirm_ ? action::send_confirm : action::send_cancel,
+                     static_cast<branch_number>(i + 1)}
+                );
+            }
+        }
+    }
+    if (open_ == 0 && phase_ == phase::finishing) {
+        phase_ = phase::settled;
+        next.push_back({action::settle});
+    }
+}
+
+void tcc_fsm::finished(branch_number which, steps& next) {
+    MORTISE_ASSERT(phase_ == phase::finishing);
+    MORTISE_ASSERT(of(which).at == state::finishing || of(which).at == state::stuck);
+    of(which).at = state::finished;
+    --open_;
+    finish_what_can_be(next);
+}
+
+void tcc_fsm::stuck(branch_number which) {
+    MORTISE_ASSERT(of(which).at == state::finishing);
+    of(which).at = state::stuck;
+}
+
+void tcc_fsm::unstick(branch_number which, steps& next) {
+    MORTISE_ASSERT(of(which).at == state::stuck);
+    of(which).at = state::finishing;
+    next.push_back({confirm_ ? action::send_confirm : action::send_cancel, which});
+}
+
+// Which tries were sent nobody knows: any of them may have succeeded.
+void tcc_fsm::resume_undecided(steps& next) {
+    for (auto& each : branches_)
+        each.at = state::failed;
+    decide(false, next);
+}
+
+void tcc_fsm::resume_decided(bool confirm, const std::vector<bool>& finished, steps& next) {
+    MORTISE_ASSERT(finished.size() == branches_.size());
+    phase_ = phase::finishing;
+    confirm_ = confirm;
+    open_ = branches_.size();
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+        branches_[i].at = finished[i] ? state::finished : state::failed;
+        open_ -= finished[i];
+    }
+    finish_what_can_be(next);
+}
+
+}  // namespace mortise::txn::core

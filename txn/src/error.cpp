@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/error.hpp"
+
+#include <string>
+
+namespace mortise::txn {
+namespace {
+
+struct code_text {
+    errc code;
+    const char* text;
+};
+
+constexpr code_text texts[] = {
+    {errc::refused, "a participant refused its try: its answer says why"},
+    {errc::no_answer,
+     "a participant gave no clear answer to its try: see that it can be reached, and run "
+     "the transaction again"},
+    {errc::deadline,
+     "not all tries had succeeded when the transaction's time was up: run it again, or "
+     "give it more time"},
+    {errc::withdrawn, "the caller gave the transaction up before it was decided"},
+    {errc::lock_lost,
+     "a lock that the transaction ran under was lost before the decision: acquire it and "
+     "run the transaction again"},
+    {errc::interrupted, "the coordinator ended before it decided the transaction: run it again"},
+    {errc::forced, "an operator cancelled the transaction"},
+    {errc::no_branches, "a transaction has at least one branch: add one"},
+    {errc::too_many_branches, "a transaction has at most 1,024 branches: use fewer"},
+    {errc::unknown_participant, "the coordinator was given no participant of that name"},
+    {errc::payload_too_large,
+     "the payload is longer than coordinator_config::payload_max: send a reference "
+     "instead, or raise the limit"},
+    {errc::bad_order, "a branch can only come after branches that were added before it"},
+    {errc::bad_key, "a key has 1 to 255 bytes"},
+    {errc::key_reused, "the key belongs to a transaction with other branches: use another key"},
+    {errc::bad_gid, "that names no transaction: use what gid::text makes"},
+    {errc::standby,
+     "another coordinator decides just now: ask that one, or try again when it is gone"},
+    {errc::stepped_down, "another coordinator has taken over: ask it for the outcome"},
+    {errc::stopped, "the coordinator was stopped: make a new one"},
+    {errc::not_a_log, "the database belongs to something else: name another file for the log"},
+    {errc::newer_log, "the log was written by a newer version of mortise: use that one"},
+    {errc::log_corrupt,
+     "a record of the log contradicts itself: restore the log, or look at it with "
+     "`mortise txn show`"},
+    {errc::foreign_epochs, "the log's epochs came from the locks of another store: use that store"},
+    {errc::participant_ahead,
+     "a participant knows of another transaction by this number: the log is an old copy"},
+    {errc::too_many_open,
+     "too many transactions are under way: wait until some have ended, or raise "
+     "coordinator_config::open_max"},
+    {errc::not_open, "the transaction is over: there is nothing to do"},
+    {errc::not_stuck, "no call of that branch is stuck"},
+    {errc::late_try, "the try came after its cancel, or after the end of its transaction"},
+    {errc::unknown_branch,
+     "there was no try of this branch: the participant has lost it, or never had it"},
+    {errc::conflict, "the branch was finished the other way before"},
+    {errc::stale_epoch, "a newer coordinator has called before: this one was replaced"},
+    {errc::call_failed, "the participant failed, or its answer says nothing"},
+    {errc::call_too_late, "the participant did not answer in time"},
+    {errc::host_unknown, "the host is none of those that may be called: register it"},
+};
+
+class txn_category final : public boost::system::error_category {
+public:
+    const char* name() const noexcept override { return "mortise.txn"; }
+    std::string message(int value) const override {
+        for (const auto& each : texts) {
+            if (static_cast<int>(each.code) == value)
+                return each.text;
+        }
+        return "an error of a transaction that is not known";
+    }
+};
+
+}  // namespace
+
+const boost::system::error_category& error_category() noexcept {
+    static const txn_category category;
+    return category;
+}
+
+}  // namespace mortise::txn

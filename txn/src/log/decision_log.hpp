@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_LOG_DECISION_LOG_HPP
+#define MORTISE_TXN_LOG_DECISION_LOG_HPP
+
+#include "log/durable_decision.hpp"
+#include "log/log_tables.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/txn/error.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::txn::log {
+
+/// The log of a coordinator: what must be known before anything is done is forced to the disk, what
+/// only saves work is not.
+///
+/// @par Threads Any. Handlers run where they are bound to.
+class decision_log {
+public:
+    /// Opens the database, which is I/O.
+    /// @throws error if that cannot be done.
+    decision_log(const asio::any_io_executor& executor, const std::filesystem::path& path);
+
+    /// Makes the log if there is none, and begins the next term of that partition:
+    /// `void(error_code, term)`. An epoch of zero: one more than before.
+    template <class Handler>
+    void take_over(std::uint32_t partition, std::uint64_t epoch, std::string domain, Handler then) {
+        session_.async_run(
+            [=, id = random_term(), log = random_term()](db::connection& on) {
+                const auto known = log_tables::prepare(on, log);
+                return log_tables::take_over(on, known, partition, epoch, domain, id);
+            },
+            db::durability::force,
+            std::move(then)
+        );
+    }
+
+    /// `void(error_code, begun)`
+    template <class Handler>
+    void begin(const term& by, std::optional<std::string> key, std::string plan, Handler then) {
+        session_.async_run(
+            [by, key = std::move(key), plan = std::move(plan)](db::connection& on) {
+                return log_tables::begin(on, by, key, plan);
+            },
+            db::durability::force,
+            std::move(then)
+        );
+    }
+
+    /// `void(error_code, std::optional<durable_decision>)`, after the commit.
+    template <class Handler>
+    void decide(
+        const term& by, std::uint64_t number, bool confirm, int why, std::string text, Handler then
+    ) {
+        session_.async_run(
+            [=, text = std::move(text)](db::connection& on
+            ) -> result<std::optional<durable_decision>> {
+                if (const auto failed = log_tables::decide(on, by, number, confirm, why, text))
+                    return failed;
+                return std::optional(durable_decision(txn::gid{by.log, number}, confirm));
+            },
+            db::durability::force,
+            std::move(then)
+        );
+    }
+
+    /// The proof for a transaction that was found decided in the log.
+    static durable_decision proof_of(const term& by, const logged& found);
+
+    /// `void(error_code)`. Not forced: what is lost is done again.
+    template <class Handler>
+    void note_progress(
+        const term& by, std::uint64_t number, std::string progress, bool ended, Handler then
+    ) {
+        session_.async_run(
+            [=, progress = std::move(progress)](db::connection& on) -> result<void> {
+                if (const auto failed = log_tables::note_progress(on, by, number, progress, ended))
+                    return failed;
+                return {};
+            },
+            db::durability::lazy,
+            std::move(then)
+        );
+    }
+
+    /// Any question: `void(error_code, T)` for a closure that returns a `T`.
+    template <class Question, class Handler>
+    void ask(Question question, Handler then) {
+        session_.async_read(std::move(question), std::move(then));
+    }
+
+    /// Any change.
+    template <class Change, class Handler>
+    void change(Change change, db::durability how, Handler then) {
+        session_.async_run(std::move(change), how, std::move(then));
+    }
+
+    template <class Handler>
+    void stop(Handler then) {
+        session_.async_stop(std::move(then));
+    }
+
+private:
+    static std::uint64_t random_term();
+
+    db::sqlite session_;
+};
+
+}  // namespace mortise::txn::log
+
+#endif

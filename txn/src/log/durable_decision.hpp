@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_LOG_DURABLE_DECISION_HPP
+#define MORTISE_TXN_LOG_DURABLE_DECISION_HPP
+
+#include "mortise/txn/gid.hpp"
+
+namespace mortise::txn::log {
+
+class decision_log;
+class log_tables;
+
+/// The proof that a decision is on the disk. Without one no confirm and no cancel can be sent; the
+/// log alone makes it, after its commit.
+class durable_decision {
+public:
+    const txn::gid& gid() const noexcept { return gid_; }
+    bool confirm() const noexcept { return confirm_; }
+
+private:
+    friend class decision_log;
+    friend class log_tables;
+    durable_decision(const txn::gid& of, bool confirm) noexcept : gid_(of), confirm_(confirm) {}
+
+    txn::gid gid_;
+    bool confirm_;
+};
+
+}  // namespace mortise::txn::log
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "log/log_views.hpp"
+
+#include "log/plan.hpp"
+#include "log/progress.hpp"
+#include "mortise/txn/error.hpp"
+#include "wall_clock.hpp"
+
+#include <utility>
+
+namespace mortise::txn::log {
+namespace {
+
+constexpr const char* select =
+    "SELECT number, state, why, text, key, begun_epoch, decided_epoch, begun, decided, ended,"
+    " plan, progress FROM mortise_txn";
+
+// What cannot be read is shown as far as it can be.
+void describe(transaction_view& made, const std::string& plan_record, const std::string& done) {
+    const auto known = plan::decode(plan_record);
+    made.readable = known.has_value();
+    if (!known)
+        return;
+    made.locks = known->locks;
+    made.traceparent = known->traceparent;
+    const auto what = done.empty() ? std::optional(progress()) : progress::decode(done);
+    made.readable = what.has_value();
+    for (std::size_t i = 0; i < known->branches.size(); ++i) {
+        auto& each = made.branches.emplace_back();
+        each.participant = known->branches[i].participant;
+        each.payload_size = known->branches[i].payload.size();
+        each.after = known->branches[i].after;
+        if (!what || i >= what->branches.size())
+            continue;
+        const auto& came = what->branches[i];
+        each.finished = came.finished;
+        each.skipped = came.skipped;
+        each.stuck = came.stuck;
+        each.calls = came.calls;
+        each.newest = came.newest;
+    }
+}
+
+transaction_view view_in(const db::statement& row, std::uint64_t log) {
+    transaction_view made;
+    made.gid = {log, static_cast<std::uint64_t>(row.integer(0))};
+    const auto state = row.integer(1);
+    made.at = state == 2 ? standing::confirmed : state == 3 ? standing::cancelled : standing::open;
+    if (const auto why = row.integer(2); why != 0)
+        made.why = static_cast<errc>(why);
+    made.text = row.text(3);
+    made.key = row.text(4);
+    made.begun_epoch = static_cast<std::uint64_t>(row.integer(5));
+    made.decided_epoch = static_cast<std::uint64_t>(row.integer(6));
+    made.begun_ms = row.integer(7);
+    made.decided_ms = row.integer(8);
+    made.ended_ms = row.integer(9);
+    made.ended = !row.is_null(9);
+    describe(made, row.text(10), row.text(11));
+    return made;
+}
+
+void add_actions(db::connection& on, transaction_view& to) {
+    auto row = on.query(
+        "SELECT what, branch, who, why, at FROM mortise_txn_action WHERE number = ?1 ORDER BY id",
+        static_cast<std::int64_t>(to.gid.number)
+    );
+    while (row.step()) {
+        auto& each = to.actions.emplace_back();
+        each.what = row.text(0);
+        each.branch = static_cast<branch_number>(row.integer(1));
+        each.who = row.text(2);
+        each.why = row.text(3);
+        each.at_ms = row.integer(4);
+    }
+}
+
+bool wanted(const transaction_view& each, list_filter which) {
+    if (which != list_filter::stuck)
+        return true;
+    for (const auto& branch : each.branches) {
+        if (branch.stuck)
+            return true;
+    }
+    return !each.readable;
+}
+
+}  // namespace
+
+std::optional<transaction_view> log_views::of(db::connection& on, const gid& which) {
+    auto row = on.query(
+        std::string(select) + " WHERE number = ?1", static_cast<std::int64_t>(which.number)
+    );
+    if (!row.step())
+        return std::nullopt;
+    auto made = view_in(row, which.log);
+    add_actions(on, made);
+    return made;
+}
+
+std::vector<transaction_view> log_views::list(
+    db::connection& on, std::uint64_t log, list_filter which, std::uint64_t after, std::size_t limit
+) {
+    std::vector<transaction_view> found;
+    auto row = on.query(
+        std::string(select) + (which == list_filter::all
+                                   ? " WHERE number > ?1 ORDER BY number"
+                                   : " WHERE number > ?1 AND ended IS NULL ORDER BY number"),
+        static_cast<std::int64_t>(after)
+    );
+    while (found.size() < limit && row.step()) {
+        auto made = view_in(row, log);
+        if (wanted(made, which))
+            found.push_back(std::move(made));
+    }
+    return found;
+}
+
+void log_views::record(db::connection& on, std::uint64_t number, const action_view& made) {
+    on.run(
+        "INSERT INTO mortise_txn_action(number, branch, what, who, why, at)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
+        static_cast<std::int64_t>(number),
+        made.branch,
+        made.what,
+        made.who,
+        made.why
+    );
+}
+
+}  // namespace mortise::txn::log

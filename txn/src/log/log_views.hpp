@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_LOG_LOG_VIEWS_HPP
+#define MORTISE_TXN_LOG_LOG_VIEWS_HPP
+
+#include "mortise/db/connection.hpp"
+#include "mortise/txn/transaction_view.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::txn::log {
+
+/// What people see of the log, and what they do to it.
+///
+/// @par Errors Members throw `error` with the code of SQLite, or `log_corrupt`.
+class log_views {
+public:
+    static std::optional<transaction_view> of(db::connection& on, const gid& which);
+
+    /// Those after that number, in the order of their numbers, at most `limit`.
+    static std::vector<transaction_view> list(
+        db::connection& on,
+        std::uint64_t log,
+        list_filter which,
+        std::uint64_t after,
+        std::size_t limit
+    );
+
+    /// Remembers what an operator did.
+    static void record(db::connection& on, std::uint64_t number, const action_view& made);
+};
+
+}  // namespace mortise::txn::log
+
+#endif

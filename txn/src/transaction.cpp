@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/transaction.hpp"
+
+#include <utility>
+
+namespace mortise::txn {
+
+branch_number transaction::add(
+    std::string participant, std::string payload, std::initializer_list<branch_number> after
+) {
+    auto& made = branches_.emplace_back();
+    made.participant = std::move(participant);
+    made.payload = std::move(payload);
+    made.after.assign(after.begin(), after.end());
+    return static_cast<branch_number>(branches_.size());
+}
+
+transaction& transaction::under(const lease& held) {
+    leases_.push_back(held.view());
+    return *this;
+}
+
+transaction& transaction::key(std::string unique) {
+    key_ = std::move(unique);
+    keyed_ = true;
+    return *this;
+}
+
+transaction& transaction::deadline(std::chrono::milliseconds from_now) {
+    deadline_ = from_now;
+    return *this;
+}
+
+transaction& transaction::traceparent(std::string value) {
+    traceparent_ = std::move(value);
+    return *this;
+}
+
+}  // namespace mortise::txn
