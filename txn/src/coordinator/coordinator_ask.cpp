@@ -47,7 +47,7 @@ void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
     if (closed_ || !log_)
         return handler.complete(unusable(), outcome());
     // A log that was never taken over by us is none that we know by name yet.
-    if (term_ && term_->log != which.log)
+    if (log_id_ && *log_id_ != which.log)
         return handler.complete(errc::bad_gid, outcome(outcome::kind::unknown, which));
     auto asked = std::make_shared<outcome_handler>(std::move(handler));
     log_->ask(
@@ -73,8 +73,8 @@ void coordinator_core::settle(const gid& which, outcome_handler handler) {
         *strand_,
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
             const auto found = self->open_.find(which.number);
-            const bool here = self->term_ && self->term_->log == which.log;
-            if (!here || found == self->open_.end())
+            const bool here = self->log_id_ == which.log && found != self->open_.end();
+            if (!here)
                 return self->ask_log(which, std::move(handler));
             found->second->settlers.push_back(std::move(handler));
             self->hurry(found->second);

@@ -27,9 +27,10 @@ asio::awaitable<result<reply>> carry(std::shared_ptr<participant> whom, call wha
 // An answer that will be the same however often it is asked for.
 bool is_final(error_code said) noexcept {
     return said == errc::late_try || said == errc::unknown_branch || said == errc::conflict ||
-           said == errc::participant_ahead || said == mortise::errc::stale_token ||
-           said == mortise::errc::foreign_domain || said == mortise::errc::no_token ||
-           said == errc::host_unknown || said == errc::unknown_participant;
+           said == errc::stale_epoch || said == errc::participant_ahead ||
+           said == mortise::errc::stale_token || said == mortise::errc::foreign_domain ||
+           said == mortise::errc::no_token || said == errc::host_unknown ||
+           said == errc::unknown_participant;
 }
 
 // Nothing is confirmed or cancelled without the proof that this was decided.
@@ -64,6 +65,8 @@ void coordinator_core::ask_participant(const running_ptr& what, branch_number wh
     if (found == lanes_.end())
         return came(what, which, error_code(errc::unknown_participant));
     what->branches[which - 1].queued = true;
+    if (found->second.judge.broken())
+        is_slow(*what);
     found->second.queue.push_back({what, which});
     pump(found->second);
 }
@@ -98,7 +101,7 @@ call coordinator_core::call_for(const running& what, branch_number which) const 
     made.gid = what.which;
     made.branch = which;
     made.attempt = what.branches[which - 1].attempts;
-    made.epoch = term_->epoch;
+    made.epoch = what.home->term->epoch;
     made.term = what.term;
     made.participant = plan.branches[which - 1].participant;
     made.payload = plan.branches[which - 1].payload;
@@ -164,12 +167,17 @@ void coordinator_core::called(
     } else {
         ++count_.calls_failed;
         at.judge.failed(now());
+        is_slow(*what);
+        if (at.judge.broken()) {
+            for (const auto& each : at.queue)
+                is_slow(*each.what);
+        }
     }
     if (!gone(*what)) {
         auto view = view_of(got);
         view.what = operation_for(*what, which);
         view.attempt = branch.attempts;
-        view.epoch = term_->epoch;
+        view.epoch = what->home->term->epoch;
         view.begun =
             std::chrono::duration_cast<std::chrono::microseconds>(branch.sent - what->since);
         view.took = std::chrono::duration_cast<std::chrono::microseconds>(now() - branch.sent);
@@ -183,8 +191,8 @@ void coordinator_core::called(
 void coordinator_core::came(
     const running_ptr& what, branch_number which, const result<reply>& got
 ) {
-    if (!got && got.error() == errc::stale_epoch)
-        return step_down(errc::stepped_down);
+    if (!got && (got.error() == errc::stale_epoch || got.error() == errc::participant_ahead))
+        return doubt(*what->home);
     if (what->fsm.is_finishing(which))
         finish_came(what, which, got);
     else
@@ -262,6 +270,7 @@ void coordinator_core::stuck(const running_ptr& what, branch_number which) {
     what->fsm.stuck(which);
     what->done.branches[which - 1].stuck = true;
     ++count_.stuck;
+    is_slow(*what);
     note(what);
 }
 

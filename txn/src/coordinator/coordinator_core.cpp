@@ -3,6 +3,7 @@
 
 #include "log/limits.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -63,7 +64,12 @@ coordinator_config checked(coordinator_config config) {
         config.open_max >= 1 && config.open_max <= 10'000'000, "open_max", "use 1 to 10,000,000"
     );
     require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
-    require(config.retention >= milliseconds(0), "retention", "it cannot be below zero");
+    require(
+        config.retention >= milliseconds(0) && config.retention <= duration_max,
+        "retention",
+        "use zero to a hundred years"
+    );
+    require(config.partitions >= 1 && config.partitions <= 256, "partitions", "use 1 to 256");
     for (const auto& [name, who] : config.participants)
         require(who != nullptr && !name.empty(), "participants", "give each a name and an object");
     return config;
@@ -107,6 +113,8 @@ void coordinator_core::shut_down() noexcept {
     const auto open = std::exchange(open_, {});
     const auto early = std::exchange(early_, {});
     const auto stoppers = std::exchange(stoppers_, {});
+    for (const auto& each : partitions_)
+        each->left.close();
     for (auto& [name, each] : lanes_)
         each.queue.clear();
     log_.reset();
@@ -124,6 +132,7 @@ void coordinator_core::close_now() {
     if (!std::exchange(closed_, true)) {
         coro::detail::wait_service::unlink(*this);
         stopping_ = true;
+        retire();
         drop_all(errc::stopped);
         deadlines_.clear();
         alarm_.cancel();
@@ -166,81 +175,69 @@ void coordinator_core::open_log() {
             return log_failed(failed.code());
         }
     }
-    log_->take_over(
-        0,
-        0,
-        "",
+    log_->prepare(
+        config_.partitions,
         asio::bind_executor(
             *strand_,
             [self = shared_from_this(),
-             number = ++log_number_](error_code failed, const log::term& by) {
-                if (number == self->log_number_)
-                    self->opened(failed, by);
+             number = ++log_number_](error_code failed, const log::log_facts& found) {
+                if (number == self->log_number_ && !self->closed_)
+                    self->prepared(failed, found);
             }
         )
     );
 }
 
-void coordinator_core::opened(error_code failed, const log::term& by) {
-    if (closed_)
-        return;
-    if (failed)
-        return log_failed(failed);
-    term_ = by;
-    no_term_ = {};
-    recovered_to_ = 0;
-    recovering_ = recovery_done_ = learning_ = false;
-    recover();
-    for (const auto& each : std::exchange(early_, {}))
-        begin(each);
-    arm();
-}
-
-// Nothing more can be written. What is under way is unknown here; a new opening finds it.
+// Nothing more can be written. What is under way is unknown here; a new opening finds it, here or,
+// as the locks are let go, elsewhere.
 void coordinator_core::log_failed(error_code why) {
-    term_.reset();
+    retire();
     no_term_ = why;
     ++log_number_;
     drop_all(why);
     log_.reset();
-    if (!stopping_)
+    if (!stopping_ && !closed_)
         deadlines_.set(reopen_timer_, now() + reopen_after, [this] { open_log(); });
     arm();
 }
 
-// Another coordinator decides from now on.
-void coordinator_core::step_down(error_code why) {
-    if (!term_)
-        return;
-    term_.reset();
-    no_term_ = why;
-    ++log_number_;
-    drop_all(why);
-    arm();
+error_code coordinator_core::unusable() const {
+    if (closed_ || stopping_)
+        return errc::stopped;
+    return no_term_ ? no_term_ : error_code(errc::standby);
+}
+
+// What becomes of it is for others to see to. Its entry in `open_` is for the caller to remove.
+void coordinator_core::drop(const running_ptr& what, error_code why) {
+    deadlines_.clear(what->timer);
+    for (std::size_t i = 0; i < what->branches.size(); ++i) {
+        auto& each = what->branches[i];
+        deadlines_.clear(each.timer);
+        if (each.flight != 0)
+            lanes_.find(what->what->branches[i].participant)->second.judge.given_up();
+        each.flight = 0;
+        each.queued = false;
+        if (each.stop)
+            each.stop->emit(asio::cancellation_type::terminal);
+    }
+    resumed_ -= what->resumed;
+    slow_ -= what->slow;
+    --count_.open;
+    answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
+    answer(what->settlers, why, outcome_of(*what));
 }
 
 void coordinator_core::drop_all(error_code why) {
-    const auto open = std::exchange(open_, {});
-    const auto early = std::exchange(early_, {});
-    for (auto& [name, each] : lanes_) {
-        each.queue.clear();
-        each.judge.reset();
-        deadlines_.clear(each.timer);
-    }
-    for (const auto& [number, what] : open) {
-        deadlines_.clear(what->timer);
-        for (auto& each : what->branches) {
-            deadlines_.clear(each.timer);
-            each.flight = 0;
-            if (each.stop)
-                each.stop->emit(asio::cancellation_type::terminal);
-        }
-        answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
-        answer(what->settlers, why, outcome_of(*what));
-    }
-    for (const auto& what : early)
+    for (const auto& [number, what] : std::exchange(open_, {}))
+        drop(what, why);
+    drop_early(why);
+}
+
+void coordinator_core::drop_early(error_code why) {
+    opening_ = false;
+    deadlines_.clear(early_timer_);
+    for (const auto& what : std::exchange(early_, {}))
         answer(what->waiters, why, outcome());
-    count_.open = 0;
 }
 
 void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) {
@@ -265,13 +262,15 @@ void coordinator_core::end_stop() {
     const bool undecided = std::any_of(open_.begin(), open_.end(), [](const auto& each) {
         return !each.second->proof;
     });
-    if (term_ && (beginning_ != 0 || undecided))
+    if (owned() != 0 && (beginning_ != 0 || undecided))
         return;
-    term_.reset();
-    no_term_ = errc::stopped;
+    retire();
     drop_all(errc::stopped);
+    if (standing_ != 0 || log_stopping_)
+        return;  // until the locks are released
     if (!log_)
         return close_now();
+    log_stopping_ = true;
     log_->stop(asio::bind_executor(*strand_, [self = shared_from_this()](error_code) {
         self->close_now();
     }));
@@ -324,6 +323,8 @@ coordinator_stats coordinator_core::stats() const noexcept {
     now.taken_up = count_.taken_up;
     now.stuck = count_.stuck;
     now.open = count_.open;
+    now.forgotten = count_.forgotten;
+    now.partitions = count_.partitions;
     return now;
 }
 

@@ -3,6 +3,7 @@
 #define MORTISE_TXN_COORDINATOR_COORDINATOR_CORE_HPP
 
 #include "coordinator/lane.hpp"
+#include "coordinator/partition.hpp"
 #include "coordinator/running.hpp"
 #include "log/decision_log.hpp"
 #include "mortise/coro/detail/alarm.hpp"
@@ -11,6 +12,8 @@
 #include "mortise/txn/coordinator.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -84,12 +87,12 @@ private:
     // coordinator_core.cpp
     error_code check(const transaction& what) const;
     void open_log();
-    void opened(error_code failed, const log::term& by);
     void log_failed(error_code why);
-    /// Why nothing can be asked of the log just now.
-    error_code unusable() const { return no_term_ ? no_term_ : error_code(errc::stopped); }
-    void step_down(error_code why);
+    /// Why nothing can be done just now.
+    error_code unusable() const;
+    void drop(const running_ptr& what, error_code why);
     void drop_all(error_code why);
+    void drop_early(error_code why);
     void close_now();
     void end_stop();
     void arm();
@@ -97,10 +100,31 @@ private:
     clock::time_point now() const noexcept { return time_->now(); }
     clock::duration pause_after(std::uint32_t attempts);
 
+    // coordinator_claim.cpp
+    void prepared(error_code failed, const log::log_facts& found);
+    void take(partition& at, const std::optional<fencing_token>& epoch);
+    void taken(partition& at, error_code failed, const log::term& by);
+    void stand(partition& at);
+    static asio::awaitable<void>
+    lead_partition(std::shared_ptr<coordinator_core> self, partition* at, std::uint64_t number);
+    asio::awaitable<void> serve(partition& at, const lease& held, std::uint64_t number);
+    void stood(const std::exception_ptr& failed, std::uint64_t number);
+    void step_down(partition& at, error_code why);
+    void doubt(partition& at);
+    void retire();
+    void leave(partition& at);
+    void leave_when_decided(partition& at);
+    bool decides_nothing(const partition& at) const;
+    void balance();
+    void balance_among(std::size_t coordinators);
+    std::string lock_name(const partition& at) const;
+    std::size_t owned() const;
+    partition* choose();
+
     // coordinator_run.cpp
     void start(const running_ptr& what);
-    void begin(const running_ptr& what);
-    void begun(const running_ptr& what, error_code failed, const log::begun& answer);
+    void begin(const running_ptr& what, partition& at);
+    void begun(const running_ptr& what, partition& at, error_code failed, const log::begun& made);
     void join(const running_ptr& what, const log::begun& answer);
     void carry_out(const running_ptr& what, const steps& next);
     void abort(running& what, errc why, std::string text = {});
@@ -147,9 +171,14 @@ private:
 
     // coordinator_recovery.cpp
     void recover();
-    void recovered(error_code failed, const std::vector<log::logged>& found);
-    void take_up(const log::logged& found);
+    void recover(partition& at);
+    void recovered(partition& at, error_code failed, const std::vector<log::logged>& found);
+    void take_up(partition& at, const log::logged& found);
+    /// It will take its time: others need not wait for it.
+    void is_slow(running& what);
+    void housekeeping();
     void learn_ends();
+    void purge();
 
     const asio::any_io_executor executor_;
     std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
@@ -160,25 +189,33 @@ private:
     std::minstd_rand jitter_;
 
     std::optional<log::decision_log> log_;
-    std::optional<log::term> term_;  ///< Ours, while we decide.
-    error_code no_term_;             ///< Why there is none, if not because the log is being opened.
     std::uint64_t log_number_ = 0;  ///< Which opening of the log it is: answers of others are void.
+    std::optional<std::uint64_t> log_id_;
+    std::vector<std::unique_ptr<partition>> partitions_;
+    std::size_t next_partition_ = 0;
+    std::size_t standing_ = 0;  ///< Coroutines that stand for election, or lead.
+    error_code no_term_;        ///< Why no partition is ours, if not because another has it.
+    bool opening_ = true;       ///< It may be that one is ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
-    std::vector<running_ptr> early_;  ///< They wait for the log.
+    std::vector<running_ptr> early_;  ///< They wait for a partition.
     std::size_t beginning_ = 0;       ///< They wait for their number.
+    std::size_t resumed_ = 0;         ///< Of those that are open: taken up from the log,
+    std::size_t slow_ = 0;            ///< and of those: they take their time.
     std::uint64_t flights_ = 0;
     std::uint64_t ended_below_ = 0;
     std::size_t ends_since_ = 0;
-    std::uint64_t recovered_to_ = 0;
-    bool recovering_ = false;
-    bool recovery_done_ = false;
+    std::uint64_t purged_to_ = 0;
     bool learning_ = false;
+    bool purging_ = false;
     bool stopping_ = false;
+    bool log_stopping_ = false;
     bool closed_ = false;
     std::vector<coro::detail::completion<void(error_code)>> stoppers_;
     coro::detail::deadline_list deadlines_;
     coro::detail::deadline_list::handle reopen_timer_;
+    coro::detail::deadline_list::handle early_timer_;
+    coro::detail::deadline_list::handle balance_timer_;
     coro::detail::alarm alarm_;
     clock::time_point armed_for_;
 
@@ -192,6 +229,8 @@ private:
         std::atomic<std::uint64_t> taken_up{0};
         std::atomic<std::uint64_t> stuck{0};
         std::atomic<std::uint64_t> open{0};
+        std::atomic<std::uint64_t> forgotten{0};
+        std::atomic<std::uint64_t> partitions{0};
     } count_;
 };
 

@@ -95,10 +95,10 @@ void coordinator_core::intervene(intervention what, code_handler handler) {
 
 // It is on the disk before anything is done: what was done without a record cannot be explained.
 void coordinator_core::intervene_now(const intervention& how, code_handler handler) {
-    if (closed_ || !log_ || !term_)
+    if (closed_ || !log_ || owned() == 0)
         return handler.complete(unusable());
     const auto found = open_.find(how.gid.number);
-    if (how.gid.log != term_->log || found == open_.end())
+    if (how.gid.log != log_id_ || found == open_.end())
         return handler.complete(errc::not_open);
     const auto what = found->second;
     bool any = how.what == intervention::kind::force && !what->proof;
@@ -118,7 +118,8 @@ void coordinator_core::intervene_now(const intervention& how, code_handler handl
     made.why = how.why;
     auto asked = std::make_shared<code_handler>(std::move(handler));
     log_->change(
-        [by = *term_, number = how.gid.number, made](db::connection& on) -> result<void> {
+        [by = *what->home->term, number = how.gid.number, made](db::connection& on
+        ) -> result<void> {
             if (!log::log_tables::decides(on, by))
                 return error_code(errc::stepped_down);
             log::log_views::record(on, number, made);

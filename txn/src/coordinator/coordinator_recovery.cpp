@@ -5,56 +5,79 @@
 
 #include <boost/asio/bind_executor.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::txn::detail {
 namespace {
 
 constexpr std::size_t portion = 512;
-constexpr std::size_t at_once = 1'024;  // transactions in memory that were taken up
+constexpr std::size_t at_once = 1'024;  // transactions that were taken up and are not slow
 constexpr std::size_t ends_between_looks = 256;
+constexpr std::size_t purge_portion = 1'024;
 
 }  // namespace
 
 void coordinator_core::recover() {
-    if (recovering_ || recovery_done_ || !term_ || open_.size() >= at_once)
+    for (const auto& each : partitions_)
+        recover(*each);
+}
+
+// Those that wait for a participant, or for people, do not keep the others waiting; there are at
+// most half as many of them in memory as there may be transactions.
+void coordinator_core::recover(partition& at) {
+    if (at.recovering || at.recovery_done || !at.term)
         return;
-    recovering_ = true;
+    if (resumed_ - slow_ >= at_once || resumed_ >= std::max<std::size_t>(config_.open_max / 2, 1))
+        return;
+    at.recovering = true;
     log_->ask(
-        [partition = term_->partition, after = recovered_to_](db::connection& on) {
+        [partition = at.id, after = at.recovered_to](db::connection& on) {
             return log::log_tables::open_after(on, partition, after, portion);
         },
         asio::bind_executor(
             *strand_,
             [self = shared_from_this(),
-             number = log_number_](error_code failed, const std::vector<log::logged>& found) {
-                if (number == self->log_number_ && !self->closed_)
-                    self->recovered(failed, found);
+             &at,
+             id = at.term->id](error_code failed, const std::vector<log::logged>& found) {
+                if (at.is_in(id) && !self->closed_)
+                    self->recovered(at, failed, found);
             }
         )
     );
 }
 
-void coordinator_core::recovered(error_code failed, const std::vector<log::logged>& found) {
-    recovering_ = false;
+void coordinator_core::recovered(
+    partition& at, error_code failed, const std::vector<log::logged>& found
+) {
+    at.recovering = false;
     if (failed)
         return log_failed(failed);
-    recovery_done_ = found.size() < portion;
+    at.recovery_done = found.size() < portion;
+    const auto id = at.term->id;
     for (const auto& each : found) {
-        if (!term_)
+        if (!at.is_in(id))
             return;
-        recovered_to_ = each.number;
-        if (each.term != term_->id)  // else it has begun meanwhile, and is ours
-            take_up(each);
+        at.recovered_to = each.number;
+        if (each.term != id)  // else it has begun meanwhile, and is ours
+            take_up(at, each);
     }
     arm();
-    recover();
-    if (recovery_done_)
+    recover(at);
+    if (at.recovery_done)
         learn_ends();
 }
 
+void coordinator_core::is_slow(running& what) {
+    if (!what.resumed || std::exchange(what.slow, true))
+        return;
+    ++slow_;
+    if (!gone(what))
+        recover();
+}
+
 // @throws nothing: what cannot be read stays in the log, for people.
-void coordinator_core::take_up(const log::logged& found) {
+void coordinator_core::take_up(partition& at, const log::logged& found) {
     auto plan = log::plan::decode(found.plan);
     auto done = found.progress.empty() ? std::optional(log::progress())
                                        : log::progress::decode(found.progress);
@@ -65,7 +88,8 @@ void coordinator_core::take_up(const log::logged& found) {
     const auto what = std::make_shared<running>(
         std::make_shared<const log::plan>(std::move(*plan)), weak_from_this()
     );
-    what->which = {term_->log, found.number};
+    what->which = {*log_id_, found.number};
+    what->home = &at;
     what->term = found.term;
     what->resumed = true;
     what->since = now();
@@ -74,6 +98,7 @@ void coordinator_core::take_up(const log::logged& found) {
         what->done = std::move(*done);
     what->text = found.text;
     open_.emplace(what->which.number, what);
+    ++resumed_;
     ++count_.taken_up;
     ++count_.open;
     steps next;
@@ -81,7 +106,7 @@ void coordinator_core::take_up(const log::logged& found) {
         what->why = errc::interrupted;
         what->fsm.resume_undecided(next);
     } else {
-        what->proof = log::decision_log::proof_of(*term_, found);
+        what->proof = log::decision_log::proof_of(*at.term, found);
         if (found.why != 0)
             what->why = static_cast<errc>(found.why);
         std::vector<bool> finished;
@@ -94,23 +119,53 @@ void coordinator_core::take_up(const log::logged& found) {
     carry_out(what, next);
 }
 
+// Now and then: it need not be exact, and nothing is to be done while there is nothing to do.
+void coordinator_core::housekeeping() {
+    if (++ends_since_ < ends_between_looks)
+        return;
+    ends_since_ = 0;
+    learn_ends();
+    const auto first = partitions_.begin();
+    if (first != partitions_.end() && (*first)->term)
+        purge();
+}
+
 // What participants are told of the ends may lag behind.
 void coordinator_core::learn_ends() {
-    if (learning_ || !term_ || (++ends_since_ < ends_between_looks && ended_below_ != 0))
+    if (std::exchange(learning_, true))
         return;
-    learning_ = true;
-    ends_since_ = 0;
     log_->ask(
         [](db::connection& on) { return log::log_tables::ended_below(on); },
         asio::bind_executor(
             *strand_,
-            [self = shared_from_this(),
-             number = log_number_](error_code failed, std::uint64_t below) {
-                if (number != self->log_number_)
-                    return;
+            [self = shared_from_this()](error_code failed, std::uint64_t below) {
                 self->learning_ = false;
                 if (!failed)
-                    self->ended_below_ = below;
+                    self->ended_below_ = std::max(self->ended_below_, below);
+            }
+        )
+    );
+}
+
+// In portions, so that no transaction waits long for it; a failure is left to the next time.
+void coordinator_core::purge() {
+    if (std::exchange(purging_, true))
+        return;
+    log_->change(
+        [retention = config_.retention, after = purged_to_](db::connection& on) {
+            return log::log_tables::purge(on, retention, after, purge_portion);
+        },
+        db::durability::lazy,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this()](error_code failed, const log::log_tables::purged& made) {
+                self->purging_ = false;
+                if (failed)
+                    return;
+                self->count_.forgotten += made.forgotten;
+                self->purged_to_ = made.seen_to;
+                if (made.seen_to != 0 && made.forgotten != 0 && self->log_ && !self->closed_)
+                    self->purge();
             }
         )
     );

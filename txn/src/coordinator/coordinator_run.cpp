@@ -64,48 +64,56 @@ void coordinator_core::start(const running_ptr& what) {
         return answer(what->waiters, errc::stopped, outcome());
     if (open_.size() + early_.size() + beginning_ >= config_.open_max)
         return answer(what->waiters, errc::too_many_open, outcome());
-    if (term_)
-        return begin(what);
-    if (no_term_)
-        return answer(what->waiters, no_term_, outcome());
-    early_.push_back(what);
+    if (auto* const at = choose())
+        return begin(what, *at);
+    if (opening_)
+        early_.push_back(what);
+    else
+        answer(what->waiters, unusable(), outcome());
 }
 
-void coordinator_core::begin(const running_ptr& what) {
+void coordinator_core::begin(const running_ptr& what, partition& at) {
     ++beginning_;
-    what->term = term_->id;
+    ++at.beginning;
+    what->term = at.term->id;
     log_->begin(
-        *term_,
+        *at.term,
         what->key,
         what->what->encode(),
         asio::bind_executor(
             *strand_,
-            [self = shared_from_this(),
-             what,
-             number = log_number_](error_code failed, const log::begun& answer) {
+            [self = shared_from_this(), what, &at](error_code failed, const log::begun& made) {
                 --self->beginning_;
-                if (number == self->log_number_)
-                    self->begun(what, failed, answer);
-                else
-                    self->answer(what->waiters, failed ? failed : self->no_term_, outcome());
+                --at.beginning;
+                self->begun(what, at, failed, made);
+                self->leave_when_decided(at);
                 self->end_stop();
             }
         )
     );
 }
 
-void coordinator_core::begun(const running_ptr& what, error_code failed, const log::begun& made) {
+void coordinator_core::begun(
+    const running_ptr& what, partition& at, error_code failed, const log::begun& made
+) {
     if (failed) {
         answer(what->waiters, failed, outcome());
+        if (!at.is_in(what->term))
+            return;
         if (failed == errc::stepped_down)
-            step_down(failed);
+            step_down(at, failed);
         else if (!did_nothing(failed))
             log_failed(failed);
         return;
     }
     if (made.joined)
         return join(what, made);
-    what->which = {term_->log, made.number};
+    what->which = {*log_id_, made.number};
+    if (!at.is_in(what->term)) {  // whoever decides there now finds it, and cancels it
+        const outcome lost(outcome::kind::unknown, what->which, unusable());
+        return answer(what->waiters, {}, lost);
+    }
+    what->home = &at;
     open_.emplace(made.number, what);
     ++count_.begun;
     ++count_.open;
@@ -123,7 +131,7 @@ void coordinator_core::begun(const running_ptr& what, error_code failed, const l
 
 // The key names a transaction that began before: its outcome is this one's.
 void coordinator_core::join(const running_ptr& what, const log::begun& made) {
-    const txn::gid which{term_->log, made.number};
+    const txn::gid which{*log_id_, made.number};
     if (made.at != standing::open) {
         const auto kind =
             made.at == standing::confirmed ? outcome::kind::confirmed : outcome::kind::cancelled;
@@ -135,9 +143,8 @@ void coordinator_core::join(const running_ptr& what, const log::begun& made) {
     }
     const auto found = open_.find(made.number);
     if (found == open_.end()) {
-        return answer(
-            what->waiters, {}, outcome(outcome::kind::unknown, which, errc::stepped_down)
-        );
+        const outcome elsewhere(outcome::kind::unknown, which, errc::standby);
+        return answer(what->waiters, {}, elsewhere);
     }
     auto& waiters = found->second->waiters;
     std::move(what->waiters.begin(), what->waiters.end(), std::back_inserter(waiters));
@@ -207,7 +214,7 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
     if (!confirm)
         stop_tries(what);
     log_->decide(
-        *term_,
+        *what->home->term,
         what->which.number,
         confirm,
         confirm ? 0 : what->why.value(),
@@ -216,8 +223,10 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
             *strand_,
             [self = shared_from_this(),
              what](error_code failed, std::optional<log::durable_decision> proof) {
-                if (!self->gone(*what))
+                if (!self->gone(*what)) {
                     self->decided(what, failed, std::move(proof));
+                    self->leave_when_decided(*what->home);
+                }
                 self->end_stop();
             }
         )
@@ -228,7 +237,7 @@ void coordinator_core::decided(
     const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof
 ) {
     if (failed == errc::stepped_down)
-        return step_down(failed);
+        return step_down(*what->home, failed);
     if (failed && !did_nothing(failed))
         return log_failed(failed);
     if (failed) {
@@ -265,7 +274,7 @@ void coordinator_core::answer(
 void coordinator_core::end(const running_ptr& what) {
     what->ending = true;
     log_->note_progress(
-        *term_,
+        *what->home->term,
         what->which.number,
         what->done.encode(),
         true,
@@ -281,7 +290,7 @@ void coordinator_core::end(const running_ptr& what) {
 
 void coordinator_core::ended(const running_ptr& what, error_code failed) {
     if (failed == errc::stepped_down)
-        return step_down(failed);
+        return step_down(*what->home, failed);
     if (failed && !did_nothing(failed))
         return log_failed(failed);
     if (failed) {
@@ -291,8 +300,10 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
     open_.erase(what->which.number);
     ++count_.ended;
     --count_.open;
+    resumed_ -= what->resumed;
+    slow_ -= what->slow;
     answer(what->settlers, {}, outcome_of(*what));
-    learn_ends();
+    housekeeping();
     recover();
     arm();
 }
@@ -302,7 +313,7 @@ void coordinator_core::note(const running_ptr& what) {
     if (what->ending)
         return;
     log_->note_progress(
-        *term_,
+        *what->home->term,
         what->which.number,
         what->done.encode(),
         false,
@@ -310,7 +321,7 @@ void coordinator_core::note(const running_ptr& what) {
             *strand_,
             [self = shared_from_this(), what](error_code failed) {
                 if (failed == errc::stepped_down && !self->gone(*what))
-                    self->step_down(failed);
+                    self->step_down(*what->home, failed);
             }
         )
     );

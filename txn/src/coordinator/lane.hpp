@@ -42,11 +42,8 @@ public:
     /// Somebody knows that it answers again, or wants to know at once.
     void mend() noexcept { failures_ = 0; }
 
-    /// Nothing that is under way counts any more.
-    void reset() noexcept {
-        calls_ = 0;
-        failures_ = 0;
-    }
+    /// Nobody waits for that call any more.
+    void given_up() noexcept { --calls_; }
 
     bool broken() const noexcept { return failures_ >= failures_max_; }
 

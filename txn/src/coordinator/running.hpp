@@ -24,6 +24,7 @@
 namespace mortise::txn::detail {
 
 class coordinator_core;
+class partition;
 
 using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
 
@@ -45,14 +46,16 @@ public:
     std::vector<lease_view> leases;
     std::chrono::milliseconds time_max{0};
 
-    txn::gid which;          ///< Empty until it has begun.
-    std::uint64_t term = 0;  ///< In which it began.
+    txn::gid which;             ///< Empty until it has begun.
+    partition* home = nullptr;  ///< Set from then on.
+    std::uint64_t term = 0;     ///< In which it began.
     core::tcc_fsm fsm;
     log::progress done;
     clock::time_point since;
     clock::time_point until;  ///< When its tries must have succeeded.
     bool withdrawn = false;   ///< Given up before it had begun.
-    bool resumed = false;     ///< Taken over from a coordinator before.
+    bool resumed = false;     ///< Taken up from the log.
+    bool slow = false;        ///< It was, and waits for a participant, or for people.
     bool ending = false;      ///< Its end is on the way to the log.
 
     std::optional<log::durable_decision> proof;

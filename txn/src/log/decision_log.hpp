@@ -30,14 +30,29 @@ public:
     /// @throws error if that cannot be done.
     decision_log(const asio::any_io_executor& executor, const std::filesystem::path& path);
 
-    /// Makes the log if there is none, and begins the next term of that partition:
-    /// `void(error_code, term)`. An epoch of zero: one more than before.
+    /// Makes the log if there is none: `void(error_code, log_facts)`.
     template <class Handler>
-    void take_over(std::uint32_t partition, std::uint64_t epoch, std::string domain, Handler then) {
+    void prepare(std::uint32_t partitions, Handler then) {
         session_.async_run(
-            [=, id = random_term(), log = random_term()](db::connection& on) {
-                const auto known = log_tables::prepare(on, log);
-                return log_tables::take_over(on, known, partition, epoch, domain, id);
+            [fresh = log_facts{random_term(), partitions}](db::connection& on) {
+                return log_tables::prepare(on, fresh);
+            },
+            db::durability::force,
+            std::move(then)
+        );
+    }
+
+    /// Begins the next term of that partition: `void(error_code, term)`.
+    template <class Handler>
+    void take_over(
+        std::uint64_t log,
+        std::uint32_t partition,
+        const std::optional<fencing_token>& epoch,
+        Handler then
+    ) {
+        session_.async_run(
+            [=, id = random_term()](db::connection& on) {
+                return log_tables::take_over(on, log, partition, epoch, id);
             },
             db::durability::force,
             std::move(then)

@@ -16,7 +16,8 @@ enum state : std::int64_t { open = 1, confirmed = 2, cancelled = 3 };
 
 constexpr const char* make_log =
     "CREATE TABLE mortise_txn_log(one INTEGER PRIMARY KEY CHECK(one = 1),"
-    " format INTEGER NOT NULL, id INTEGER NOT NULL, epochs TEXT)";
+    " format INTEGER NOT NULL, id INTEGER NOT NULL, partitions INTEGER NOT NULL,"
+    " epochs TEXT NOT NULL)";
 constexpr const char* make_partitions =
     "CREATE TABLE mortise_txn_partition(id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL,"
     " term INTEGER NOT NULL)";
@@ -35,6 +36,8 @@ constexpr const char* make_actions =
     "CREATE TABLE mortise_txn_action(id INTEGER PRIMARY KEY, number INTEGER NOT NULL,"
     " branch INTEGER NOT NULL, what TEXT NOT NULL, who TEXT NOT NULL, why TEXT NOT NULL,"
     " at INTEGER NOT NULL)";
+constexpr const char* make_actions_of =
+    "CREATE INDEX mortise_txn_actions_of ON mortise_txn_action(number)";
 
 std::int64_t stored(std::uint64_t value) noexcept {
     return static_cast<std::int64_t>(value);
@@ -50,11 +53,23 @@ standing standing_in(std::int64_t state) noexcept {
                                 : standing::open;
 }
 
-void make_tables(db::connection& on, std::uint64_t id) {
+void make_tables(db::connection& on, const log_facts& fresh) {
     for (const char* each :
-         {make_log, make_partitions, make_transactions, make_open, make_keys, make_actions})
+         {make_log,
+          make_partitions,
+          make_transactions,
+          make_open,
+          make_keys,
+          make_actions,
+          make_actions_of})
         on.run(each);
-    on.run("INSERT INTO mortise_txn_log(one, format, id) VALUES(1, ?1, ?2)", format, stored(id));
+    on.run(
+        "INSERT INTO mortise_txn_log(one, format, id, partitions, epochs)"
+        " VALUES(1, ?1, ?2, ?3, '')",
+        format,
+        stored(fresh.id),
+        fresh.partitions
+    );
 }
 
 std::optional<begun> find_key(db::connection& on, const std::string& key, std::string_view plan) {
@@ -69,9 +84,20 @@ std::optional<begun> find_key(db::connection& on, const std::string& key, std::s
     return found;
 }
 
+/// Whose locks' tokens the epochs are; empty: nobody's.
+std::string epochs_of(db::connection& on) {
+    auto row = on.query("SELECT epochs FROM mortise_txn_log");
+    return row.step() ? row.text(0) : std::string();
+}
+
+std::uint64_t epoch_of(db::connection& on, std::uint32_t partition) {
+    auto row = on.query("SELECT epoch FROM mortise_txn_partition WHERE id = ?1", partition);
+    return row.step() ? unsigned_of(row.integer(0)) : 0;
+}
+
 }  // namespace
 
-std::uint64_t log_tables::prepare(db::connection& on, std::uint64_t new_id) {
+log_facts log_tables::prepare(db::connection& on, const log_facts& fresh) {
     bool mine = false;
     bool any = false;
     {
@@ -84,8 +110,8 @@ std::uint64_t log_tables::prepare(db::connection& on, std::uint64_t new_id) {
     if (!mine && any)
         throw error(errc::not_a_log, "", "name another file for the log");
     if (!mine)
-        make_tables(on, new_id);
-    auto row = on.query("SELECT format, id FROM mortise_txn_log");
+        make_tables(on, fresh);
+    auto row = on.query("SELECT format, id, partitions FROM mortise_txn_log");
     if (!row.step())
         throw error(errc::log_corrupt, "mortise_txn_log is empty", "restore the log");
     if (row.integer(0) != format) {
@@ -95,7 +121,7 @@ std::uint64_t log_tables::prepare(db::connection& on, std::uint64_t new_id) {
             "use the version of mortise that wrote it"
         );
     }
-    return unsigned_of(row.integer(1));
+    return {unsigned_of(row.integer(1)), static_cast<std::uint32_t>(row.integer(2))};
 }
 
 bool log_tables::decides(db::connection& on, const term& by) {
@@ -113,33 +139,25 @@ std::uint64_t log_tables::log_id(db::connection& on) {
     return row.step() ? unsigned_of(row.integer(0)) : 0;
 }
 
+// A log can pass from coordinators that count its terms themselves to those with locks, whose
+// tokens are higher; never back, nor to locks that count for themselves.
 result<term> log_tables::take_over(
     db::connection& on,
     std::uint64_t log,
     std::uint32_t partition,
-    std::uint64_t epoch,
-    std::string_view domain,
+    const std::optional<fencing_token>& epoch,
     std::uint64_t id
 ) {
-    std::uint64_t before = 0;
-    {
-        auto row = on.query("SELECT epoch FROM mortise_txn_partition WHERE id = ?1", partition);
-        if (row.step())
-            before = unsigned_of(row.integer(0));
-    }
-    std::optional<std::string> known;
-    {
-        auto row = on.query("SELECT epochs FROM mortise_txn_log");
-        if (row.step() && !row.is_null(0))
-            known = row.text(0);
-    }
-    if (known && *known != domain)
+    const std::string domain(epoch ? epoch->domain.name() : "");
+    const auto known = epochs_of(on);
+    if (!known.empty() && known != domain)
         return error_code(errc::foreign_epochs);
-    if (!known)
-        on.run("UPDATE mortise_txn_log SET epochs = ?1", domain);
-    if (epoch != 0 && epoch <= before)
+    const auto before = epoch_of(on, partition);
+    if (epoch && epoch->value <= before)
         return error_code(errc::stepped_down);
-    const term made{log, partition, epoch != 0 ? epoch : before + 1, id};
+    const term made{log, partition, epoch ? epoch->value : before + 1, id};
+    if (known != domain)
+        on.run("UPDATE mortise_txn_log SET epochs = ?1", domain);
     on.run(
         "INSERT INTO mortise_txn_partition(id, epoch, term) VALUES(?1, ?2, ?3)"
         " ON CONFLICT(id) DO UPDATE SET epoch = excluded.epoch, term = excluded.term",
@@ -267,14 +285,34 @@ standing log_tables::standing_of(db::connection& on, std::uint64_t number, int& 
     return number <= last ? standing::forgotten : standing::never_existed;
 }
 
-std::size_t log_tables::purge(db::connection& on, std::int64_t before_ms, std::size_t limit) {
-    on.run(
-        "DELETE FROM mortise_txn WHERE number IN (SELECT number FROM mortise_txn"
-        " WHERE ended < ?1 ORDER BY number LIMIT ?2)",
-        before_ms,
-        limit
-    );
-    return static_cast<std::size_t>(on.changes());
+log_tables::purged log_tables::purge(
+    db::connection& on, std::chrono::milliseconds older_than, std::uint64_t after, std::size_t limit
+) {
+    purged made;
+    std::vector<std::int64_t> old;
+    std::size_t seen = 0;
+    {
+        auto row = on.query(
+            "SELECT number, coalesce(ended <= " MORTISE_TXN_NOW " - ?1, 0) FROM mortise_txn"
+            " WHERE number > ?2 ORDER BY number LIMIT ?3",
+            older_than.count(),
+            stored(after),
+            limit
+        );
+        for (; row.step(); ++seen) {
+            made.seen_to = unsigned_of(row.integer(0));
+            if (row.integer(1) != 0)
+                old.push_back(row.integer(0));
+        }
+    }
+    for (const auto number : old) {
+        on.run("DELETE FROM mortise_txn_action WHERE number = ?1", number);
+        on.run("DELETE FROM mortise_txn WHERE number = ?1", number);
+    }
+    made.forgotten = old.size();
+    if (seen < limit)
+        made.seen_to = 0;
+    return made;
 }
 
 }  // namespace mortise::txn::log

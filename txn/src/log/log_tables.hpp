@@ -4,10 +4,12 @@
 
 #include "mortise/db/connection.hpp"
 #include "mortise/error.hpp"
+#include "mortise/fencing_token.hpp"
 #include "mortise/txn/gid.hpp"
 #include "mortise/txn/outcome.hpp"
 #include "mortise/txn/transaction_view.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +25,12 @@ struct term {
     std::uint32_t partition = 0;
     std::uint64_t epoch = 0;
     std::uint64_t id = 0;  ///< Random.
+};
+
+/// What a log is.
+struct log_facts {
+    std::uint64_t id = 0;  ///< Random.
+    std::uint32_t partitions = 0;
 };
 
 /// A transaction as it stands in the log.
@@ -53,24 +61,23 @@ struct begun {
 /// @par Errors Members throw `error` with the code of SQLite.
 class log_tables {
 public:
-    /// Makes the tables if they are not there, and checks them if they are.
-    /// @return the random id of the log.
-    /// @throws error `not_a_log`, `newer_log`
-    static std::uint64_t prepare(db::connection& on, std::uint64_t new_id);
+    /// Makes a log of that kind if there is none, and checks the one that is there.
+    /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
+    static log_facts prepare(db::connection& on, const log_facts& fresh);
 
     static std::uint64_t log_id(db::connection& on);
 
     /// Whether that term is still the one which decides.
     static bool decides(db::connection& on, const term& by);
 
-    /// The next term of that partition. With an epoch of locks' making that must be higher than the
-    /// one before, and of the same domain; zero: one higher.
+    /// The next term of that partition. An epoch that is a token must be higher than the one
+    /// before, and of the same domain; without one it is one higher.
+    /// @par Errors `foreign_epochs`, `stepped_down`
     static result<term> take_over(
         db::connection& on,
         std::uint64_t log,
         std::uint32_t partition,
-        std::uint64_t epoch,
-        std::string_view domain,
+        const std::optional<fencing_token>& epoch,
         std::uint64_t id
     );
 
@@ -111,8 +118,18 @@ public:
 
     static standing standing_of(db::connection& on, std::uint64_t number, int& why);
 
-    /// Forgets what ended before that moment of the wall clock. @return how many.
-    static std::size_t purge(db::connection& on, std::int64_t before_ms, std::size_t limit);
+    /// Looks at `limit` transactions with a number above `after`, and forgets those that ended so
+    /// long ago.
+    struct purged {
+        std::size_t forgotten = 0;
+        std::uint64_t seen_to = 0;  ///< Where to go on; zero: at the beginning, later.
+    };
+    static purged purge(
+        db::connection& on,
+        std::chrono::milliseconds older_than,
+        std::uint64_t after,
+        std::size_t limit
+    );
 };
 
 }  // namespace mortise::txn::log

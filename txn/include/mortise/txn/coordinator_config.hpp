@@ -12,6 +12,9 @@
 #include <memory>
 #include <string>
 
+namespace mortise {
+class lock_client;
+}
 namespace mortise::coro {
 class time_source;
 }
@@ -25,6 +28,15 @@ public:
 
     /// The log: an SQLite database, made if it is not there.
     std::filesystem::path log;
+
+    /// With locks, several coordinators share the log: each partition is decided by the one that
+    /// holds its lock (`mortise.txn/ID-NUMBER`), whose token is the epoch, and the others stand by.
+    /// They share the partitions evenly. All coordinators of a log use the same store. Null:
+    /// whoever opens the log takes it over.
+    std::shared_ptr<lock_client> locks;
+
+    /// Partitions of a log that is made: 1 to 256. One that is there keeps its number.
+    std::uint32_t partitions = 8;
 
     /// By the names that branches call them by. After a restart the same names must be there: calls
     /// of others are stuck until they are.
@@ -54,7 +66,8 @@ public:
     /// Bytes of a branch's payload: up to 64 MiB.
     std::size_t payload_max = 1u << 20;
 
-    /// For how long the log remembers a transaction after its end.
+    /// For how long the log remembers a transaction after its end: at least; it forgets when there
+    /// is something to do.
     std::chrono::milliseconds retention{std::chrono::hours(24)};
 
     /// Where time comes from; null: the real time.

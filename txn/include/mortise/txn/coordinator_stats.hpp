@@ -18,6 +18,8 @@ public:
     std::uint64_t taken_up = 0;      ///< Found in the log, unfinished.
     std::uint64_t stuck = 0;         ///< Branches that became stuck.
     std::uint64_t open = 0;          ///< Under way now.
+    std::uint64_t forgotten = 0;     ///< Their retention is over.
+    std::uint64_t partitions = 0;    ///< Of the log, that are decided here now.
 };
 
 }  // namespace mortise::txn

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a coordinator does besides: it forgets what is long over, and finishes what it finds without
+// waiting for who does not answer.
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <future>
+#include <string>
+#include <vector>
+
+namespace mortise::test::housekeeping_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::reply;
+
+class TxnHousekeeping : public coordinator_fixture {
+protected:
+    static txn::transaction of(const std::string& participant) {
+        txn::transaction made;
+        made.add(participant, "");
+        return made;
+    }
+    void run_many(std::size_t count, const txn::transaction& what) {
+        std::vector<std::future<txn::outcome>> running;
+        for (std::size_t i = 0; i < count; ++i)
+            running.push_back(tcc_->async_run(what, asio::use_future));
+        for (auto& each : running)
+            EXPECT_TRUE(each.get().confirmed());
+    }
+    error_code code_for(const txn::gid& which) {
+        return code_of([&] { static_cast<void>(asked(which)); });
+    }
+};
+
+TEST_F(TxnHousekeeping, ForgetsWhatIsOverWhenItsRetentionIs) {
+    auto how = config();
+    how.retention = 0ms;
+    open(how);
+    auto first = of_both();
+    first.key("order 1");
+    const auto came = run(first);
+    static_cast<void>(settled(came.gid()));
+    EXPECT_FALSE(code_for(came.gid()));
+    run_many(600, of("stock"));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().forgotten > 200; }));
+    EXPECT_EQ(code_for(came.gid()), txn::errc::not_open) << "that is not: it never existed";
+    EXPECT_EQ(code_for({came.gid().log, 100'000}), txn::errc::bad_gid);
+    const auto again = run(first);
+    EXPECT_TRUE(again.confirmed());
+    EXPECT_GT(again.gid().number, came.gid().number) << "a number is never used again";
+}
+
+TEST_F(TxnHousekeeping, KeepsWhatIsNotOverHoweverOldItIs) {
+    auto how = config();
+    how.retention = 0ms;
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    open(how);
+    const auto stuck = run(of_both());
+    run_many(600, of("stock"));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().forgotten > 200; }));
+    EXPECT_TRUE(asked(stuck.gid()).confirmed());
+    wallet_->answer_by({});
+    tcc_.reset();
+    open(how);
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+}
+
+TEST_F(TxnHousekeeping, RemembersForAsLongAsItIsTold) {
+    open();
+    const auto first = run(of_both());
+    run_many(600, of("stock"));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 601; }));
+    EXPECT_EQ(tcc_->stats().forgotten, 0u);
+    EXPECT_TRUE(asked(first.gid()).confirmed());
+}
+
+TEST_F(TxnHousekeeping, ParticipantsLearnWhatIsOver) {
+    open();
+    run_many(600, of("stock"));
+    ASSERT_TRUE(eventually([&] {
+        static_cast<void>(run(of_both()));
+        return wallet_->calls().back().ended_below > 256;
+    }));
+    EXPECT_LE(wallet_->calls().back().ended_below, wallet_->calls().back().gid.number);
+}
+
+TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
+    const auto deaf = [](const txn::call& made) -> result<reply> {
+        if (made.what == txn::operation::confirm)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    };
+    stock_->answer_by(deaf);
+    wallet_->answer_by(deaf);
+    auto how = config();
+    how.retry_first = how.retry_max = 2s;
+    open(how);
+    run_many(3'000, of("stock"));
+    run_many(20, of("wallet"));
+    tcc_.reset();
+    wallet_->answer_by({});
+    open(how);
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 20; }));
+    EXPECT_EQ(tcc_->stats().taken_up, 3'020u);
+    EXPECT_LT(tcc_->stats().calls, 500u) << "the breaker opens long before all have been called";
+    stock_->answer_by({});
+    const auto any = stock_->calls().at(0).gid;
+    EXPECT_TRUE(settled(any).confirmed());
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 3'020; }, 60s));
+}
+
+}  // namespace
+}  // namespace mortise::test::housekeeping_test

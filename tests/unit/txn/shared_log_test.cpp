@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several coordinators on one log, which locks keep apart.
+#include "mortise/lock_client.hpp"
+#include "mortise/store/memory.hpp"
+#include "mortise/txn/coordinator.hpp"
+#include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
+#include "unit/txn/scripted_participant.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::shared_log_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::outcome;
+using txn::reply;
+
+constexpr auto ttl = 1s;
+
+/// A coordinator with a context, a thread and a lock client of its own. It can be stopped in its
+/// tracks and continued, as a process.
+class site {
+public:
+    site(const memory_server& locks, txn::coordinator_config how) {
+        client_config patience;
+        patience.ttl = ttl;
+        how.locks = std::make_shared<lock_client>(context_, locks.make_store(), patience);
+        locks_ = how.locks;
+        tcc_.emplace(context_, std::move(how));
+        resume();
+    }
+    ~site() {
+        resume();
+        tcc_.reset();
+        locks_.reset();
+        work_.reset();
+        thread_.join();
+    }
+
+    void pause() {
+        if (!thread_.joinable())
+            return;
+        io_.stop();
+        thread_.join();
+    }
+    void resume() {
+        if (thread_.joinable())
+            return;
+        io_.restart();
+        thread_ = std::thread([this] { io_.run(); });
+    }
+
+    txn::coordinator& operator*() { return *tcc_; }
+    txn::coordinator* operator->() { return &*tcc_; }
+    std::uint64_t partitions() const { return tcc_->stats().partitions; }
+
+private:
+    asio::io_context io_{1};
+    asio::any_io_executor context_ = io_.get_executor();
+    std::optional<asio::executor_work_guard<asio::any_io_executor>> work_{context_};
+    std::shared_ptr<lock_client> locks_;
+    std::optional<txn::coordinator> tcc_;
+    std::thread thread_;
+};
+
+class TxnSharedLog : public testing::Test {
+protected:
+    txn::coordinator_config config(std::uint32_t partitions = 1) const {
+        txn::coordinator_config made;
+        made.log = log();
+        made.partitions = partitions;
+        made.participants.emplace("stock", stock_);
+        made.participants.emplace("wallet", wallet_);
+        made.retry_first = 2ms;
+        made.retry_max = 20ms;
+        made.jitter_seed = 1;
+        return made;
+    }
+    std::filesystem::path log() const { return folder_.path() / "log.db"; }
+
+    std::unique_ptr<site> make_site(std::uint32_t partitions = 1) const {
+        return std::make_unique<site>(locks_, config(partitions));
+    }
+    /// One that decides, and one that stands by.
+    void make_two() {
+        first_ = make_site();
+        ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+        second_ = make_site();
+    }
+
+    static txn::transaction of_both() {
+        txn::transaction made;
+        made.add("stock", "");
+        made.add("wallet", "");
+        return made;
+    }
+
+    template <class T>
+    static T wait_for(std::future<T> what) {
+        EXPECT_EQ(what.wait_for(20s), std::future_status::ready);
+        return what.get();
+    }
+    static outcome run(txn::coordinator& at, txn::transaction what = of_both()) {
+        return wait_for(at.async_run(std::move(what), asio::use_future));
+    }
+    static error_code refusal(txn::coordinator& at) {
+        try {
+            static_cast<void>(run(at));
+        } catch (const boost::system::system_error& failed) {
+            return failed.code();
+        }
+        return {};
+    }
+
+    const scratch_folder folder_;
+    const memory_server locks_;
+    std::shared_ptr<scripted_participant> stock_ = std::make_shared<scripted_participant>();
+    std::shared_ptr<scripted_participant> wallet_ = std::make_shared<scripted_participant>();
+    std::unique_ptr<site> first_;
+    std::unique_ptr<site> second_;
+};
+
+TEST_F(TxnSharedLog, OneDecidesAndTheOtherStandsBy) {
+    make_two();
+    EXPECT_TRUE(run(**first_).confirmed());
+    EXPECT_EQ(refusal(**second_), txn::errc::standby);
+    EXPECT_EQ(second_->partitions(), 0u);
+    const auto first_epoch = wallet_->calls().at(0).epoch;
+    wait_for((*first_)->async_stop(asio::use_future));
+    ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
+    EXPECT_TRUE(run(**second_).confirmed());
+    EXPECT_GT(wallet_->calls().back().epoch, first_epoch);
+    EXPECT_EQ(refusal(**first_), txn::errc::stopped);
+}
+
+TEST_F(TxnSharedLog, WhoStandsByAnswersForWhatWasDecidedElsewhere) {
+    make_two();
+    const auto came = run(**first_);
+    EXPECT_TRUE(wait_for((*second_)->async_outcome(came.gid(), asio::use_future)).confirmed());
+    const auto shown = wait_for((*second_)->async_show(came.gid(), asio::use_future));
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(shown->at, txn::standing::confirmed);
+}
+
+TEST_F(TxnSharedLog, PartitionsAreSharedEvenly) {
+    first_ = make_site(6);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 6; }));
+    second_ = make_site(1);
+    EXPECT_TRUE(eventually([&] { return second_->partitions() == 3; }));
+    EXPECT_TRUE(eventually([&] { return first_->partitions() == 3; }));
+    const auto third = make_site();
+    EXPECT_TRUE(eventually([&] {
+        return first_->partitions() == 2 && second_->partitions() == 2 && third->partitions() == 2;
+    }));
+    for (auto* each : {first_.get(), second_.get(), third.get()}) {
+        for (int i = 0; i < 4; ++i)
+            EXPECT_TRUE(run(**each).confirmed());
+    }
+}
+
+TEST_F(TxnSharedLog, AKeyIsOneTransactionWhereverItIsUsed) {
+    first_ = make_site(2);
+    second_ = make_site(2);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1 && second_->partitions() == 1; })
+    );
+    wallet_->hold_tries(true);
+    auto what = of_both();
+    what.key("order 7");
+    auto running = (*first_)->async_run(what, asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    const auto elsewhere = run(**second_, what);
+    EXPECT_TRUE(elsewhere.unknown());
+    EXPECT_EQ(elsewhere.why(), txn::errc::standby);
+    EXPECT_EQ(elsewhere.gid(), wallet_->calls().at(0).gid);
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(wait_for(std::move(running)).confirmed());
+    const auto again = run(**second_, what);
+    EXPECT_TRUE(again.confirmed());
+    EXPECT_EQ(again.gid(), elsewhere.gid());
+    EXPECT_EQ(wallet_->said().find("try", 3), std::string::npos) << "one try was enough";
+}
+
+// A process that is stopped, and goes on when its locks have long passed to another.
+TEST_F(TxnSharedLog, AStoppedCoordinatorThatGoesOnWritesNothing) {
+    make_two();
+    wallet_->hold_tries(true);
+    auto running = (*first_)->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    first_->pause();
+    wallet_->hold_tries(false);
+    const auto stopped = clock::now();
+    ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
+    EXPECT_LT(clock::now() - stopped, ttl + 1s);
+    ASSERT_TRUE(eventually([&] { return (*second_)->stats().ended == 1; }));
+    first_->resume();
+    const auto came = wait_for(std::move(running));
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), txn::errc::stepped_down);
+    EXPECT_EQ(refusal(**first_), txn::errc::standby);
+    EXPECT_TRUE(wait_for((*first_)->async_outcome(came.gid(), asio::use_future)).cancelled());
+    EXPECT_EQ(wallet_->said().find("confirm"), std::string::npos);
+    EXPECT_EQ(stock_->said().find("confirm"), std::string::npos);
+    // It stands for election again.
+    wait_for((*second_)->async_stop(asio::use_future));
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+    EXPECT_TRUE(run(**first_).confirmed());
+}
+
+TEST_F(TxnSharedLog, WhoeverStopsHandsOverAtOnceWhateverIsUnderWay) {
+    make_two();
+    wallet_->hold_tries(true);
+    constexpr std::size_t many = 500;
+    std::vector<std::future<outcome>> running;
+    for (std::size_t i = 0; i < many; ++i)
+        running.push_back((*first_)->async_run(of_both(), asio::use_future));
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() >= 256; }));
+    auto stopping = (*first_)->async_stop(asio::use_future);
+    for (auto& each : running) {
+        const auto came = wait_for(std::move(each));
+        EXPECT_TRUE(came.cancelled());
+    }
+    wait_for(std::move(stopping));
+    const auto stopped = clock::now();
+    ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
+    EXPECT_LT(clock::now() - stopped, 500ms) << "the lock is handed over, it need not expire";
+    EXPECT_TRUE(eventually([&] {
+        const auto open =
+            wait_for((*second_)->async_list(txn::list_filter::unfinished, 0, 1, asio::use_future));
+        return open.empty();
+    }));
+}
+
+TEST_F(TxnSharedLog, WithoutTheLockServerNothingIsDecided) {
+    memory_server server;
+    auto how = config();
+    first_ = std::make_unique<site>(server, how);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+    wallet_->hold_tries(true);
+    auto running = (*first_)->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    server.set_unavailable(true);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 0; }));
+    EXPECT_TRUE(wait_for(std::move(running)).unknown());
+    EXPECT_EQ(refusal(**first_), txn::errc::standby);
+    server.set_unavailable(false);
+    wallet_->hold_tries(false);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+    EXPECT_TRUE(run(**first_).confirmed());
+    ASSERT_TRUE(eventually([&] { return (*first_)->stats().ended == 2; }));
+    const auto said = wallet_->said();
+    EXPECT_NE(said.find("cancel"), std::string::npos) << "that of before: " << said;
+    EXPECT_NE(said.find("confirm"), std::string::npos) << said;
+}
+
+TEST_F(TxnSharedLog, AnOldCopyOfTheLogDecidesNothing) {
+    first_ = make_site();
+    EXPECT_TRUE(run(**first_).confirmed());
+    first_.reset();
+    stock_->answer_by([](const txn::call&) -> result<reply> {
+        return error_code(txn::errc::participant_ahead);
+    });
+    first_ = make_site();
+    const auto came = run(**first_);
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), txn::errc::participant_ahead);
+    stock_->answer_by({});
+    EXPECT_EQ(refusal(**first_), txn::errc::participant_ahead);
+    EXPECT_EQ(first_->partitions(), 0u);
+}
+
+TEST_F(TxnSharedLog, ALogThatLocksKeepIsNotTakenWithoutThem) {
+    first_ = make_site();
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+    first_.reset();
+    asio::io_context context;
+    auto alone = std::make_optional<txn::coordinator>(context.get_executor(), config());
+    auto running = alone->async_run(of_both(), asio::use_future);
+    context.run_for(200ms);
+    EXPECT_EQ(running.wait_for(5s), std::future_status::ready);
+    try {
+        static_cast<void>(running.get());
+        FAIL();
+    } catch (const boost::system::system_error& failed) {
+        EXPECT_EQ(failed.code(), txn::errc::foreign_epochs);
+    }
+    alone.reset();
+    context.run_for(1s);
+}
+
+TEST_F(TxnSharedLog, ALogWithoutLocksCanPassToThoseWithThem) {
+    {
+        asio::io_context context;
+        txn::coordinator alone(context.get_executor(), config());
+        auto running = alone.async_run(of_both(), asio::use_future);
+        auto stopping = alone.async_stop(asio::use_future);
+        context.run_for(5s);
+        EXPECT_EQ(stopping.wait_for(5s), std::future_status::ready);
+    }
+    first_ = make_site();
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
+    EXPECT_TRUE(run(**first_).confirmed());
+}
+
+}  // namespace
+}  // namespace mortise::test::shared_log_test

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which partitions of the log are decided here: all, as nobody else is there, or those whose locks
+// are held.
+#include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/assert.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/election.hpp"
+#include "mortise/lock_client.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::txn::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long transactions wait for the first partition after the log was opened.
+constexpr milliseconds early_max{1'000};
+constexpr milliseconds balance_every{1'000};
+constexpr std::size_t coordinators_max = 256;
+
+}  // namespace
+
+void coordinator_core::prepared(error_code failed, const log::log_facts& found) {
+    if (failed)
+        return log_failed(failed);
+    no_term_ = {};
+    log_id_ = found.id;
+    while (partitions_.size() < found.partitions) {
+        const auto next = static_cast<std::uint32_t>(partitions_.size());
+        partitions_.push_back(std::make_unique<partition>(next, *strand_));
+    }
+    for (const auto& each : partitions_) {
+        if (config_.locks)
+            stand(*each);
+        else
+            take(*each, std::nullopt);
+    }
+    if (config_.locks && opening_) {
+        deadlines_.set(early_timer_, now() + early_max, [this] { drop_early(unusable()); });
+        arm();
+    }
+}
+
+void coordinator_core::take(partition& at, const std::optional<fencing_token>& epoch) {
+    if (epoch && !*epoch)
+        return taken(at, mortise::errc::no_token, log::term());
+    log_->take_over(
+        *log_id_,
+        at.id,
+        epoch,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             &at,
+             number = log_number_](error_code failed, const log::term& by) {
+                if (number == self->log_number_ && !self->closed_ && !self->stopping_)
+                    self->taken(at, failed, by);
+            }
+        )
+    );
+}
+
+void coordinator_core::taken(partition& at, error_code failed, const log::term& by) {
+    if (failed && !config_.locks)
+        return log_failed(failed);
+    if (failed) {
+        no_term_ = failed == errc::stepped_down ? error_code() : failed;
+        return at.left.set();
+    }
+    no_term_ = {};
+    at.term = by;
+    count_.partitions = owned();
+    at.leaving = at.doubted = at.recovering = at.recovery_done = false;
+    at.recovered_to = 0;
+    recover(at);
+    opening_ = false;
+    deadlines_.clear(early_timer_);
+    for (const auto& each : std::exchange(early_, {}))
+        start(each);
+    if (at.id == 0)
+        purge();
+    if (config_.locks && !balance_timer_)
+        deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
+    arm();
+}
+
+std::string coordinator_core::lock_name(const partition& at) const {
+    return "mortise.txn/" + gid{*log_id_, at.id}.text();
+}
+
+void coordinator_core::stand(partition& at) {
+    at.left.reset();
+    at.stop = std::make_shared<asio::cancellation_signal>();
+    ++standing_;
+    asio::co_spawn(
+        *strand_,
+        lead_partition(shared_from_this(), &at, log_number_),
+        asio::bind_cancellation_slot(
+            at.stop->slot(),
+            [self = shared_from_this(),
+             number = log_number_,
+             kept = at.stop](const std::exception_ptr& failed) { self->stood(failed, number); }
+        )
+    );
+}
+
+void coordinator_core::stood(const std::exception_ptr& failed, std::uint64_t number) {
+    try {
+        if (failed)
+            std::rethrow_exception(failed);
+    } catch (const boost::system::system_error& wrong) {
+        if (number == log_number_)
+            no_term_ = wrong.code();
+    }
+    --standing_;
+    end_stop();
+}
+
+// Stands for election again and again, as long as it is the same opening of the log.
+asio::awaitable<void> coordinator_core::lead_partition(
+    std::shared_ptr<coordinator_core> self, partition* at, std::uint64_t number
+) {
+    const auto locks = self->config_.locks;
+    const auto time = self->time_;
+    auto term = [self, at, number](const lease& held) { return self->serve(*at, held, number); };
+    while (number == self->log_number_ && !self->closed_ && !self->stopping_) {
+        auto leading = lead(*locks, self->lock_name(*at), election_options(), term);
+        co_await std::move(leading);
+        if (!std::exchange(at->leaving, false) && self->no_term_)
+            co_await coro::sleep_for(*time, balance_every);  // the log says that it cannot be ours
+    }
+}
+
+// One term: from the grant to the loss of the lock, or until it is not needed any more.
+asio::awaitable<void>
+coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) {
+    if (number != log_number_ || closed_ || stopping_)
+        co_return;
+    at.left.reset();
+    take(at, held.token());
+    std::exception_ptr lost;
+    try {
+        auto waiting = at.left.async_wait();
+        co_await std::move(waiting);
+    } catch (...) {
+        lost = std::current_exception();
+    }
+    if (at.term && number == log_number_)
+        step_down(at, errc::stepped_down);
+    if (lost)
+        std::rethrow_exception(lost);
+}
+
+// Another coordinator decides there from now on, or will soon. Without locks that one has taken
+// all of the log.
+void coordinator_core::step_down(partition& at, error_code why) {
+    if (!at.term)
+        return;
+    if (!config_.locks) {
+        retire();
+        no_term_ = why;
+        return drop_all(why);
+    }
+    at.term.reset();
+    count_.partitions = owned();
+    for (auto it = open_.begin(); it != open_.end();) {
+        const auto what = it->second;
+        if (what->home == &at) {
+            it = open_.erase(it);
+            drop(what, why);
+        } else {
+            ++it;
+        }
+    }
+    at.left.set();
+    for (auto& [name, each] : lanes_)
+        pump(each);
+    arm();
+}
+
+// The locks are released, or not waited for any longer.
+void coordinator_core::retire() {
+    for (const auto& each : partitions_) {
+        each->term.reset();
+        if (const auto standing = std::exchange(each->stop, nullptr))
+            standing->emit(asio::cancellation_type::terminal);
+    }
+    count_.partitions = 0;
+    deadlines_.clear(balance_timer_);
+}
+
+// A participant has heard from a higher epoch. Either another coordinator has taken over, or the
+// log is an old copy, and then nothing may be decided by it.
+void coordinator_core::doubt(partition& at) {
+    if (!at.term || std::exchange(at.doubted, true))
+        return;
+    log_->ask(
+        [by = *at.term](db::connection& on) { return log::log_tables::decides(on, by); },
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(), &at, id = at.term->id](error_code failed, bool ours) {
+                if (!at.is_in(id) || self->closed_)
+                    return;
+                if (failed)
+                    return self->log_failed(failed);
+                if (!ours)
+                    return self->step_down(at, errc::stepped_down);
+                self->retire();
+                self->drop_all(errc::participant_ahead);
+                self->no_term_ = errc::participant_ahead;
+                ++self->log_number_;
+                self->arm();
+            }
+        )
+    );
+}
+
+std::size_t coordinator_core::owned() const {
+    return static_cast<std::size_t>(std::count_if(
+        partitions_.begin(),
+        partitions_.end(),
+        [](const auto& each) { return each->term.has_value(); }
+    ));
+}
+
+partition* coordinator_core::choose() {
+    for (std::size_t i = 0; i < partitions_.size(); ++i) {
+        auto& next = *partitions_[next_partition_++ % partitions_.size()];
+        if (next.takes())
+            return &next;
+    }
+    return nullptr;
+}
+
+bool coordinator_core::decides_nothing(const partition& at) const {
+    return at.beginning == 0 && std::none_of(open_.begin(), open_.end(), [&](const auto& each) {
+               return each.second->home == &at && !each.second->proof;
+           });
+}
+
+// What is under way there is decided first; what is decided is finished by whoever comes next.
+void coordinator_core::leave(partition& at) {
+    at.leaving = true;
+    leave_when_decided(at);
+}
+
+void coordinator_core::leave_when_decided(partition& at) {
+    if (at.leaving && at.term && decides_nothing(at))
+        step_down(at, errc::stepped_down);
+}
+
+// Everybody waits for every partition that it has not: so the queue of one that is ours tells how
+// many there are.
+void coordinator_core::balance() {
+    balance_timer_.reset();
+    if (owned() == 0)
+        return;
+    deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
+    arm();
+    const auto mine = std::find_if(partitions_.begin(), partitions_.end(), [](const auto& each) {
+        return each->takes();
+    });
+    if (owned() < 2 || mine == partitions_.end())
+        return;
+    config_.locks->async_inspect(
+        lock_name(**mine),
+        coordinators_max,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this()](error_code failed, const std::optional<lock_view>& seen) {
+                if (!failed && seen && !self->closed_)
+                    self->balance_among(seen->waiters.size() + 1);
+            }
+        )
+    );
+}
+
+void coordinator_core::balance_among(std::size_t coordinators) {
+    const auto share = (partitions_.size() + coordinators - 1) / coordinators;
+    auto have = static_cast<std::size_t>(std::count_if(
+        partitions_.begin(), partitions_.end(), [](const auto& each) { return each->takes(); }
+    ));
+    for (auto it = partitions_.rbegin(); it != partitions_.rend() && have > share; ++it) {
+        if (!(*it)->takes())
+            continue;
+        --have;
+        leave(**it);
+    }
+}
+
+}  // namespace mortise::txn::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_COORDINATOR_PARTITION_HPP
+#define MORTISE_TXN_COORDINATOR_PARTITION_HPP
+
+#include "log/log_tables.hpp"
+#include "mortise/coro/event.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace mortise::txn::detail {
+
+/// A part of a log's transactions: one coordinator at a time decides them.
+class partition {
+public:
+    partition(std::uint32_t which, const asio::any_io_executor& on) : id(which), left(on) {}
+
+    /// Whether new transactions may begin in it.
+    bool takes() const noexcept { return term && !leaving; }
+    /// Whether that is still the term which decides here.
+    bool is_in(std::uint64_t which) const noexcept { return term && term->id == which; }
+
+    const std::uint32_t id;
+    std::optional<log::term> term;                    ///< Ours, while we decide.
+    coro::event left;                                 ///< The lock is not needed any more.
+    std::shared_ptr<asio::cancellation_signal> stop;  ///< Of whoever stands for it.
+    bool leaving = false;       ///< It is to go to another, as soon as all is decided.
+    bool doubted = false;       ///< A participant says that it is not ours.
+    std::size_t beginning = 0;  ///< Transactions that wait for their number.
+    std::uint64_t recovered_to = 0;
+    bool recovering = false;
+    bool recovery_done = false;
+};
+
+}  // namespace mortise::txn::detail
+
+#endif
