@@ -40,13 +40,16 @@ constexpr code_text texts[] = {
     {errc::stepped_down, "another coordinator has taken over: ask it for the outcome"},
     {errc::stopped, "the coordinator was stopped: make a new one"},
     {errc::not_a_log, "the database belongs to something else: name another file for the log"},
+    {errc::log_missing,
+     "the log is not where it should be: see that its disk is there; only a new service makes one"},
     {errc::newer_log, "the log was written by a newer version of mortise: use that one"},
     {errc::log_corrupt,
      "a record of the log contradicts itself: restore the log, or look at it with "
      "`mortise txn show`"},
     {errc::foreign_epochs, "the log's epochs came from the locks of another store: use that store"},
     {errc::participant_ahead,
-     "a participant knows of another transaction by this number: the log is an old copy"},
+     "a participant knows more than the log, which is an old copy: find the newest one, or begin "
+     "with a new log and settle by hand what the participants still have reserved"},
     {errc::too_many_open,
      "too many transactions are under way: wait until some have ended, or raise "
      "coordinator_config::open_max"},

@@ -81,6 +81,7 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     at.recovered_to = 0;
     recover(at);
     opening_ = false;
+    reopen_pause_ = reopen_first;
     deadlines_.clear(early_timer_);
     for (const auto& each : std::exchange(early_, {}))
         start(each);

@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t calls_at_once = 256;  // of one participant
-constexpr milliseconds reopen_after{500};
+constexpr milliseconds reopen_max{2'000};
 
 [[noreturn]] void refuse(std::string value, std::string remedy) {
     throw error(mortise::errc::bad_config, std::move(value), std::move(remedy));
@@ -89,7 +89,7 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
         lanes_.try_emplace(
             name, lane(calls_at_once, config_.breaker_failures, config_.retry_max), who
         );
-    log_.emplace(*strand_, config_.log);
+    log_.emplace(*strand_, config_);
 }
 
 coordinator_core::~coordinator_core() = default;
@@ -170,7 +170,7 @@ void coordinator_core::open_log() {
         return;
     if (!log_) {
         try {
-            log_.emplace(*strand_, config_.log);
+            log_.emplace(*strand_, config_);
         } catch (const boost::system::system_error& failed) {
             return log_failed(failed.code());
         }
@@ -196,8 +196,10 @@ void coordinator_core::log_failed(error_code why) {
     ++log_number_;
     drop_all(why);
     log_.reset();
-    if (!stopping_ && !closed_)
-        deadlines_.set(reopen_timer_, now() + reopen_after, [this] { open_log(); });
+    if (!stopping_ && !closed_) {
+        deadlines_.set(reopen_timer_, now() + reopen_pause_, [this] { open_log(); });
+        reopen_pause_ = std::min<clock::duration>(reopen_pause_ * 2, reopen_max);
+    }
     arm();
 }
 

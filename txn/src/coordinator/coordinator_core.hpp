@@ -185,6 +185,8 @@ private:
     const coro::detail::fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     const coordinator_config config_;
+    static constexpr std::chrono::milliseconds reopen_first{50};
+    clock::duration reopen_pause_{reopen_first};
     const std::shared_ptr<coro::time_source> time_;
     std::minstd_rand jitter_;
 

@@ -7,17 +7,20 @@
 namespace mortise::txn::log {
 namespace {
 
-db::sqlite_config config_for(const std::filesystem::path& path) {
+db::sqlite_config config_for(const coordinator_config& given) {
+    if (given.must_exist && !std::filesystem::exists(given.log))
+        throw error(errc::log_missing, given.log.string(), "see that its disk is there");
     db::sqlite_config config;
-    config.path = path;
+    config.path = given.log;
+    config.vfs = given.vfs;
     config.queue_max = 1u << 20;
     return config;
 }
 
 }  // namespace
 
-decision_log::decision_log(const asio::any_io_executor& executor, const std::filesystem::path& path)
-    : session_(executor, config_for(path)) {}
+decision_log::decision_log(const asio::any_io_executor& executor, const coordinator_config& given)
+    : session_(executor, config_for(given)) {}
 
 durable_decision decision_log::proof_of(const term& by, const logged& found) {
     MORTISE_ASSERT(found.at == standing::confirmed || found.at == standing::cancelled);

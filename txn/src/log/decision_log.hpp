@@ -5,13 +5,13 @@
 #include "log/durable_decision.hpp"
 #include "log/log_tables.hpp"
 #include "mortise/db/sqlite.hpp"
+#include "mortise/txn/coordinator_config.hpp"
 #include "mortise/txn/error.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ class decision_log {
 public:
     /// Opens the database, which is I/O.
     /// @throws error if that cannot be done.
-    decision_log(const asio::any_io_executor& executor, const std::filesystem::path& path);
+    decision_log(const asio::any_io_executor& executor, const coordinator_config& given);
 
     /// Makes the log if there is none: `void(error_code, log_facts)`.
     template <class Handler>

@@ -29,6 +29,13 @@ public:
     /// The log: an SQLite database, made if it is not there.
     std::filesystem::path log;
 
+    /// Refuse to make a new log: for a service whose decisions must not be forgotten because a disk
+    /// was not mounted.
+    bool must_exist = false;
+
+    /// A file system layer that was registered with SQLite; empty: the default one.
+    std::string vfs;
+
     /// With locks, several coordinators share the log: each partition is decided by the one that
     /// holds its lock (`mortise.txn/ID-NUMBER`), whose token is the epoch, and the others stand by.
     /// They share the partitions evenly. All coordinators of a log use the same store. Null:

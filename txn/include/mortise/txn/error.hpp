@@ -33,6 +33,7 @@ enum class errc : int {
     stepped_down,    ///< Another coordinator took over: what was under way is finished there.
     stopped,         ///< The coordinator was stopped.
     not_a_log,       ///< The database belongs to something else than a coordinator.
+    log_missing,     ///< There is no log, and none is to be made.
     newer_log,       ///< The log was written by a newer mortise.
     log_corrupt,     ///< A record of the log contradicts itself.
     foreign_epochs,  ///< The log's epochs came from the locks of another store.

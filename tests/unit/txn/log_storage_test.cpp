@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSL-1.0
+// Logs on disks that fail, that lose what was not synced, and that hold something else.
+#include "support/fault_vfs.hpp"
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::log_storage_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class TxnLogStorage : public coordinator_fixture {
+protected:
+    ~TxnLogStorage() override { close(); }
+
+    std::filesystem::path log() const { return folder_.path() / "log.db"; }
+
+    txn::coordinator_config on_disk() const {
+        auto how = config();
+        how.vfs = disk_.name();
+        return how;
+    }
+    /// Without a word to anybody, as a process that dies.
+    void close() {
+        tcc_.reset();
+        EXPECT_TRUE(eventually([&] { return nobody_has_the_log(); }));
+    }
+
+    /// Whether every participant heard the same of each transaction, and what callers were told is
+    /// so.
+    void expect_consistent() {
+        std::map<txn::gid, std::set<txn::operation>> ends;
+        for (const auto* each : {stock_.get(), wallet_.get()}) {
+            for (const auto& made : each->calls()) {
+                if (made.what != txn::operation::try_)
+                    ends[made.gid].insert(made.what);
+            }
+        }
+        for (const auto& [which, what] : ends)
+            EXPECT_EQ(what.size(), 1u) << which.text() << " was confirmed and cancelled";
+        for (const auto& [which, confirmed] : told_) {
+            const auto came = asked(which);
+            EXPECT_EQ(came.confirmed(), confirmed) << which.text();
+            EXPECT_EQ(came.cancelled(), !confirmed) << which.text();
+        }
+    }
+
+    /// Runs transactions, some of them confirmed and some cancelled, and remembers what is told.
+    void run_some(std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            wallet_->answer_by(
+                i % 3 == 2 ? scripted_participant::answer_function(
+                                 refusing(txn::operation::try_, "no money")
+                             )
+                           : scripted_participant::answer_function()
+            );
+            try {
+                const auto came = run(of_both());
+                if (!came.unknown())
+                    told_.emplace(came.gid(), came.confirmed());
+                else
+                    EXPECT_TRUE(came.why());
+            } catch (const boost::system::system_error& failed) {
+                codes_.insert(failed.code());
+            }
+        }
+        wallet_->answer_by({});
+    }
+
+    void sql(const char* statement) const {
+        sqlite3* db = nullptr;
+        EXPECT_EQ(::sqlite3_open(log().c_str(), &db), SQLITE_OK);
+        ::sqlite3_busy_timeout(db, 5'000);
+        EXPECT_EQ(::sqlite3_exec(db, statement, nullptr, nullptr, nullptr), SQLITE_OK);
+        ::sqlite3_close(db);
+    }
+
+    fault_vfs disk_;
+    std::map<txn::gid, bool> told_;
+    std::set<error_code> codes_;
+
+private:
+    bool nobody_has_the_log() const {
+        std::error_code none;
+        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+            const auto target = std::filesystem::read_symlink(each.path(), none);
+            if (target.string().starts_with(log().string()))
+                return false;
+        }
+        return true;
+    }
+};
+
+TEST_F(TxnLogStorage, GoesOnAfterWhicheverWriteOrSyncFails) {
+    open(on_disk());
+    run_some(3);
+    const int usual = disk_.operations;
+    EXPECT_GT(usual, 10);
+    for (const int failure : {SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE}) {
+        for (const bool for_good : {false, true}) {
+            for (int at = 1; at <= 24; at += 3) {
+                SCOPED_TRACE(std::to_string(failure) + " at " + std::to_string(at));
+                disk_.result = failure;
+                disk_.for_good = for_good;
+                disk_.operations = 0;
+                disk_.fail_at = at;
+                run_some(3);
+                disk_.fail_at = 0;
+                ASSERT_TRUE(eventually([&] { return !refusal(of_both()); })) << "it goes on";
+            }
+        }
+    }
+    EXPECT_TRUE(codes_.contains(mortise::errc::commit_unknown));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
+    expect_consistent();
+}
+
+TEST_F(TxnLogStorage, SaysWhyNothingCanBeWritten) {
+    open(on_disk());
+    run_some(1);
+    disk_.log_sync_result = SQLITE_IOERR_FSYNC;
+    EXPECT_EQ(refusal(of_both()), mortise::errc::commit_unknown);
+    const auto why = refusal(of_both());
+    EXPECT_TRUE(why) << "it does not pretend";
+    disk_.log_sync_result = 0;
+    EXPECT_TRUE(eventually([&] { return !refusal(of_both()); }));
+    expect_consistent();
+}
+
+TEST_F(TxnLogStorage, APowerFailureLosesNoDecisionThatWasTold) {
+    for (const std::size_t kept : {0u, 1u, 2u, 3u, 5u, 8u, 1'000u}) {
+        SCOPED_TRACE(kept);
+        open(on_disk());
+        run_some(4);
+        close();
+        disk_.lose_unsynced(kept);
+    }
+    open(on_disk());
+    EXPECT_FALSE(refusal(of_both()));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
+    EXPECT_GE(told_.size(), 28u);
+    expect_consistent();
+}
+
+// What a disk may do to the end of the write-ahead log.
+TEST_F(TxnLogStorage, ATornEndOfTheLogCostsNothingThatWasTold) {
+    const auto tail = [&](const auto& damage) {
+        open();
+        run_some(4);
+        // As the process dies here its files stay as they are; a clean end would empty this one.
+        const auto wal = log().string() + "-wal";
+        const auto copy = folder_.path() / "copy.db";
+        std::filesystem::copy_file(log(), copy, std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::copy_file(
+            wal, copy.string() + "-wal", std::filesystem::copy_options::overwrite_existing
+        );
+        close();
+        std::filesystem::remove(wal);
+        std::filesystem::remove(log().string() + "-shm");
+        std::filesystem::rename(copy, log());
+        std::filesystem::rename(copy.string() + "-wal", wal);
+        damage(std::filesystem::path(wal));
+    };
+    // Beyond its end: a frame that was begun, and never synced.
+    tail([](const auto& wal) { std::ofstream(wal, std::ios::app) << std::string(700, '\0'); });
+    tail([](const auto& wal) { std::ofstream(wal, std::ios::app) << std::string(5'000, 'x'); });
+    tail([](const auto&) {});
+    open();
+    EXPECT_FALSE(refusal(of_both()));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
+    EXPECT_EQ(told_.size(), 12u);
+    expect_consistent();
+}
+
+// A disk that lies about what it has synced loses decisions. What was not lost is as it was.
+TEST_F(TxnLogStorage, ALogThatLostItsEndIsAnOldCopyAndNoLie) {
+    open();
+    run_some(2);
+    close();
+    std::filesystem::copy_file(log(), folder_.path() / "old.db");
+    open();
+    run_some(2);
+    close();
+    const auto lost = told_;
+    std::filesystem::remove(log().string() + "-wal");
+    std::filesystem::remove(log().string() + "-shm");
+    std::filesystem::copy_file(
+        folder_.path() / "old.db", log(), std::filesystem::copy_options::overwrite_existing
+    );
+    std::map<std::uint64_t, std::uint64_t> terms;
+    for (const auto& made : stock_->calls())
+        terms[made.gid.number] = made.term;
+    // As a barrier answers: the number is known, of another term.
+    stock_->answer_by([terms](const txn::call& made) -> result<txn::reply> {
+        const auto known = terms.find(made.gid.number);
+        if (known != terms.end() && known->second != made.term)
+            return error_code(txn::errc::participant_ahead);
+        return txn::reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), txn::errc::participant_ahead);
+    EXPECT_EQ(refusal(of_both()), txn::errc::participant_ahead) << "nothing is decided by it";
+}
+
+TEST_F(TxnLogStorage, TheDatabaseOfSomethingElseIsLeftAlone) {
+    sql("CREATE TABLE customers(id INTEGER)");
+    open();
+    EXPECT_EQ(refusal(of_both()), txn::errc::not_a_log);
+    sql("DROP TABLE customers");
+    EXPECT_TRUE(eventually([&] { return !refusal(of_both()); })) << "when its cause is gone";
+}
+
+TEST_F(TxnLogStorage, ALogOfANewerVersionIsLeftAlone) {
+    open();
+    run_some(2);
+    close();
+    sql("UPDATE mortise_txn_log SET format = 2");
+    open();
+    EXPECT_EQ(refusal(of_both()), txn::errc::newer_log);
+    EXPECT_EQ(refusal(of_both()), txn::errc::newer_log);
+    sql("UPDATE mortise_txn_log SET format = 1");
+    EXPECT_TRUE(eventually([&] { return !refusal(of_both()); }));
+    expect_consistent();
+}
+
+TEST_F(TxnLogStorage, ARecordThatCannotBeReadIsLeftToPeople) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    open();
+    const auto broken = run(of_both()).gid();
+    const auto whole = run(of_both()).gid();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 2; }));
+    close();
+    sql(("UPDATE mortise_txn SET plan = x'09ff' WHERE number = " + std::to_string(broken.number))
+            .c_str());
+    wallet_->answer_by({});
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    EXPECT_TRUE(settled(whole).confirmed());
+    EXPECT_TRUE(asked(broken).confirmed());
+    const auto stuck = tcc_->async_list(txn::list_filter::stuck, 0, 10, asio::use_future).get();
+    ASSERT_EQ(stuck.size(), 1u);
+    EXPECT_EQ(stuck[0].gid, broken);
+    EXPECT_FALSE(stuck[0].readable);
+}
+
+TEST_F(TxnLogStorage, ALogThatMustBeThereIsNotMade) {
+    auto how = config();
+    how.must_exist = true;
+    EXPECT_EQ(code_of([&] { open(how); }), txn::errc::log_missing);
+    EXPECT_FALSE(std::filesystem::exists(log()));
+    open();
+    run_some(1);
+    close();
+    open(how);
+    EXPECT_FALSE(refusal(of_both()));
+}
+
+}  // namespace
+}  // namespace mortise::test::log_storage_test
