@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace mortise::test {
+namespace mortise::test::cli_redis_test {
 namespace {
 
 namespace json = boost::json;
@@ -240,4 +240,4 @@ TEST_F(CliAtRedis, BenchKillsHoldersAndTakesLingeringLocksAway) {
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::cli_redis_test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace mortise::test {
+namespace mortise::test::crash_point_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -147,4 +147,4 @@ TEST_F(CrashPoint, OneThatDiesInWhateverWriteOfItsReleaseIsReplacedByTheNextAtOn
 }
 
 }  // namespace
-}  // namespace mortise::test
+}  // namespace mortise::test::crash_point_test

@@ -2,6 +2,7 @@
 // Calls of participants: when they are made, repeated, and given up.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -43,6 +44,17 @@ operation operation_for(const running& what, branch_number which) {
         return operation::try_;
     MORTISE_ASSERT(what.proof && what.proof->gid() == what.which);
     return finishing_by(*what.proof);
+}
+
+// What a participant throws that knows of codes; the rest says only that something failed.
+error_code code_of(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const boost::system::system_error& failed) {
+        return failed.code() ? failed.code() : error_code(errc::call_failed);
+    } catch (...) {
+        return errc::call_failed;
+    }
 }
 
 call_view view_of(const result<reply>& got) {
@@ -159,8 +171,9 @@ void coordinator_core::called(
         return;  // It was given up before.
     branch.flight = 0;
     deadlines_.clear(branch.timer);
+    MORTISE_CRASH_POINT("txn.called");
     if (thrown)
-        got = error_code(errc::call_failed);
+        got = code_of(thrown);
     auto& at = lanes_.find(what->what->branches[which - 1].participant)->second;
     if (got || is_final(got.error())) {
         at.judge.answered();

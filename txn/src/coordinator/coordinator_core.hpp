@@ -129,6 +129,7 @@ private:
     void carry_out(const running_ptr& what, const steps& next);
     void abort(running& what, errc why, std::string text = {});
     void decide(const running_ptr& what, bool confirm);
+    void decide_too_late(const running_ptr& what);
     void
     decided(const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof);
     void end(const running_ptr& what);

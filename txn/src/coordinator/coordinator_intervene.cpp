@@ -2,6 +2,7 @@
 // What operators see and do.
 #include "coordinator/coordinator_core.hpp"
 #include "log/log_views.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -123,6 +124,7 @@ void coordinator_core::intervene_now(const intervention& how, code_handler handl
             if (!log::log_tables::decides(on, by))
                 return error_code(errc::stepped_down);
             log::log_views::record(on, number, made);
+            MORTISE_CRASH_POINT("log.action");
             return {};
         },
         db::durability::force,

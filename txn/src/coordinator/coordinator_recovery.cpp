@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a coordinator before left behind is finished, in portions.
 #include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -78,6 +79,7 @@ void coordinator_core::is_slow(running& what) {
 
 // @throws nothing: what cannot be read stays in the log, for people.
 void coordinator_core::take_up(partition& at, const log::logged& found) {
+    MORTISE_CRASH_POINT("txn.take_up");
     auto plan = log::plan::decode(found.plan);
     auto done = found.progress.empty() ? std::optional(log::progress())
                                        : log::progress::decode(found.progress);

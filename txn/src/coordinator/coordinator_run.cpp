@@ -2,10 +2,12 @@
 // The way of a transaction: begun, tried, decided, finished, ended.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -73,6 +75,7 @@ void coordinator_core::start(const running_ptr& what) {
 }
 
 void coordinator_core::begin(const running_ptr& what, partition& at) {
+    MORTISE_CRASH_POINT("txn.begin");
     ++beginning_;
     ++at.beginning;
     what->term = at.term->id;
@@ -108,6 +111,7 @@ void coordinator_core::begun(
     }
     if (made.joined)
         return join(what, made);
+    MORTISE_CRASH_POINT("txn.begun");
     what->which = {*log_id_, made.number};
     if (!at.is_in(what->term)) {  // whoever decides there now finds it, and cancels it
         const outcome lost(outcome::kind::unknown, what->which, unusable());
@@ -213,6 +217,9 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
     }
     if (!confirm)
         stop_tries(what);
+    MORTISE_CRASH_POINT("txn.decide");
+    if (confirm && MORTISE_PLANTED_NAME("confirm_before_commit"))
+        return decide_too_late(what);
     log_->decide(
         *what->home->term,
         what->which.number,
@@ -233,6 +240,21 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
     );
 }
 
+// A bug that the crash matrix must find: confirms are sent before the decision is on the disk.
+void coordinator_core::decide_too_late(const running_ptr& what) {
+    log::logged never;
+    never.number = what->which.number;
+    never.at = standing::confirmed;
+    asio::post(*strand_, [self = shared_from_this(), what, never] {
+        if (!self->gone(*what))
+            self->decided(what, {}, log::decision_log::proof_of(*what->home->term, never));
+    });
+    deadlines_.set(what->timer, now() + milliseconds(500), [this, what] {
+        const auto ignore = [](error_code, const std::optional<log::durable_decision>&) {};
+        log_->decide(*what->home->term, what->which.number, true, 0, "", ignore);
+    });
+}
+
 void coordinator_core::decided(
     const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof
 ) {
@@ -247,9 +269,11 @@ void coordinator_core::decided(
         });
         return arm();
     }
+    MORTISE_CRASH_POINT("txn.decided");
     what->proof = std::move(proof);
     ++(what->proof->confirm() ? count_.confirmed : count_.cancelled);
     answer(what->waiters, {}, outcome_of(*what));
+    MORTISE_CRASH_POINT("txn.answered");
     steps next;
     what->fsm.decided(what->proof->confirm(), next);
     carry_out(what, next);
@@ -272,6 +296,7 @@ void coordinator_core::answer(
 }
 
 void coordinator_core::end(const running_ptr& what) {
+    MORTISE_CRASH_POINT("txn.end");
     what->ending = true;
     log_->note_progress(
         *what->home->term,
@@ -297,6 +322,7 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
         deadlines_.set(what->timer, now() + ask_log_again, [this, what] { end(what); });
         return arm();
     }
+    MORTISE_CRASH_POINT("txn.ended");
     open_.erase(what->which.number);
     ++count_.ended;
     --count_.open;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "log/log_tables.hpp"
 
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"
 
@@ -158,6 +159,7 @@ result<term> log_tables::take_over(
     const term made{log, partition, epoch ? epoch->value : before + 1, id};
     if (known != domain)
         on.run("UPDATE mortise_txn_log SET epochs = ?1", domain);
+    MORTISE_CRASH_POINT("log.take_over");
     on.run(
         "INSERT INTO mortise_txn_partition(id, epoch, term) VALUES(?1, ?2, ?3)"
         " ON CONFLICT(id) DO UPDATE SET epoch = excluded.epoch, term = excluded.term",
@@ -193,6 +195,7 @@ result<begun> log_tables::begin(
         row.bind(nullptr);
     row.bind_bytes(plan);
     row.run();
+    MORTISE_CRASH_POINT("log.begin");
     begun made;
     made.number = unsigned_of(on.last_insert_id());
     return made;
@@ -218,6 +221,7 @@ error_code log_tables::decide(
         stored(by.epoch),
         by.partition
     );
+    MORTISE_CRASH_POINT("log.decide");
     return on.changes() == 1 ? error_code() : errc::not_open;
 }
 
@@ -234,6 +238,7 @@ error_code log_tables::note_progress(
     );
     row.bind_bytes(progress);
     row.run();
+    MORTISE_CRASH_POINT("log.progress");
     return {};
 }
 

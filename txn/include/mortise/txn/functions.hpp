@@ -10,7 +10,7 @@
 namespace mortise::txn {
 
 /// A coroutine that does one kind of call. The call is kept until it has ended. What it throws says
-/// that it is not known what was done.
+/// that it is not known what was done, but for the codes of a barrier, which are answers.
 using call_function = std::function<asio::awaitable<reply>(const call&)>;
 
 /// A participant in this process, made of three coroutines.

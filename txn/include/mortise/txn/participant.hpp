@@ -27,6 +27,7 @@ public:
     virtual ~participant() = default;
 
     /// An error, or an exception, says that it is not known what was done: the call is repeated.
+    /// Those of a barrier are answers.
     /// A call that takes too long is cancelled (terminal), and repeated.
     virtual asio::awaitable<result<reply>> carry_out(call what) = 0;
 };

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/coro/detail/crash_point.hpp"
+
+#ifdef MORTISE_PLANT_BUGS
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace mortise::coro::detail {
+namespace {
+
+std::string_view setting(const char* name) noexcept {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : std::string_view();
+}
+
+/// Where this process is to die.
+class chosen_point {
+public:
+    chosen_point() {
+        const auto text = setting("MORTISE_CRASH_AT");
+        const auto colon = text.rfind(':');
+        if (colon == std::string_view::npos)
+            return;
+        name_ = text.substr(0, colon);
+        left_ = std::atoi(std::string(text.substr(colon + 1)).c_str());
+    }
+
+    bool is_now(std::string_view name) noexcept { return name == name_ && --left_ == 0; }
+
+private:
+    std::string name_;
+    std::atomic<int> left_{0};
+};
+
+}  // namespace
+
+void pass_crash_point(const char* name) noexcept {
+    static chosen_point chosen;
+    if (chosen.is_now(name))
+        ::kill(::getpid(), SIGKILL);
+}
+
+bool is_planted(const char* name) noexcept {
+    static const std::string_view planted = setting("MORTISE_PLANT");
+    return planted == name;
+}
+
+}  // namespace mortise::coro::detail
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// Money goes from an account in one bank to an account in another, or stays where it is: never half
+// of it, whatever fails or dies meanwhile. Each bank keeps its own database; the coordinator keeps
+// its decisions in a third.
+//
+// Prints:
+//     30 euros: confirmed
+//     900 euros: cancelled, not enough money
+//     alice has 70, bob has 130
+
+#include "mortise/db/sqlite.hpp"
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/functions.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace asio = boost::asio;
+namespace db = mortise::db;
+namespace txn = mortise::txn;
+
+//[tcc_participant
+using step = txn::reply (*)(db::connection& on, std::int64_t euros);
+
+// The bank of who pays: takes the money away at once, and keeps it until it is decided.
+txn::reply reserve(db::connection& on, std::int64_t euros) {
+    on.run("UPDATE account SET free = free - ?1, reserved = reserved + ?1 WHERE free >= ?1", euros);
+    return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("not enough money");
+}
+txn::reply pay(db::connection& on, std::int64_t euros) {
+    on.run("UPDATE account SET reserved = reserved - ?1", euros);
+    return txn::reply::done();
+}
+txn::reply give_back(db::connection& on, std::int64_t euros) {
+    on.run("UPDATE account SET free = free + ?1, reserved = reserved - ?1", euros);
+    return txn::reply::done();
+}
+
+// The barrier stands in the transaction of the work: a call that comes twice, late or out of its
+// order does no harm.
+txn::call_function guarded(db::sqlite& bank, step work) {
+    return [&bank, work](const txn::call& what) -> asio::awaitable<txn::reply> {
+        co_return co_await bank.async_run([&what, work](db::connection& on) {
+            return txn::barrier::pass(on, what, [&] { return work(on, std::stoll(what.payload)); });
+        });
+    };
+}
+//]
+
+// The bank of who is paid: nothing to reserve.
+txn::reply promise(db::connection&, std::int64_t) {
+    return txn::reply::done();
+}
+txn::reply receive(db::connection& on, std::int64_t euros) {
+    on.run("UPDATE account SET free = free + ?1", euros);
+    return txn::reply::done();
+}
+txn::reply forget(db::connection&, std::int64_t) {
+    return txn::reply::done();
+}
+
+//[tcc
+asio::awaitable<void> transfer(txn::coordinator& tcc, std::int64_t euros) {
+    txn::transaction what;
+    what.add("alice's bank", std::to_string(euros));
+    what.add("bob's bank", std::to_string(euros));
+    const txn::outcome came = co_await tcc.async_run(std::move(what));
+    std::cout << euros << " euros: ";
+    if (came.confirmed())
+        std::cout << "confirmed" << std::endl;
+    else if (came.cancelled())
+        std::cout << "cancelled, " << came.text() << std::endl;
+    else
+        std::cout << "unknown: ask for " << came.gid().text() << " later" << std::endl;
+    co_await tcc.async_settle(came.gid());  // until both banks have done it
+}
+//]
+
+void open_account(db::connection& on) {
+    on.run("CREATE TABLE IF NOT EXISTS account(free INTEGER NOT NULL, reserved INTEGER NOT NULL)");
+    on.run("DELETE FROM account");
+    on.run("INSERT INTO account VALUES(100, 0)");
+}
+
+std::int64_t look(db::connection& on) {
+    auto row = on.query("SELECT free FROM account");
+    return row.step() ? row.integer(0) : 0;
+}
+
+asio::awaitable<void> trade(db::sqlite& alice, db::sqlite& bob, txn::coordinator& tcc) {
+    co_await alice.async_run(&open_account);
+    co_await bob.async_run(&open_account);
+    co_await transfer(tcc, 30);
+    co_await transfer(tcc, 900);
+    const auto left = co_await alice.async_read(&look);
+    const auto right = co_await bob.async_read(&look);
+    std::cout << "alice has " << left << ", bob has " << right << std::endl;
+    co_await tcc.async_stop();
+    co_await alice.async_stop();
+    co_await bob.async_stop();
+}
+
+db::sqlite_config at(const char* path) {
+    db::sqlite_config made;
+    made.path = path;
+    return made;
+}
+
+void rethrow(const std::exception_ptr& thrown) {
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+int main() {
+    asio::io_context context;
+    db::sqlite alice(context.get_executor(), at("alice.db"));
+    db::sqlite bob(context.get_executor(), at("bob.db"));
+    txn::coordinator_config config;
+    config.log = "decisions.db";
+    config.participants.emplace(
+        "alice's bank",
+        txn::make_participant(
+            guarded(alice, reserve), guarded(alice, pay), guarded(alice, give_back)
+        )
+    );
+    config.participants.emplace(
+        "bob's bank",
+        txn::make_participant(guarded(bob, promise), guarded(bob, receive), guarded(bob, forget))
+    );
+    txn::coordinator tcc(context.get_executor(), config);
+    asio::co_spawn(context, trade(alice, bob, tcc), rethrow);
+    context.run();
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several coordinators in processes of their own, on one log and one lock store, which are killed
+// and stopped while transfers are under way.
+#include "chaos/looked_at_file.hpp"
+#include "chaos/transfer_judge.hpp"
+#include "support/child_program.hpp"
+#include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test::txn_take_over_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto ttl = 1s;  // of the actors' sessions
+
+class TxnTakeOver : public testing::Test {
+protected:
+    std::unique_ptr<child_program> start(const std::string& what, int count = 0) {
+        std::vector<std::string> command{MORTISE_TXN_ACTOR, folder_.path(), what};
+        if (count != 0)
+            command.push_back(std::to_string(count));
+        command.push_back("sqlite:" + (folder_.path() / "locks.db").string());
+        return std::make_unique<child_program>(command, folder_.path() / "output");
+    }
+    std::unique_ptr<child_program> start_transfers() { return start("transfers", 1'000'000); }
+
+    std::string said() const {
+        std::ifstream file(folder_.path() / "output");
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    /// How many outcomes were told up to now.
+    std::size_t told() const {
+        std::ifstream file(folder_.path() / "told");
+        return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+    }
+    bool more_is_told(std::size_t than, std::chrono::milliseconds limit) const {
+        return eventually([&] { return told() > than + 20; }, limit);
+    }
+
+    /// Stops it at a moment at which it holds none of the databases: one that is stopped in the
+    /// middle of a write keeps all others from writing until it goes on.
+    void suspend_between_writes(child_program& which) const {
+        for (;;) {
+            which.suspend();
+            if (can_be_written("log.db") && can_be_written("here.db") &&
+                can_be_written("there.db") && can_be_written("locks.db"))
+                return;
+            which.resume();
+        }
+    }
+    bool can_be_written(const char* name) const {
+        const looked_at_file file(folder_.path() / name);
+        const auto on = file.connect();
+        ::sqlite3_busy_timeout(on.handle(), 100);
+        if (::sqlite3_exec(on.handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK)
+            return false;
+        return ::sqlite3_exec(on.handle(), "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;
+    }
+
+    void expect_settled() {
+        const auto last = start("settle");
+        ASSERT_EQ(last->wait(60s), 0) << said();
+        EXPECT_EQ(judge_transfers(folder_.path()).wrong, "");
+    }
+
+    const scratch_folder folder_;
+};
+
+TEST_F(TxnTakeOver, AStandbyGoesOnWhereTheDeadOneWas) {
+    auto first = start_transfers();
+    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    auto second = start_transfers();
+    first->send(SIGKILL);
+    static_cast<void>(first->wait());
+    const auto before = told();
+    EXPECT_TRUE(more_is_told(before, ttl + 1s + 2s)) << "with the time that it takes to be told";
+    second->send(SIGKILL);
+    static_cast<void>(second->wait());
+    expect_settled();
+}
+
+TEST_F(TxnTakeOver, AZombieThatGoesOnChangesNothing) {
+    auto zombie = start_transfers();
+    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    auto other = start_transfers();
+    for (int i = 0; i < 3; ++i) {
+        suspend_between_writes(*zombie);
+        const auto before = told();
+        EXPECT_TRUE(more_is_told(before, 10s)) << "the other one has taken over";
+        zombie->resume();
+        EXPECT_TRUE(more_is_told(told(), 10s));
+        std::swap(zombie, other);
+    }
+    for (auto* each : {&zombie, &other}) {
+        (*each)->send(SIGKILL);
+        static_cast<void>((*each)->wait());
+    }
+    expect_settled();
+}
+
+// A coordinator of three is killed every two seconds, and another takes its place.
+TEST_F(TxnTakeOver, ThreeCoordinatorsAreKilledOneAfterTheOtherForAMinute) {
+    std::vector<std::unique_ptr<child_program>> all;
+    for (int i = 0; i < 3; ++i)
+        all.push_back(start_transfers());
+    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    std::size_t next = 0;
+    while (std::chrono::steady_clock::now() < end) {
+        const auto before = told();
+        EXPECT_FALSE(eventually([&] { return all[next]->ended(); }, 2s)) << said();
+        EXPECT_TRUE(more_is_told(before, 10s)) << "transfers go on";
+        all[next]->send(SIGKILL);
+        static_cast<void>(all[next]->wait());
+        all[next] = start_transfers();
+        next = (next + 1) % all.size();
+    }
+    for (const auto& each : all) {
+        each->send(SIGKILL);
+        static_cast<void>(each->wait());
+    }
+    expect_settled();
+    const auto verdict = judge_transfers(folder_.path());
+    RecordProperty("told", std::to_string(verdict.told));
+    RecordProperty("confirmed", std::to_string(verdict.confirmed));
+    EXPECT_GT(verdict.told, 1'000u);
+}
+
+}  // namespace
+}  // namespace mortise::test::txn_take_over_test
