@@ -73,6 +73,7 @@ private:
     void add_bench();
     void add_bench_worker();
     void add_contend_options(CLI::App& app, bench_settings& bench);
+    void add_tcc_options(CLI::App& app);
     command_line::order wanted();
     const break_settings& wanted_break() const;
 
@@ -222,6 +223,16 @@ void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
     );
 }
 
+void grammar::add_tcc_options(CLI::App& app) {
+    app.footer(help::tcc_footer);
+    app.add_option("--transactions", bench_.transactions, "So many, instead of for some time")
+        ->check(CLI::Range(1, 100'000'000));
+    app.add_option("--dir", bench_.folder, "The folder for its files; default: the current one")
+        ->type_name("PATH");
+    app.add_option("--recovery", bench_.recovery, "Also so many that a process left unfinished")
+        ->check(CLI::Range(2, 10'000'000));
+}
+
 void grammar::add_bench() {
     CLI::App& bench = *app_.add_subcommand("bench", help::bench)->fallthrough();
     bench.footer(help::bench_footer);
@@ -268,10 +279,17 @@ void grammar::add_bench() {
     takeover.add_option("--kills", bench_.kills, "How many holders are killed; default: 10")
         ->check(CLI::Range(1, 10'000));
     add_duration(takeover, "--ttl", bench_.ttl, "The TTL of the holders; default: 1s");
+    const auto add_flight = [&](CLI::App& app) {
+        app.add_option("--in-flight", bench_.in_flight, "Transactions at a time; default: 64")
+            ->check(CLI::Range(1, 100'000));
+    };
+    CLI::App& tcc = add("tcc", help::tcc, bench_kind::tcc);
+    add_flight(tcc);
+    add_seconds(tcc);
+    add_tcc_options(tcc);
     CLI::App& txn = add("txn", help::txn, bench_kind::txn);
     txn.footer(help::txn_footer);
-    txn.add_option("--in-flight", bench_.in_flight, "Transactions at the same time; default: 64")
-        ->check(CLI::Range(1, 100'000));
+    add_flight(txn);
     add_seconds(txn);
     bench_command_ = &bench;
 }

@@ -188,6 +188,7 @@ Examples:
   mortise bench idle --locks 10000 --seconds 10
   mortise bench linger --store redis://127.0.0.1:6379
   mortise bench takeover --ttl 1s --kills 10
+  mortise bench tcc --recovery 100000
   mortise bench txn --in-flight 64)";
 
 inline constexpr const char* handoff =
@@ -204,8 +205,24 @@ inline constexpr const char* linger =
     "A lock that stays with its process until another one wants it: how fast, and how soon";
 inline constexpr const char* takeover =
     "How long who waits for a lock waits after its holder was killed";
+inline constexpr const char* tcc =
+    "Transactions of a coordinator, against the bare writes that they need";
 inline constexpr const char* txn =
     "Durable transactions of many coroutines at once, against one after the other";
+
+inline constexpr const char* tcc_footer = R"(
+Each transaction has two branches, whose participants are in the process and do nothing. The limit
+is what its log must write: two records that are forced, one that is not, by as many coroutines.
+Then the same with participants that keep accounts in a database each, behind a barrier. Files are
+made in the folder of --dir and removed again: name one on the disk that you want to measure.
+
+With --recovery a process dies that has so many transactions under way, half of them decided, and
+the next one finishes them.
+
+Examples:
+  mortise bench tcc
+  mortise bench tcc --in-flight 256 --seconds 10 --dir /var/lib/app --json
+  mortise bench tcc --transactions 100000 --recovery 100000)";
 
 inline constexpr const char* txn_footer = R"(
 Each transaction is on the disk before its coroutine goes on. With --store the folder of that

@@ -67,6 +67,7 @@ struct bench_settings {
         idle,
         linger,
         takeover,
+        tcc,
         txn
     };
 
@@ -78,6 +79,9 @@ struct bench_settings {
     std::uint64_t waiters = 100'000;
     std::uint64_t locks = 10'000;
     unsigned kills = 10;
+    std::uint64_t transactions = 0;  ///< Zero: as many as there is time for.
+    std::uint64_t recovery = 0;      ///< Unfinished transactions to recover; zero: leave that out.
+    std::string folder = ".";
     std::chrono::milliseconds ttl{1'000};
     bool local_handoff = true;
     std::uint64_t acquisitions = 2'000;

@@ -34,6 +34,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_linger(store, settings);
     case kind::takeover:
         return measure_takeover(store, settings);
+    case kind::tcc:
+        return measure_tcc(settings);
     case kind::txn:
         return measure_txn(store, settings);
     case kind::uncontended:
@@ -59,8 +61,9 @@ int bench(const global_settings& global, const bench_settings& settings) {
     const interruption orderly;
     std::optional<scratch_folder> folder;
     std::string store = global.store;
-    const bool in_process = settings.what == kind::local || settings.what == kind::waiters;
-    if (store.empty() && !in_process) {
+    const bool needs_none = settings.what == kind::local || settings.what == kind::waiters ||
+                            settings.what == kind::tcc;
+    if (store.empty() && !needs_none) {
         folder.emplace();
         store = sqlite_url(folder->path() / "locks.db");
     }

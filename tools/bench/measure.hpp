@@ -28,6 +28,8 @@ bench_report measure_takeover(const std::string& store, const bench_settings& se
 bench_report measure_waiters(const std::string& store, const bench_settings& settings);
 /// In the folder of the store, whose own file is not touched.
 bench_report measure_txn(const std::string& store, const bench_settings& settings);
+/// Transactions of a coordinator; with files in a folder of the settings.
+bench_report measure_tcc(const bench_settings& settings);
 
 /// Bare transactions per second, two of which are what acquire and release of one lock need, on a
 /// new SQLite file in `folder`, which is removed again.

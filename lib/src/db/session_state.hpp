@@ -17,6 +17,7 @@ public:
     std::atomic<bool> poisoned{false};
 
     std::atomic<std::uint64_t> transactions{0};
+    std::atomic<std::uint64_t> forced{0};
     std::atomic<std::uint64_t> rolled_back{0};
     std::atomic<std::uint64_t> batches{0};
     std::atomic<std::uint64_t> batches_forced{0};

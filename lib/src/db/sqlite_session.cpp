@@ -93,6 +93,7 @@ void sqlite_session::close() noexcept {
 sqlite_stats sqlite_session::stats() const noexcept {
     sqlite_stats now;
     now.transactions = state_->transactions;
+    now.forced = state_->forced;
     now.rolled_back = state_->rolled_back;
     now.batches = state_->batches;
     now.batches_forced = state_->batches_forced;

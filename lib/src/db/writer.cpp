@@ -181,10 +181,13 @@ void writer::commit(jobs done, bool forced) noexcept {
 }
 
 void writer::count(jobs done, bool forced) noexcept {
-    const auto kept =
-        static_cast<std::size_t>(std::count_if(done.begin(), done.end(), [](const auto& each) {
-            return !job_of(each).code();
-        }));
+    std::size_t kept = 0;
+    for (const auto& each : done) {
+        if (job_of(each).code())
+            continue;
+        ++kept;
+        state_->forced += job_of(each).how() == durability::force ? 1 : 0;
+    }
     state_->transactions += kept;
     state_->batches += 1;
     state_->batches_forced += forced ? 1 : 0;

@@ -58,6 +58,7 @@ TEST_F(DbBatch, WhatWasQueuedDuringACommitSharesTheNextOne) {
     EXPECT_EQ(stats.batches_forced, 1u) << "the blocker is lazy";
     EXPECT_EQ(stats.batch_largest, 10u);
     EXPECT_EQ(stats.transactions, 11u);
+    EXPECT_EQ(stats.forced, 10u);
     EXPECT_EQ(world.cents(1), 110);
 }
 

@@ -84,6 +84,31 @@ TEST(CommandLine, KnowsWatchAndDoctor) {
     EXPECT_TRUE(parse_command_line({"watch", "--json"}).global.json);
 }
 
+TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
+    const auto usual = wanted<bench_settings>({"bench", "tcc"});
+    EXPECT_EQ(usual.what, bench_settings::kind::tcc);
+    EXPECT_EQ(usual.transactions, 0u);
+    EXPECT_EQ(usual.recovery, 0u);
+    EXPECT_EQ(usual.folder, ".");
+    const auto more = wanted<bench_settings>(
+        {"bench",
+         "tcc",
+         "--transactions",
+         "9",
+         "--in-flight",
+         "2",
+         "--dir",
+         "/d",
+         "--recovery",
+         "4"}
+    );
+    EXPECT_EQ(more.transactions, 9u);
+    EXPECT_EQ(more.in_flight, 2u);
+    EXPECT_EQ(more.folder, "/d");
+    EXPECT_EQ(more.recovery, 4u);
+    EXPECT_EQ(refused({"bench", "tcc", "--recovery", "1"}), exit_code::usage);
+}
+
 TEST(NameBefore, IsTheLargestNameBelowAllThatBeginSo) {
     EXPECT_EQ(name_before(""), "");
     EXPECT_EQ(name_before(std::string("a\0", 2)), "a");

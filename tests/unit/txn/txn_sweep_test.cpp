@@ -100,7 +100,7 @@ TEST_P(TxnSweep, ATransactionIsCarriedOutAsAWholeOrCancelledAsAWhole) {
 }
 
 /// What can be asked about a transaction that is decided.
-enum class question { outcome, end, view, list, intervention };
+enum class question { outcome, end, view, list, counts, intervention };
 
 class asking final : public txn_case {
 public:
@@ -130,6 +130,12 @@ public:
             auto looking = tcc_.async_list(txn::list_filter::all, 0, 10);
             const auto found = co_await std::move(looking);
             answered_ = right_ = found.size() == 1 && found[0].gid == which_;
+            break;
+        }
+        case question::counts: {
+            auto looking = tcc_.async_log_stats();
+            const auto found = co_await std::move(looking);
+            answered_ = right_ = found.forced >= 2 && found.transactions >= found.forced;
             break;
         }
         case question::intervention: {
@@ -176,6 +182,7 @@ TEST_P(TxnSweep, AQuestionThatWasCancelledChangesNothing) {
     sweep("coordinator::async_settle", question::end);
     sweep("coordinator::async_show", question::view);
     sweep("coordinator::async_list", question::list);
+    sweep("coordinator::async_log_stats", question::counts);
     sweep("coordinator::async_intervene", question::intervention);
 }
 

@@ -73,6 +73,12 @@ void start_intervene(
     core->intervene(std::move(what), std::move(handler));
 }
 
+void start_log_stats(
+    coro::detail::completion<void(error_code, db::sqlite_stats)> handler, core_ptr core
+) {
+    core->log_stats(std::move(handler));
+}
+
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core) {
     core->stop(std::move(handler));
 }

@@ -82,6 +82,18 @@ void coordinator_core::settle(const gid& which, outcome_handler handler) {
     );
 }
 
+void coordinator_core::log_stats(
+    coro::detail::completion<void(error_code, db::sqlite_stats)> handler
+) {
+    if (*context_ended_ || process_.forked())
+        return handler.complete(errc::stopped, {});
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->closed_ || !self->log_)
+            return handler.complete(self->unusable(), {});
+        handler.complete({}, self->log_->stats());
+    });
+}
+
 // Who waits for its next attempt need not wait any longer.
 void coordinator_core::hurry(const running_ptr& what) {
     for (std::size_t i = 0; i < what->branches.size(); ++i) {

@@ -57,6 +57,7 @@ public:
         coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler
     );
     void intervene(intervention what, coro::detail::completion<void(error_code)> handler);
+    void log_stats(coro::detail::completion<void(error_code, db::sqlite_stats)> handler);
     void stop(coro::detail::completion<void(error_code)> handler);
     void close() noexcept;
     coordinator_stats stats() const noexcept;

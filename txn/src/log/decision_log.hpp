@@ -119,6 +119,8 @@ public:
         session_.async_run(std::move(change), how, std::move(then));
     }
 
+    db::sqlite_stats stats() const noexcept { return session_.stats(); }
+
     template <class Handler>
     void stop(Handler then) {
         session_.async_stop(std::move(then));

@@ -10,6 +10,7 @@ namespace mortise::db {
 /// What a session did since it was opened.
 struct sqlite_stats {
     std::uint64_t transactions = 0;    ///< Closures whose work was committed.
+    std::uint64_t forced = 0;          ///< Those of them that were to be on the disk.
     std::uint64_t rolled_back = 0;     ///< Closures that ran and whose work was undone.
     std::uint64_t batches = 0;         ///< Commits: transactions of SQLite that they shared.
     std::uint64_t batches_forced = 0;  ///< Those of them that waited for the disk.

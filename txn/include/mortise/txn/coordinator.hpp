@@ -3,6 +3,7 @@
 #define MORTISE_TXN_COORDINATOR_HPP
 
 #include "mortise/coro/detail/initiate.hpp"
+#include "mortise/db/sqlite_stats.hpp"
 #include "mortise/txn/coordinator_config.hpp"
 #include "mortise/txn/coordinator_stats.hpp"
 #include "mortise/txn/error.hpp"
@@ -46,6 +47,9 @@ void start_list(
 );
 void start_intervene(
     coro::detail::completion<void(error_code)> handler, core_ptr core, intervention what
+);
+void start_log_stats(
+    coro::detail::completion<void(error_code, db::sqlite_stats)> handler, core_ptr core
 );
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core);
 
@@ -200,6 +204,20 @@ public:
             &detail::start_intervene,
             core_,
             std::move(what)
+        );
+    }
+
+    /// What the session with the log has done since it was opened: records, and the commits that
+    /// they shared.
+    ///
+    /// @par Completion   `void(error_code, db::sqlite_stats)`.
+    /// @par Errors       `stopped`, or why the log cannot be used.
+    /// @par Cancellation none.
+    /// @par Threads      as `async_run`.
+    template <class Token = asio::deferred_t>
+    auto async_log_stats(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, db::sqlite_stats)>(
+            get_executor(), std::forward<Token>(token), &detail::start_log_stats, core_
         );
     }
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/sync_count.hpp"
+
+#include "exit_code.hpp"
+#include "failure.hpp"
+
+#include <sqlite3.h>
+
+#include <new>
+
+namespace mortise::tool {
+namespace {
+
+/// Stands before the real file in the memory that SQLite gives for both.
+struct counted_file {
+    sqlite3_file base;
+    std::atomic<std::uint64_t>* count;
+};
+constexpr int real_offset = (sizeof(counted_file) + 15) / 16 * 16;
+
+sqlite3_file* real_of(sqlite3_file* file) {
+    return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + real_offset);
+}
+
+/// Passes a method on to the real file.
+template <auto Method>
+struct forward;
+template <
+    class Result,
+    class... Args,
+    Result (*sqlite3_io_methods::*Method)(sqlite3_file*, Args...)>
+struct forward<Method> {
+    static Result call(sqlite3_file* file, Args... args) {
+        sqlite3_file* const real = real_of(file);
+        return (real->pMethods->*Method)(real, args...);
+    }
+};
+
+int sync(sqlite3_file* file, int flags) {
+    ++*reinterpret_cast<counted_file*>(file)->count;
+    return forward<&sqlite3_io_methods::xSync>::call(file, flags);
+}
+
+const sqlite3_io_methods methods = {
+    3,
+    forward<&sqlite3_io_methods::xClose>::call,
+    forward<&sqlite3_io_methods::xRead>::call,
+    forward<&sqlite3_io_methods::xWrite>::call,
+    forward<&sqlite3_io_methods::xTruncate>::call,
+    sync,
+    forward<&sqlite3_io_methods::xFileSize>::call,
+    forward<&sqlite3_io_methods::xLock>::call,
+    forward<&sqlite3_io_methods::xUnlock>::call,
+    forward<&sqlite3_io_methods::xCheckReservedLock>::call,
+    forward<&sqlite3_io_methods::xFileControl>::call,
+    forward<&sqlite3_io_methods::xSectorSize>::call,
+    forward<&sqlite3_io_methods::xDeviceCharacteristics>::call,
+    forward<&sqlite3_io_methods::xShmMap>::call,
+    forward<&sqlite3_io_methods::xShmLock>::call,
+    forward<&sqlite3_io_methods::xShmBarrier>::call,
+    forward<&sqlite3_io_methods::xShmUnmap>::call,
+    forward<&sqlite3_io_methods::xFetch>::call,
+    forward<&sqlite3_io_methods::xUnfetch>::call,
+};
+
+sqlite3_vfs* real_layer = nullptr;
+
+int open(sqlite3_vfs* layer, const char* path, sqlite3_file* file, int flags, int* out) {
+    auto* const self = new (file) counted_file{};
+    self->count = static_cast<std::atomic<std::uint64_t>*>(layer->pAppData);
+    const int code = real_layer->xOpen(real_layer, path, real_of(file), flags, out);
+    self->base.pMethods = code == SQLITE_OK ? &methods : nullptr;
+    return code;
+}
+
+}  // namespace
+
+sync_count::sync_count() : count_(std::make_unique<std::atomic<std::uint64_t>>(0)) {
+    real_layer = ::sqlite3_vfs_find(nullptr);
+    if (real_layer == nullptr)
+        throw failure(exit_code::internal, "SQLite has no file system layer");
+    layer_ = std::make_unique<sqlite3_vfs>(*real_layer);
+    layer_->zName = "mortise-bench-count";
+    layer_->szOsFile = real_offset + real_layer->szOsFile;
+    layer_->pAppData = count_.get();
+    layer_->xOpen = open;
+    layer_->pNext = nullptr;
+    if (::sqlite3_vfs_register(layer_.get(), 1) != SQLITE_OK)
+        throw failure(exit_code::internal, "SQLite refuses a file system layer");
+}
+
+sync_count::~sync_count() {
+    ::sqlite3_vfs_unregister(layer_.get());
+    ::sqlite3_vfs_register(real_layer, 1);
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/measure.hpp"
+#include "bench/progress.hpp"
+#include "bench/tcc_phases.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace mortise::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr unsigned turns = 3;
+
+struct findings {
+    tcc_figures transactions;
+    tcc_figures bare;
+    tcc_figures seven;
+    tcc_figures barriers;
+    std::optional<tcc_recovery> recovery;
+};
+
+// In turns, so that a machine that is slow for a while is so for the transactions and for their
+// limit.
+void measure(const bench_settings& settings, findings& found) {
+    const std::filesystem::path folder = settings.folder;
+    progress shown("bench tcc, turns");
+    if (settings.recovery != 0)
+        found.recovery = recovery_turn(folder, settings.recovery);
+    const sync_count syncs;
+    const tcc_amount amount{
+        settings.in_flight,
+        milliseconds(settings.seconds * 1'000) / turns,
+        (settings.transactions + turns - 1) / turns};
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        shown.show(turn, turns);
+        const auto records = transactions_turn(folder, amount, syncs, found.transactions);
+        bare_turn(folder, amount, records, found.bare);
+        seven_commits_turn(folder, {1, amount.span, 0}, found.seven);
+        barrier_turn(folder, amount, syncs, found.barriers);
+    }
+}
+
+void report_transactions(bench_report& to, findings& found, unsigned in_flight) {
+    tcc_figures& all = found.transactions;
+    const std::string flight = std::to_string(in_flight) + " in flight";
+    to.add("tx_per_s", all.per_s(), 1, "transactions of two branches, ended, " + flight);
+    to.add("forced_writes_per_tx", all.each(all.forced), 3, "records that the log forced");
+    to.add("fsyncs_per_tx", all.each(all.syncs), 4, "by SQLite, checkpoints included");
+    to.add("latency_us.p50", all.latency_us(0.5), 1, "from the call to the durable decision");
+    to.add("latency_us.p99", all.latency_us(0.99), 1, "the same, one in a hundred is slower");
+    to.add("bare_per_s", found.bare.per_s(), 1, "the same records without a coordinator");
+    to.add("ratio", all.per_s() / found.bare.per_s(), 3, "of the two");
+    to.add("seven_commits_per_s", found.seven.per_s(), 1, "one by one, seven commits each");
+    to.add("ratio_seven", all.per_s() / found.seven.per_s(), 1, "tx_per_s to that");
+    to.add("barrier_tx_per_s", found.barriers.per_s(), 1, "participants with databases, barriers");
+    to.add(
+        "barrier_fsyncs_per_tx",
+        found.barriers.each(found.barriers.syncs),
+        4,
+        "the same, of all three databases"
+    );
+    to.add_fault(
+        "not_confirmed",
+        static_cast<double>(all.failures + found.barriers.failures),
+        "transactions that were not confirmed"
+    );
+}
+
+void report_recovery(bench_report& to, const findings& found, std::uint64_t count) {
+    if (!found.recovery)
+        return;
+    const auto& made = *found.recovery;
+    const double per_s =
+        static_cast<double>(made.ended) / std::chrono::duration<double>(made.took).count();
+    to.add("recovered_per_s", per_s, 1, "transactions of a coordinator that died, ended");
+    to.add("ratio_recovery", per_s / found.transactions.per_s(), 3, "of that to tx_per_s");
+    to.add("recovery_rss_mb", made.rss_growth_mb, 1, "memory that it took, at most");
+    to.add_fault(
+        "not_recovered", static_cast<double>(count - made.ended), "transactions that were left"
+    );
+}
+
+}  // namespace
+
+bench_report measure_tcc(const bench_settings& settings) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(settings.folder, ignored)) {
+        throw failure(
+            exit_code::usage, "there is no such folder", settings.folder, "name one by --dir"
+        );
+    }
+    findings found;
+    measure(settings, found);
+    bench_report report;
+    report_transactions(report, found, settings.in_flight);
+    report_recovery(report, found, settings.recovery);
+    report.add("fsync_us", fsync_us(settings.folder), 1, "an fdatasync after an append, median");
+    return report;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
+#define MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
+
+#include "bench/sync_count.hpp"
+#include "bench/tcc_tally.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::tool {
+
+/// What turns of one kind came to, in all.
+struct tcc_figures {
+    std::uint64_t count = 0;
+    std::uint64_t failures = 0;  ///< Transactions that were not confirmed.
+    std::uint64_t forced = 0;    ///< Records that the log was told to force.
+    std::uint64_t syncs = 0;
+    clock::duration took{};
+    std::vector<clock::duration> latencies;
+
+    double per_s() const noexcept {
+        return static_cast<double>(count) / std::chrono::duration<double>(took).count();
+    }
+    double each(std::uint64_t what) const noexcept {
+        return static_cast<double>(what) / static_cast<double>(count);
+    }
+    /// Of the time to the decision, in microseconds; the latencies are put in order.
+    double latency_us(double quantile);
+
+    void add(const tcc_tally& done);
+};
+
+/// The records that a transaction leaves in the log.
+struct tcc_records {
+    std::string plan;
+    std::string progress;
+};
+
+// One turn each, with files of its own in `folder`, which are removed again. The time until
+// everything has ended counts, the opening does not. @throws failure, or what the library throws.
+
+/// Transactions of two branches, whose participants do nothing. @return the records of one.
+tcc_records transactions_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    tcc_figures& sum
+);
+
+/// The same with participants that keep accounts in a database each, behind a barrier.
+void barrier_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    tcc_figures& sum
+);
+
+/// What the log must write for such transactions, and nothing else: two records that are forced,
+/// one after the other, and one that is not.
+void bare_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const tcc_records& records,
+    tcc_figures& sum
+);
+
+/// One transaction after the other, each with seven commits of its own that are forced, as
+/// coordinators do it that write each step.
+void seven_commits_turn(
+    const std::filesystem::path& folder, const tcc_amount& amount, tcc_figures& sum
+);
+
+/// What became of the transactions that a coordinator left behind.
+struct tcc_recovery {
+    std::uint64_t ended = 0;
+    clock::duration took{};
+    std::optional<double> rss_growth_mb;  ///< At its peak.
+};
+
+/// Lets a process die with so many unfinished transactions, half of them decided, and measures how
+/// fast the next one finishes them. Call it before there is any thread.
+tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t count);
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "await_main.hpp"
+#include "bench/tcc_phases.hpp"
+#include "bench/tcc_world.hpp"
+#include "exit_code.hpp"
+#include "mortise/coro/task_scope.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/functions.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::uint64_t warm_up = 200;  // transactions
+constexpr std::chrono::minutes end_max(1);
+
+std::shared_ptr<txn::participant> willing() {
+    const auto agree = [](const txn::call&) -> asio::awaitable<txn::reply> {
+        co_return txn::reply::done();
+    };
+    return txn::make_participant(agree, agree, agree);
+}
+
+/// What a call changes in an account, behind a barrier.
+class booking {
+public:
+    explicit booking(txn::call what) : what_(std::move(what)) {}
+    result<txn::reply> operator()(db::connection& on) const {
+        return txn::barrier::pass(on, what_, [&] {
+            switch (what_.what) {
+            case txn::operation::try_:
+                on.run("UPDATE account SET free = free - 1, held = held + 1 WHERE id = ?1", id());
+                break;
+            case txn::operation::confirm:
+                on.run("UPDATE account SET held = held - 1 WHERE id = ?1", id());
+                break;
+            case txn::operation::cancel:
+                on.run("UPDATE account SET free = free + 1, held = held - 1 WHERE id = ?1", id());
+                break;
+            }
+            return txn::reply::done();
+        });
+    }
+
+    static constexpr unsigned accounts = 1'000;
+
+private:
+    std::uint64_t id() const noexcept { return what_.gid.number % accounts; }
+
+    txn::call what_;
+};
+
+/// Keeps its accounts in a database of its own.
+class accountant final : public txn::participant {
+public:
+    accountant(const asio::any_io_executor& executor, const std::filesystem::path& path)
+        : bank_(executor, config(path)) {}
+
+    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
+        booking work(std::move(what));
+        auto done = co_await bank_.async_run(
+            std::move(work), db::durability::force, asio::as_tuple(asio::deferred)
+        );
+        auto& [failed, said] = done;
+        if (failed)
+            co_return failed;
+        co_return std::move(said);
+    }
+
+    asio::awaitable<void> open() {
+        co_await bank_.async_run([](db::connection& on) {
+            on.run("CREATE TABLE account(id INTEGER PRIMARY KEY, free INTEGER, held INTEGER)");
+            for (unsigned i = 0; i < booking::accounts; ++i)
+                on.run("INSERT INTO account VALUES(?, 0, 0)", i);
+        });
+    }
+    asio::awaitable<void> close() { co_await bank_.async_stop(); }
+
+private:
+    static db::sqlite_config config(const std::filesystem::path& path) {
+        db::sqlite_config made;
+        made.path = path;
+        return made;
+    }
+
+    db::sqlite bank_;
+};
+
+asio::awaitable<void> buy(txn::coordinator& tcc, tcc_tally& tally) {
+    while (tally.take()) {
+        const auto begin = clock::now();
+        auto what = bench_purchase();
+        const auto came = co_await tcc.async_run(std::move(what));
+        if (came.confirmed())
+            tally.done(clock::now() - begin);
+        else
+            tally.failed();
+    }
+}
+
+asio::awaitable<void> buy_all(txn::coordinator& tcc, tcc_tally& tally, unsigned in_flight) {
+    coro::task_scope scope(tcc.get_executor());
+    for (unsigned i = 0; i < in_flight; ++i)
+        scope.spawn(buy(tcc, tally));
+    co_await scope.join();
+    co_await await_so([&tcc] { return tcc.stats().open == 0; }, end_max);
+}
+
+asio::awaitable<void> measure(
+    txn::coordinator& tcc, const tcc_amount& amount, const sync_count& syncs, tcc_figures& sum
+) {
+    tcc_tally unmeasured({amount.in_flight, {}, warm_up});
+    co_await buy_all(tcc, unmeasured, amount.in_flight);
+    const auto written = co_await tcc.async_log_stats();
+    const auto synced = syncs.now();
+    const auto begin = clock::now();
+    tcc_tally tally(amount);
+    co_await buy_all(tcc, tally, amount.in_flight);
+    sum.took += clock::now() - begin;
+    sum.syncs += syncs.now() - synced;
+    const auto after = co_await tcc.async_log_stats();
+    sum.forced += after.forced - written.forced;
+    sum.add(tally);
+}
+
+tcc_records records_in(db::connection& on) {
+    auto row = on.query("SELECT plan, progress FROM mortise_txn ORDER BY number DESC LIMIT 1");
+    tcc_records found;
+    if (row.step()) {
+        found.plan = row.text(0);
+        found.progress = row.text(1);
+    }
+    return found;
+}
+
+asio::awaitable<tcc_records> records_of(std::filesystem::path log) {
+    db::sqlite_config config;
+    config.path = std::move(log);
+    db::sqlite session(co_await asio::this_coro::executor, std::move(config));
+    auto found = co_await session.async_read(&records_in);
+    co_await session.async_stop();
+    co_return found;
+}
+
+}  // namespace
+
+double tcc_figures::latency_us(double quantile) {
+    if (latencies.empty())
+        return 0;
+    std::sort(latencies.begin(), latencies.end());
+    const auto last = static_cast<double>(latencies.size() - 1);
+    const std::chrono::duration<double, std::micro> found =
+        latencies[static_cast<std::size_t>(last * quantile)];
+    return found.count();
+}
+
+void tcc_figures::add(const tcc_tally& done) {
+    count += done.took().size();
+    failures += done.failures();
+    latencies.insert(latencies.end(), done.took().begin(), done.took().end());
+}
+
+tcc_records transactions_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    tcc_figures& sum
+) {
+    const passing_file log(bench_file(folder, "log"));
+    tcc_records found;
+    asio::io_context context(1);
+    txn::coordinator_config config;
+    config.log = log.path();
+    config.participants = {{"stock", willing()}, {"wallet", willing()}};
+    txn::coordinator tcc(context.get_executor(), std::move(config));
+    const auto run = [&]() -> asio::awaitable<int> {
+        co_await measure(tcc, amount, syncs, sum);
+        co_await tcc.async_stop();
+        found = co_await records_of(log.path());
+        co_return exit_code::success;
+    };
+    await_main(context, run());
+    return found;
+}
+
+void barrier_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    tcc_figures& sum
+) {
+    const passing_file log(bench_file(folder, "log"));
+    const passing_file stock_file(bench_file(folder, "stock"));
+    const passing_file wallet_file(bench_file(folder, "wallet"));
+    asio::io_context context(1);
+    const auto stock = std::make_shared<accountant>(context.get_executor(), stock_file.path());
+    const auto wallet = std::make_shared<accountant>(context.get_executor(), wallet_file.path());
+    txn::coordinator_config config;
+    config.log = log.path();
+    config.participants = {{"stock", stock}, {"wallet", wallet}};
+    txn::coordinator tcc(context.get_executor(), std::move(config));
+    const auto run = [&]() -> asio::awaitable<int> {
+        co_await stock->open();
+        co_await wallet->open();
+        co_await measure(tcc, amount, syncs, sum);
+        co_await tcc.async_stop();
+        co_await stock->close();
+        co_await wallet->close();
+        co_return exit_code::success;
+    };
+    await_main(context, run());
+}
+
+}  // namespace mortise::tool

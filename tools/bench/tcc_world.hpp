@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_TCC_WORLD_HPP
+#define MORTISE_TOOLS_BENCH_TCC_WORLD_HPP
+
+#include "bench/passing_file.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/txn/coordinator.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace mortise::tool {
+
+inline std::filesystem::path
+bench_file(const std::filesystem::path& folder, const std::string& name) {
+    return folder / ("mortise-bench-" + std::to_string(::getpid()) + '-' + name + ".db");
+}
+
+/// A purchase: a branch of each of the two participants.
+inline txn::transaction bench_purchase() {
+    txn::transaction made;
+    made.add("stock", R"({"item":"apple","count":2,"order":4711})");
+    made.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
+    return made;
+}
+
+/// Looks every millisecond whether that is so. @throws failure if it is not in time.
+asio::awaitable<void> await_so(std::function<bool()> is_so, clock::duration limit);
+
+}  // namespace mortise::tool
+
+#endif
