@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_DB_BELL_LISTENER_HPP
+#define MORTISE_DB_BELL_LISTENER_HPP
+
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "store/sqlite/unique_fd.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace mortise::db::detail {
+
+namespace asio = boost::asio;
+
+/// The socket of one who listens, and the thread that waits at it: a wait by the executor would
+/// keep its context at work for ever.
+class bell_listener final : public coro::detail::shutdown_hook,
+                            public std::enable_shared_from_this<bell_listener> {
+public:
+    /// @throws error
+    bell_listener(
+        asio::any_io_executor executor,
+        const std::filesystem::path& database,
+        std::function<void()> heard
+    );
+    ~bell_listener() override;
+
+    /// Once, after construction, as it needs `shared_from_this`. @throws error
+    void start();
+    void close() noexcept;
+
+private:
+    void shut_down() noexcept override;
+    void end_thread() noexcept;
+    void listen() noexcept;
+    void tell();
+
+    asio::any_io_executor executor_;
+    const std::string path_;
+    std::function<void()> heard_;
+    const coro::detail::fork_guard process_;
+    store_detail::unique_fd folder_;
+    std::string name_;
+    store_detail::unique_fd socket_;
+    store_detail::unique_fd stop_;
+    std::atomic<bool> told_{false};  ///< It is on its way to the executor.
+    std::atomic<bool> closed_{false};
+    std::thread thread_;
+};
+
+}  // namespace mortise::db::detail
+
+#endif
