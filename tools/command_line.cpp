@@ -70,12 +70,15 @@ private:
     void add_break();
     void add_watch();
     void add_doctor();
+    void add_txn();
+    void add_txn_orders(CLI::App& txn);
     void add_bench();
     void add_bench_worker();
     void add_contend_options(CLI::App& app, bench_settings& bench);
     void add_tcc_options(CLI::App& app);
     command_line::order wanted();
     const break_settings& wanted_break() const;
+    const txn_settings& wanted_txn() const;
 
     CLI::App app_{help::summary, "mortise"};
     CLI::App* run_command_ = nullptr;
@@ -84,6 +87,7 @@ private:
     CLI::App* break_command_ = nullptr;
     CLI::App* watch_command_ = nullptr;
     CLI::App* doctor_command_ = nullptr;
+    CLI::App* txn_command_ = nullptr;
     CLI::App* bench_command_ = nullptr;
     CLI::App* worker_command_ = nullptr;
     bool version_ = false;
@@ -95,6 +99,7 @@ private:
     break_settings break_;
     watch_settings watch_;
     doctor_settings doctor_;
+    txn_settings txn_;
     bench_settings bench_;
     bench_worker_settings worker_;
 };
@@ -114,6 +119,7 @@ grammar::grammar() {
     add_break();
     add_watch();
     add_doctor();
+    add_txn();
     add_bench();
     add_bench_worker();
 }
@@ -207,6 +213,52 @@ void grammar::add_doctor() {
     doctor.footer(help::doctor_footer);
     doctor.add_flag("--create", doctor_.create, "Make the store if there is none");
     doctor_command_ = &doctor;
+}
+
+void grammar::add_txn() {
+    CLI::App& txn = *app_.add_subcommand("txn", help::transactions)->fallthrough();
+    txn.footer(help::transactions_footer);
+    txn.require_subcommand(1);
+    txn.add_option("--log", txn_.log, "The log of the coordinator")
+        ->required()
+        ->envname("MORTISE_TXN_LOG")
+        ->type_name("FILE");
+    CLI::App& ls = *txn.add_subcommand("ls", help::txn_ls)->fallthrough();
+    const auto add_filter = [&](const char* name, const char* what, txn::list_filter filter) {
+        return ls.add_flag_callback(
+            name, [this, filter] { txn_.filter = filter; }, what
+        );
+    };
+    CLI::Option* all = add_filter("--all", "Also those that have ended", txn::list_filter::all);
+    CLI::Option* stuck =
+        add_filter("--stuck", "Only those that wait for people", txn::list_filter::stuck);
+    add_filter("--unfinished", "All that have not ended; the default", txn::list_filter::unfinished)
+        ->excludes(all)
+        ->excludes(stuck);
+    stuck->excludes(all);
+    CLI::App& show = *txn.add_subcommand("show", help::txn_show)->fallthrough();
+    show.callback([this] { txn_.what = txn_settings::kind::show; });
+    show.add_option("GID", txn_.transaction, "The transaction, or its number")->required();
+    add_txn_orders(txn);
+    txn_command_ = &txn;
+}
+
+void grammar::add_txn_orders(CLI::App& txn) {
+    const auto add = [&](const char* name, const char* what, txn_settings::kind kind) {
+        CLI::App& app = *txn.add_subcommand(name, what)->fallthrough();
+        app.callback([this, kind] { txn_.what = kind; });
+        app.add_option("GID", txn_.transaction, "The transaction, or its number")->required();
+        app.add_option("--why", txn_.why, "The reason, for the record")
+            ->required()
+            ->type_name("TEXT");
+        add_duration(app, "--wait", txn_.wait, "How long to wait for a coordinator; default: 5s");
+        return app.add_option("--branch", txn_.branch, "This branch and no other; see `show`")
+            ->type_name("N")
+            ->check(CLI::Range(txn::branch_number{1}, txn::branch_number{1'024}));
+    };
+    add("retry", help::txn_retry, txn_settings::kind::retry);
+    add("skip", help::txn_skip, txn_settings::kind::skip)->required();
+    add("force", help::txn_force, txn_settings::kind::force);
 }
 
 void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
@@ -323,6 +375,20 @@ const break_settings& grammar::wanted_break() const {
     return break_;
 }
 
+const txn_settings& grammar::wanted_txn() const {
+    const bool orders =
+        txn_.what != txn_settings::kind::ls && txn_.what != txn_settings::kind::show;
+    if (orders && txn_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
+        throw failure(
+            exit_code::usage,
+            "the reason is empty",
+            "--why",
+            "say why this is done: it is recorded for those who look later"
+        );
+    }
+    return txn_;
+}
+
 command_line::order grammar::wanted() {
     if (version_)
         return version_wanted();
@@ -346,6 +412,8 @@ command_line::order grammar::wanted() {
         return watch_;
     if (doctor_command_->parsed())
         return doctor_;
+    if (txn_command_->parsed())
+        return wanted_txn();
     if (worker_command_->parsed())
         return worker_;
     if (!bench_command_->parsed())

@@ -27,6 +27,7 @@ struct command_line {
         break_settings,
         watch_settings,
         doctor_settings,
+        txn_settings,
         bench_settings,
         bench_worker_settings>;
 

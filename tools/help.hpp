@@ -21,6 +21,7 @@ Examples:
   mortise watch                                 the same as they change
   mortise break nightly --why "host is gone"    take it from a holder that is stuck
   mortise doctor                                what the store promises, and whether it keeps it
+  mortise txn ls --log tcc.db                   transactions that have not ended
   mortise bench handoff                         how fast a lock travels between processes
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
@@ -164,6 +165,43 @@ Examples:
   mortise doctor --store sqlite:/var/lib/app/locks.db
   mortise doctor --store redis://locks.example.org
   mortise doctor --json | jq -r '.findings[] | select(.verdict != "holds") | .found')";
+
+inline constexpr const char* transactions =
+    "Show the transactions of a coordinator, and mend what is stuck";
+
+inline constexpr const char* transactions_footer = R"(
+--json works here, too: see `mortise --help`.
+
+`ls` and `show` read the log of the coordinator, while it is at work and when it has died. What they
+show is what is in the log: what is under way may be further. A transaction is named by its gid, or
+by the number at the end of it.
+
+`retry`, `skip` and `force` leave an order in the log, with who gave it and why. A coordinator that
+is at work in another process of this host is told at once, does it or refuses it, and records that;
+if none is, the order stays, and the next one does it.
+
+Exit codes of those three:
+  0   it was done
+  66  there is nothing to do: it is not stuck, or has ended, or there is no such transaction
+  75  no coordinator has done it within --wait: the order stays in the log
+  64  the command line is wrong
+  69  the log cannot be used
+
+Examples:
+  mortise txn ls --log tcc.db
+  mortise txn ls --log tcc.db --stuck --json | jq -r '.transactions[].gid'
+  mortise txn show 42 --log tcc.db
+  mortise txn retry 42 --log tcc.db --why "the account is open again"
+  mortise txn skip 42 --branch 2 --log tcc.db --why "paid by hand, ticket 4711"
+  mortise txn force 43 --log tcc.db --why "the customer left")";
+
+inline constexpr const char* txn_ls = "Show the transactions that have not ended";
+inline constexpr const char* txn_show = "Show one transaction in full";
+inline constexpr const char* txn_retry =
+    "Call branches again that are stuck, or wait for their next attempt";
+inline constexpr const char* txn_skip = "Take a stuck branch for finished, though it is not";
+inline constexpr const char* txn_force =
+    "Cancel a transaction that is not decided; skip what is stuck in one that is";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
 

@@ -10,6 +10,7 @@
 #include "ls_command.hpp"
 #include "run_command.hpp"
 #include "show_command.hpp"
+#include "txn_command.hpp"
 #include "version_command.hpp"
 #include "watch_command.hpp"
 
@@ -35,6 +36,7 @@ public:
     int operator()(const doctor_settings& settings) const {
         return doctor(with_url(settings.create), settings);
     }
+    int operator()(const txn_settings& settings) const { return transactions(global_, settings); }
     int operator()(const bench_settings& settings) const { return bench(global_, settings); }
     int operator()(const bench_worker_settings& settings) const {
         return bench_worker(global_, settings);

@@ -4,6 +4,7 @@
 
 #include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
+#include "mortise/txn/transaction_view.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -55,6 +56,18 @@ struct watch_settings {
 
 struct doctor_settings {
     bool create = false;
+};
+
+struct txn_settings {
+    enum class kind : std::uint8_t { ls, show, retry, skip, force };
+
+    kind what = kind::ls;
+    std::string log;
+    txn::list_filter filter = txn::list_filter::unfinished;
+    std::string transaction;  ///< Its gid, or the number in that.
+    txn::branch_number branch = 0;
+    std::string why;
+    std::chrono::milliseconds wait{5'000};
 };
 
 struct bench_settings {

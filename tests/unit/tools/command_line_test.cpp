@@ -109,6 +109,36 @@ TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
     EXPECT_EQ(refused({"bench", "tcc", "--recovery", "1"}), exit_code::usage);
 }
 
+TEST(CommandLine, KnowsWhatCanBeDoneAboutTransactions) {
+    using kind = txn_settings::kind;
+    const auto ls = wanted<txn_settings>({"txn", "ls", "--log", "tcc.db"});
+    EXPECT_EQ(ls.what, kind::ls);
+    EXPECT_EQ(ls.log, "tcc.db");
+    EXPECT_EQ(ls.filter, txn::list_filter::unfinished);
+    const auto stuck = wanted<txn_settings>({"txn", "--log", "tcc.db", "ls", "--stuck"});
+    EXPECT_EQ(stuck.filter, txn::list_filter::stuck);
+    EXPECT_EQ(wanted<txn_settings>({"txn", "show", "7", "--log", "x"}).what, kind::show);
+    const auto skip = wanted<txn_settings>(
+        {"txn", "skip", "7", "--branch", "2", "--why", "paid", "--wait", "1s", "--log", "x"}
+    );
+    EXPECT_EQ(skip.what, kind::skip);
+    EXPECT_EQ(skip.transaction, "7");
+    EXPECT_EQ(skip.branch, 2u);
+    EXPECT_EQ(skip.why, "paid");
+    EXPECT_EQ(skip.wait, 1s);
+    EXPECT_EQ(wanted<txn_settings>({"txn", "force", "7", "--why", "y", "--log", "x"}).branch, 0u);
+    for (const word_list& wrong :
+         {word_list{"txn", "--log", "x"},
+          word_list{"txn", "ls"},
+          word_list{"txn", "ls", "--log", "x", "--all", "--stuck"},
+          word_list{"txn", "show", "--log", "x"},
+          word_list{"txn", "retry", "7", "--log", "x"},
+          word_list{"txn", "retry", "7", "--log", "x", "--why", " "},
+          word_list{"txn", "skip", "7", "--log", "x", "--why", "y"},
+          word_list{"txn", "force", "7", "--log", "x", "--why", "y", "--branch", "0"}})
+        EXPECT_EQ(refused(wrong), exit_code::usage);
+}
+
 TEST(NameBefore, IsTheLargestNameBelowAllThatBeginSo) {
     EXPECT_EQ(name_before(""), "");
     EXPECT_EQ(name_before(std::string("a\0", 2)), "a");

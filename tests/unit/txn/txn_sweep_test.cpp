@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What waits in txn/, cancelled before each of its handlers.
 #include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/log_reader.hpp"
+#include "mortise/txn/wish.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
 #include "unit/db/db_world.hpp"
@@ -10,6 +12,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -184,6 +188,59 @@ TEST_P(TxnSweep, AQuestionThatWasCancelledChangesNothing) {
     sweep("coordinator::async_list", question::list);
     sweep("coordinator::async_log_stats", question::counts);
     sweep("coordinator::async_intervene", question::intervention);
+}
+
+/// An order to a coordinator, by way of its log.
+class wishing final : public txn_case {
+public:
+    explicit wishing(db_world& world)
+        : txn_case(world), log_(world.database().parent_path() / "log.db") {
+        wallet_->answer_by([](const txn::call& made) -> result<txn::reply> {
+            if (made.what == txn::operation::confirm)
+                return txn::reply::refused("no");
+            return txn::reply::done();
+        });
+        which_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
+        world.step_while([this] { return tcc_.stats().stuck == 0; });
+    }
+
+    asio::awaitable<void> operation() override {
+        txn::intervention what;
+        what.what = txn::intervention::kind::skip;
+        what.gid = which_;
+        auto leaving = txn::leave_wish(log_, what, std::chrono::seconds(20));
+        came_ = co_await std::move(leaving);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        EXPECT_TRUE(code || came_ == error_code()) << "it was done";
+        // A bell is heard by a thread, which nobody waits for.
+        const txn::log_reader log(log_);
+        const auto end = clock::now() + std::chrono::seconds(20);
+        world_.step_while([&] { return !log.show(which_)->wishes.empty() && clock::now() < end; });
+        world_.settle();
+        const auto found = log.show(which_);
+        ASSERT_TRUE(found);
+        const bool done = found->actions.size() == 1;
+        EXPECT_EQ(found->branches.at(1).skipped, done) << "as a whole or not at all";
+        EXPECT_TRUE(done || code);
+        EXPECT_TRUE(found->wishes.empty()) << "what was left was done";
+        EXPECT_EQ(tcc_.stats().open, done ? 0u : 1u);
+        wallet_->answer_by({});
+        expect_alive();
+    }
+
+private:
+    const std::filesystem::path log_;
+    txn::gid which_;
+    std::optional<error_code> came_;
+};
+
+TEST_P(TxnSweep, AnOrderIsCarriedOutOrWasNeverGiven) {
+    cancel_sweep<db_world>("leave_wish", GetParam(), [](auto& at) {
+        return std::make_unique<wishing>(at);
+    });
 }
 
 /// A transaction is under way while the coordinator is stopped.

@@ -250,6 +250,7 @@ void coordinator_core::finish_came(
     const running_ptr& what, branch_number which, const result<reply>& got
 ) {
     auto& branch = what->branches[which - 1];
+    branch.unasked = false;
     if (got && got->what == reply::verdict::done) {
         what->done.branches[which - 1].finished = true;
         steps next;
@@ -264,6 +265,8 @@ void coordinator_core::finish_came(
         if ((branch.attempts & (branch.attempts - 1)) == 0)
             note(what);
     }
+    if (wished_.erase(what->which.number) != 0)
+        read_wishes(0);
 }
 
 void coordinator_core::again_after(

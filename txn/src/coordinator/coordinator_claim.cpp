@@ -80,6 +80,7 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     at.leaving = at.doubted = at.recovering = at.recovery_done = false;
     at.recovered_to = 0;
     recover(at);
+    listen();
     opening_ = false;
     reopen_pause_ = reopen_first;
     deadlines_.clear(early_timer_);

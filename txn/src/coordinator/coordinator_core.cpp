@@ -117,6 +117,7 @@ void coordinator_core::shut_down() noexcept {
         each->left.close();
     for (auto& [name, each] : lanes_)
         each.queue.clear();
+    bell_.reset();
     log_.reset();
     strand_.reset();
 }
@@ -136,6 +137,7 @@ void coordinator_core::close_now() {
         drop_all(errc::stopped);
         deadlines_.clear();
         alarm_.cancel();
+        bell_.reset();
         log_.reset();
     }
     for (auto& each : std::exchange(stoppers_, {}))

@@ -6,9 +6,11 @@
 #include "coordinator/partition.hpp"
 #include "coordinator/running.hpp"
 #include "log/decision_log.hpp"
+#include "log/wish_tables.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/db/bell.hpp"
 #include "mortise/txn/coordinator.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -23,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -165,11 +168,23 @@ private:
 
     // coordinator_intervene.cpp
     using code_handler = coro::detail::completion<void(error_code)>;
-    void intervene_now(const intervention& what, code_handler handler);
+    error_code reason_against(const intervention& how) const;
+    void
+    intervene_now(const intervention& how, std::optional<std::int64_t> wish, code_handler handler);
+    static void mark_skipped(running& what, const intervention& how, bool skipped);
+    static void answer(code_handler& whom, error_code came);
     void intervened(const running_ptr& what, const intervention& how);
     static bool concerns(const intervention& how, std::size_t branch) {
         return how.branch == 0 || how.branch == branch + 1;
     }
+
+    // coordinator_wishes.cpp
+    void listen();
+    void read_wishes(std::int64_t after);
+    void wishes_read(const std::vector<log::wish>& found);
+    void fulfil(const log::wish& each);
+    static bool is_unasked(const running& what, const intervention& how);
+    void refuse(std::int64_t wish, error_code why);
 
     // coordinator_recovery.cpp
     void recover();
@@ -193,6 +208,8 @@ private:
     std::minstd_rand jitter_;
 
     std::optional<log::decision_log> log_;
+    std::optional<db::bell> bell_;
+    std::set<std::uint64_t> wished_;  ///< Wishes about these wait for an answer of a participant.
     std::uint64_t log_number_ = 0;  ///< Which opening of the log it is: answers of others are void.
     std::optional<std::uint64_t> log_id_;
     std::vector<std::unique_ptr<partition>> partitions_;

@@ -2,6 +2,7 @@
 // What operators see and do.
 #include "coordinator/coordinator_core.hpp"
 #include "log/log_views.hpp"
+#include "log/wish_tables.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
 
@@ -90,28 +91,40 @@ void coordinator_core::intervene(intervention what, code_handler handler) {
     asio::dispatch(
         *strand_,
         [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
-        ) mutable { self->intervene_now(what, std::move(handler)); }
+        ) mutable { self->intervene_now(what, std::nullopt, std::move(handler)); }
     );
 }
 
-// It is on the disk before anything is done: what was done without a record cannot be explained.
-void coordinator_core::intervene_now(const intervention& how, code_handler handler) {
+error_code coordinator_core::reason_against(const intervention& how) const {
     if (closed_ || !log_ || owned() == 0)
-        return handler.complete(unusable());
+        return unusable();
     const auto found = open_.find(how.gid.number);
     if (how.gid.log != log_id_ || found == open_.end())
-        return handler.complete(errc::not_open);
-    const auto what = found->second;
-    bool any = how.what == intervention::kind::force && !what->proof;
-    for (std::size_t i = 0; i < what->branches.size(); ++i) {
+        return errc::not_open;
+    const auto& what = *found->second;
+    bool any = how.what == intervention::kind::force && !what.proof;
+    for (std::size_t i = 0; i < what.branches.size(); ++i) {
         if (!concerns(how, i))
             continue;
-        const auto which = static_cast<branch_number>(i + 1);
-        any = any || what->fsm.is_stuck(which) ||
-              (how.what == intervention::kind::retry && what->branches[i].timer);
+        any = any || what.fsm.is_stuck(static_cast<branch_number>(i + 1)) ||
+              (how.what == intervention::kind::retry &&
+               (what.branches[i].timer || what.branches[i].unasked));
     }
-    if (!any)
-        return handler.complete(errc::not_stuck);
+    return any ? error_code() : errc::not_stuck;
+}
+
+// What is skipped is in the log together with who did it and why, and is so before anything else is
+// done: neither half is ever seen alone.
+void coordinator_core::intervene_now(
+    const intervention& how, std::optional<std::int64_t> wish, code_handler handler
+) {
+    if (const auto against = reason_against(how)) {
+        if (wish)
+            refuse(*wish, against);
+        return answer(handler, against);
+    }
+    const auto what = open_.find(how.gid.number)->second;
+    mark_skipped(*what, how, true);
     action_view made;
     made.what = to_string(how.what);
     made.branch = how.branch;
@@ -119,10 +132,15 @@ void coordinator_core::intervene_now(const intervention& how, code_handler handl
     made.why = how.why;
     auto asked = std::make_shared<code_handler>(std::move(handler));
     log_->change(
-        [by = *what->home->term, number = how.gid.number, made](db::connection& on
-        ) -> result<void> {
-            if (!log::log_tables::decides(on, by))
-                return error_code(errc::stepped_down);
+        [by = *what->home->term,
+         number = how.gid.number,
+         made,
+         wish,
+         progress = what->done.encode()](db::connection& on) -> result<void> {
+            if (wish && !log::wish_tables::settle(on, *wish, {}))
+                return error_code(errc::not_open);  // it was done before
+            if (const auto failed = log::log_tables::note_progress(on, by, number, progress, false))
+                return failed;
             log::log_views::record(on, number, made);
             MORTISE_CRASH_POINT("log.action");
             return {};
@@ -130,13 +148,34 @@ void coordinator_core::intervene_now(const intervention& how, code_handler handl
         db::durability::force,
         asio::bind_executor(
             *strand_,
-            [self = shared_from_this(), what, how, asked](error_code failed) {
-                if (!failed && !self->gone(*what))
+            [self = shared_from_this(), what, how, asked, wish](error_code failed) {
+                if (failed)
+                    mark_skipped(*what, how, false);
+                else if (!self->gone(*what))
                     self->intervened(what, how);
-                asked->complete(failed);
+                if (wish && !failed)
+                    db::bell::ring(self->config_.log);
+                answer(*asked, failed);
             }
         )
     );
+}
+
+void coordinator_core::mark_skipped(running& what, const intervention& how, bool skipped) {
+    if (how.what == intervention::kind::retry)
+        return;
+    for (std::size_t i = 0; i < what.done.branches.size(); ++i) {
+        if (!concerns(how, i) || !what.fsm.is_stuck(static_cast<branch_number>(i + 1)))
+            continue;
+        auto& each = what.done.branches[i];
+        each.stuck = !skipped;
+        each.finished = each.skipped = skipped;
+    }
+}
+
+void coordinator_core::answer(code_handler& whom, error_code came) {
+    if (whom)
+        whom.complete(came);
 }
 
 void coordinator_core::intervened(const running_ptr& what, const intervention& how) {
@@ -149,12 +188,10 @@ void coordinator_core::intervened(const running_ptr& what, const intervention& h
         if (!concerns(how, i) || !what->fsm.is_stuck(which))
             continue;
         what->done.branches[i].stuck = false;
-        if (skips) {
-            what->done.branches[i].finished = what->done.branches[i].skipped = true;
+        if (skips)
             what->fsm.finished(which, next);
-        } else {
+        else
             what->fsm.unstick(which, next);
-        }
     }
     carry_out(what, next);
     if (!skips)

@@ -65,6 +65,8 @@ void coordinator_core::recovered(
     }
     arm();
     recover(at);
+    if (!found.empty())
+        read_wishes(0);
     if (at.recovery_done)
         learn_ends();
 }
@@ -112,9 +114,11 @@ void coordinator_core::take_up(partition& at, const log::logged& found) {
         if (found.why != 0)
             what->why = static_cast<errc>(found.why);
         std::vector<bool> finished;
-        for (auto& each : what->done.branches) {
+        for (std::size_t i = 0; i < what->done.branches.size(); ++i) {
+            auto& each = what->done.branches[i];
             finished.push_back(each.finished);
-            each.stuck = false;  // Asked once more: somebody may have mended it.
+            // Asked once more: somebody may have mended it.
+            what->branches[i].unasked = std::exchange(each.stuck, false);
         }
         what->fsm.resume_decided(what->proof->confirm(), finished, next);
     }

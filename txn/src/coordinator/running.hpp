@@ -68,6 +68,7 @@ public:
         std::uint32_t attempts = 0;  ///< Of the present kind of call.
         std::uint64_t flight = 0;    ///< Which call is under way; zero: none.
         bool queued = false;         ///< It waits for its turn at the participant.
+        bool unasked = false;        ///< Stuck when it was taken up; no answer since.
         clock::time_point sent;
         std::unique_ptr<asio::cancellation_signal> stop;
         coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.

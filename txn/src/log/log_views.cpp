@@ -3,6 +3,7 @@
 
 #include "log/plan.hpp"
 #include "log/progress.hpp"
+#include "log/wish_tables.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"
 
@@ -95,6 +96,7 @@ std::optional<transaction_view> log_views::of(db::connection& on, const gid& whi
         return std::nullopt;
     auto made = view_in(row, which.log);
     add_actions(on, made);
+    made.wishes = wish_tables::about(on, which.number);
     return made;
 }
 

@@ -87,6 +87,7 @@ public:
     std::vector<lock_token> locks;
     std::vector<branch_view> branches;
     std::vector<action_view> actions;
+    std::vector<action_view> wishes;  ///< That wait for a coordinator.
     std::string traceparent;
     bool readable = true;  ///< Else its records are damaged, and it waits for people.
 };

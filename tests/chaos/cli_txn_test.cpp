@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// `mortise txn` as a process, beside that of the coordinator.
+#include "chaos/cli_process.hpp"
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mortise::test::cli_txn_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CliTxn : public coordinator_fixture {
+protected:
+    cli_process start(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), {MORTISE_CLI, "txn"});
+        return {folder_.path(), arguments, {{"MORTISE_TXN_LOG", log().native()}}};
+    }
+    std::filesystem::path log() const { return folder_.path() / "log.db"; }
+
+    bool shows(const txn::gid& which, const std::string& part) const {
+        auto show = start({"show", which.text()});
+        EXPECT_EQ(show.wait(), 0) << show.err();
+        return show.out().find(part) != std::string::npos;
+    }
+
+    txn::gid make_stuck() {
+        wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
+        const auto which = run(of_both()).gid();
+        EXPECT_TRUE(eventually([&] { return shows(which, "confirmed, 1 stuck"); }));
+        return which;
+    }
+};
+
+TEST_F(CliTxn, RetriesWhatIsStuckAtACoordinatorInAnotherProcess) {
+    open();
+    const auto which = make_stuck();
+    wallet_->answer_by({});
+    auto retry = start({"retry", which.text(), "--why", "it is open again"});
+    EXPECT_EQ(retry.wait(), 0) << retry.err();
+    EXPECT_EQ(retry.out(), "retry " + which.text() + ": done\n");
+    EXPECT_TRUE(settled(which).confirmed());
+    EXPECT_TRUE(eventually([&] { return shows(which, "confirmed, ended"); }));
+    EXPECT_TRUE(shows(which, "it is open again"));
+    auto again = start({"retry", which.text(), "--why", "once more"});
+    EXPECT_EQ(again.wait(), 66) << again.out();
+    EXPECT_FALSE(shows(which, "once more"));
+}
+
+TEST_F(CliTxn, LeavesAnOrderForTheNextCoordinator) {
+    open();
+    const auto which = make_stuck();
+    tcc_->async_stop(asio::use_future).get();
+    auto skip = start({"skip", which.text(), "--branch", "2", "--why", "paid", "--wait", "10ms"});
+    EXPECT_EQ(skip.wait(), 75) << skip.out();
+    EXPECT_NE(skip.err().find("stays in the log"), std::string::npos) << skip.err();
+    EXPECT_TRUE(shows(which, "WAITS SINCE"));
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    EXPECT_TRUE(shows(which, "confirmed, 1 skipped, ended"));
+}
+
+TEST_F(CliTxn, RefusesAFileThatIsNoLog) {
+    auto ls = start({"ls"});
+    EXPECT_EQ(ls.wait(), 69) << ls.out();
+    EXPECT_FALSE(std::filesystem::exists(log())) << "none is made";
+    auto unnamed = cli_process(folder_.path(), {MORTISE_CLI, "txn", "ls"}, {});
+    EXPECT_EQ(unnamed.wait(), 64);
+}
+
+}  // namespace
+}  // namespace mortise::test::cli_txn_test

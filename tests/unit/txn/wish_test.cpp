@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+// What operators do from outside of the coordinator's process, and what they see there.
+#include "mortise/db/bell.hpp"
+#include "mortise/txn/log_reader.hpp"
+#include "mortise/txn/wish.hpp"
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace mortise::test::wish_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::intervention;
+using txn::list_filter;
+
+class TxnWish : public coordinator_fixture {
+protected:
+    std::filesystem::path log() const { return folder_.path() / "log.db"; }
+
+    std::optional<txn::transaction_view> read(const txn::gid& which) const {
+        return txn::log_reader(log()).show(which);
+    }
+
+    /// Leaves a wish, in a context of its own. Nothing: nobody did it in that time.
+    std::optional<error_code> leave(
+        intervention::kind how,
+        const txn::gid& which,
+        txn::branch_number of = 0,
+        std::chrono::milliseconds wait = 20s
+    ) const {
+        intervention what;
+        what.what = how;
+        what.gid = which;
+        what.branch = of;
+        what.who = "alice@here";
+        what.why = "ticket 7";
+        asio::io_context context(1);
+        auto leaving =
+            asio::co_spawn(context, txn::leave_wish(log(), what, wait), asio::use_future);
+        context.run();
+        return leaving.get();
+    }
+
+    /// A transaction that is confirmed, but for the wallet.
+    txn::gid make_stuck() {
+        wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
+        const auto came = run(of_both());
+        EXPECT_TRUE(came.confirmed());
+        EXPECT_TRUE(eventually([&] { return is_stuck(came.gid()); }));
+        return came.gid();
+    }
+
+    bool is_stuck(const txn::gid& which) const {
+        const auto found = read(which);
+        return found && found->branches.at(0).finished && found->branches.at(1).stuck;
+    }
+};
+
+TEST_F(TxnWish, IsDoneByTheCoordinatorAtWork) {
+    open();
+    const auto which = make_stuck();
+    wallet_->answer_by({});
+    EXPECT_EQ(leave(intervention::kind::retry, which), error_code());
+    EXPECT_TRUE(settled(which).confirmed());
+    EXPECT_EQ(wallet_->said(), "try confirm confirm");
+    const auto found = read(which);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->actions.size(), 1u);
+    EXPECT_EQ(found->actions[0].what, "retry");
+    EXPECT_EQ(found->actions[0].who, "alice@here");
+    EXPECT_EQ(found->actions[0].why, "ticket 7");
+    EXPECT_TRUE(found->wishes.empty());
+}
+
+TEST_F(TxnWish, IsInTheLogTogetherWithWhatItDid) {
+    open();
+    const auto which = make_stuck();
+    EXPECT_EQ(leave(intervention::kind::skip, which, 2), error_code());
+    const auto found = read(which);  // without waiting for the coordinator
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->actions.size(), 1u);
+    EXPECT_TRUE(found->branches.at(1).skipped);
+    EXPECT_TRUE(found->branches.at(1).finished);
+    EXPECT_FALSE(found->branches.at(1).stuck);
+    EXPECT_TRUE(settled(which).confirmed());
+    EXPECT_EQ(wallet_->said(), "try confirm");
+}
+
+TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
+    open();
+    const auto done = run(of_both()).gid();
+    static_cast<void>(settled(done));
+    EXPECT_EQ(leave(intervention::kind::retry, done), error_code(txn::errc::not_open));
+    wallet_->hold_tries(true);
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 3; }));
+    const auto which = wallet_->calls().back().gid;
+    EXPECT_EQ(leave(intervention::kind::skip, which, 2), error_code(txn::errc::not_stuck));
+    EXPECT_EQ(leave(intervention::kind::force, which), error_code());
+    EXPECT_EQ(running.get().why(), txn::errc::forced);
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(settled(which).cancelled());
+    EXPECT_EQ(read(which)->actions.size(), 1u) << "what was refused is not remembered";
+    EXPECT_EQ(
+        code_of([&] {
+            leave(intervention::kind::skip, {which.log, 99});
+        }),
+        txn::errc::bad_gid
+    );
+    EXPECT_EQ(
+        code_of([&] {
+            leave(intervention::kind::skip, {which.log + 1, 1});
+        }),
+        txn::errc::bad_gid
+    );
+}
+
+TEST_F(TxnWish, StaysForTheNextCoordinator) {
+    open();
+    const auto which = make_stuck();
+    tcc_.reset();
+    ASSERT_TRUE(eventually([&] { return db::bell::ring(log()) == 0; })) << "nobody is at work";
+    EXPECT_EQ(leave(intervention::kind::skip, which, 2, 1ms), std::nullopt);
+    const auto waiting = read(which);
+    ASSERT_TRUE(waiting);
+    ASSERT_EQ(waiting->wishes.size(), 1u);
+    EXPECT_EQ(waiting->wishes[0].what, "skip");
+    EXPECT_EQ(waiting->wishes[0].branch, 2u);
+    EXPECT_EQ(waiting->wishes[0].who, "alice@here");
+    EXPECT_EQ(waiting->wishes[0].why, "ticket 7");
+    EXPECT_GE(waiting->wishes[0].at_ms, waiting->begun_ms);
+    EXPECT_TRUE(waiting->actions.empty());
+    open();  // asks the wallet once more, which refuses
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    const auto found = read(which);
+    EXPECT_TRUE(found->branches.at(1).skipped);
+    EXPECT_EQ(found->actions.size(), 1u);
+    EXPECT_TRUE(found->wishes.empty());
+    EXPECT_EQ(wallet_->said(), "try confirm confirm");
+}
+
+TEST_F(TxnWish, IsNotNeededAnyMoreIfTheNextCoordinatorSucceeds) {
+    open();
+    const auto which = make_stuck();
+    tcc_.reset();
+    ASSERT_TRUE(eventually([&] { return db::bell::ring(log()) == 0; }));
+    EXPECT_EQ(leave(intervention::kind::skip, which, 2, 1ms), std::nullopt);
+    wallet_->answer_by({});
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    EXPECT_TRUE(eventually([&] { return read(which)->wishes.empty(); }));
+    EXPECT_FALSE(read(which)->branches.at(1).skipped);
+    EXPECT_TRUE(read(which)->actions.empty());
+}
+
+TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    const auto which = wallet_->calls().at(0).gid;
+    std::thread ringing([&] {
+        for (int i = 0; i < 200; ++i)
+            db::bell::ring(log());
+    });
+    EXPECT_EQ(leave(intervention::kind::force, which), error_code());
+    ringing.join();
+    EXPECT_TRUE(running.get().cancelled());
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(settled(which).cancelled());
+    EXPECT_EQ(read(which)->actions.size(), 1u);
+}
+
+TEST_F(TxnWish, IsNotLeftWhereThereIsNoLog) {
+    const txn::gid some{1, 1};
+    EXPECT_TRUE(code_of([&] { leave(intervention::kind::retry, some); }));
+    EXPECT_FALSE(std::filesystem::exists(log())) << "none is made";
+}
+
+using TxnLogReader = TxnWish;
+
+TEST_F(TxnLogReader, SeesWhatTheCoordinatorHasWritten) {
+    open();
+    const auto first = run(of_both()).gid();
+    static_cast<void>(settled(first));
+    const auto second = make_stuck();
+    const txn::log_reader seen(log());
+    EXPECT_EQ(seen.id(), first.log);
+    EXPECT_TRUE(seen.show(first)->ended);
+    EXPECT_FALSE(seen.show({first.log, 99}));
+    EXPECT_FALSE(seen.show({first.log + 1, first.number}));
+    EXPECT_EQ(seen.standing_of({first.log, 99}), txn::standing::never_existed);
+    EXPECT_EQ(seen.standing_of(first), txn::standing::confirmed);
+    EXPECT_EQ(seen.list(list_filter::all, 0, 10).size(), 2u);
+    EXPECT_EQ(seen.list(list_filter::all, 0, 1).size(), 1u);
+    EXPECT_EQ(seen.list(list_filter::all, first.number, 10).at(0).gid, second);
+    EXPECT_EQ(seen.list(list_filter::stuck, 0, 10).at(0).gid, second);
+    tcc_.reset();
+    EXPECT_EQ(seen.list(list_filter::unfinished, 0, 10).at(0).gid, second);
+}
+
+TEST_F(TxnLogReader, RefusesWhatIsNoLog) {
+    EXPECT_TRUE(code_of([&] { const txn::log_reader none(log()); }));
+    EXPECT_FALSE(std::filesystem::exists(log()));
+    std::ofstream(log()) << std::string(5'000, 'r') << "oses are red";
+    EXPECT_TRUE(code_of([&] { const txn::log_reader poem(log()); }));
+    std::filesystem::remove(log());
+    std::ofstream(log()).flush();
+    EXPECT_EQ(code_of([&] { const txn::log_reader empty(log()); }), txn::errc::not_a_log);
+}
+
+}  // namespace
+}  // namespace mortise::test::wish_test

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// What operators have left in the log, from other processes.
+#include "coordinator/coordinator_core.hpp"
+#include "log/wish_tables.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/txn/error.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <utility>
+
+namespace mortise::txn::detail {
+namespace {
+
+constexpr std::size_t portion = 256;
+
+}  // namespace
+
+// Without a bell nobody is told at once; what was left is found when the log is taken over.
+void coordinator_core::listen() {
+    if (!bell_) {
+        try {
+            bell_.emplace(*strand_, config_.log, [weak = weak_from_this()] {
+                if (const auto self = weak.lock())
+                    self->read_wishes(0);
+            });
+        } catch (const boost::system::system_error&) {
+            bell_.reset();
+        }
+    }
+    read_wishes(0);
+}
+
+void coordinator_core::read_wishes(std::int64_t after) {
+    if (closed_ || stopping_ || !log_ || owned() == 0)
+        return;
+    log_->ask(
+        [id = *log_id_, after](db::connection& on) {
+            return log::wish_tables::pending(on, id, after, portion);
+        },
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             number = log_number_](error_code failed, const std::vector<log::wish>& found) {
+                if (!failed && number == self->log_number_)
+                    self->wishes_read(found);
+            }
+        )
+    );
+}
+
+void coordinator_core::wishes_read(const std::vector<log::wish>& found) {
+    for (const auto& each : found)
+        fulfil(each);
+    if (found.size() == portion)
+        read_wishes(found.back().id);
+}
+
+// What is another coordinator's, or not taken up yet, stays.
+void coordinator_core::fulfil(const log::wish& each) {
+    if (closed_ || !log_ || owned() == 0)
+        return;
+    if (!each.partition || each.ended)
+        return refuse(each.id, errc::not_open);
+    const auto found = open_.find(each.what.gid.number);
+    if (found == open_.end())
+        return;
+    if (each.what.what != intervention::kind::retry && is_unasked(*found->second, each.what))
+        wished_.insert(each.what.gid.number);
+    else
+        intervene_now(each.what, each.id, code_handler());
+}
+
+// What was stuck at the coordinator before is asked once more, and may be stuck again soon.
+bool coordinator_core::is_unasked(const running& what, const intervention& how) {
+    for (std::size_t i = 0; i < what.branches.size(); ++i) {
+        if (concerns(how, i) && what.branches[i].unasked)
+            return true;
+    }
+    return false;
+}
+
+void coordinator_core::refuse(std::int64_t wish, error_code why) {
+    log_->change(
+        [wish, why](db::connection& on) { return log::wish_tables::settle(on, wish, why); },
+        db::durability::force,
+        asio::bind_executor(
+            *strand_,
+            [self = shared_from_this()](error_code failed, bool) {
+                if (!failed)
+                    db::bell::ring(self->config_.log);
+            }
+        )
+    );
+}
+
+}  // namespace mortise::txn::detail

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "log/wish_tables.hpp"
+
+#include "log/log_tables.hpp"
+#include "mortise/txn/error.hpp"
+#include "wall_clock.hpp"
+
+#include <string>
+#include <utility>
+
+namespace mortise::txn::log {
+namespace {
+
+// What became of a wish is asked by who left it, within minutes.
+constexpr const char* forget_old =
+    "DELETE FROM mortise_txn_wish WHERE settled < " MORTISE_TXN_NOW " - 86400000";
+
+bool is_there(db::connection& on) {
+    auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_wish'");
+    return row.step();
+}
+
+}  // namespace
+
+void wish_tables::prepare(db::connection& on) {
+    on.run("CREATE TABLE IF NOT EXISTS mortise_txn_wish(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+           " number INTEGER NOT NULL, branch INTEGER NOT NULL, kind INTEGER NOT NULL,"
+           " who TEXT NOT NULL, why TEXT NOT NULL, at INTEGER NOT NULL, settled INTEGER,"
+           " came INTEGER)");
+    on.run("CREATE INDEX IF NOT EXISTS mortise_txn_wishes_left ON mortise_txn_wish(id)"
+           " WHERE settled IS NULL");
+}
+
+result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& what) {
+    int why = 0;
+    if (log_tables::log_id(on) != what.gid.log ||
+        log_tables::standing_of(on, what.gid.number, why) == standing::never_existed)
+        return error_code(errc::bad_gid);
+    prepare(on);
+    on.run(forget_old);
+    on.run(
+        "INSERT INTO mortise_txn_wish(number, branch, kind, who, why, at)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
+        what.gid.number,
+        what.branch,
+        static_cast<int>(what.what),
+        what.who,
+        what.why
+    );
+    return on.last_insert_id();
+}
+
+std::vector<wish>
+wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, std::size_t limit) {
+    std::vector<wish> found;
+    if (!is_there(on))
+        return found;
+    auto row = on.query(
+        "SELECT w.id, w.number, w.branch, w.kind, w.who, w.why, t.part, t.ended IS NOT NULL"
+        " FROM mortise_txn_wish w LEFT JOIN mortise_txn t ON t.number = w.number"
+        " WHERE w.settled IS NULL AND w.id > ?1 ORDER BY w.id LIMIT ?2",
+        after,
+        limit
+    );
+    while (row.step()) {
+        wish each;
+        each.id = row.integer(0);
+        each.what.gid = {log, static_cast<std::uint64_t>(row.integer(1))};
+        each.what.branch = static_cast<branch_number>(row.integer(2));
+        each.what.what = static_cast<intervention::kind>(row.integer(3));
+        each.what.who = row.text(4);
+        each.what.why = row.text(5);
+        if (!row.is_null(6))
+            each.partition = static_cast<std::uint32_t>(row.integer(6));
+        each.ended = row.integer(7) != 0;
+        found.push_back(std::move(each));
+    }
+    return found;
+}
+
+bool wish_tables::settle(db::connection& on, std::int64_t id, error_code came) {
+    on.run(
+        "UPDATE mortise_txn_wish SET settled = " MORTISE_TXN_NOW ", came = ?2"
+        " WHERE id = ?1 AND settled IS NULL",
+        id,
+        came.value()
+    );
+    return on.changes() == 1;
+}
+
+std::optional<error_code> wish_tables::came(db::connection& on, std::int64_t id) {
+    auto row = on.query("SELECT settled, came FROM mortise_txn_wish WHERE id = ?1", id);
+    if (!row.step() || row.is_null(0))
+        return std::nullopt;
+    const auto code = static_cast<int>(row.integer(1));
+    return code == 0 ? error_code() : error_code(static_cast<errc>(code));
+}
+
+std::vector<action_view> wish_tables::about(db::connection& on, std::uint64_t number) {
+    std::vector<action_view> found;
+    if (!is_there(on))
+        return found;
+    auto row = on.query(
+        "SELECT kind, branch, who, why, at FROM mortise_txn_wish"
+        " WHERE settled IS NULL AND number = ?1 ORDER BY id",
+        number
+    );
+    while (row.step()) {
+        auto& each = found.emplace_back();
+        each.what = to_string(static_cast<intervention::kind>(row.integer(0)));
+        each.branch = static_cast<branch_number>(row.integer(1));
+        each.who = row.text(2);
+        each.why = row.text(3);
+        each.at_ms = row.integer(4);
+    }
+    return found;
+}
+
+}  // namespace mortise::txn::log

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/wish.hpp"
+
+#include "log/wish_tables.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/db/bell.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/txn/log_reader.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace mortise::txn {
+namespace {
+
+using std::chrono::milliseconds;
+
+db::sqlite_config config_for(std::filesystem::path log) {
+    db::sqlite_config made;
+    made.path = std::move(log);
+    return made;
+}
+
+class leaving {
+public:
+    explicit leaving(intervention what) : what_(std::move(what)) {}
+    result<std::int64_t> operator()(db::connection& on) const {
+        return log::wish_tables::leave(on, what_);
+    }
+
+private:
+    intervention what_;
+};
+
+class looking {
+public:
+    explicit looking(std::int64_t id) : id_(id) {}
+    std::optional<error_code> operator()(db::connection& on) const {
+        return log::wish_tables::came(on, id_);
+    }
+
+private:
+    std::int64_t id_;
+};
+
+}  // namespace
+
+asio::awaitable<std::optional<error_code>>
+leave_wish(std::filesystem::path log, intervention what, milliseconds wait) {
+    const log_reader known(log);  // or there is none, and none is to be made
+    const auto executor = co_await asio::this_coro::executor;
+    coro::event rung(executor);
+    const db::bell ear(executor, log, [&rung] { rung.set(); });
+    db::sqlite session(executor, config_for(log));
+    leaving order(std::move(what));
+    const auto id = co_await session.async_run(std::move(order));
+    db::bell::ring(log);
+    const auto end = coro::saturating_add(clock::now(), wait);
+    for (;;) {
+        rung.reset();  // before it looks: what comes now is heard
+        auto came = co_await session.async_read(looking(id));
+        const auto left = std::chrono::duration_cast<milliseconds>(end - clock::now());
+        if (came || left <= milliseconds(0)) {
+            co_await session.async_stop();
+            co_return came;
+        }
+        // An hour at most: what waits for longer looks again.
+        const auto pause = std::min<milliseconds>(left, std::chrono::hours(1));
+        auto waited =
+            co_await rung.async_wait(asio::cancel_after(pause, asio::as_tuple(asio::deferred)));
+        static_cast<void>(waited);
+    }
+}
+
+}  // namespace mortise::txn
