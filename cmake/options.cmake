@@ -16,6 +16,7 @@ set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thr
 
 option(MORTISE_WITH_REDIS "Build the Redis store and fence" ON)
 option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
+option(MORTISE_WITH_HTTP "Build the HTTP participants of transactions; they need SQLite" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked
 # with it must then agree, so a program that compiles Asio by itself switches it off.

@@ -5,7 +5,7 @@ import re
 
 from tree import Finding
 
-_PUBLIC = re.compile(r"(coro|lib|txn|outbox)/include/")
+_PUBLIC = re.compile(r"(coro|lib|txn|txn/http|outbox)/include/")
 _PRIVATE = re.compile(r"/(detail|impl)/")
 _CLASS = re.compile(r"^(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)[^;]*$")
 _ASYNC = re.compile(r"(?<![\w.>:])(async_\w+)\s*\(")

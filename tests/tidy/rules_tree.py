@@ -26,7 +26,7 @@ def _room(include):
 
 
 def _is_public(source):
-    return re.match(r"(coro|lib|txn|outbox)/include/", source.path) is not None
+    return re.match(r"(coro|lib|txn|txn/http|outbox)/include/", source.path) is not None
 
 
 def _objections(source, include):
@@ -36,7 +36,7 @@ def _objections(source, include):
         yield "an include names its way from the root, without '..'"
     if name.startswith("mortise/") and _room(name) not in MAY_KNOW.get(room, {_room(name)}):
         yield f"{room} does not know {_room(name)}"
-    if room not in LIBRARIES and re.match(r"(coro|lib|txn|outbox)/(src|include)/", name):
+    if room not in LIBRARIES and re.match(r"(coro|lib|txn|txn/http|outbox)/(src|include)/", name):
         yield "only what is public is used from outside"
     if _is_public(source):
         if (include.startswith('"') and not name.startswith("mortise/")) or "src/" in name:

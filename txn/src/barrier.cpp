@@ -223,6 +223,17 @@ std::vector<barrier::overdue_branch> barrier::overdue(db::connection& on, std::s
     return found;
 }
 
+std::optional<milliseconds> barrier::next_overdue(db::connection& on) {
+    on.run(make_branches);
+    on.run(make_overdue);
+    auto row =
+        on.query("SELECT overdue - " MORTISE_TXN_NOW " FROM mortise_txn_branch"
+                 " WHERE state = 1 AND overdue >= " MORTISE_TXN_NOW " ORDER BY overdue LIMIT 1");
+    if (!row.step())
+        return std::nullopt;
+    return milliseconds(std::max<std::int64_t>(row.integer(0), 0) + 1);
+}
+
 // The border is raised before the rows go: a try of what is forgotten is refused from here on.
 std::size_t barrier::purge(db::connection& on, std::size_t limit) {
     on.run(make_branches);

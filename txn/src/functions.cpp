@@ -15,8 +15,12 @@ public:
         const call_function& todo = what.what == operation::try_      ? reserve_
                                     : what.what == operation::confirm ? confirm_
                                                                       : cancel_;
-        auto doing = todo(what);
-        co_return co_await std::move(doing);
+        try {
+            auto doing = todo(what);
+            co_return co_await std::move(doing);
+        } catch (const boost::system::system_error& why) {
+            co_return why.code();
+        }
     }
 
 private:

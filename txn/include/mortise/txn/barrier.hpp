@@ -86,6 +86,10 @@ public:
     /// which then finishes them: they are never given back on a guess.
     static std::vector<overdue_branch> overdue(db::connection& on, std::size_t limit);
 
+    /// How long until the next reservation becomes overdue, of those that are not; nothing if there
+    /// are none.
+    static std::optional<std::chrono::milliseconds> next_overdue(db::connection& on);
+
     /// Forgets branches of transactions that have ended, at most `limit`; a try of those is refused
     /// all the same. Unless somebody calls it, rows accumulate.
     /// @return how many were forgotten.

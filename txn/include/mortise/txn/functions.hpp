@@ -9,8 +9,11 @@
 
 namespace mortise::txn {
 
-/// A coroutine that does one kind of call. The call is kept until it has ended. What it throws says
-/// that it is not known what was done, but for the codes of a barrier, which are answers.
+/// A coroutine that does one kind of call. The call is kept until it has ended.
+///
+/// What it throws says that it is not known what was done, except for a `system_error` with a code
+/// that a `barrier` has returned (`late_try`, `unknown_branch`, `conflict`, ...): that is an
+/// answer.
 using call_function = std::function<asio::awaitable<reply>(const call&)>;
 
 /// A participant in this process, made of three coroutines.

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+// What waits in txn/http, cancelled before each of its handlers.
+#include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/http/control_server.hpp"
+#include "mortise/txn/http/http_participant.hpp"
+#include "mortise/txn/http/overdue_sweeper.hpp"
+#include "mortise/txn/http/participant_server.hpp"
+#include "support/cancel_sweep.hpp"
+#include "support/print.hpp"
+#include "unit/db/db_world.hpp"
+#include "unit/txn/scripted_participant.hpp"
+#include "unit/txn_http/raw_client.hpp"
+#include "unit/txn_http/server_thread.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::test::http_sweep_test {
+namespace {
+
+class TxnHttpSweep : public testing::TestWithParam<asio::cancellation_type> {};
+
+INSTANTIATE_TEST_SUITE_P(Types, TxnHttpSweep, testing::ValuesIn(cancellation_types), param_name());
+
+/// A world of clients; the server has a thread of its own.
+class http_world : public db_world {
+public:
+    http_world() {
+        txn::participant_server::participants served;
+        served.emplace("stock", stock);
+        server.emplace(thread_.context.get_executor(), txn::http_server_config(), served);
+    }
+    ~http_world() {
+        server.reset();
+        thread_.join();
+    }
+
+    std::shared_ptr<scripted_participant> stock = std::make_shared<scripted_participant>();
+    std::optional<txn::participant_server> server;
+
+private:
+    server_thread thread_;
+};
+
+txn::call some_call() {
+    txn::call made;
+    made.gid = {42, 1};
+    made.branch = 1;
+    made.attempt = 1;
+    made.participant = "stock";
+    return made;
+}
+
+class calling final : public sweep_case {
+public:
+    calling(http_world& world, bool twice)
+        : world_(world),
+          stock_(
+              world.context.get_executor(), txn::http_client_config(world.server->url("stock"))
+          ) {
+        if (twice) {  // so that there is a connection to use again
+            EXPECT_TRUE(world.run(stock_.carry_out(some_call())));
+        }
+        before_ = world.stock->calls().size();
+    }
+
+    asio::awaitable<void> operation() override {
+        auto doing = stock_.carry_out(some_call());
+        came_ = co_await std::move(doing);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        if (came_ && *came_) {
+            EXPECT_EQ(world_.stock->calls().size(), before_ + 1);
+        } else if (came_) {
+            EXPECT_EQ(came_->error(), asio::error::operation_aborted);
+        }
+        EXPECT_TRUE(world_.run(stock_.carry_out(some_call()))) << "the next call is none the worse";
+    }
+
+private:
+    http_world& world_;
+    txn::http_participant stock_;
+    std::size_t before_ = 0;
+    std::optional<result<txn::reply>> came_;
+};
+
+TEST_P(TxnHttpSweep, ACallThatWasCancelledLeavesTheNextOneAlone) {
+    for (const bool twice : {false, true}) {
+        const auto steps =
+            cancel_sweep<http_world>("http_participant::carry_out", GetParam(), [twice](auto& at) {
+                return std::make_unique<calling>(at, twice);
+            });
+        EXPECT_GE(steps, 4u);
+    }
+}
+
+/// A world with a server, which rests when nothing has happened for a while.
+class served_world : public db_world {
+public:
+    void settle() {
+        context.restart();
+        while (context.run_one_for(std::chrono::milliseconds(50)) != 0) {
+        }
+    }
+};
+
+/// A server, or what else can be stopped, is.
+template <class Stopped>
+class stopping final : public sweep_case {
+public:
+    explicit stopping(served_world& world) : what_(world) {}
+
+    asio::awaitable<void> operation() override {
+        begun_ = true;
+        auto ending = what_.stopped.async_stop();
+        co_await std::move(ending);
+        ended_ = true;
+    }
+    void check(const co_world::outcome&) override {
+        EXPECT_EQ(ended_, begun_) << "a stop is not stopped";
+        if (ended_)
+            what_.check();
+    }
+
+private:
+    Stopped what_;
+    bool begun_ = false;
+    bool ended_ = false;
+};
+
+/// With a client that has connected.
+class some_server {
+public:
+    explicit some_server(served_world& world)
+        : stopped(world.context.get_executor(), txn::http_server_config(), {}),
+          client_(stopped.port()) {}
+    void check() { EXPECT_EQ(client_.rest(), ""); }
+
+    txn::participant_server stopped;
+
+private:
+    raw_client client_;
+};
+
+txn::control_server_config control_config() {
+    txn::control_server_config made;
+    made.token = "correct-horse-battery";
+    return made;
+}
+
+class some_control {
+public:
+    explicit some_control(served_world& world)
+        : of_(world.context.get_executor(), log_of(world)),
+          stopped(world.context.get_executor(), control_config(), of_),
+          client_(stopped.port()) {}
+    void check() { EXPECT_EQ(client_.rest(), ""); }
+
+private:
+    static txn::coordinator_config log_of(const served_world& world) {
+        txn::coordinator_config made;
+        made.log = world.database().parent_path() / "log.db";
+        return made;
+    }
+
+    txn::coordinator of_;
+
+public:
+    txn::control_server stopped;
+
+private:
+    raw_client client_;
+};
+
+/// Never asked.
+class no_source final : public txn::outcome_source {
+    asio::awaitable<result<txn::standing>> settle(txn::gid) override {
+        co_return error_code(txn::errc::call_failed);
+    }
+};
+
+class some_sweeper {
+public:
+    explicit some_sweeper(served_world& world)
+        : shop_(world.open()),
+          stopped(world.context.get_executor(), shop_, std::make_shared<no_source>()) {}
+    void check() const { EXPECT_LE(stopped.stats().looks, 1u); }
+
+private:
+    db::sqlite shop_;
+
+public:
+    txn::overdue_sweeper stopped;
+};
+
+TEST_P(TxnHttpSweep, AStopIsNotStopped) {
+    cancel_sweep<served_world>("participant_server::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping<some_server>>(at);
+    });
+    cancel_sweep<served_world>("control_server::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping<some_control>>(at);
+    });
+    cancel_sweep<served_world>("overdue_sweeper::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping<some_sweeper>>(at);
+    });
+}
+
+}  // namespace
+}  // namespace mortise::test::http_sweep_test

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whole transactions over HTTP: two participants with databases of their own, and a coordinator.
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/functions.hpp"
+#include "mortise/txn/http/control_server.hpp"
+#include "mortise/txn/http/http_participant.hpp"
+#include "mortise/txn/http/overdue_sweeper.hpp"
+#include "mortise/txn/http/participant_server.hpp"
+#include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
+#include "unit/txn_http/server_thread.hpp"
+
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::http_transaction_test {
+namespace {
+
+using std::chrono::milliseconds;
+
+const std::string token = "correct-horse-battery";
+
+/// What goes wrong with calls: how often of a hundred.
+struct troubles {
+    unsigned twice = 0;       ///< The call is carried out a second time at once.
+    unsigned reply_lost = 0;  ///< It is carried out, and answered by a failure.
+    unsigned not_done = 0;
+};
+
+/// A process that has accounts in a database: `free` money, and what is reserved.
+class bank {
+    template <class Work>
+    auto run(Work work) {
+        return accounts_.async_run(work, db::durability::lazy, asio::use_future).get();
+    }
+
+public:
+    bank(const std::filesystem::path& folder, const std::string& name, troubles how)
+        : accounts_(
+              thread_.context.get_executor(),
+              [&] {
+                  db::sqlite_config made;
+                  made.path = folder / (name + ".db");
+                  return made;
+              }()
+          ),
+          how_(how) {
+        run([](db::connection& on) {
+            on.run("CREATE TABLE account(free INTEGER CHECK(free >= 0), reserved INTEGER)");
+            on.run("INSERT INTO account VALUES(1000, 0)");
+        });
+        const auto doing = [this](const txn::call& what) { return carry_out(what); };
+        txn::participant_server::participants served;
+        served.emplace("account", txn::make_participant(doing, doing, doing));
+        server_.emplace(thread_.context.get_executor(), txn::http_server_config(), served);
+    }
+    ~bank() {
+        if (sweeper_)
+            sweeper_->async_stop(asio::use_future).get();
+        server_->async_stop(asio::use_future).get();
+        accounts_.async_stop(asio::use_future).get();
+    }
+    bank(const bank&) = delete;
+    bank& operator=(const bank&) = delete;
+
+    std::string url() const { return server_->url("account"); }
+
+    void sweep(const std::string& control) {
+        txn::sweeper_config how;
+        how.look_every = milliseconds(5);
+        how.retry_first = milliseconds(5);
+        how.retry_max = milliseconds(50);
+        const auto source = txn::make_outcome_source(
+            thread_.context.get_executor(), txn::http_client_config(control), token
+        );
+        sweeper_.emplace(thread_.context.get_executor(), accounts_, source, how);
+    }
+    txn::sweeper_stats swept() const { return sweeper_->stats(); }
+
+    std::int64_t sum(const char* column) {
+        return run([column](db::connection& on) {
+            auto row = on.query(std::string("SELECT sum(") + column + ") FROM account");
+            row.step();
+            return row.integer(0);
+        });
+    }
+
+    /// Confirms fail from here on, or no more.
+    void fail_confirms(bool on) { confirms_fail_ = on; }
+
+private:
+    static txn::reply work(db::connection& on, txn::operation what, std::int64_t cents) {
+        switch (what) {
+        case txn::operation::try_:
+            on.run(
+                "UPDATE account SET free = free - max(?1, 0), reserved = reserved + ?1"
+                " WHERE free >= ?1",
+                cents
+            );
+            return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("no money");
+        case txn::operation::confirm:
+            on.run("UPDATE account SET reserved = reserved - ?1, free = free - min(?1, 0)", cents);
+            break;
+        case txn::operation::cancel:
+            on.run("UPDATE account SET reserved = reserved - ?1, free = free + max(?1, 0)", cents);
+            break;
+        }
+        return txn::reply::done();
+    }
+
+    asio::awaitable<txn::reply> once(const txn::call& what) {
+        auto doing = [what](db::connection& on) {
+            return txn::barrier::pass(on, what, [&] {
+                return work(on, what.what, std::stoll(what.payload));
+            });
+        };
+        auto running = accounts_.async_run(doing);
+        co_return co_await std::move(running);
+    }
+
+    asio::awaitable<txn::reply> carry_out(const txn::call& what) {
+        const bool fails = confirms_fail_ && what.what == txn::operation::confirm;
+        if (fails || below(how_.not_done))
+            throw std::runtime_error("out of order");
+        if (below(how_.twice))
+            static_cast<void>(co_await once(what));
+        auto said = co_await once(what);
+        if (below(how_.reply_lost))
+            throw std::runtime_error("lost");
+        co_return said;
+    }
+
+    bool below(unsigned percent) { return chance_() % 100 < percent; }
+
+    server_thread thread_;
+    db::sqlite accounts_;
+    const troubles how_;
+    std::minstd_rand chance_{7};
+    std::atomic<bool> confirms_fail_{false};
+    std::optional<txn::participant_server> server_;
+    std::optional<txn::overdue_sweeper> sweeper_;
+};
+
+class TxnHttpTransaction : public testing::Test {
+protected:
+    ~TxnHttpTransaction() override {
+        if (control_)
+            control_->async_stop(asio::use_future).get();
+        tcc_->async_stop(asio::use_future).get();
+        tcc_.reset();
+        thread_.join();
+    }
+
+    void begin(troubles how, txn::coordinator_config with = {}) {
+        const auto executor = thread_.context.get_executor();
+        for (const char* name : {"payer", "payee"}) {
+            banks_.push_back(std::make_unique<bank>(folder_.path(), name, how));
+            with.participants.emplace(
+                name,
+                std::make_shared<txn::http_participant>(
+                    executor, txn::http_client_config(banks_.back()->url())
+                )
+            );
+        }
+        with.log = folder_.path() / "log.db";
+        with.jitter_seed = 1;
+        tcc_.emplace(executor, std::move(with));
+        txn::control_server_config control;
+        control.token = token;
+        control_.emplace(executor, control, *tcc_);
+    }
+
+    static txn::transaction transfer(int cents) {
+        txn::transaction made;
+        made.add("payer", std::to_string(cents));
+        made.add("payee", std::to_string(-cents));
+        return made;
+    }
+
+    txn::outcome settled(const txn::gid& which) {
+        auto waiting = tcc_->async_settle(which, asio::use_future);
+        EXPECT_EQ(waiting.wait_for(std::chrono::seconds(40)), std::future_status::ready);
+        return waiting.get();
+    }
+
+    const scratch_folder folder_{scratch_folder::place::memory};
+    server_thread thread_;
+    std::vector<std::unique_ptr<bank>> banks_;
+    std::optional<txn::coordinator> tcc_;
+    std::optional<txn::control_server> control_;
+};
+
+TEST_F(TxnHttpTransaction, SumsAreKeptWhateverIsRepeatedOrLost) {
+    txn::coordinator_config how;
+    how.retry_first = milliseconds(1);
+    how.retry_max = milliseconds(10);
+    how.try_attempts_max = 20;
+    begin({.twice = 20, .reply_lost = 20, .not_done = 10}, how);
+    std::vector<std::future<txn::outcome>> running;
+    for (int i = 0; i < 60; ++i)
+        running.push_back(tcc_->async_run(transfer(10 + i), asio::use_future));
+    std::int64_t moved = 0;
+    int refused = 0;
+    for (int i = 0; i < 60; ++i) {
+        const auto came = running[static_cast<std::size_t>(i)].get();
+        ASSERT_FALSE(came.unknown());
+        moved += came.confirmed() ? 10 + i : 0;
+        refused += came.cancelled() ? 1 : 0;
+        EXPECT_EQ(settled(came.gid()).confirmed(), came.confirmed());
+    }
+    EXPECT_GT(moved, 0);
+    EXPECT_GT(refused, 0) << "there is not money for all of them";
+    EXPECT_EQ(banks_[0]->sum("free"), 1'000 - moved);
+    EXPECT_EQ(banks_[1]->sum("free"), 1'000 + moved);
+    EXPECT_EQ(banks_[0]->sum("reserved"), 0);
+    EXPECT_EQ(banks_[1]->sum("reserved"), 0);
+    EXPECT_EQ(tcc_->stats().stuck, 0u);
+}
+
+TEST_F(TxnHttpTransaction, AnOverdueReservationHasItsCoordinatorHurry) {
+    txn::coordinator_config how;
+    how.deadline = milliseconds(300);
+    how.retry_first = how.retry_max = std::chrono::hours(1);
+    begin({}, how);
+    banks_[1]->fail_confirms(true);
+    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
+    ASSERT_TRUE(came.confirmed());
+    banks_[1]->sweep(control_->url());
+    ASSERT_TRUE(eventually([&] { return banks_[1]->swept().asked >= 1; }));
+    EXPECT_EQ(banks_[1]->sum("reserved"), -100) << "nobody gives it back on a guess";
+    banks_[1]->fail_confirms(false);
+    EXPECT_TRUE(eventually([&] { return banks_[1]->sum("reserved") == 0; }));
+    EXPECT_EQ(banks_[1]->sum("free"), 1'100);
+    EXPECT_TRUE(settled(came.gid()).confirmed());
+}
+
+}  // namespace
+}  // namespace mortise::test::http_transaction_test

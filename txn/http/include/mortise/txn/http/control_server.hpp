@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_CONTROL_SERVER_HPP
+#define MORTISE_TXN_HTTP_CONTROL_SERVER_HPP
+
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/error.hpp"
+#include "mortise/txn/http/http_server_config.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::txn {
+
+namespace asio = boost::asio;
+class coordinator;
+
+namespace http {
+class listener;
+void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which);
+}  // namespace http
+
+/// Where a control server listens, and who may use it.
+class control_server_config {
+public:
+    control_server_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    http_server_config listen;
+
+    /// Whoever asks has to send it (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters.
+    std::string token;
+
+    /// For how long a client that wants a transaction settled is kept waiting at most: 200 ms to an
+    /// hour.
+    std::chrono::milliseconds settle_max{5'000};
+};
+
+/// Questions and commands to a coordinator over HTTP, as docs/txn-http.md has them: for the
+/// sweepers of participants elsewhere, for operators and their programs.
+///
+/// @par Threads   All members: any.
+/// @par Lifetimes The coordinator has to live until `async_stop` has completed, or until the
+///                context has ended.
+class control_server {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// Listens from here on.
+    /// @throws error if the configuration breaks a limit, or the address cannot be listened on.
+    control_server(executor_type executor, control_server_config config, coordinator& of);
+    ~control_server();
+    control_server(control_server&&) noexcept;
+    control_server& operator=(control_server&&) noexcept;
+
+    executor_type get_executor() const noexcept;
+    /// On which it listens.
+    std::uint16_t port() const noexcept;
+    /// Where sweepers find it: `http://127.0.0.1:4712`.
+    std::string url() const;
+
+    /// Takes no more requests, lets those under way be answered, for `grace` at most, and closes
+    /// everything.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Cancellation ignored.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    template <class Token = asio::deferred_t>
+    auto async_stop(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &http::start_stop, listener_
+        );
+    }
+
+private:
+    std::shared_ptr<http::listener> listener_;
+};
+
+}  // namespace mortise::txn
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_HTTP_PARTICIPANT_HPP
+#define MORTISE_TXN_HTTP_HTTP_PARTICIPANT_HPP
+
+#include "mortise/txn/http/http_client_config.hpp"
+#include "mortise/txn/participant.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <memory>
+
+namespace mortise::txn {
+
+namespace http {
+class channel;
+}
+
+/// A participant somewhere else, called as docs/txn-http.md has it.
+///
+/// Whatever does not say clearly that the call was done, or refused, is no answer: an error of the
+/// connection, or `call_failed`. The coordinator then asks again.
+///
+/// @par Threads   Any.
+/// @par Lifetimes Its calls may outlive it; they fail then. It may outlive its context.
+class http_participant final : public participant {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// @throws error (`bad_url`, `bad_config`) if the configuration breaks a limit. Connects to
+    /// nobody.
+    http_participant(executor_type executor, http_client_config config);
+    ~http_participant() override;
+
+    /// @par Completion   The reply; else `call_failed`, a refusal of the protocol (`late_try`,
+    ///                   `unknown_branch`, `conflict`, ...), or what the connection failed of.
+    /// @par Cancellation terminal, partial, total, all alike: the connection of the call is closed.
+    ///                   It is not known then what was done.
+    /// @par Cost         A connection that has been used before, if there is one. If that turns
+    ///                   out to be dead before a byte of the answer has come, a new one, once.
+    asio::awaitable<result<reply>> carry_out(call what) override;
+
+private:
+    const std::shared_ptr<http::channel> to_;
+};
+
+}  // namespace mortise::txn
+
+#endif

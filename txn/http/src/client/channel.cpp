@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/channel.hpp"
+
+#include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/txn/error.hpp"
+#include "wire/message_reader.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+
+namespace mortise::txn::http {
+namespace {
+
+using boost::system::system_error;
+using std::chrono::milliseconds;
+
+constexpr std::size_t read_bytes = 16u << 10;
+constexpr int interim_max = 8;  // responses of status 1xx before the one that counts
+
+void require(bool right, const char* name, const char* remedy) {
+    if (!right)
+        throw error(mortise::errc::bad_config, name, remedy);
+}
+
+http_client_config checked(http_client_config config) {
+    constexpr std::size_t smallest = 1u << 10;
+    constexpr std::size_t largest = 64u << 20;
+    require(
+        config.connections_max >= 1 && config.connections_max <= 10'000,
+        "connections_max",
+        "use 1 to 10,000"
+    );
+    require(
+        config.idle_max >= milliseconds(0) && config.idle_max <= std::chrono::hours(24),
+        "idle_max",
+        "use zero to one day"
+    );
+    require(
+        config.header_max >= smallest && config.header_max <= largest &&
+            config.body_max >= smallest && config.body_max <= largest,
+        "header_max, body_max",
+        "use 1 KiB to 64 MiB"
+    );
+    return config;
+}
+
+}  // namespace
+
+struct channel::connection {
+    explicit connection(const asio::any_io_executor& strand) : socket(strand) {}
+
+    /// Nothing has come that nobody asked for, and the peer has not ended it.
+    bool is_quiet() {
+        char byte = 0;
+        const auto seen =
+            ::recv(socket.native_handle(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+        return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    }
+
+    tcp::socket socket;
+    std::string arrived;
+    bool answered = false;  ///< A byte of the present answer has come.
+    clock::time_point since{};
+};
+
+class channel::operation : public std::enable_shared_from_this<channel::operation> {
+public:
+    explicit operation(completion given) : done(std::move(given)) {}
+
+    void on_cancel(asio::cancellation_type_t) {
+        cancelled = true;
+        stop.emit(asio::cancellation_type::terminal);
+    }
+
+    asio::cancellation_signal stop;
+    completion done;
+    bool cancelled = false;
+};
+
+/// Gives back a slot, whatever way its exchange ends.
+class channel::slot {
+public:
+    explicit slot(channel& of) : of_(of) {}
+    ~slot() { of_.give_slot_back(); }
+    slot(const slot&) = delete;
+    slot& operator=(const slot&) = delete;
+
+private:
+    channel& of_;
+};
+
+channel::channel(asio::any_io_executor executor, http_client_config config)
+    : executor_(std::move(executor)),
+      config_(checked(std::move(config))),
+      at_(base_url::parse(config_.url)),
+      strand_(asio::make_strand(executor_)) {}
+
+channel::~channel() {
+    coro::detail::wait_service::unlink(*this);
+}
+
+void channel::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        shut_down();
+}
+
+void channel::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    closed_ = true;
+    idle_.clear();
+    strand_.reset();
+}
+
+void channel::close() noexcept {
+    coro::detail::wait_service::unlink(*this);
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this()] {
+        self->closed_ = true;
+        self->idle_.clear();
+        for (const auto& each : std::exchange(self->under_way_, {})) {
+            if (const auto doing = each.lock())
+                doing->on_cancel(asio::cancellation_type::terminal);
+        }
+    });
+}
+
+void channel::exchange(request what, completion done) {
+    if (*context_ended_ || process_.forked() || !strand_)
+        return done.complete(errc::call_failed, response());
+    const auto stops_it = done.release_slot();
+    auto doing = std::make_shared<operation>(std::move(done));
+    coro::detail::install_cancel_proxy(stops_it, *strand_, std::weak_ptr(doing));
+    asio::dispatch(
+        *strand_,
+        [self = shared_from_this(), doing = std::move(doing), what = std::move(what)]() mutable {
+            self->start(std::move(doing), std::move(what));
+        }
+    );
+}
+
+void channel::start(std::shared_ptr<operation> doing, request what) {
+    if (closed_ || doing->cancelled) {
+        const error_code why = doing->cancelled ? error_code(asio::error::operation_aborted)
+                                                : error_code(errc::call_failed);
+        return doing->done.complete(why, response());
+    }
+    std::erase_if(under_way_, [](const auto& each) { return each.expired(); });
+    under_way_.push_back(doing);
+    asio::co_spawn(
+        *strand_,
+        run(shared_from_this(), doing, std::move(what)),
+        asio::bind_cancellation_slot(
+            doing->stop.slot(), [doing](const std::exception_ptr&) { /* run() tells it */ }
+        )
+    );
+}
+
+asio::awaitable<void>
+channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what) {
+    error_code failed;
+    response got;
+    try {
+        got = co_await self->carry(what);
+    } catch (const system_error& why) {
+        failed = why.code();
+    } catch (...) {
+        failed = errc::call_failed;
+    }
+    doing->done.complete(failed, std::move(got));
+}
+
+// A request may be sent twice: whoever takes part in a transaction must bear that anyway.
+asio::awaitable<response> channel::carry(const request& what) {
+    co_await take_slot();
+    const slot held(*this);
+    const std::string text = bytes_of(what);
+    auto on = take_idle();
+    if (on != nullptr) {
+        auto got = co_await converse(*on, text);
+        if (got) {
+            if (got->keep_alive)
+                keep(std::move(on));
+            co_return std::move(*got);
+        }
+        if (on->answered || got.error() == asio::error::operation_aborted)
+            throw system_error(got.error());
+    }
+    on = co_await connect();
+    auto got = co_await converse(*on, text);
+    if (!got)
+        throw system_error(got.error());
+    if (got->keep_alive)
+        keep(std::move(on));
+    co_return std::move(*got);
+}
+
+asio::awaitable<void> channel::take_slot() {
+    auto waiting = coro::detail::async_start<void(error_code)>(
+        *strand_,
+        asio::deferred,
+        [](coro::detail::completion<void(error_code)> done, channel* self) {
+            const auto outcome = self->slot_waiters_.wait_unless(done, [self] {
+                if (self->used_ >= self->config_.connections_max)
+                    return false;
+                ++self->used_;
+                return true;
+            });
+            if (outcome != coro::detail::wait_outcome::waits)
+                done.complete(error_code());
+        },
+        this
+    );
+    co_await std::move(waiting);
+}
+
+// To whoever waits longest, or to nobody.
+void channel::give_slot_back() noexcept {
+    if (!slot_waiters_.complete_one(error_code()))
+        --used_;
+}
+
+// A look-up cannot be stopped, only left alone.
+asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
+    error_code no_address;
+    const auto address = asio::ip::make_address(at_.host, no_address);
+    std::vector<tcp::endpoint> found;
+    if (!no_address) {
+        found.emplace_back(address, at_.port);
+        co_return found;
+    }
+    struct looking {
+        explicit looking(const asio::any_io_executor& on) : by(on), ready(on) {}
+        tcp::resolver by;
+        coro::event ready;
+        error_code failed;
+        tcp::resolver::results_type found;
+    };
+    const auto look = std::make_shared<looking>(*strand_);
+    look->by.async_resolve(
+        at_.host,
+        std::to_string(at_.port),
+        tcp::resolver::numeric_service,
+        asio::bind_executor(
+            *strand_,
+            [look](error_code failed, tcp::resolver::results_type results) {
+                look->failed = failed;
+                look->found = std::move(results);
+                look->ready.set();
+            }
+        )
+    );
+    co_await look->ready.async_wait();
+    if (look->failed)
+        throw system_error(look->failed);
+    for (const auto& each : look->found)
+        found.push_back(each.endpoint());
+    co_return found;
+}
+
+asio::awaitable<channel::connection_ptr> channel::connect() {
+    const auto places = co_await resolve();
+    error_code last = asio::error::host_not_found;
+    for (const auto& place : places) {
+        auto made = std::make_unique<connection>(*strand_);
+        const auto came =
+            co_await made->socket.async_connect(place, asio::as_tuple(asio::deferred));
+        last = std::get<0>(came);
+        if (!last) {
+            made->socket.set_option(tcp::no_delay(true), last);
+            if (!last)
+                co_return made;
+        }
+        if (last == asio::error::operation_aborted)
+            break;
+    }
+    throw system_error(last);
+}
+
+asio::awaitable<result<response>> channel::converse(connection& on, const std::string& text) {
+    on.answered = false;
+    const auto sent =
+        co_await asio::async_write(on.socket, asio::buffer(text), asio::as_tuple(asio::deferred));
+    if (const error_code failed = std::get<0>(sent))
+        co_return failed;
+    response got;
+    for (int interim = 0; interim <= interim_max; ++interim) {
+        if (const error_code failed = co_await read(on, got))
+            co_return failed;
+        if (got.status >= 200)
+            co_return got;
+    }
+    co_return error_code(errc::call_failed);
+}
+
+asio::awaitable<error_code> channel::read(connection& on, response& into) {
+    response_reader reader({config_.header_max, config_.body_max});
+    std::array<char, read_bytes> bytes{};
+    for (;;) {
+        if (reader.feed(on.arrived) != fault::none || reader.has_no_length())
+            co_return error_code(errc::call_failed);
+        if (reader.done())
+            break;
+        const auto came =
+            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
+        const auto& [failed, size] = came;
+        if (failed == asio::error::eof && on.answered)
+            co_return error_code(errc::call_failed);  // a part of an answer
+        if (failed)
+            co_return failed;
+        on.answered = true;
+        on.arrived.append(bytes.data(), size);
+    }
+    into = reader.take();
+    co_return error_code();
+}
+
+channel::connection_ptr channel::take_idle() {
+    drop_expired();
+    while (!idle_.empty()) {
+        auto last = std::move(idle_.back());
+        idle_.pop_back();
+        if (last->is_quiet())
+            return last;
+    }
+    return nullptr;
+}
+
+// Bytes behind the answer could be taken for the next one.
+void channel::keep(connection_ptr on) {
+    drop_expired();
+    if (closed_ || !on->arrived.empty())
+        return;
+    on->since = now();
+    idle_.push_back(std::move(on));
+}
+
+void channel::drop_expired() {
+    const auto oldest = now() - config_.idle_max;
+    std::erase_if(idle_, [oldest](const auto& each) { return each->since < oldest; });
+}
+
+clock::time_point channel::now() const noexcept {
+    return config_.time ? config_.time->now() : clock::now();
+}
+
+}  // namespace mortise::txn::http

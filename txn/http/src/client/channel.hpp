@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_CLIENT_CHANNEL_HPP
+#define MORTISE_TXN_HTTP_SRC_CLIENT_CHANNEL_HPP
+
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/wait_list.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/error.hpp"
+#include "mortise/txn/http/http_client_config.hpp"
+#include "wire/base_url.hpp"
+#include "wire/http_message.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::txn::http {
+
+namespace asio = boost::asio;
+
+/// Exchanges requests for responses with one peer, over connections that are kept.
+///
+/// @par Threads   `exchange`, `close`: any. All else happens on its strand.
+/// @par Lifetimes Exchanges keep it alive. It may outlive its context.
+class channel final : public std::enable_shared_from_this<channel>,
+                      public coro::detail::shutdown_hook {
+public:
+    using completion = coro::detail::completion<void(error_code, response)>;
+
+    /// @throws error (`bad_url`, `bad_config`).
+    channel(asio::any_io_executor executor, http_client_config config);
+    ~channel() override;
+    /// Hears of the end of the context, from here on.
+    void attach();
+
+    const base_url& at() const noexcept { return at_; }
+    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+
+    /// One request, and what is answered to it. A signal closes its connection.
+    template <class Token = asio::deferred_t>
+    auto async_exchange(request what, Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, response)>(
+            executor_,
+            std::forward<Token>(token),
+            [](completion done, const std::shared_ptr<channel>& self, request asked) {
+                self->exchange(std::move(asked), std::move(done));
+            },
+            shared_from_this(),
+            std::move(what)
+        );
+    }
+
+    /// Exchanges fail from here on, and those under way are cancelled.
+    void close() noexcept;
+
+private:
+    class operation;
+    class slot;
+    struct connection;
+    using connection_ptr = std::unique_ptr<connection>;
+    using tcp = asio::ip::tcp;
+
+    void shut_down() noexcept override;
+    void exchange(request what, completion done);
+
+    // On the strand.
+    void start(std::shared_ptr<operation> doing, request what);
+    static asio::awaitable<void>
+    run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what);
+    asio::awaitable<response> carry(const request& what);
+    asio::awaitable<void> take_slot();
+    void give_slot_back() noexcept;
+    asio::awaitable<std::vector<tcp::endpoint>> resolve();
+    asio::awaitable<connection_ptr> connect();
+    asio::awaitable<result<response>> converse(connection& on, const std::string& text);
+    asio::awaitable<error_code> read(connection& on, response& into);
+    connection_ptr take_idle();
+    void keep(connection_ptr on);
+    void drop_expired();
+    clock::time_point now() const noexcept;
+
+    const asio::any_io_executor executor_;
+    const http_client_config config_;
+    const base_url at_;
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+
+    // On the strand.
+    bool closed_ = false;
+    std::size_t used_ = 0;  ///< Slots.
+    coro::detail::wait_list<> slot_waiters_;
+    std::vector<connection_ptr> idle_;  ///< The one that was used last at the end.
+    std::vector<std::weak_ptr<operation>> under_way_;
+};
+
+}  // namespace mortise::txn::http
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "control/control_answers.hpp"
+
+#include "control/control_json.hpp"
+#include "mortise/txn/error.hpp"
+#include "wire/field_names.hpp"
+#include "wire/percent.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace mortise::txn::http {
+namespace {
+
+constexpr std::size_t list_usual = 100;
+constexpr std::uint64_t list_max = 1'000;
+constexpr std::string_view root = "/txn";
+
+response json_response(unsigned status, std::string text) {
+    response made(status, std::move(text));
+    made.headers.add(fields::content_type, "application/json");
+    return made;
+}
+
+response refusal(unsigned status, std::string_view name, std::string_view message) {
+    return json_response(status, error_json(name, message));
+}
+
+// What the coordinator says instead of an answer.
+response failure(const error_code& why) {
+    if (why == errc::not_open)
+        return refusal(409, "not_open", why.message());
+    if (why == errc::not_stuck)
+        return refusal(409, "not_stuck", why.message());
+    return refusal(503, "unavailable", why.message());
+}
+
+response no_such_transaction() {
+    return refusal(404, "never_existed", "this coordinator knows of no such transaction");
+}
+
+std::optional<intervention::kind> kind_of(std::string_view word) noexcept {
+    using kind = intervention::kind;
+    for (const auto each : {kind::retry, kind::skip, kind::force}) {
+        if (word == to_string(each))
+            return each;
+    }
+    return std::nullopt;
+}
+
+/// `/txn/GID/WORD?QUERY`, taken apart.
+struct place {
+    explicit place(std::string_view target) {
+        const auto mark = std::min(target.find('?'), target.size());
+        query = target.substr(std::min(mark + 1, target.size()));
+        target = target.substr(0, mark);
+        known = target.substr(0, root.size()) == root;
+        target.remove_prefix(known ? root.size() : target.size());
+        if (target.empty())
+            return;
+        known = known && target.front() == '/';
+        target.remove_prefix(1);
+        const auto slash = std::min(target.find('/'), target.size());
+        which = gid::parse(target.substr(0, slash));
+        known = known && which;
+        word = target.substr(std::min(slash + 1, target.size()));
+    }
+
+    bool known = false;
+    std::optional<gid> which;
+    std::string_view word;
+    std::string_view query;
+};
+
+struct list_query {
+    list_filter filter = list_filter::all;
+    std::uint64_t after = 0;
+    std::size_t limit = list_usual;
+};
+
+std::optional<list_query> read_query(std::string_view text) {
+    constexpr auto number_max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
+    list_query made;
+    while (!text.empty()) {
+        const auto end = std::min(text.find('&'), text.size());
+        const auto each = text.substr(0, end);
+        text = text.substr(std::min(end + 1, text.size()));
+        const auto equals = std::min(each.find('='), each.size());
+        const auto name = each.substr(0, equals);
+        const auto value = each.substr(std::min(equals + 1, each.size()));
+        const auto number = decimal(value, name == "limit" ? list_max : number_max);
+        if (name == "filter" && value == "stuck")
+            made.filter = list_filter::stuck;
+        else if (name == "filter" && value == "unfinished")
+            made.filter = list_filter::unfinished;
+        else if (name == "after" && number)
+            made.after = *number;
+        else if (name == "limit" && number && *number > 0)
+            made.limit = static_cast<std::size_t>(*number);
+        else if (name != "filter" || value != "all")
+            return std::nullopt;
+    }
+    return made;
+}
+
+// As many steps, whatever is sent: the time does not tell how much of it was right.
+bool same(std::string_view sent, std::string_view secret) noexcept {
+    unsigned differs = sent.size() == secret.size() ? 0 : 1;
+    for (std::size_t i = 0; i < secret.size(); ++i) {
+        const auto at = sent.empty() ? '\0' : sent[i % sent.size()];
+        differs |= static_cast<unsigned>(static_cast<unsigned char>(at ^ secret[i]));
+    }
+    return differs == 0;
+}
+
+}  // namespace
+
+control_answers::control_answers(
+    coordinator& of,
+    std::string token,
+    std::chrono::milliseconds settle_max,
+    std::shared_ptr<coro::time_source> time
+)
+    : of_(of),
+      token_(std::move(token)),
+      settle_max_(settle_max),
+      time_(std::move(time)),
+      desk_(of) {}
+
+bool control_answers::may(const request& what) const noexcept {
+    constexpr std::string_view scheme = "Bearer ";
+    const auto sent = what.headers.one(fields::authorization).value_or(std::string_view());
+    const auto named = sent.substr(0, scheme.size()) == scheme;
+    return same(named ? sent.substr(scheme.size()) : std::string_view(), token_);
+}
+
+asio::awaitable<response> control_answers::answer(const request& what) {
+    if (!may(what)) {
+        response refused = refusal(401, "access_denied", "send Authorization: Bearer TOKEN");
+        refused.headers.add("www-authenticate", "Bearer");
+        co_return refused;
+    }
+    const place at(what.target);
+    const bool looks = at.word.empty() || at.word == "outcome";
+    const auto how = kind_of(at.word);
+    if (!at.known || (!looks && at.word != "settle" && !how))
+        co_return refusal(404, "no_such_place", "see docs/txn-http.md for what can be asked");
+    if (what.method != (looks ? "GET" : "POST")) {
+        response refused = refusal(405, "wrong_method", looks ? "use GET" : "use POST");
+        refused.headers.add("allow", looks ? "GET" : "POST");
+        co_return refused;
+    }
+    if (!at.which)
+        co_return co_await list(at.query);
+    if (at.word.empty())
+        co_return co_await show(*at.which);
+    if (at.word == "outcome")
+        co_return co_await say_outcome(*at.which);
+    if (how)
+        co_return co_await intervene(*at.which, *how, what.body);
+    co_return co_await settle(*at.which, at.query);
+}
+
+asio::awaitable<response> control_answers::list(std::string_view query) {
+    const auto wanted = read_query(query);
+    if (!wanted)
+        co_return refusal(
+            400, "bad_query", "use filter=all|unfinished|stuck, after=NUMBER, limit=1..1000"
+        );
+    auto looking = of_.async_list(
+        wanted->filter, wanted->after, wanted->limit, asio::as_tuple(asio::deferred)
+    );
+    auto got = co_await std::move(looking);
+    auto& [failed, found] = got;
+    if (failed)
+        co_return failure(failed);
+    co_return json_response(200, list_json(found));
+}
+
+asio::awaitable<response> control_answers::show(gid which) {
+    auto looking = of_.async_show(which, asio::as_tuple(asio::deferred));
+    auto got = co_await std::move(looking);
+    auto& [failed, found] = got;
+    if (failed)
+        co_return failure(failed);
+    if (!found)
+        co_return no_such_transaction();
+    co_return json_response(200, view_json(*found));
+}
+
+asio::awaitable<response> control_answers::say_outcome(gid which) {
+    const auto found = co_await desk_.ask(which);
+    if (!found)
+        co_return failure(found.error());
+    co_return json_response(200, outcome_json(which, *found));
+}
+
+asio::awaitable<response> control_answers::settle(gid which, std::string_view query) {
+    constexpr std::string_view name = "wait_ms=";
+    auto wait = settle_max_;
+    if (!query.empty()) {
+        const auto most = static_cast<std::uint64_t>(settle_max_.count());
+        const auto number = query.substr(0, name.size()) == name
+                                ? decimal(query.substr(name.size()), most)
+                                : std::nullopt;
+        if (!number)
+            co_return refusal(400, "bad_query", "use wait_ms=N, up to the server's settle_max");
+        wait = std::chrono::milliseconds(*number);
+    }
+    const auto found = co_await desk_.settle(which, *time_, wait);
+    if (!found)
+        co_return failure(found.error());
+    co_return json_response(200, outcome_json(which, *found));
+}
+
+asio::awaitable<response>
+control_answers::intervene(gid which, intervention::kind how, const std::string& body) {
+    intervention wanted;
+    std::string wrong;
+    if (!read_intervention(body, wanted, wrong))
+        co_return refusal(400, "bad_body", wrong);
+    wanted.what = how;
+    wanted.gid = which;
+    auto doing = of_.async_intervene(std::move(wanted), asio::as_tuple(asio::deferred));
+    const auto got = co_await std::move(doing);
+    if (const error_code failed = std::get<0>(got))
+        co_return failure(failed);
+    co_return co_await say_outcome(which);
+}
+
+}  // namespace mortise::txn::http

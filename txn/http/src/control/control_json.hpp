@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_CONTROL_CONTROL_JSON_HPP
+#define MORTISE_TXN_HTTP_SRC_CONTROL_CONTROL_JSON_HPP
+
+#include "mortise/txn/intervention.hpp"
+#include "mortise/txn/outcome.hpp"
+#include "mortise/txn/transaction_view.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::txn::http {
+
+/// `active`, `confirmed`, `cancelled`, `forgotten`, `never_existed`.
+std::string_view outcome_word(standing what) noexcept;
+
+std::string outcome_json(const gid& which, standing what);
+/// @return nothing unless it is what `outcome_json` makes of this transaction.
+std::optional<standing> read_outcome(std::string_view text, const gid& which);
+
+std::string view_json(const transaction_view& what);
+std::string list_json(const std::vector<transaction_view>& all);
+std::string error_json(std::string_view name, std::string_view message);
+
+/// Fills in what `{"branch": 1, "who": "...", "why": "..."}` says; the branch may be missing.
+/// @return false, and in `wrong` why, if that is not what it says.
+bool read_intervention(std::string_view text, intervention& into, std::string& wrong);
+
+}  // namespace mortise::txn::http
+
+#endif

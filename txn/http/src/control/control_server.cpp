@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/http/control_server.hpp"
+
+#include "control/control_answers.hpp"
+#include "mortise/coro/assert.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "server/listener.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::txn {
+namespace {
+
+void check(const control_server_config& config) {
+    const auto& token = config.token;
+    const bool visible = std::all_of(token.begin(), token.end(), [](char each) {
+        return each > ' ' && each <= '~';
+    });
+    if (token.size() < 16 || token.size() > 1'024 || !visible)
+        throw error(mortise::errc::bad_config, "token", "use 16 to 1,024 visible characters");
+    if (config.settle_max < std::chrono::milliseconds(200) ||
+        config.settle_max > std::chrono::hours(1))
+        throw error(mortise::errc::bad_config, "settle_max", "use 200 ms to one hour");
+}
+
+http::answer_function
+answering(const asio::any_io_executor& executor, control_server_config& config, coordinator& of) {
+    check(config);
+    auto& time = config.listen.time;
+    if (!time)
+        time = coro::make_boot_time_source(executor);
+    auto answers = std::make_shared<http::control_answers>(
+        of, std::move(config.token), config.settle_max, time
+    );
+    return [answers](const http::request& what) { return answers->answer(what); };
+}
+
+std::shared_ptr<http::listener>
+listening(asio::any_io_executor executor, control_server_config config, coordinator& of) {
+    auto answer = answering(executor, config, of);
+    return std::make_shared<http::listener>(
+        std::move(executor), std::move(config.listen), std::move(answer)
+    );
+}
+
+}  // namespace
+
+control_server::control_server(
+    executor_type executor, control_server_config config, coordinator& of
+)
+    : listener_(listening(std::move(executor), std::move(config), of)) {
+    listener_->attach();
+}
+
+control_server::~control_server() {
+    if (listener_)
+        listener_->close();
+}
+
+control_server::control_server(control_server&&) noexcept = default;
+
+control_server& control_server::operator=(control_server&& other) noexcept {
+    if (const auto before = std::exchange(listener_, std::move(other.listener_)))
+        before->close();
+    return *this;
+}
+
+control_server::executor_type control_server::get_executor() const noexcept {
+    MORTISE_ASSERT(listener_);
+    return listener_->get_executor();
+}
+
+std::uint16_t control_server::port() const noexcept {
+    return listener_->port();
+}
+
+std::string control_server::url() const {
+    return listener_->url();
+}
+
+}  // namespace mortise::txn

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/http/outcome_source.hpp"
+
+#include "client/channel.hpp"
+#include "control/control_json.hpp"
+#include "control/settle_desk.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/txn/error.hpp"
+#include "wire/field_names.hpp"
+#include "wire/percent.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <utility>
+
+namespace mortise::txn {
+namespace {
+
+// The coordinator has been told then. Whoever asks sees the end at the reservation itself.
+constexpr std::chrono::milliseconds wait_max{200};
+
+class local_source final : public outcome_source {
+public:
+    explicit local_source(coordinator& at)
+        : time_(coro::make_boot_time_source(at.get_executor())), desk_(at) {}
+
+    asio::awaitable<result<standing>> settle(gid which) override {
+        return desk_.settle(which, *time_, wait_max);
+    }
+
+private:
+    const std::shared_ptr<coro::time_source> time_;
+    http::settle_desk desk_;
+};
+
+class remote_source final : public outcome_source {
+public:
+    remote_source(asio::any_io_executor executor, http_client_config at, std::string token)
+        : to_(std::make_shared<http::channel>(std::move(executor), std::move(at))),
+          token_("Bearer " + std::move(token)) {
+        if (!http::is_field_value(token_))
+            throw error(mortise::errc::bad_config, "token", "use visible characters");
+        to_->attach();
+    }
+    ~remote_source() override { to_->close(); }
+
+    asio::awaitable<result<standing>> settle(gid which) override { return ask(to_, which, token_); }
+
+private:
+    static asio::awaitable<result<standing>>
+    ask(std::shared_ptr<http::channel> to, gid which, std::string token) {
+        http::request what;
+        what.method = "POST";
+        what.target = to->at().path + "/txn/" + which.text() +
+                      "/settle?wait_ms=" + std::to_string(wait_max.count());
+        what.headers.add(http::fields::host, to->at().authority);
+        what.headers.add(http::fields::authorization, std::move(token));
+        auto asking = to->async_exchange(std::move(what), asio::as_tuple(asio::deferred));
+        auto came = co_await std::move(asking);
+        auto& [failed, got] = came;
+        if (failed)
+            co_return failed;
+        if (got.status == 401)
+            co_return error_code(mortise::errc::access_denied);
+        const auto said = http::read_outcome(got.body, which);
+        if (got.status != 200 || !said)
+            co_return error_code(errc::call_failed);
+        co_return *said;
+    }
+
+    const std::shared_ptr<http::channel> to_;
+    const std::string token_;
+};
+
+}  // namespace
+
+std::shared_ptr<outcome_source> make_outcome_source(coordinator& at) {
+    return std::make_shared<local_source>(at);
+}
+
+std::shared_ptr<outcome_source>
+make_outcome_source(asio::any_io_executor executor, http_client_config at, std::string token) {
+    return std::make_shared<remote_source>(std::move(executor), std::move(at), std::move(token));
+}
+
+}  // namespace mortise::txn

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSL-1.0
+// Listening, the places for connections, and the end.
+#include "server/listener.hpp"
+
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace mortise::txn::http {
+namespace {
+
+using boost::system::system_error;
+using std::chrono::milliseconds;
+
+constexpr milliseconds accept_again{100};  // after "too many open files", and the like
+
+void require(bool right, const char* name, const char* remedy) {
+    if (!right)
+        throw error(mortise::errc::bad_config, name, remedy);
+}
+
+http_server_config checked(http_server_config config) {
+    constexpr std::size_t smallest = 1u << 10;
+    constexpr std::size_t largest = 64u << 20;
+    const auto sound = [](milliseconds span) {
+        return span >= milliseconds(1) && span <= std::chrono::hours(24);
+    };
+    require(
+        config.connections_max >= 1 && config.connections_max <= 100'000,
+        "connections_max",
+        "use 1 to 100,000"
+    );
+    require(
+        config.header_max >= smallest && config.header_max <= largest &&
+            config.body_max >= smallest && config.body_max <= largest,
+        "header_max, body_max",
+        "use 1 KiB to 64 MiB"
+    );
+    require(
+        sound(config.idle_max) && sound(config.read_max) && sound(config.write_max) &&
+            sound(config.grace),
+        "idle_max, read_max, write_max, grace",
+        "use one millisecond to one day"
+    );
+    return config;
+}
+
+}  // namespace
+
+listener::listener(
+    asio::any_io_executor executor, http_server_config config, answer_function answer
+)
+    : executor_(std::move(executor)),
+      config_(checked(std::move(config))),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      strand_(asio::make_strand(executor_)),
+      answer_(std::move(answer)) {
+    open();
+}
+
+listener::~listener() {
+    coro::detail::wait_service::unlink(*this);
+}
+
+void listener::open() {
+    const std::string place = config_.address + ':' + std::to_string(config_.port);
+    error_code failed;
+    const auto address = asio::ip::make_address(config_.address, failed);
+    if (failed)
+        throw error(failed, place, "write the address as numbers, such as 127.0.0.1 or ::1");
+    try {
+        acceptor_.emplace(*strand_, tcp::endpoint(address, config_.port));
+        port_ = acceptor_->local_endpoint().port();
+    } catch (const system_error& why) {
+        throw error(why.code(), place, "use an address of this host, and a port that is free");
+    }
+    room_.emplace(*strand_);
+}
+
+std::string listener::url() const {
+    const bool v6 = config_.address.find(':') != std::string::npos;
+    return "http://" + (v6 ? '[' + config_.address + ']' : config_.address) + ':' +
+           std::to_string(port_);
+}
+
+void listener::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        return shut_down();
+    accepting_ = true;
+    asio::dispatch(*strand_, [self = shared_from_this()] {
+        asio::co_spawn(
+            *self->strand_,
+            accept(self),
+            asio::bind_cancellation_slot(
+                self->accept_stop_.slot(),
+                [self](const std::exception_ptr&) {
+                    self->accepting_ = false;
+                    self->tell_stopped();
+                }
+            )
+        );
+    });
+}
+
+// The context is being destroyed: let go of all that lives in it.
+void listener::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    stopping_ = true;
+    deadlines_.clear();
+    alarm_.cancel();
+    const auto open = std::exchange(open_, {});
+    const auto stoppers = std::exchange(stoppers_, {});
+    acceptor_.reset();
+    room_.reset();
+    strand_.reset();
+}
+
+void listener::stop(coro::detail::completion<void(error_code)> done) {
+    static_cast<void>(done.release_slot());
+    if (*context_ended_ || process_.forked() || !strand_)
+        return done.complete(error_code());
+    asio::dispatch(*strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+        self->stoppers_.push_back(std::move(done));
+        self->begin_stop(self->config_.grace);
+        self->tell_stopped();
+    });
+}
+
+void listener::close() noexcept {
+    if (!context_ended_ || *context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this()] {
+        self->begin_stop(clock::duration::zero());
+        self->cut_all();
+        self->tell_stopped();
+    });
+}
+
+// Whoever is heard is answered; nobody is heard any more.
+void listener::begin_stop(clock::duration grace) {
+    if (std::exchange(stopping_, true))
+        return;
+    error_code ignored;  // it fails only for one that is closed
+    acceptor_->close(ignored);
+    accept_stop_.emit(asio::cancellation_type::terminal);
+    for (const auto& each : open_) {
+        if (each->at == connection::phase::idle)
+            each->give_up();
+    }
+    if (grace > clock::duration::zero())
+        deadlines_.set(grace_, coro::saturating_add(time_->now(), grace), [this] { cut_all(); });
+    arm();
+}
+
+void listener::cut_all() {
+    // A copy, for one may end, and leave the set, inside its signal.
+    const auto all = open_;
+    for (const auto& each : all) {
+        each->give_up();
+        each->stop.emit(asio::cancellation_type::terminal);
+    }
+}
+
+void listener::tell_stopped() {
+    if (!stopping_ || accepting_ || !open_.empty())
+        return;
+    deadlines_.clear();
+    alarm_.cancel();
+    coro::detail::wait_service::unlink(*this);
+    answer_ = nullptr;
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(error_code());
+}
+
+asio::awaitable<void> listener::accept(std::shared_ptr<listener> self) {
+    co_await self->accept_all();
+}
+
+asio::awaitable<void> listener::accept_all() {
+    while (!stopping_) {
+        co_await wait_for_room();
+        auto came = co_await acceptor_->async_accept(*strand_, asio::as_tuple(asio::deferred));
+        auto& [failed, socket] = came;
+        if (stopping_)
+            co_return;
+        if (failed)
+            co_await coro::sleep_for(*time_, accept_again);
+        else
+            start(std::move(socket));
+    }
+}
+
+// The one that has been idle for longest makes room, but only when somebody has come.
+asio::awaitable<void> listener::wait_for_room() {
+    while (!stopping_ && open_.size() >= config_.connections_max) {
+        co_await acceptor_->async_wait(tcp::acceptor::wait_read, asio::deferred);
+        if (open_.size() < config_.connections_max)
+            co_return;
+        room_->reset();
+        if (connection* const longest = longest_idle())
+            longest->give_up();
+        co_await room_->async_wait();
+    }
+}
+
+connection* listener::longest_idle() const noexcept {
+    connection* longest = nullptr;
+    for (const auto& each : open_) {
+        const bool idle = each->at == connection::phase::idle && !each->given_up;
+        if (idle && (longest == nullptr || each->idle_since < longest->idle_since))
+            longest = each.get();
+    }
+    return longest;
+}
+
+void listener::start(tcp::socket accepted) {
+    error_code ignored;  // then it is only slower
+    accepted.set_option(tcp::no_delay(true), ignored);
+    const auto on = std::make_shared<connection>(std::move(accepted));
+    open_.insert(on);
+    asio::co_spawn(
+        *strand_,
+        serve(shared_from_this(), on),
+        asio::bind_cancellation_slot(
+            on->stop.slot(),
+            [self = shared_from_this(), on](const std::exception_ptr&) { self->ended(on); }
+        )
+    );
+}
+
+void listener::ended(const connection_ptr& on) {
+    deadlines_.clear(on->timer);
+    error_code ignored;
+    on->socket.close(ignored);
+    open_.erase(on);
+    if (room_)
+        room_->set();
+    tell_stopped();
+}
+
+void listener::limit(connection& on, connection::phase now_in, clock::duration span) {
+    on.at = now_in;
+    if (now_in == connection::phase::idle)
+        on.idle_since = ++idle_count_;
+    deadlines_.set(on.timer, coro::saturating_add(time_->now(), span), [&on] { on.give_up(); });
+    arm();
+}
+
+void listener::arm() {
+    const auto next = deadlines_.next();
+    if (next == clock::time_point::max() || (alarm_.is_set() && armed_for_ <= next))
+        return;  // one that goes off too early does no harm
+    armed_for_ = next;
+    alarm_.set(*time_, *strand_, next, [this] { due(); });
+}
+
+void listener::due() {
+    while (const auto task = deadlines_.take_due(time_->now()))
+        task();
+    arm();
+}
+
+void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which) {
+    which->stop(std::move(done));
+}
+
+}  // namespace mortise::txn::http

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_SERVER_LISTENER_HPP
+#define MORTISE_TXN_HTTP_SRC_SERVER_LISTENER_HPP
+
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/deadline_list.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/error.hpp"
+#include "mortise/txn/http/http_server_config.hpp"
+#include "server/connection.hpp"
+#include "wire/http_message.hpp"
+#include "wire/message_reader.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::txn::http {
+
+/// Makes a response of a request. The request lives until it is made.
+using answer_function = std::function<asio::awaitable<response>(const request&)>;
+
+/// Listens, reads requests within their limits, and answers them one after the other on each
+/// connection.
+///
+/// @par Threads   `stop`, `close`, `port`: any. All else, also the answers, on its strand.
+/// @par Lifetimes It may outlive its context.
+class listener final : public std::enable_shared_from_this<listener>,
+                       public coro::detail::shutdown_hook {
+public:
+    /// @throws error if the configuration breaks a limit, or nobody can listen there.
+    listener(asio::any_io_executor executor, http_server_config config, answer_function answer);
+    ~listener() override;
+    /// Takes connections from here on.
+    void attach();
+
+    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+    std::uint16_t port() const noexcept { return port_; }
+    /// Where it listens: `http://127.0.0.1:4711`.
+    std::string url() const;
+
+    /// Lets the calls under way end.
+    void stop(coro::detail::completion<void(error_code)> done);
+    /// Lets nothing end.
+    void close() noexcept;
+
+private:
+    using tcp = asio::ip::tcp;
+    using connection_ptr = std::shared_ptr<connection>;
+
+    void shut_down() noexcept override;
+    void open();
+
+    // On the strand.
+    void begin_stop(clock::duration grace);
+    void cut_all();
+    void tell_stopped();
+    static asio::awaitable<void> accept(std::shared_ptr<listener> self);
+    asio::awaitable<void> accept_all();
+    asio::awaitable<void> wait_for_room();
+    connection* longest_idle() const noexcept;
+    void start(tcp::socket accepted);
+    void ended(const connection_ptr& on);
+    static asio::awaitable<void> serve(std::shared_ptr<listener> self, connection_ptr on);
+    asio::awaitable<void> converse(connection& on);
+    asio::awaitable<bool> read(connection& on, request_reader& reader, fault& bad);
+    asio::awaitable<response> answer(const request& what);
+    asio::awaitable<bool> write(connection& on, const response& what);
+    asio::awaitable<void> refuse(connection& on, const response& why);
+    void limit(connection& on, connection::phase now_in, clock::duration span);
+    void arm();
+    void due();
+
+    const asio::any_io_executor executor_;
+    const http_server_config config_;
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<coro::time_source> time_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+    std::optional<tcp::acceptor> acceptor_;
+    std::uint16_t port_ = 0;
+
+    // On the strand.
+    answer_function answer_;
+    bool stopping_ = false;
+    bool accepting_ = false;
+    asio::cancellation_signal accept_stop_;
+    std::optional<coro::event> room_;  ///< A connection ended.
+    std::set<connection_ptr> open_;
+    std::uint64_t idle_count_ = 0;
+    coro::detail::deadline_list deadlines_;
+    coro::detail::deadline_list::handle grace_;
+    coro::detail::alarm alarm_;
+    clock::time_point armed_for_{};
+    std::vector<coro::detail::completion<void(error_code)>> stoppers_;
+};
+
+}  // namespace mortise::txn::http
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+// What happens on one connection.
+#include "mortise/coro/time_source.hpp"
+#include "server/listener.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string_view>
+
+namespace mortise::txn::http {
+namespace {
+
+using phase = connection::phase;
+
+constexpr std::size_t read_bytes = 16u << 10;
+constexpr std::size_t drain_bytes_max = 1u << 20;
+constexpr std::chrono::seconds drain_max{1};
+
+response fault_answer(fault bad) {
+    switch (bad) {
+    case fault::header_too_long:
+        return response(431, "the header of the request is too long\n");
+    case fault::body_too_long:
+        return response(413, "the body of the request is too long\n");
+    default:
+        return response(400, "that is no HTTP/1.1 request\n");
+    }
+}
+
+}  // namespace
+
+asio::awaitable<void> listener::serve(std::shared_ptr<listener> self, connection_ptr on) {
+    co_await self->converse(*on);
+}
+
+asio::awaitable<void> listener::converse(connection& on) {
+    for (bool goes_on = true; goes_on && !stopping_;) {
+        request_reader reader({config_.header_max, config_.body_max});
+        limit(on, phase::idle, config_.idle_max);
+        fault bad = fault::none;
+        const bool complete = co_await read(on, reader, bad);
+        if (bad != fault::none)
+            co_return co_await refuse(on, fault_answer(bad));
+        if (!complete && on.given_up && on.at == phase::reading)
+            co_return co_await refuse(on, response(408, "the request came too slowly\n"));
+        if (!complete)
+            co_return;
+        deadlines_.clear(on.timer);
+        on.at = phase::answering;
+        const request asked = reader.take();
+        response said = co_await answer(asked);
+        goes_on = asked.keep_alive && !stopping_;
+        said.keep_alive = goes_on;
+        if (!co_await write(on, said))
+            co_return;
+    }
+}
+
+/// @return whether the request is complete; else the client has gone, was too slow, or is at fault.
+asio::awaitable<bool> listener::read(connection& on, request_reader& reader, fault& bad) {
+    std::array<char, read_bytes> bytes{};
+    bool told_to_go_on = false;
+    for (;;) {
+        if (!on.arrived.empty() && on.at == phase::idle)
+            limit(on, phase::reading, config_.read_max);
+        bad = reader.feed(on.arrived);
+        if (bad != fault::none)
+            co_return false;
+        if (reader.done())
+            co_return true;
+        if (reader.wants_continue() && !std::exchange(told_to_go_on, true)) {
+            constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+            const auto sent = co_await asio::async_write(
+                on.socket, asio::buffer(go_on), asio::as_tuple(asio::deferred)
+            );
+            if (std::get<0>(sent))
+                co_return false;
+        }
+        if (on.given_up)
+            co_return false;
+        const auto came =
+            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
+        const auto& [failed, size] = came;
+        if (failed)
+            co_return false;
+        on.arrived.append(bytes.data(), size);
+    }
+}
+
+asio::awaitable<response> listener::answer(const request& what) {
+    std::exception_ptr thrown;
+    try {
+        co_return co_await answer_(what);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    const auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none)
+        std::rethrow_exception(thrown);
+    co_return response(500, "what was asked for failed\n");
+}
+
+asio::awaitable<bool> listener::write(connection& on, const response& what) {
+    limit(on, phase::writing, config_.write_max);
+    const std::string text = bytes_of(what);
+    const auto sent =
+        co_await asio::async_write(on.socket, asio::buffer(text), asio::as_tuple(asio::deferred));
+    co_return !std::get<0>(sent) && !on.given_up;
+}
+
+// A socket that is closed while bytes come for it takes its last answer back: those are read first.
+asio::awaitable<void> listener::refuse(connection& on, const response& why) {
+    on.given_up = false;
+    response said = why;
+    said.keep_alive = false;
+    if (!co_await write(on, said))
+        co_return;
+    limit(on, phase::writing, drain_max);
+    error_code failed;
+    on.socket.shutdown(tcp::socket::shutdown_send, failed);
+    std::array<char, read_bytes> bytes{};
+    for (std::size_t left = drain_bytes_max; !failed && !on.given_up;) {
+        const auto came =
+            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
+        failed = std::get<0>(came);
+        const auto size = std::get<1>(came);
+        if (size > left)
+            break;
+        left -= size;
+    }
+}
+
+}  // namespace mortise::txn::http

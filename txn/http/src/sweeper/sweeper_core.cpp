@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sweeper/sweeper_core.hpp"
+
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store_types.hpp"
+#include "mortise/txn/error.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace mortise::txn::http {
+namespace {
+
+using std::chrono::milliseconds;
+
+void require(bool right, const char* name, const char* remedy) {
+    if (!right)
+        throw error(mortise::errc::bad_config, name, remedy);
+}
+
+sweeper_config checked(sweeper_config config) {
+    for (const auto span :
+         {config.look_every,
+          config.ask_pause,
+          config.ask_max,
+          config.retry_first,
+          config.retry_max})
+        require(
+            span >= milliseconds(1) && span <= std::chrono::hours(24),
+            "look_every, ask_pause, ask_max, retry_first, retry_max",
+            "use one millisecond to one day"
+        );
+    require(
+        config.retry_first <= config.retry_max,
+        "retry_first, retry_max",
+        "the first is not above the last"
+    );
+    require(config.look_max >= 1 && config.look_max <= 1'000'000, "look_max", "use 1 to 1,000,000");
+    return config;
+}
+
+/// What a look at the database finds.
+struct seen {
+    std::vector<barrier::overdue_branch> overdue;
+    std::optional<milliseconds> next;
+};
+
+/// One question, and who waits for its answer.
+struct question {
+    explicit question(const asio::any_io_executor& on) : ready(on) {}
+
+    coro::event ready;
+    asio::cancellation_signal stop;
+    result<standing> came = error_code(errc::call_failed);
+};
+
+// The source lives as long as it is asked.
+asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid which) {
+    auto asking = whom->settle(which);
+    co_return co_await std::move(asking);
+}
+
+}  // namespace
+
+sweeper_core::sweeper_core(
+    asio::any_io_executor executor,
+    db::sqlite& of,
+    std::shared_ptr<outcome_source> asks,
+    sweeper_config config
+)
+    : executor_(std::move(executor)),
+      of_(of),
+      asks_(std::move(asks)),
+      config_(checked(std::move(config))),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      strand_(asio::make_strand(executor_)),
+      away_(limits(), config_.jitter_seed),
+      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
+    require(asks_ != nullptr, "asks", "name whom to ask");
+}
+
+sweeper_core::~sweeper_core() {
+    coro::detail::wait_service::unlink(*this);
+}
+
+void sweeper_core::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        return shut_down();
+    running_ = true;
+    asio::dispatch(*strand_, [self = shared_from_this()] {
+        asio::co_spawn(
+            *self->strand_,
+            run(self),
+            asio::bind_cancellation_slot(
+                self->stop_.slot(), [self](const std::exception_ptr&) { self->ended(); }
+            )
+        );
+    });
+}
+
+// The context is being destroyed: let go of all that lives in it.
+void sweeper_core::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    stopping_ = true;
+    const auto stoppers = std::exchange(stoppers_, {});
+    strand_.reset();
+}
+
+sweeper_stats sweeper_core::stats() const noexcept {
+    const std::lock_guard hold(mutex_);
+    return count_;
+}
+
+void sweeper_core::count(std::uint64_t sweeper_stats::*what, std::uint64_t more) {
+    const std::lock_guard hold(mutex_);
+    count_.*what += more;
+}
+
+void sweeper_core::stop(coro::detail::completion<void(error_code)> done) {
+    static_cast<void>(done.release_slot());
+    if (*context_ended_ || process_.forked())
+        return done.complete(error_code());
+    asio::dispatch(*strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+        self->stoppers_.push_back(std::move(done));
+        self->begin_stop();
+    });
+}
+
+void sweeper_core::close() noexcept {
+    if (!context_ended_ || *context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
+}
+
+void sweeper_core::begin_stop() {
+    stopping_ = true;
+    if (running_)
+        stop_.emit(asio::cancellation_type::terminal);
+    else
+        ended();
+}
+
+void sweeper_core::ended() {
+    running_ = false;
+    coro::detail::wait_service::unlink(*this);
+    asks_ = nullptr;
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(error_code());
+}
+
+asio::awaitable<void> sweeper_core::run(std::shared_ptr<sweeper_core> self) {
+    while (!self->stopping_) {
+        clock::time_point next = co_await self->look();
+        if (co_await self->ask_those_due()) {
+            self->away_.reset();
+            for (const auto& [which, each] : self->waiting_)
+                next = std::min(next, each.ask_at);
+        } else {
+            next = coro::saturating_add(self->time_->now(), self->away_.next());
+        }
+        co_await coro::sleep_until(*self->time_, next);
+    }
+}
+
+/// @return when to look again.
+asio::awaitable<clock::time_point> sweeper_core::look() {
+    auto reading = [limit = config_.look_max](db::connection& on) {
+        seen found;
+        found.overdue = barrier::overdue(on, limit);
+        found.next = barrier::next_overdue(on);
+        return found;
+    };
+    auto doing = of_.async_run(reading, db::durability::lazy, asio::as_tuple(asio::deferred));
+    auto got = co_await std::move(doing);
+    auto& [failed, found] = got;
+    const auto usual = coro::saturating_add(time_->now(), config_.look_every);
+    if (failed) {
+        count(&sweeper_stats::looks_failed);
+        co_return usual;
+    }
+    std::uint64_t this_look = 0;
+    {
+        const std::lock_guard hold(mutex_);
+        this_look = ++count_.looks;
+        count_.overdue = found.overdue.size();
+    }
+    for (const auto& each : found.overdue)
+        waiting_.try_emplace(each.gid, limits(), draw()).first->second.seen = this_look;
+    std::erase_if(waiting_, [this_look](const auto& each) {
+        return each.second.seen != this_look;
+    });
+    if (!found.next)
+        co_return usual;
+    co_return std::min(usual, coro::saturating_add(time_->now(), *found.next));
+}
+
+/// @return false if nobody could be asked.
+asio::awaitable<bool> sweeper_core::ask_those_due() {
+    std::vector<gid> due;
+    for (const auto& [which, each] : waiting_) {
+        if (each.ask_at <= time_->now())
+            due.push_back(which);
+    }
+    for (const auto& which : due) {
+        count(&sweeper_stats::asked);
+        const auto came = co_await ask(which);
+        if (!came) {
+            count(&sweeper_stats::unreachable);
+            co_return false;
+        }
+        if (*came == standing::never_existed)
+            count(&sweeper_stats::unknown);
+        auto& each = waiting_.at(which);
+        each.ask_at = coro::saturating_add(time_->now(), each.pause.next());
+        co_await coro::sleep_for(*time_, config_.ask_pause);
+    }
+    co_return true;
+}
+
+asio::awaitable<result<standing>> sweeper_core::ask(gid which) {
+    const auto asked = std::make_shared<question>(*strand_);
+    asio::co_spawn(
+        *strand_,
+        carry(asks_, which),
+        asio::bind_cancellation_slot(
+            asked->stop.slot(),
+            [asked](const std::exception_ptr& thrown, const result<standing>& came) {
+                if (!thrown)
+                    asked->came = came;
+                asked->ready.set();
+            }
+        )
+    );
+    coro::detail::alarm too_late;
+    const auto end = coro::saturating_add(time_->now(), config_.ask_max);
+    too_late.set(*time_, *strand_, end, [asked] {
+        asked->stop.emit(asio::cancellation_type::terminal);
+    });
+    try {
+        co_await asked->ready.async_wait();
+    } catch (...) {
+        asked->stop.emit(asio::cancellation_type::terminal);
+        throw;
+    }
+    co_return asked->came;
+}
+
+coro::backoff_options sweeper_core::limits() const noexcept {
+    coro::backoff_options made;
+    made.first = config_.retry_first;
+    made.max = config_.retry_max;
+    return made;
+}
+
+std::uint64_t sweeper_core::draw() noexcept {
+    constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
+    return seed_ += step;
+}
+
+}  // namespace mortise::txn::http

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_SWEEPER_SWEEPER_CORE_HPP
+#define MORTISE_TXN_HTTP_SRC_SWEEPER_SWEEPER_CORE_HPP
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/http/outcome_source.hpp"
+#include "mortise/txn/http/sweeper_config.hpp"
+#include "mortise/txn/http/sweeper_stats.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace mortise::txn::http {
+
+/// The one coroutine of a sweeper, and what it remembers.
+class sweeper_core final : public std::enable_shared_from_this<sweeper_core>,
+                           public coro::detail::shutdown_hook {
+public:
+    sweeper_core(
+        asio::any_io_executor executor,
+        db::sqlite& of,
+        std::shared_ptr<outcome_source> asks,
+        sweeper_config config
+    );
+    ~sweeper_core() override;
+    void attach();
+
+    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+    sweeper_stats stats() const noexcept;
+
+    void stop(coro::detail::completion<void(error_code)> done);
+    void close() noexcept;
+
+private:
+    /// A transaction with reservations that are overdue.
+    struct overdue_one {
+        overdue_one(coro::backoff_options limits, std::uint64_t seed) : pause(limits, seed) {}
+
+        coro::backoff pause;
+        clock::time_point ask_at{};  ///< At once.
+        std::uint64_t seen = 0;      ///< By which look.
+    };
+
+    void shut_down() noexcept override;
+    void begin_stop();
+    void ended();
+
+    // On the strand.
+    static asio::awaitable<void> run(std::shared_ptr<sweeper_core> self);
+    asio::awaitable<clock::time_point> look();
+    asio::awaitable<bool> ask_those_due();
+    asio::awaitable<result<standing>> ask(gid which);
+    coro::backoff_options limits() const noexcept;
+    std::uint64_t draw() noexcept;
+    void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
+
+    const asio::any_io_executor executor_;
+    db::sqlite& of_;
+    std::shared_ptr<outcome_source> asks_;
+    const sweeper_config config_;
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<coro::time_source> time_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+
+    // On the strand.
+    bool running_ = false;
+    bool stopping_ = false;
+    asio::cancellation_signal stop_;
+    std::vector<coro::detail::completion<void(error_code)>> stoppers_;
+    std::map<gid, overdue_one> waiting_;
+    coro::backoff away_;  ///< While nobody can be asked.
+    std::uint64_t seed_;
+
+    mutable std::mutex mutex_;
+    sweeper_stats count_;
+};
+
+}  // namespace mortise::txn::http
+
+#endif

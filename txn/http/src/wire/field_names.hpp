@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_WIRE_FIELD_NAMES_HPP
+#define MORTISE_TXN_HTTP_SRC_WIRE_FIELD_NAMES_HPP
+
+// Header fields of calls and answers, as docs/txn-http.md has them: never change them.
+namespace mortise::txn::http::fields {
+
+inline constexpr const char* host = "host";
+inline constexpr const char* authorization = "authorization";
+inline constexpr const char* retry_after = "retry-after";
+inline constexpr const char* content_encoding = "content-encoding";
+inline constexpr const char* content_type = "content-type";
+inline constexpr const char* traceparent = "traceparent";
+
+inline constexpr const char* call = "mortise-call";
+inline constexpr const char* gid = "mortise-gid";
+inline constexpr const char* branch = "mortise-branch";
+inline constexpr const char* attempt = "mortise-attempt";
+inline constexpr const char* epoch = "mortise-epoch";
+inline constexpr const char* term = "mortise-term";
+inline constexpr const char* participant = "mortise-participant";
+inline constexpr const char* time_left = "mortise-time-left-ms";
+inline constexpr const char* ended_below = "mortise-ended-below";
+inline constexpr const char* lock = "mortise-lock";
+
+inline constexpr const char* verdict = "mortise-verdict";
+inline constexpr const char* after = "mortise-after-ms";
+inline constexpr const char* error = "mortise-error";
+
+}  // namespace mortise::txn::http::fields
+
+#endif
