@@ -9,6 +9,7 @@
 #include "mortise/txn/http/participant_server.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
+#include "unit/txn_http/scripted_server.hpp"
 #include "unit/txn_http/server_thread.hpp"
 
 #include <boost/asio/use_future.hpp>
@@ -30,6 +31,7 @@ namespace mortise::test::http_transaction_test {
 namespace {
 
 using std::chrono::milliseconds;
+using then = scripted_server::then;
 
 const std::string token = "correct-horse-battery";
 
@@ -228,6 +230,29 @@ TEST_F(TxnHttpTransaction, SumsAreKeptWhateverIsRepeatedOrLost) {
     EXPECT_EQ(banks_[0]->sum("reserved"), 0);
     EXPECT_EQ(banks_[1]->sum("reserved"), 0);
     EXPECT_EQ(tcc_->stats().stuck, 0u);
+}
+
+TEST_F(TxnHttpTransaction, AParticipantThatAnswersForEverIsGivenUpAndTheOtherCancelled) {
+    scripted_server slow({{{"HTTP/1.1 200 OK\r\nmortise-call: $CALL\r\nmor", then::hang}}});
+    txn::coordinator_config how;
+    how.participants.emplace(
+        "slow",
+        std::make_shared<txn::http_participant>(
+            thread_.context.get_executor(), txn::http_client_config(slow.url())
+        )
+    );
+    how.call_max = milliseconds(100);
+    how.try_attempts_max = 2;
+    how.retry_first = how.retry_max = milliseconds(500);
+    begin({}, how);
+    auto wanted = transfer(100);
+    wanted.add("slow", "");
+    const auto came = tcc_->async_run(wanted, asio::use_future).get();
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    EXPECT_TRUE(eventually([&] { return banks_[0]->sum("free") == 1'000; }));
+    EXPECT_EQ(banks_[0]->sum("reserved"), 0);
+    EXPECT_TRUE(eventually([&] { return slow.ended() >= 2; })) << "its connections are not closed";
 }
 
 TEST_F(TxnHttpTransaction, AnOverdueReservationHasItsCoordinatorHurry) {

@@ -10,7 +10,6 @@
 #include <boost/asio/deferred.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
