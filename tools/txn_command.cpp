@@ -5,7 +5,6 @@
 #include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "mortise/txn/error.hpp"
 #include "mortise/txn/log_reader.hpp"
 #include "mortise/txn/wish.hpp"
 #include "txn_report.hpp"
@@ -27,6 +26,19 @@ namespace {
 using kind = txn_settings::kind;
 
 constexpr std::size_t page = 1'000;
+
+txn::log_reader opened(const txn_settings& settings) {
+    try {
+        return txn::log_reader(settings.log);
+    } catch (const error& failed) {
+        throw failure(
+            exit_code::unavailable,
+            failed.code().message(),
+            settings.log,
+            "name the log of a coordinator by --log"
+        );
+    }
+}
 
 /// `GID`, or only its number.
 txn::gid which_of(const txn::log_reader& log, const std::string& text) {
@@ -132,7 +144,7 @@ void tell(
 int look_at_transactions(
     const global_settings& global, const txn_settings& settings, std::ostream& out
 ) {
-    const txn::log_reader log(settings.log);
+    const txn::log_reader log = opened(settings);
     if (settings.what == kind::ls) {
         list(log, global, settings, out);
         return exit_code::success;
@@ -149,7 +161,7 @@ asio::awaitable<int>
 intervene(const global_settings& global, const txn_settings& settings, std::ostream& out) {
     txn::intervention what;
     {
-        const txn::log_reader log(settings.log);
+        const txn::log_reader log = opened(settings);
         const auto found = shown(log, settings);
         if (settings.branch > found.branches.size() && found.readable) {
             throw failure(

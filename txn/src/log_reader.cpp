@@ -21,9 +21,7 @@ public:
         const int code = ::sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READONLY, nullptr);
         if (code != SQLITE_OK) {
             ::sqlite3_close(handle_);
-            throw error(
-                db::sqlite_error(code), path.native(), "name the log of a coordinator by --log"
-            );
+            throw error(db::sqlite_error(code), path.native(), "name the log of a coordinator");
         }
         constexpr int busy_ms = 5'000;
         ::sqlite3_busy_timeout(handle_, busy_ms);
@@ -69,7 +67,7 @@ std::uint64_t id_of(db::connection& on, const std::filesystem::path& log) {
     {
         auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_log'");
         if (!row.step())
-            throw error(errc::not_a_log, log.native(), "name the log of a coordinator by --log");
+            throw error(errc::not_a_log, log.native(), "name the log of a coordinator");
     }
     return log::log_tables::prepare(on, log::log_facts()).id;
 }
