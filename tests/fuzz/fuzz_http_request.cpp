@@ -41,21 +41,26 @@ std::string some_text(input& in) {
 /// A request with all that a call needs, of which something may be wrong.
 std::string some_call(input& in) {
     static const vocabulary values("0 1 2 42 a a%20b 000000000000002a-1 main; a;b;1 , % -1 1e3");
+    struct field {
+        const char* name;
+        const char* right;
+    };
+    static constexpr field fields[] = {
+        {"mortise-gid", "000000000000002a-1"},
+        {"mortise-branch", "1"},
+        {"mortise-attempt", "1"},
+        {"mortise-epoch", "1"},
+        {"mortise-term", "18446744073709551615"},
+        {"mortise-participant", "a%20b"},
+        {"mortise-time-left-ms", "1000"},
+        {"mortise-ended-below", "1"},
+        {"mortise-lock", "sku%3A1; main; 7"},
+    };
     std::string text = "POST /stock/try HTTP/1.1\r\n";
-    for (const char* name :
-         {"mortise-gid",
-          "mortise-branch",
-          "mortise-attempt",
-          "mortise-epoch",
-          "mortise-term",
-          "mortise-participant",
-          "mortise-time-left-ms",
-          "mortise-ended-below",
-          "mortise-lock"}) {
+    for (const auto& [name, right] : fields) {
         const bool as_it_should = in.pick(8) != 0;
-        const bool is_gid = std::string(name) == "mortise-gid";
         text += std::string(name) + ": ";
-        text += !as_it_should ? values.pick(in, 4) : is_gid ? "000000000000002a-1" : "1";
+        text += as_it_should ? right : values.pick(in, 4);
         text += "\r\n";
     }
     text += "mortise-call: try.000000000000002a-1.1.1.1\r\n";

@@ -60,6 +60,17 @@ TEST(TxnHttpCall, ArrivesAsItWas) {
     EXPECT_EQ(after->traceparent, before.traceparent);
 }
 
+TEST(TxnHttpCall, ArrivesWithEmptyTexts) {
+    call what = some_call();
+    what.participant.clear();
+    what.payload.clear();
+    what.traceparent.clear();
+    std::string why;
+    const auto got = http::read_call(sent(what), operation::confirm, why);
+    ASSERT_TRUE(got) << why;
+    EXPECT_EQ(got->participant + got->payload + got->traceparent, "");
+}
+
 TEST(TxnHttpCall, NobodyAddsAHeaderByATraceparent) {
     call what = some_call();
     what.traceparent = "00\r\nmortise-lock: x; y; 1";

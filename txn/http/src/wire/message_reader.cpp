@@ -76,7 +76,7 @@ std::string
 serialized(beast_http::message<IsRequest, beast_http::string_body>& made, const Message& what) {
     made.version(11);
     for (const auto& [name, value] : what.headers) {
-        if (is_field_value(value))
+        if (value.empty() || is_field_value(value))
             made.insert(name, value);
     }
     made.keep_alive(what.keep_alive);
