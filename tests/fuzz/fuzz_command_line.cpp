@@ -61,6 +61,7 @@ struct limits {
     }
     void operator()(const tool::watch_settings&) const {}
     void operator()(const tool::doctor_settings&) const {}
+    void operator()(const tool::txn_settings& what) const { MORTISE_ASSERT(within(what.wait)); }
     void operator()(const tool::bench_settings& bench) const {
         MORTISE_ASSERT(bench.processes >= 1 && bench.processes <= 256);
         MORTISE_ASSERT(bench.tasks >= 1 && bench.tasks <= 10'000);
