@@ -4,8 +4,10 @@
 // The stock is read, thought about and written, in separate steps, as careless code does. Round 1
 // does it without a lock and sells more than there is; round 2 does the same under a lock that all
 // processes share, and sells exactly the stock. In round 3 those who hold the lock are killed, or
-// stopped until somebody else has it, and the stock is sold exactly still. What matters is in
-// flash_sale/buyers.cpp; the rest starts processes, does them harm, counts and shows.
+// stopped until somebody else has it, and the stock is sold exactly still. In round 4 the buyers
+// pay from wallets in another database, by transactions under the lock. What matters is in
+// flash_sale/buyers.cpp and flash_sale/checkout.cpp; the rest starts processes, does them harm,
+// counts and shows.
 
 #include "flash_sale/buyers.hpp"
 #include "flash_sale/sale_folder.hpp"
@@ -41,7 +43,7 @@ int run_sale(const flash_sale::sale_options& options) {
     if (interrupted != 0)  // while the server was started
         throw std::runtime_error("interrupted");
     std::vector<flash_sale::round_result> rounds;
-    for (const int round : {1, 2, 3})
+    for (const int round : {1, 2, 3, 4})
         rounds.push_back(flash_sale::run_round(options, round, folder.path()));
     return flash_sale::report(options, locks.title(), rounds) ? 0 : 1;
 }

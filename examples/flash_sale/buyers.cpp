@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/buyers.hpp"
 
+#include "flash_sale/checkout.hpp"
 #include "flash_sale/sale_event.hpp"
 #include "flash_sale/shop.hpp"
 #include "mortise/coro/task_scope.hpp"
@@ -17,6 +18,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -29,6 +32,7 @@ struct market {
     asio::any_io_executor executor;
     flash_sale::shop& shop;
     mortise::lock_client& locks;
+    checkout* till;  ///< In round 4.
 };
 
 void tell(const market& m, sale_event::kind what) {
@@ -90,14 +94,42 @@ asio::awaitable<bool> buy_without_looking(const market& m, int buyer) {
     co_return true;  // whoever lets go of the lease releases the lock
 }
 
+// Round 4. Stock and money are in two databases, and change hands together or not at all: a
+// transaction goes over both, under the lock, whose token goes with it. If this process dies in the
+// middle another one finishes what it has begun. While the last item is set aside for somebody
+// nobody knows whether it is sold: so the others wait.
+asio::awaitable<bool> buy_with_money(const market& m, int buyer) {
+    for (;;) {
+        mortise::lease held = co_await m.locks.async_acquire("sku:42");
+        tell(m, sale_event::kind::holds);
+        const books before = co_await m.till->look();
+        if (before.stock == 0 && before.reserved == 0)
+            co_return false;
+        co_await think(m);
+        if (before.stock == 0)
+            continue;
+        const mortise::txn::outcome came = co_await m.till->sell(buyer, held);
+        if (came.confirmed())
+            co_return true;
+        if (came.why() == mortise::txn::errc::lock_lost)
+            throw boost::system::system_error(mortise::errc::lease_lost);
+        if (came.text() == "not enough money") {
+            tell(m, sale_event::kind::poor);
+            co_return false;
+        }
+    }
+}
+
 asio::awaitable<bool> buy(const market& m, int buyer) {
     switch (m.options.round) {
     case 1:
         return buy_without_lock(m, buyer);
     case 2:
         return buy_with_lock(m, buyer);
-    default:
+    case 3:
         return buy_without_looking(m, buyer);
+    default:
+        return buy_with_money(m, buyer);
     }
 }
 
@@ -129,6 +161,8 @@ asio::awaitable<void> all_buyers(const market& m) {
     } catch (...) {
         failed = std::current_exception();
     }
+    if (m.till != nullptr)
+        co_await m.till->stop();
     co_await m.locks.async_stop();
     if (failed)
         std::rethrow_exception(failed);
@@ -141,13 +175,18 @@ int run_buyers(const sale_options& options) {
     asio::io_context context(1);
     shop goods(context.get_executor(), folder / ("shop-" + std::to_string(options.round) + ".db"));
     mortise::client_config config;
-    if (options.round == 3)
+    if (options.round >= 3)
         config.ttl = std::chrono::milliseconds(500);  // so long a stopped holder keeps the others
     const char* const store = std::getenv("MORTISE_STORE");
     if (store == nullptr)
         throw std::runtime_error("nobody said where the locks are");
-    mortise::lock_client locks(context.get_executor(), mortise::open_store(store), config);
-    const market m{options, context.get_executor(), goods, locks};
+    const auto locks = std::make_shared<mortise::lock_client>(
+        context.get_executor(), mortise::open_store(store), config
+    );
+    std::optional<checkout> till;
+    if (options.round == 4)
+        till.emplace(context.get_executor(), folder, locks);
+    const market m{options, context.get_executor(), goods, *locks, till ? &*till : nullptr};
     asio::co_spawn(context, all_buyers(m), [](const std::exception_ptr& e) {
         if (e)
             std::rethrow_exception(e);

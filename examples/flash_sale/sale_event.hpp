@@ -9,9 +9,10 @@ namespace flash_sale {
 /// What a process tells the one that started it, on its standard output: these two bytes.
 struct sale_event {
     enum class kind : char {
-        holds = 'h',  ///< A buyer has the lock and has raised the fence (round 3 only).
+        holds = 'h',  ///< A buyer has the lock (rounds 3 and 4 only).
         sold = 's',
         refused = 'r',  ///< A writer came too late, and the fence or the lease said so.
+        poor = 'p',     ///< A buyer had not enough money (round 4 only).
     };
 
     kind what = kind::sold;

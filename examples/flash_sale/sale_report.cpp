@@ -10,7 +10,8 @@
 namespace flash_sale {
 namespace {
 
-constexpr std::array names{"1, without a lock", "2, with a lock", "3, under attack"};
+constexpr std::array names{
+    "1, without a lock", "2, with a lock", "3, under attack", "4, with wallets"};
 
 double sales_per_s(const round_result& round) {
     return round.seconds > 0 ? round.sold / round.seconds : 0;
@@ -34,7 +35,9 @@ void explain_careless(const round_result& round) {
 
 void explain_wrong(const round_result& round) {
     std::cout << "In round " << round.round << " the shop is off: " << round.sold << " sold, "
-              << round.stock_left << " left of " << round.stock << ". That must not happen.\n";
+              << round.stock_left << " left of " << round.stock
+              << (round.balanced ? "" : ", and the money does not add up")
+              << ". That must not happen.\n";
 }
 
 void explain_locked(const sale_options& options) {
@@ -50,6 +53,14 @@ void explain_attacked(const round_result& round) {
               << (round.refused == 1 ? " write" : " writes")
               << " came too late, and the fence refused " << (round.refused == 1 ? "it" : "them")
               << ".\n";
+}
+
+void explain_wallets(const round_result& round) {
+    std::cout << "Under the same attack (" << round.killed << " killed, " << round.stopped
+              << " stopped) stock and money changed hands together: " << round.sold
+              << " items are paid for,\n"
+              << round.poor << (round.poor == 1 ? " buyer" : " buyers")
+              << " had no money and got nothing, and every euro is where it belongs.\n";
 }
 
 void write_table(
@@ -70,8 +81,10 @@ void write_table(
             explain_wrong(each);
         else if (each.round == 2)
             explain_locked(options);
-        else
+        else if (each.round == 3)
             explain_attacked(each);
+        else
+            explain_wallets(each);
     }
 }
 
@@ -80,8 +93,9 @@ void write_json_row(const round_result& round) {
               << ",\"stock\":" << round.stock << ",\"sold\":" << round.sold
               << ",\"stock_left\":" << round.stock_left << ",\"oversold\":" << round.oversold()
               << ",\"refused\":" << round.refused << ",\"killed\":" << round.killed
-              << ",\"stopped\":" << round.stopped << ",\"seconds\":" << std::fixed
-              << std::setprecision(3) << round.seconds
+              << ",\"stopped\":" << round.stopped << ",\"poor\":" << round.poor
+              << ",\"balanced\":" << (round.balanced ? "true" : "false")
+              << ",\"seconds\":" << std::fixed << std::setprecision(3) << round.seconds
               << ",\"sales_per_s\":" << std::setprecision(1) << sales_per_s(round) << '}';
 }
 

@@ -17,13 +17,15 @@ struct round_result {
     int refused = 0;  ///< Writers that came too late.
     int killed = 0;   ///< Holders of the lock, by the attack of round 3.
     int stopped = 0;  ///< Of those, who went on when somebody else had the lock.
+    int poor = 0;     ///< Buyers without enough money, in round 4.
     double seconds = 0;
+    bool balanced = true;  ///< In round 4: no money was lost or made.
 
     int oversold() const { return sold > stock ? sold - stock : 0; }
 
     /// Sold what was there and what was asked for, and the books agree.
     bool exact(int demand) const {
-        return sold == (stock < demand ? stock : demand) && stock_left == stock - sold;
+        return balanced && sold == (stock < demand ? stock : demand) && stock_left == stock - sold;
     }
 };
 

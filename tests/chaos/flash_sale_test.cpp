@@ -65,6 +65,12 @@ protected:
         EXPECT_GT(attacked.at("killed").as_int64(), 0);
         EXPECT_GT(attacked.at("stopped").as_int64(), 0);
         EXPECT_GT(attacked.at("refused").as_int64(), 0) << "no writer was late";
+        const boost::json::value& paid = result.at("rounds").at(3);
+        EXPECT_EQ(paid.at("sold").as_int64(), 20);
+        EXPECT_EQ(paid.at("stock_left").as_int64(), 0);
+        EXPECT_TRUE(paid.at("balanced").as_bool());
+        EXPECT_GT(paid.at("killed").as_int64(), 0);
+        EXPECT_GT(paid.at("poor").as_int64(), 0) << "nobody was without money";
         expect_nothing_left();
     }
 

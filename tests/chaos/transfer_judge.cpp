@@ -46,15 +46,7 @@ transfer_verdict judge_transfers(const std::filesystem::path& folder) {
         if (!right)
             made.wrong += what + '\n';
     };
-    constexpr auto all = 2 * transfer_bank::accounts * transfer_bank::initial_cents;
-    const auto sum = here.cents + there.cents;
-    expect(sum == all, "the sum is " + std::to_string(sum) + ", not " + std::to_string(all));
-    const auto reserved = here.reserved + there.reserved;
-    expect(reserved == 0, std::to_string(reserved) + " are still reserved");
-    const auto open = here.branches_open + there.branches_open;
-    expect(open == 0, std::to_string(open) + " branches are open");
-    expect(here.confirmed == there.confirmed, "a transfer took place on one side only");
-    expect(here.confirmed == confirmed_in(folder / "log.db"), "the log says something else");
+    made.wrong = judge_books(here, there, confirmed_in(folder / "log.db"));
     const auto told = told_in(folder / "told", made.wrong);
     for (const auto& [number, what] : told) {
         expect(

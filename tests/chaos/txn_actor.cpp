@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process that makes transfers between two banks:
+// A process that makes transfers between two banks, or is one of them:
 //
-//     txn_actor FOLDER transfers COUNT [LOCKS_URL]
-//     txn_actor FOLDER settle [LOCKS_URL]
+//     txn_actor FOLDER transfers COUNT [locks=URL] [here=URL there=URL]
+//     txn_actor FOLDER settle [locks=URL] [here=URL there=URL]
+//     txn_actor FOLDER bank here|there PORT
 //
 // The first makes so many and waits for their end; the second only finishes what it finds. What is
-// told of a transaction is appended to FOLDER/told: its number and its outcome.
+// told of a transaction is appended to FOLDER/told: its number and its outcome. The banks are in
+// the same process, unless they have URLs.
 #include "chaos/transfer_bank.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/http/http_participant.hpp"
+#include "mortise/txn/http/participant_server.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -29,6 +33,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -64,22 +69,21 @@ private:
 
 class txn_actor {
 public:
-    txn_actor(const std::filesystem::path& folder, const char* locks)
-        : told_(folder / "told"),
-          here_(std::make_shared<transfer_bank>(context_.get_executor(), folder / "here.db")),
-          there_(std::make_shared<transfer_bank>(context_.get_executor(), folder / "there.db")) {
+    txn_actor(const std::filesystem::path& folder, const std::map<std::string, std::string>& given)
+        : told_(folder / "told") {
         txn::coordinator_config how;
         how.log = folder / "log.db";
-        how.participants.emplace("here", here_);
-        how.participants.emplace("there", there_);
+        for (const std::string name : {"here", "there"})
+            how.participants.emplace(name, find_bank(folder, name, given));
         how.retry_first = 2ms;
         how.retry_max = 50ms;
         how.deadline = 5s;
-        if (locks != nullptr) {
+        if (const auto locks = given.find("locks"); locks != given.end()) {
             client_config patience;
             patience.ttl = 1s;
-            how.locks =
-                std::make_shared<lock_client>(context_.get_executor(), open_store(locks), patience);
+            how.locks = std::make_shared<lock_client>(
+                context_.get_executor(), open_store(locks->second), patience
+            );
             locks_ = how.locks;
         }
         tcc_.emplace(context_.get_executor(), std::move(how));
@@ -99,6 +103,19 @@ public:
     }
 
 private:
+    std::shared_ptr<txn::participant> find_bank(
+        const std::filesystem::path& folder,
+        const std::string& name,
+        const std::map<std::string, std::string>& given
+    ) {
+        if (const auto url = given.find(name); url != given.end()) {
+            return std::make_shared<txn::http_participant>(
+                context_.get_executor(), txn::http_client_config(url->second)
+            );
+        }
+        return std::make_shared<transfer_bank>(context_.get_executor(), folder / (name + ".db"));
+    }
+
     /// Until that is so and nothing is open.
     int run(std::function<bool()> done) {
         work_.emplace(context_.get_executor());
@@ -145,7 +162,7 @@ private:
             return;
         --left_;
         ++under_way_;
-        std::uniform_int_distribution<int> account(1, transfer_bank::accounts);
+        std::uniform_int_distribution<int> account(1, transfer_ledger::accounts);
         std::uniform_int_distribution<int> cents(1, 2'000);
         const auto amount = std::to_string(cents(random_));
         txn::transaction what;
@@ -191,8 +208,6 @@ private:
     const std::shared_ptr<coro::time_source> time_ =
         coro::make_boot_time_source(context_.get_executor());
     const told_file told_;
-    std::shared_ptr<transfer_bank> here_;
-    std::shared_ptr<transfer_bank> there_;
     std::shared_ptr<lock_client> locks_;
     std::optional<txn::coordinator> tcc_;
     std::minstd_rand random_{static_cast<unsigned>(::getpid())};
@@ -203,13 +218,36 @@ private:
     bool stopping_ = false;
 };
 
-int run(int count, char** words) {
-    const std::string what = count > 2 ? words[2] : "";
-    const int used = what == "transfers" ? 4 : 3;
-    if (count < used)
-        throw std::runtime_error("FOLDER transfers COUNT [LOCKS] | FOLDER settle [LOCKS]");
-    txn_actor actor(words[1], count > used ? words[used] : nullptr);
-    return what == "transfers" ? actor.make_transfers(std::atoi(words[3])) : actor.settle();
+// Until it is killed.
+int be_bank(const std::filesystem::path& folder, const std::string& name, const std::string& port) {
+    asio::io_context context;
+    txn::http_server_config at;
+    at.port = static_cast<std::uint16_t>(std::stoi(port));
+    txn::participant_server::participants served;
+    served.emplace(
+        name, std::make_shared<transfer_bank>(context.get_executor(), folder / (name + ".db"))
+    );
+    const txn::participant_server server(context.get_executor(), at, std::move(served));
+    context.run();
+    return 0;
+}
+
+int run(std::vector<std::string> words) {
+    constexpr const char* usage =
+        "FOLDER transfers COUNT | settle | bank NAME PORT [locks=URL] [here=URL there=URL]";
+    std::map<std::string, std::string> given;
+    while (!words.empty() && words.back().find('=') != std::string::npos) {
+        const auto at = words.back().find('=');
+        given.emplace(words.back().substr(0, at), words.back().substr(at + 1));
+        words.pop_back();
+    }
+    if (words.size() == 4 && words[1] == "bank")
+        return be_bank(words[0], words[2], words[3]);
+    if (words.size() == 3 && words[1] == "transfers")
+        return txn_actor(words[0], given).make_transfers(std::stoi(words[2]));
+    if (words.size() == 2 && words[1] == "settle")
+        return txn_actor(words[0], given).settle();
+    throw std::runtime_error(usage);
 }
 
 }  // namespace
@@ -217,7 +255,7 @@ int run(int count, char** words) {
 
 int main(int count, char** words) {
     try {
-        return mortise::test::run(count, words);
+        return mortise::test::run({words + 1, words + count});
     } catch (const std::exception& wrong) {
         std::fprintf(stderr, "txn_actor: %s\n", wrong.what());
         return 1;

@@ -35,7 +35,7 @@ protected:
         std::vector<std::string> command{MORTISE_TXN_ACTOR, folder_.path(), what};
         if (count != 0)
             command.push_back(std::to_string(count));
-        command.push_back("sqlite:" + (folder_.path() / "locks.db").string());
+        command.push_back("locks=sqlite:" + (folder_.path() / "locks.db").string());
         return std::make_unique<child_program>(command, folder_.path() / "output");
     }
     std::unique_ptr<child_program> start_transfers() { return start("transfers", 1'000'000); }

@@ -32,6 +32,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
     // What a destructor has begun still goes on.
     h().pass(std::chrono::milliseconds(1));
     run->untouched = !h().spoiled();
+    shown_again_ += scene.shown_again();
     EXPECT_TRUE(h().spoil(0, sim::fate::as_usual));
     const bool harmless = h().messages_are_hints();
     if (harmless || run->untouched)
@@ -64,6 +65,7 @@ TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
             if (run.untouched)
                 break;
         }
+        EXPECT_LE(shown_again_, 1u) << "changes are not told";
         const bool asks = what().signal == cancelled::ends_the_question;
         if (what().is_told || (asks && !h().messages_are_hints())) {
             EXPECT_GE(nth, 1u) << "there was no message to spoil";

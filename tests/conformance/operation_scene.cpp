@@ -28,7 +28,14 @@ operation_scene::operation_scene(store_harness& harness, lock_client& other)
     : harness_(harness), other_(other), one_(make_one(harness)) {}
 
 bool operation_scene::run_until(const std::function<bool()>& done) {
-    return harness_.run_until(done, patience);
+    if (harness_.run_until(done, patience / 2))
+        return true;
+    if (const auto name = std::exchange(shown_, ""); !name.empty()) {
+        shown_again_ = true;
+        lent_ = acquire(other_, name, lock_options());
+        lent_ = lease();
+    }
+    return harness_.run_until(done, patience / 2);
 }
 
 lease operation_scene::acquire(lock_client& client, std::string name, lock_options options) {
@@ -94,6 +101,11 @@ void operation_scene::occupy(std::string name, lock_options options) {
 void operation_scene::lend(std::string name, lock_options options) {
     occupy(std::move(name), options);
     later([this] { lent_ = lease(); });
+}
+
+void operation_scene::show_a_change(std::string name) {
+    lend(name);
+    shown_ = std::move(name);
 }
 
 void operation_scene::be_waited_for() {

@@ -39,6 +39,11 @@ public:
     void occupy(std::string name, lock_options options = lock_options());
     /// The other client has the lock for some milliseconds of the operation.
     void lend(std::string name, lock_options options = lock_options());
+    /// The same, and once more much later if nobody has seen it: in real time it may be over before
+    /// the operation has begun to look. That is rare: see `shown_again`.
+    void show_a_change(std::string name);
+    /// Whether that was needed.
+    bool shown_again() const noexcept { return shown_again_; }
     /// The other client waits for "mine".
     void be_waited_for();
     /// Some milliseconds later, if the scene is still there.
@@ -82,6 +87,8 @@ private:
     lease waited_;
     bool waits_ = false;
     bool drops_mine_ = false;
+    std::string shown_;
+    bool shown_again_ = false;
     std::vector<lease> got_;
     lease_set set_;
 };

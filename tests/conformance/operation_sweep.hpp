@@ -63,6 +63,8 @@ protected:
     run_result run_with(std::size_t nth, sim::fate how);
     /// Where an answer can be lost: what stays is withdrawn in the end, and locks work.
     void close_after_fault(operation_scene& scene);
+
+    std::size_t shown_again_ = 0;
 };
 
 /// "Acquire", "WithLock", ...

@@ -67,12 +67,12 @@ void lose_set(scene& at) {
 }
 
 void see_a_change(scene& at) {
-    at.lend("door");  // and its end
+    at.show_a_change("door");
 }
 
 void see_a_change_with_a_session(scene& at) {
     at.hold_mine();
-    at.lend("door");
+    at.show_a_change("door");
 }
 
 // Waits of its own, beside what it holds.

@@ -62,7 +62,7 @@ TEST_F(TxnHousekeeping, KeepsWhatIsNotOverHoweverOldItIs) {
     wallet_->answer_by({});
     tcc_.reset();
     open(how);
-    EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
+    EXPECT_TRUE(settled(stuck.gid()).confirmed());
 }
 
 TEST_F(TxnHousekeeping, RemembersForAsLongAsItIsTold) {

@@ -57,12 +57,9 @@ void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
                 found.at = log::log_tables::standing_of(on, which.number, found.why);
             return found;
         },
-        asio::bind_executor(
-            *strand_,
-            [asked, which](error_code failed, const said& found) {
-                asked->complete(failed ? failed : code_in(found), outcome_in(which, found));
-            }
-        )
+        with_log([asked, which](error_code failed, const said& found) {
+            asked->complete(failed ? failed : code_in(found), outcome_in(which, found));
+        })
     );
 }
 
@@ -73,12 +70,41 @@ void coordinator_core::settle(const gid& which, outcome_handler handler) {
         *strand_,
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
             const auto found = self->open_.find(which.number);
-            const bool here = self->log_id_ == which.log && found != self->open_.end();
-            if (!here)
+            if (self->log_id_ != which.log)
                 return self->ask_log(which, std::move(handler));
+            if (found == self->open_.end())
+                return self->settle_logged(which, std::move(handler));
             found->second->settlers.push_back(std::move(handler));
             self->hurry(found->second);
         }
+    );
+}
+
+// It has ended, or its turn in the recovery has not come yet: it comes now.
+void coordinator_core::settle_logged(const gid& which, outcome_handler handler) {
+    if (closed_ || !log_)
+        return handler.complete(unusable(), outcome());
+    auto asked = std::make_shared<outcome_handler>(std::move(handler));
+    log_->ask(
+        [which](db::connection& on) { return log::log_tables::find(on, which.number); },
+        with_log([self = shared_from_this(),
+                  asked,
+                  which](error_code failed, const std::optional<log::logged>& found) {
+            if (failed)
+                return asked->complete(failed, outcome(outcome::kind::unknown, which));
+            if (!found || found->ended)
+                return self->ask_log(which, std::move(*asked));
+            const bool ours = found->partition < self->partitions_.size() &&
+                              self->partitions_[found->partition]->term;
+            if (ours && !self->open_.contains(which.number))
+                self->take_up(*self->partitions_[found->partition], *found);
+            const auto here = self->open_.find(which.number);
+            if (here == self->open_.end())
+                return asked->complete(errc::standby, outcome(outcome::kind::unknown, which));
+            here->second->settlers.push_back(std::move(*asked));
+            self->hurry(here->second);
+            self->arm();
+        })
     );
 }
 

@@ -130,7 +130,7 @@ void coordinator_core::make_call(client_lane& at, const running_ptr& what, branc
     ++branch.attempts;
     branch.flight = ++flights_;
     branch.sent = now();
-    branch.stop = std::make_unique<asio::cancellation_signal>();
+    branch.stop = std::make_shared<call_stop>(executor_);
     at.judge.begin();
     ++count_.calls;
     const auto flight = branch.flight;
@@ -139,18 +139,18 @@ void coordinator_core::make_call(client_lane& at, const running_ptr& what, branc
         coro::saturating_add(branch.sent, config_.call_max),
         [this, what, which, flight] {
             if (const auto& late = what->branches[which - 1].stop)
-                late->emit(asio::cancellation_type::terminal);
+                late->emit();
             called(what, which, flight, nullptr, error_code(errc::call_too_late));
         }
     );
     asio::co_spawn(
-        executor_,
+        branch.stop->strand(),
         carry(at.whom, call_for(*what, which)),
         asio::bind_cancellation_slot(
             branch.stop->slot(),
             asio::bind_executor(
                 *strand_,
-                [self = shared_from_this(), what, which, flight](
+                [self = shared_from_this(), what, which, flight, kept = branch.stop](
                     const std::exception_ptr& thrown, result<reply> got
                 ) { self->called(what, which, flight, thrown, std::move(got)); }
             )
@@ -295,7 +295,7 @@ void coordinator_core::stop_tries(const running_ptr& what) {
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& branch = what->branches[i];
         if (branch.flight != 0) {
-            branch.stop->emit(asio::cancellation_type::terminal);
+            branch.stop->emit();
             continue;
         }
         const bool waiting = std::exchange(branch.queued, false) || branch.timer;

@@ -55,15 +55,12 @@ void coordinator_core::take(partition& at, const std::optional<fencing_token>& e
         *log_id_,
         at.id,
         epoch,
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this(),
-             &at,
-             number = log_number_](error_code failed, const log::term& by) {
-                if (number == self->log_number_ && !self->closed_ && !self->stopping_)
-                    self->taken(at, failed, by);
-            }
-        )
+        with_log([self = shared_from_this(),
+                  &at,
+                  number = log_number_](error_code failed, const log::term& by) {
+            if (number == self->log_number_ && !self->closed_ && !self->stopping_)
+                self->taken(at, failed, by);
+        })
     );
 }
 
@@ -205,22 +202,19 @@ void coordinator_core::doubt(partition& at) {
         return;
     log_->ask(
         [by = *at.term](db::connection& on) { return log::log_tables::decides(on, by); },
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this(), &at, id = at.term->id](error_code failed, bool ours) {
-                if (!at.is_in(id) || self->closed_)
-                    return;
-                if (failed)
-                    return self->log_failed(failed);
-                if (!ours)
-                    return self->step_down(at, errc::stepped_down);
-                self->retire();
-                self->drop_all(errc::participant_ahead);
-                self->no_term_ = errc::participant_ahead;
-                ++self->log_number_;
-                self->arm();
-            }
-        )
+        with_log([self = shared_from_this(), &at, id = at.term->id](error_code failed, bool ours) {
+            if (!at.is_in(id) || self->closed_)
+                return;
+            if (failed)
+                return self->log_failed(failed);
+            if (!ours)
+                return self->step_down(at, errc::stepped_down);
+            self->retire();
+            self->drop_all(errc::participant_ahead);
+            self->no_term_ = errc::participant_ahead;
+            ++self->log_number_;
+            self->arm();
+        })
     );
 }
 

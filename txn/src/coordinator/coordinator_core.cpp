@@ -222,7 +222,7 @@ void coordinator_core::drop(const running_ptr& what, error_code why) {
         each.flight = 0;
         each.queued = false;
         if (each.stop)
-            each.stop->emit(asio::cancellation_type::terminal);
+            each.stop->emit();
     }
     resumed_ -= what->resumed;
     slow_ -= what->slow;

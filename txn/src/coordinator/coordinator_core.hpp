@@ -15,6 +15,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <atomic>
@@ -27,6 +28,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::txn::detail {
@@ -92,6 +94,20 @@ private:
     error_code check(const transaction& what) const;
     void open_log();
     void log_failed(error_code why);
+    /// Runs `then` on the strand, and opens the log anew if that is broken.
+    template <class Then>
+    auto with_log(Then then) {
+        return asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(),
+             number = log_number_,
+             then = std::move(then)](error_code failed, auto&&... more) mutable {
+                then(failed, std::forward<decltype(more)>(more)...);
+                if (number == self->log_number_ && self->log_ && self->log_->poisoned())
+                    self->log_failed(mortise::errc::poisoned);
+            }
+        );
+    }
     /// Why nothing can be done just now.
     error_code unusable() const;
     void drop(const running_ptr& what, error_code why);
@@ -164,6 +180,7 @@ private:
 
     // coordinator_ask.cpp
     void ask_log(const gid& which, outcome_handler handler);
+    void settle_logged(const gid& which, outcome_handler handler);
     void hurry(const running_ptr& what);
 
     // coordinator_intervene.cpp

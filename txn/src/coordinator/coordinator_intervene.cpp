@@ -44,12 +44,9 @@ void coordinator_core::show(
                     return log::log_tables::log_id(on) == which.log ? log::log_views::of(on, which)
                                                                     : std::nullopt;
                 },
-                asio::bind_executor(
-                    *self->strand_,
-                    [asked](error_code failed, std::optional<transaction_view> found) {
-                        asked->complete(failed, std::move(found));
-                    }
-                )
+                self->with_log([asked](error_code failed, std::optional<transaction_view> found) {
+                    asked->complete(failed, std::move(found));
+                })
             );
         }
     );
@@ -74,12 +71,9 @@ void coordinator_core::list(
                     const auto log = log::log_tables::log_id(on);
                     return log::log_views::list(on, log, which, after, limit);
                 },
-                asio::bind_executor(
-                    *self->strand_,
-                    [asked](error_code failed, std::vector<transaction_view> found) {
-                        asked->complete(failed, std::move(found));
-                    }
-                )
+                self->with_log([asked](error_code failed, std::vector<transaction_view> found) {
+                    asked->complete(failed, std::move(found));
+                })
             );
         }
     );

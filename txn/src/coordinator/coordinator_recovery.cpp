@@ -60,7 +60,8 @@ void coordinator_core::recovered(
         if (!at.is_in(id))
             return;
         at.recovered_to = each.number;
-        if (each.term != id)  // else it has begun meanwhile, and is ours
+        // Else it has begun meanwhile, or somebody could not wait for its turn.
+        if (each.term != id && !open_.contains(each.number))
             take_up(at, each);
     }
     arm();
@@ -142,14 +143,11 @@ void coordinator_core::learn_ends() {
         return;
     log_->ask(
         [](db::connection& on) { return log::log_tables::ended_below(on); },
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this()](error_code failed, std::uint64_t below) {
-                self->learning_ = false;
-                if (!failed)
-                    self->ended_below_ = std::max(self->ended_below_, below);
-            }
-        )
+        with_log([self = shared_from_this()](error_code failed, std::uint64_t below) {
+            self->learning_ = false;
+            if (!failed)
+                self->ended_below_ = std::max(self->ended_below_, below);
+        })
     );
 }
 
@@ -162,18 +160,16 @@ void coordinator_core::purge() {
             return log::log_tables::purge(on, retention, after, purge_portion);
         },
         db::durability::lazy,
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this()](error_code failed, const log::log_tables::purged& made) {
-                self->purging_ = false;
-                if (failed)
-                    return;
-                self->count_.forgotten += made.forgotten;
-                self->purged_to_ = made.seen_to;
-                if (made.seen_to != 0 && made.forgotten != 0 && self->log_ && !self->closed_)
-                    self->purge();
-            }
-        )
+        with_log([self =
+                      shared_from_this()](error_code failed, const log::log_tables::purged& made) {
+            self->purging_ = false;
+            if (failed)
+                return;
+            self->count_.forgotten += made.forgotten;
+            self->purged_to_ = made.seen_to;
+            if (made.seen_to != 0 && made.forgotten != 0 && self->log_ && !self->closed_)
+                self->purge();
+        })
     );
 }
 

@@ -250,6 +250,8 @@ void coordinator_core::decide_too_late(const running_ptr& what) {
             self->decided(what, {}, log::decision_log::proof_of(*what->home->term, never));
     });
     deadlines_.set(what->timer, now() + milliseconds(500), [this, what] {
+        if (!log_ || !what->home->term)
+            return;
         const auto ignore = [](error_code, const std::optional<log::durable_decision>&) {};
         log_->decide(*what->home->term, what->which.number, true, 0, "", ignore);
     });
@@ -343,13 +345,10 @@ void coordinator_core::note(const running_ptr& what) {
         what->which.number,
         what->done.encode(),
         false,
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this(), what](error_code failed) {
-                if (failed == errc::stepped_down && !self->gone(*what))
-                    self->step_down(*what->home, failed);
-            }
-        )
+        with_log([self = shared_from_this(), what](error_code failed) {
+            if (failed == errc::stepped_down && !self->gone(*what))
+                self->step_down(*what->home, failed);
+        })
     );
 }
 

@@ -38,14 +38,11 @@ void coordinator_core::read_wishes(std::int64_t after) {
         [id = *log_id_, after](db::connection& on) {
             return log::wish_tables::pending(on, id, after, portion);
         },
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this(),
-             number = log_number_](error_code failed, const std::vector<log::wish>& found) {
-                if (!failed && number == self->log_number_)
-                    self->wishes_read(found);
-            }
-        )
+        with_log([self = shared_from_this(),
+                  number = log_number_](error_code failed, const std::vector<log::wish>& found) {
+            if (!failed && number == self->log_number_)
+                self->wishes_read(found);
+        })
     );
 }
 
@@ -84,13 +81,10 @@ void coordinator_core::refuse(std::int64_t wish, error_code why) {
     log_->change(
         [wish, why](db::connection& on) { return log::wish_tables::settle(on, wish, why); },
         db::durability::force,
-        asio::bind_executor(
-            *strand_,
-            [self = shared_from_this()](error_code failed, bool) {
-                if (!failed)
-                    db::bell::ring(self->config_.log);
-            }
-        )
+        with_log([self = shared_from_this()](error_code failed, bool) {
+            if (!failed)
+                db::bell::ring(self->config_.log);
+        })
     );
 }
 

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TXN_COORDINATOR_RUNNING_HPP
 #define MORTISE_TXN_COORDINATOR_RUNNING_HPP
 
+#include "coordinator/call_stop.hpp"
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
 #include "log/plan.hpp"
@@ -12,7 +13,6 @@
 #include "mortise/lease_view.hpp"
 #include "mortise/txn/outcome.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
 #include <cstdint>
@@ -70,7 +70,7 @@ public:
         bool queued = false;         ///< It waits for its turn at the participant.
         bool unasked = false;        ///< Stuck when it was taken up; no answer since.
         clock::time_point sent;
-        std::unique_ptr<asio::cancellation_signal> stop;
+        std::shared_ptr<call_stop> stop;
         coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.
     };
     std::vector<branch> branches;

@@ -121,6 +121,9 @@ public:
 
     db::sqlite_stats stats() const noexcept { return session_.stats(); }
 
+    /// Whether a commit has failed: nothing can be done with it any more.
+    bool poisoned() const noexcept { return session_.poisoned(); }
+
     template <class Handler>
     void stop(Handler then) {
         session_.async_stop(std::move(then));

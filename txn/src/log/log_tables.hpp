@@ -39,6 +39,7 @@ public:
     logged() = default;
 
     std::uint64_t number = 0;
+    std::uint32_t partition = 0;
     std::uint64_t term = 0;  ///< In which it began.
     standing at = standing::open;
     bool ended = false;
@@ -112,6 +113,9 @@ public:
     /// numbers.
     static std::vector<logged>
     open_after(db::connection& on, std::uint32_t partition, std::uint64_t after, std::size_t limit);
+
+    /// That one, if it is known.
+    static std::optional<logged> find(db::connection& on, std::uint64_t number);
 
     /// All transactions with a lower number have ended.
     static std::uint64_t ended_below(db::connection& on);

@@ -130,7 +130,8 @@ public:
     /// for their next attempt.
     ///
     /// @par Completion   `void(error_code, outcome)`.
-    /// @par Errors       as `async_outcome`, without `not_open`; `stopped`, `stepped_down`.
+    /// @par Errors       as `async_outcome`; `standby`: another coordinator finishes it;
+    ///                   `stopped`, `stepped_down`.
     /// @par Cancellation none.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>

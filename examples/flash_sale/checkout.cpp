@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "flash_sale/checkout.hpp"
+
+#include "mortise/open_store.hpp"
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/functions.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace flash_sale {
+namespace {
+
+namespace db = mortise::db;
+namespace txn = mortise::txn;
+
+using step = txn::reply (*)(db::connection& on, const txn::call& what);
+
+constexpr const char* goods_file = "goods.db";
+constexpr const char* wallets_file = "wallets.db";
+constexpr const char* log_file = "decisions.db";
+
+// The stock: one item goes aside, and is sold or comes back.
+
+txn::reply set_aside(db::connection& on, const txn::call&) {
+    on.run("UPDATE item SET stock = stock - 1, reserved = reserved + 1 WHERE stock > 0");
+    return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("sold out");
+}
+txn::reply hand_out(db::connection& on, const txn::call&) {
+    on.run("UPDATE item SET reserved = reserved - 1, sold = sold + 1");
+    return txn::reply::done();
+}
+txn::reply put_back(db::connection& on, const txn::call&) {
+    on.run("UPDATE item SET stock = stock + 1, reserved = reserved - 1");
+    return txn::reply::done();
+}
+
+// The wallets: the price is taken aside, and goes to the shop or comes back.
+
+txn::reply take_aside(db::connection& on, const txn::call& what) {
+    on.run(
+        "UPDATE wallet SET free = free - ?1, reserved = reserved + ?1 WHERE id = ?2 AND free >= ?1",
+        checkout::price,
+        std::stoi(what.payload)
+    );
+    return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("not enough money");
+}
+txn::reply pay(db::connection& on, const txn::call& what) {
+    const int buyer = std::stoi(what.payload);
+    on.run("UPDATE wallet SET reserved = reserved - ?1 WHERE id = ?2", checkout::price, buyer);
+    on.run("UPDATE till SET euros = euros + ?1", checkout::price);
+    return txn::reply::done();
+}
+txn::reply give_back(db::connection& on, const txn::call& what) {
+    on.run(
+        "UPDATE wallet SET free = free + ?1, reserved = reserved - ?1 WHERE id = ?2",
+        checkout::price,
+        std::stoi(what.payload)
+    );
+    return txn::reply::done();
+}
+
+// The barrier stands in the same transaction as the work: it lets each call work once, and refuses
+// the try of a buyer whose lock has passed on.
+txn::call_function guarded(db::sqlite& where, step work) {
+    return [&where, work](const txn::call& what) -> asio::awaitable<txn::reply> {
+        co_return co_await where.async_run([&what, work](db::connection& on) {
+            return txn::barrier::pass(on, what, [&] { return work(on, what); });
+        });
+    };
+}
+
+db::sqlite_config in(const std::filesystem::path& folder, const char* name) {
+    db::sqlite_config made;
+    made.path = folder / name;
+    made.busy_max = std::chrono::seconds(30);
+    return made;
+}
+
+txn::coordinator_config config_for(
+    const std::filesystem::path& folder,
+    std::shared_ptr<mortise::lock_client> locks,
+    db::sqlite& goods,
+    db::sqlite& wallets
+) {
+    txn::coordinator_config made;
+    made.log = folder / log_file;
+    made.locks = std::move(locks);
+    made.participants.emplace(
+        "stock",
+        txn::make_participant(
+            guarded(goods, set_aside), guarded(goods, hand_out), guarded(goods, put_back)
+        )
+    );
+    made.participants.emplace(
+        "wallet",
+        txn::make_participant(
+            guarded(wallets, take_aside), guarded(wallets, pay), guarded(wallets, give_back)
+        )
+    );
+    return made;
+}
+
+asio::awaitable<void> pause() {
+    asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(20));
+    co_await timer.async_wait(asio::deferred);
+}
+
+void rethrow(const std::exception_ptr& thrown) {
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+asio::awaitable<void> make_tables(db::sqlite& goods, db::sqlite& wallets, int stock, int buyers) {
+    co_await goods.async_run([stock](db::connection& on) {
+        on.run("CREATE TABLE item(stock INTEGER, reserved INTEGER, sold INTEGER)");
+        on.run("INSERT INTO item VALUES(?1, 0, 0)", stock);
+    });
+    co_await wallets.async_run([buyers](db::connection& on) {
+        on.run("CREATE TABLE wallet(id INTEGER PRIMARY KEY, free INTEGER, reserved INTEGER)");
+        on.run("CREATE TABLE till(euros INTEGER)");
+        on.run("INSERT INTO till VALUES(0)");
+        for (int each = 0; each < buyers; ++each)
+            on.run("INSERT INTO wallet VALUES(?1, ?2, 0)", each, each % 3 == 2 ? 0 : 100);
+    });
+}
+
+asio::awaitable<void> read_books(db::sqlite& goods, db::sqlite& wallets, books& into) {
+    co_await goods.async_read([&into](db::connection& on) {
+        auto row = on.query("SELECT stock, reserved, sold FROM item");
+        row.step();
+        into.stock = static_cast<int>(row.integer(0));
+        into.reserved = static_cast<int>(row.integer(1));
+        into.sold = static_cast<int>(row.integer(2));
+    });
+    co_await wallets.async_read([&into](db::connection& on) {
+        auto row =
+            on.query("SELECT sum(free), sum(reserved), (SELECT euros FROM till) FROM wallet");
+        row.step();
+        into.in_wallets = static_cast<int>(row.integer(0));
+        into.on_the_way = static_cast<int>(row.integer(1));
+        into.paid = static_cast<int>(row.integer(2));
+    });
+}
+
+}  // namespace
+
+void checkout::open(const std::filesystem::path& folder, int stock, int buyers) {
+    asio::io_context context;
+    db::sqlite goods(context.get_executor(), in(folder, goods_file));
+    db::sqlite wallets(context.get_executor(), in(folder, wallets_file));
+    asio::co_spawn(context, make_tables(goods, wallets, stock, buyers), rethrow);
+    context.run();
+}
+
+books checkout::read(const std::filesystem::path& folder) {
+    asio::io_context context;
+    db::sqlite goods(context.get_executor(), in(folder, goods_file));
+    db::sqlite wallets(context.get_executor(), in(folder, wallets_file));
+    books found;
+    asio::co_spawn(context, read_books(goods, wallets, found), rethrow);
+    context.run();
+    return found;
+}
+
+void checkout::finish(const std::filesystem::path& folder, const char* store) {
+    asio::io_context context;
+    const auto locks =
+        std::make_shared<mortise::lock_client>(context.get_executor(), mortise::open_store(store));
+    checkout last(context.get_executor(), folder, locks);
+    asio::co_spawn(context, last.finish_all(), rethrow);
+    context.run();
+}
+
+checkout::checkout(
+    asio::any_io_executor executor,
+    const std::filesystem::path& folder,
+    std::shared_ptr<mortise::lock_client> locks
+)
+    : goods_(executor, in(folder, goods_file)),
+      wallets_(executor, in(folder, wallets_file)),
+      tcc_(executor, config_for(folder, locks, goods_, wallets_)),
+      locks_(std::move(locks)) {}
+
+asio::awaitable<books> checkout::look() {
+    books found;
+    co_await read_books(goods_, wallets_, found);
+    co_return found;
+}
+
+asio::awaitable<txn::outcome> checkout::sell(int buyer, const mortise::lease& held) {
+    txn::transaction what;
+    what.add("stock", "");
+    what.add("wallet", std::to_string(buyer));
+    what.under(held);
+    auto running = tcc_.async_run(std::move(what), asio::as_tuple(asio::deferred));
+    auto [failed, came] = co_await std::move(running);
+    if (failed && failed != txn::errc::standby && failed != txn::errc::stepped_down)
+        throw boost::system::system_error(failed);
+    // Whoever took over from this process knows, or will soon.
+    while (came.unknown() && came.gid()) {
+        co_await pause();
+        came = co_await tcc_.async_outcome(came.gid());
+    }
+    co_return came;
+}
+
+asio::awaitable<void> checkout::finish_all() {
+    for (bool open = true; open;) {
+        co_await pause();
+        const auto left = co_await tcc_.async_list(txn::list_filter::unfinished, 0, 1);
+        open = tcc_.stats().partitions == 0 || !left.empty();
+    }
+    co_await stop();
+    co_await locks_->async_stop();
+}
+
+asio::awaitable<void> checkout::stop() {
+    co_await tcc_.async_stop();
+}
+
+}  // namespace flash_sale

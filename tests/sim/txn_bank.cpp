@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/txn_bank.hpp"
+
+#include "mortise/sim/rpc.hpp"
+#include "mortise/sim/world.hpp"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+constexpr std::chrono::milliseconds answer_max{400};
+
+/// A bank as it is seen from one process.
+class distant_bank final : public txn::participant {
+public:
+    distant_bank(txn_bank& which, sim::process& caller) : which_(which), caller_(caller) {}
+
+    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
+        std::function<result<txn::reply>()> asked = [&which = which_, what = std::move(what)] {
+            return which.answer(what);
+        };
+        auto calling = sim::rpc<txn::reply>(caller_, which_.host(), std::move(asked), answer_max);
+        co_return co_await std::move(calling);
+    }
+
+private:
+    txn_bank& which_;
+    sim::process& caller_;
+};
+
+asio::awaitable<void> be_there(sim::process&) {
+    co_return;
+}
+
+}  // namespace
+
+void txn_bank::closer::operator()(sqlite3* what) const noexcept {
+    ::sqlite3_close_v2(what);
+}
+
+txn_bank::txn_bank(sim::world& in, std::string name) : host_(in.add_process(std::move(name))) {
+    sqlite3* opened = nullptr;
+    const int code = ::sqlite3_open(":memory:", &opened);
+    file_.reset(opened);
+    if (code != SQLITE_OK)
+        throw std::runtime_error("no database in memory");
+    on_ = std::make_unique<db::connection>(opened);
+    on_->run("BEGIN");
+    transfer_ledger::prepare(*on_);
+    on_->run("COMMIT");
+    host_.run(&be_there);
+}
+
+txn_bank::~txn_bank() = default;
+
+std::shared_ptr<txn::participant> txn_bank::seen_from(sim::process& caller) {
+    return std::make_shared<distant_bank>(*this, caller);
+}
+
+result<txn::reply> txn_bank::answer(const txn::call& what) {
+    on_->run("BEGIN IMMEDIATE");
+    try {
+        auto got = transfer_ledger::carry_out(*on_, what);
+        on_->run("COMMIT");
+        return got;
+    } catch (...) {
+        on_->run("ROLLBACK");
+        throw;  // ends the simulation: no call may break a rule of the tables
+    }
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/txn_nemesis.hpp"
+
+#include "mortise/sim/world.hpp"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <iterator>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+}  // namespace
+
+void txn_nemesis::rage_until(clock::time_point end) {
+    end_ = end;
+    plan_next();
+}
+
+void txn_nemesis::plan_next() {
+    const auto pause = world_.random().around(milliseconds(400));
+    world_.after(pause, [this] {
+        if (world_.now() >= end_)
+            return;
+        strike();
+        plan_next();
+    });
+}
+
+void txn_nemesis::strike() {
+    ++faults_;
+    const auto span = world_.random().around(milliseconds(1'200));
+    switch (world_.random().below(8)) {
+    case 0:
+    case 1:
+    case 2:
+        return hit_site(span);
+    case 3:
+        return hit_bank(span);
+    case 4:
+        return hit_locks(span);
+    case 5:
+    case 6:
+        return hit_network(span);
+    default:
+        return hit_disk(span);
+    }
+}
+
+sim::process& txn_nemesis::any_site() {
+    return *sites_[world_.random().below(sites_.size())];
+}
+
+void txn_nemesis::restart_later(sim::process& whom, clock::duration span) {
+    if (!whom.alive())
+        return;
+    world_.say(whom.name() + " dies");
+    whom.crash();
+    world_.after(span, [&whom] {
+        if (!whom.alive())
+            whom.restart();
+    });
+}
+
+void txn_nemesis::hit_site(clock::duration span) {
+    sim::process& whom = any_site();
+    if (world_.random().chance(0.6))
+        return restart_later(whom, span);
+    world_.say(whom.name() + " is stopped");
+    whom.pause();
+    world_.after(3 * span, [&whom] { whom.resume(); });
+}
+
+void txn_nemesis::hit_bank(clock::duration span) {
+    sim::process& whom = world_.random().chance(0.5) ? floor_.here.host() : floor_.there.host();
+    if (world_.random().chance(0.6))
+        return restart_later(whom, span);
+    whom.pause();
+    world_.after(2 * span, [&whom] { whom.resume(); });
+}
+
+void txn_nemesis::hit_locks(clock::duration span) {
+    switch (world_.random().below(3)) {
+    case 0:
+        floor_.locks.restart_after(span, true);
+        break;
+    case 1:
+        floor_.locks.restart_after(span, false);
+        break;
+    default:
+        floor_.locks.host().pause();
+        world_.after(span, [this] { floor_.locks.host().resume(); });
+    }
+}
+
+void txn_nemesis::hit_network(clock::duration span) {
+    sim::process& site = any_site();
+    sim::process& far = world_.random().chance(0.3)   ? floor_.locks.host()
+                        : world_.random().chance(0.5) ? floor_.here.host()
+                                                      : floor_.there.host();
+    auto& net = world_.net();
+    const auto which = world_.random().below(5);
+    world_.say("the network to " + far.name() + " fails, way " + std::to_string(which));
+    if (which == 0) {
+        net.part(site, far);
+    } else if (which == 1) {
+        net.cut(far, site);
+    } else {
+        // What is repeated may come in a second, or in an hour, when all is long over.
+        auto& all = net.usual();
+        all.loss = which == 2 ? 0.3 : 0.05;
+        all.repetition = 0.3;
+        all.repetition_delay_mean =
+            world_.random().chance(0.3) ? clock::duration(hours(1)) : clock::duration(seconds(1));
+        all.delay_mean = which == 3 ? milliseconds(300) : milliseconds(1);
+    }
+    world_.after(span, [&net] { net.heal(); });
+}
+
+void txn_nemesis::hit_disk(clock::duration span) {
+    constexpr int failures[] = {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL};
+    const auto draw = [this](std::size_t count) { return world_.random().below(count); };
+    if (draw(3) == 0) {
+        world_.say("the power of the coordinators' machine fails");
+        for (sim::process* const each : sites_)
+            restart_later(*each, span);
+        const auto unsynced = floor_.disk.unsynced();
+        floor_.disk.lose_unsynced(unsynced == 0 ? 0 : draw(unsynced + 1));
+        return;
+    }
+    floor_.disk.result = failures[draw(std::size(failures))];
+    floor_.disk.for_good = draw(2) != 0;
+    floor_.disk.fail_at = floor_.disk.operations + 1 + static_cast<int>(draw(20));
+    world_.say("the disk fails with " + std::to_string(floor_.disk.result));
+    world_.after(span, [this] { floor_.disk.fail_at = 0; });
+}
+
+void txn_nemesis::stop() {
+    world_.net().heal();
+    world_.net().usual().delay_mean = milliseconds(1);
+    floor_.disk.fail_at = 0;
+    for (sim::process* const each :
+         {&floor_.here.host(), &floor_.there.host(), &floor_.locks.host()}) {
+        if (!each->alive())
+            each->restart();
+        each->resume();
+    }
+    for (sim::process* const each : sites_) {
+        if (!each->alive())
+            each->restart();
+        each->resume();
+    }
+}
+
+}  // namespace mortise::test

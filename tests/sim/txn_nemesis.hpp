@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SIM_TXN_NEMESIS_HPP
+#define MORTISE_TESTS_SIM_TXN_NEMESIS_HPP
+
+#include "mortise/sim/process.hpp"
+#include "sim/txn_floor.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace mortise::test {
+
+/// Lets things go wrong for coordinators, banks, locks, disk and network, until it is told to stop.
+class txn_nemesis {
+public:
+    txn_nemesis(sim::world& in, std::vector<sim::process*> sites, txn_floor& floor)
+        : world_(in), sites_(std::move(sites)), floor_(floor) {}
+
+    void rage_until(clock::time_point end);
+    /// Nothing is wrong any more.
+    void stop();
+
+    std::uint64_t faults() const noexcept { return faults_; }
+
+private:
+    void plan_next();
+    void strike();
+    void hit_site(clock::duration span);
+    void hit_bank(clock::duration span);
+    void hit_locks(clock::duration span);
+    void hit_network(clock::duration span);
+    void hit_disk(clock::duration span);
+    void restart_later(sim::process& whom, clock::duration span);
+    sim::process& any_site();
+
+    sim::world& world_;
+    const std::vector<sim::process*> sites_;
+    txn_floor& floor_;
+    clock::time_point end_;
+    std::uint64_t faults_ = 0;
+};
+
+}  // namespace mortise::test
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/txn_site.hpp"
+
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/task_scope.hpp"
+#include "mortise/sim/world.hpp"
+#include "mortise/store.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <chrono>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto with_code = asio::as_tuple(asio::deferred);
+constexpr int in_flight = 3;
+
+std::shared_ptr<lock_client> make_locks(txn_floor& floor, sim::process& self) {
+    client_config config;
+    config.ttl = 2s;
+    config.time = self.time();
+    return std::make_shared<lock_client>(
+        self.get_executor(), floor.locks.make_store(self), std::move(config)
+    );
+}
+
+txn::coordinator_config
+config_for(txn_floor& floor, sim::process& self, std::shared_ptr<lock_client> locks) {
+    txn::coordinator_config made;
+    made.log = floor.log();
+    made.vfs = floor.disk.name();
+    made.locks = std::move(locks);
+    made.partitions = 2;
+    made.participants.emplace("here", floor.here.seen_from(self));
+    made.participants.emplace("there", floor.there.seen_from(self));
+    made.deadline = 2s;
+    made.call_max = 1s;
+    made.try_attempts_max = 3;
+    made.retry_first = 20ms;
+    made.retry_max = 2s;
+    made.breaker_failures = 4;
+    made.time = self.time();
+    made.jitter_seed = self.in().random().next() | 1;
+    return made;
+}
+
+}  // namespace
+
+txn_site::txn_site(txn_floor& floor, sim::process& self)
+    : floor_(floor),
+      self_(self),
+      dice_(self.in().random()),
+      locks_(make_locks(floor, self)),
+      tcc_(self.get_executor(), config_for(floor, self, locks_)) {}
+
+// A disk that fails just now: the process is started again until it does not.
+asio::awaitable<void> txn_site::main(txn_floor& floor, sim::process& self) {
+    std::unique_ptr<txn_site> one;
+    while (!one) {
+        try {
+            one = std::make_unique<txn_site>(floor, self);
+        } catch (const boost::system::system_error&) {
+            ++floor.errors;
+        }
+        if (!one)
+            co_await coro::sleep_for(*self.time(), 100ms);
+    }
+    co_await one->run();
+}
+
+asio::awaitable<void> txn_site::run() {
+    coro::task_scope all(self_.get_executor());
+    for (int i = 0; i < in_flight; ++i)
+        all.spawn(make_transfers());
+    co_await all.join();
+    co_await finish();
+}
+
+asio::awaitable<void> txn_site::rest(clock::duration mean) {
+    const auto span = dice_.around(mean);
+    co_await coro::sleep_for(*self_.time(), span);
+}
+
+txn::transaction txn_site::draw_transfer() {
+    const auto account = [this] {
+        return std::to_string(1 + dice_.below(transfer_ledger::accounts));
+    };
+    const auto cents = std::to_string(1 + dice_.below(1'500));
+    const bool away = dice_.chance(0.5);
+    txn::transaction made;
+    const auto debit = made.add(away ? "here" : "there", "debit " + account() + ' ' + cents);
+    std::string credit = "credit " + account() + ' ' + cents;
+    if (dice_.chance(0.2))
+        made.add(away ? "there" : "here", std::move(credit), {debit});
+    else
+        made.add(away ? "there" : "here", std::move(credit));
+    return made;
+}
+
+asio::awaitable<void> txn_site::make_transfers() {
+    while (floor_.chaos) {
+        auto running = tcc_.async_run(draw_transfer(), with_code);
+        auto [failed, came] = co_await std::move(running);
+        if (failed)
+            ++floor_.errors;
+        else
+            floor_.tell(came);
+        if (!failed && came.unknown()) {
+            auto asking = tcc_.async_outcome(came.gid(), with_code);
+            auto [unheard, later] = co_await std::move(asking);
+            if (!unheard)
+                floor_.tell(later);
+        }
+        co_await rest(150ms);
+    }
+}
+
+asio::awaitable<void> txn_site::finish() {
+    for (;;) {
+        auto asking = tcc_.async_list(txn::list_filter::unfinished, 0, 1, with_code);
+        const auto [failed, left] = co_await std::move(asking);
+        if (!failed && left.empty())
+            break;
+        if (self_.in().listened_to())
+            self_.in().say(
+                self_.name() + " still waits: " +
+                (failed ? failed.message() : left.front().gid.text() + " is open")
+            );
+        co_await rest(100ms);
+    }
+    if (tcc_.stats().stuck != 0)
+        floor_.fail("a branch is stuck");
+    floor_.finished.insert(self_.index());
+    auto stopping = tcc_.async_stop(with_code);
+    co_await std::move(stopping);
+    auto leaving = locks_->async_stop(with_code);
+    co_await std::move(leaving);
+}
+
+}  // namespace mortise::test
