@@ -14,8 +14,8 @@ public:
     explicit passing_file(std::filesystem::path path) : path_(std::move(path)) {}
     ~passing_file() {
         std::error_code ignored;
-        for (const char* suffix : {"", "-wal", "-shm", ".checkpoint"})
-            std::filesystem::remove(path_.native() + suffix, ignored);
+        for (const char* suffix : {"", "-wal", "-shm", ".checkpoint", ".bell"})
+            std::filesystem::remove_all(path_.native() + suffix, ignored);
     }
     passing_file(const passing_file&) = delete;
     passing_file& operator=(const passing_file&) = delete;

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr unsigned turns = 3;
+constexpr unsigned turns_least = 4;
 
 struct findings {
     tcc_figures transactions;
@@ -26,14 +26,15 @@ struct findings {
     std::optional<tcc_recovery> recovery;
 };
 
-// In turns, so that a machine that is slow for a while is so for the transactions and for their
-// limit.
+// In turns of half a second, so that a machine that is slow for a while is so for the transactions
+// and for their limit.
 void measure(const bench_settings& settings, findings& found) {
     const std::filesystem::path folder = settings.folder;
     progress shown("bench tcc, turns");
     if (settings.recovery != 0)
         found.recovery = recovery_turn(folder, settings.recovery);
     const sync_count syncs;
+    const unsigned turns = std::max(turns_least, 2 * settings.seconds);
     const tcc_amount amount{
         settings.in_flight,
         milliseconds(settings.seconds * 1'000) / turns,
