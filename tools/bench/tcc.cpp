@@ -53,6 +53,8 @@ void report_transactions(bench_report& to, findings& found, unsigned in_flight) 
     const std::string flight = std::to_string(in_flight) + " in flight";
     to.add("tx_per_s", all.per_s(), 1, "transactions of two branches, ended, " + flight);
     to.add("forced_writes_per_tx", all.each(all.forced), 3, "records that the log forced");
+    const auto shared = static_cast<double>(all.records) / static_cast<double>(all.commits);
+    to.add("records_per_commit", shared, 1, "of those and of others");
     to.add("fsyncs_per_tx", all.each(all.syncs), 4, "by SQLite, checkpoints included");
     to.add("latency_us.p50", all.latency_us(0.5), 1, "from the call to the durable decision");
     to.add("latency_us.p99", all.latency_us(0.99), 1, "the same, one in a hundred is slower");

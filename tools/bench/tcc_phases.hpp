@@ -19,6 +19,8 @@ struct tcc_figures {
     std::uint64_t count = 0;
     std::uint64_t failures = 0;  ///< Transactions that were not confirmed.
     std::uint64_t forced = 0;    ///< Records that the log was told to force.
+    std::uint64_t records = 0;   ///< Those, and those that it was not.
+    std::uint64_t commits = 0;   ///< Which they shared.
     std::uint64_t syncs = 0;
     clock::duration took{};
     std::vector<clock::duration> latencies;

@@ -127,6 +127,8 @@ asio::awaitable<void> measure(
     sum.syncs += syncs.now() - synced;
     const auto after = co_await tcc.async_log_stats();
     sum.forced += after.forced - written.forced;
+    sum.records += after.transactions - written.transactions;
+    sum.commits += after.batches - written.batches;
     sum.add(tally);
 }
 
