@@ -3,10 +3,12 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/store/memory.hpp"
 #include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/wish.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/txn/scripted_participant.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -313,6 +315,37 @@ TEST_F(TxnSharedLog, ALogWithoutLocksCanPassToThoseWithThem) {
     first_ = make_site();
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
     EXPECT_TRUE(run(**first_).confirmed());
+}
+
+TEST_F(TxnSharedLog, AnOrderIsDoneByWhoeverHasTheTransaction) {
+    constexpr std::uint32_t partitions = 4;
+    first_ = make_site(partitions);
+    second_ = make_site(partitions);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 2 && second_->partitions() == 2; })
+    );
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        return made.what == txn::operation::confirm ? reply::refused("closed") : reply::done();
+    });
+    std::vector<txn::gid> stuck;
+    for (std::uint32_t i = 0; i < partitions; ++i) {
+        stuck.push_back(run(**first_).gid());
+        stuck.push_back(run(**second_).gid());
+    }
+    ASSERT_TRUE(eventually([&] {
+        return (*first_)->stats().stuck == partitions && (*second_)->stats().stuck == partitions;
+    }));
+    wallet_->answer_by({});
+    for (const auto& each : stuck) {
+        txn::intervention what;
+        what.gid = each;
+        asio::io_context context(1);
+        auto leaving = asio::co_spawn(context, txn::leave_wish(log(), what, 20s), asio::use_future);
+        context.run();
+        EXPECT_EQ(leaving.get(), error_code()) << each.text();
+    }
+    EXPECT_TRUE(eventually([&] {
+        return (*first_)->stats().ended == partitions && (*second_)->stats().ended == partitions;
+    }));
 }
 
 }  // namespace
