@@ -6,8 +6,10 @@
 #include "failure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <system_error>
 
@@ -26,8 +28,9 @@ struct findings {
     std::optional<tcc_recovery> recovery;
 };
 
-// In turns of half a second, so that a machine that is slow for a while is so for the transactions
-// and for their limit.
+// In turns of half a second, each of which begins with another kind: a machine that is slow for a
+// while is so for the transactions and for their limit, and what a disk takes ill of who wrote much
+// just before meets each of them.
 void measure(const bench_settings& settings, findings& found) {
     const std::filesystem::path folder = settings.folder;
     progress shown("bench tcc, turns");
@@ -39,12 +42,19 @@ void measure(const bench_settings& settings, findings& found) {
         settings.in_flight,
         milliseconds(settings.seconds * 1'000) / turns,
         (settings.transactions + turns - 1) / turns};
+    tcc_records records;
+    const std::array<std::function<void()>, 4> phases{
+        [&] { records = transactions_turn(folder, amount, syncs, found.transactions); },
+        [&] { bare_turn(folder, amount, records, found.bare); },
+        [&] {
+            seven_commits_turn(folder, {1, amount.span, 0}, found.seven);
+        },
+        [&] { barrier_turn(folder, amount, syncs, found.barriers); },
+    };
     for (unsigned turn = 0; turn < turns; ++turn) {
         shown.show(turn, turns);
-        const auto records = transactions_turn(folder, amount, syncs, found.transactions);
-        bare_turn(folder, amount, records, found.bare);
-        seven_commits_turn(folder, {1, amount.span, 0}, found.seven);
-        barrier_turn(folder, amount, syncs, found.barriers);
+        for (unsigned i = 0; i < phases.size(); ++i)
+            phases[(turn + i) % phases.size()]();
     }
 }
 
