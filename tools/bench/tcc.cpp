@@ -6,12 +6,12 @@
 #include "failure.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace mortise::tool {
 namespace {
@@ -25,6 +25,8 @@ struct findings {
     tcc_figures bare;
     tcc_figures seven;
     tcc_figures barriers;
+    tcc_figures http;
+    tcc_figures bare_http;
     std::optional<tcc_recovery> recovery;
 };
 
@@ -34,6 +36,7 @@ struct findings {
 void measure(const bench_settings& settings, findings& found) {
     const std::filesystem::path folder = settings.folder;
     progress shown("bench tcc, turns");
+    const auto bank = http_bank::start();  // before there are threads
     if (settings.recovery != 0)
         found.recovery = recovery_turn(folder, settings.recovery);
     const sync_count syncs;
@@ -43,7 +46,7 @@ void measure(const bench_settings& settings, findings& found) {
         milliseconds(settings.seconds * 1'000) / turns,
         (settings.transactions + turns - 1) / turns};
     tcc_records records;
-    const std::array<std::function<void()>, 4> phases{
+    std::vector<std::function<void()>> phases{
         [&] { records = transactions_turn(folder, amount, syncs, found.transactions); },
         [&] { bare_turn(folder, amount, records, found.bare); },
         [&] {
@@ -51,6 +54,10 @@ void measure(const bench_settings& settings, findings& found) {
         },
         [&] { barrier_turn(folder, amount, syncs, found.barriers); },
     };
+    if (bank) {
+        phases.emplace_back([&] { http_turn(folder, amount, syncs, *bank, found.http); });
+        phases.emplace_back([&] { bare_http_turn(amount, *bank, found.bare_http); });
+    }
     for (unsigned turn = 0; turn < turns; ++turn) {
         shown.show(turn, turns);
         for (unsigned i = 0; i < phases.size(); ++i)
@@ -86,6 +93,19 @@ void report_transactions(bench_report& to, findings& found, unsigned in_flight) 
     );
 }
 
+void report_http(bench_report& to, const findings& found) {
+    if (found.http.count == 0)
+        return;
+    to.add("http_tx_per_s", found.http.per_s(), 1, "participants over HTTP, in another process");
+    to.add("http_bare_per_s", found.bare_http.per_s(), 1, "their four requests and nothing else");
+    to.add("http_ratio", found.http.per_s() / found.bare_http.per_s(), 3, "of the two");
+    to.add_fault(
+        "http_not_confirmed",
+        static_cast<double>(found.http.failures + found.bare_http.failures),
+        "transactions, or requests, that were not confirmed"
+    );
+}
+
 void report_recovery(bench_report& to, const findings& found, std::uint64_t count) {
     if (!found.recovery)
         return;
@@ -113,6 +133,7 @@ bench_report measure_tcc(const bench_settings& settings) {
     measure(settings, found);
     bench_report report;
     report_transactions(report, found, settings.in_flight);
+    report_http(report, found);
     report_recovery(report, found, settings.recovery);
     report.add("fsync_us", fsync_us(settings.folder), 1, "an fdatasync after an append, median");
     return report;

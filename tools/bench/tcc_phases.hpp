@@ -2,6 +2,7 @@
 #ifndef MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 #define MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 
+#include "bench/http_bank.hpp"
 #include "bench/sync_count.hpp"
 #include "bench/tcc_tally.hpp"
 
@@ -61,6 +62,18 @@ void barrier_turn(
     const sync_count& syncs,
     tcc_figures& sum
 );
+
+/// The same with participants in another process, called over HTTP.
+void http_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    const http_bank& bank,
+    tcc_figures& sum
+);
+
+/// The four requests of such a transaction and nothing else, by the same client.
+void bare_http_turn(const tcc_amount& amount, const http_bank& bank, tcc_figures& sum);
 
 /// What the log must write for such transactions, and nothing else: two records that are forced,
 /// one after the other, and one that is not.

@@ -6,7 +6,6 @@
 #include "bench/tcc_world.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "mortise/txn/functions.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -102,13 +101,6 @@ void wait_for(pid_t child) {
         throw failure(exit_code::internal, "the process died that was to leave transactions");
 }
 
-std::shared_ptr<txn::participant> willing() {
-    const auto agree = [](const txn::call&) -> asio::awaitable<txn::reply> {
-        co_return txn::reply::done();
-    };
-    return txn::make_participant(agree, agree, agree);
-}
-
 }  // namespace
 
 tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t count) {
@@ -126,7 +118,7 @@ tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t co
     const peak_memory memory;
     asio::io_context context(1);
     const auto begin = clock::now();
-    txn::coordinator tcc(context.get_executor(), config_for(log.path(), willing()));
+    txn::coordinator tcc(context.get_executor(), config_for(log.path(), willing_participant()));
     const auto run = [&]() -> asio::awaitable<int> {
         co_await await_so([&] { return tcc.stats().ended >= count; }, making_max);
         found.took = clock::now() - begin;

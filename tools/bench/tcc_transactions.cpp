@@ -6,13 +6,13 @@
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
-#include "mortise/txn/functions.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace mortise::tool {
@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::uint64_t warm_up = 200;  // transactions
 constexpr std::chrono::minutes end_max(1);
-
-std::shared_ptr<txn::participant> willing() {
-    const auto agree = [](const txn::call&) -> asio::awaitable<txn::reply> {
-        co_return txn::reply::done();
-    };
-    return txn::make_participant(agree, agree, agree);
-}
 
 /// What a call changes in an account, behind a barrier.
 class booking {
@@ -180,7 +173,7 @@ tcc_records transactions_turn(
     asio::io_context context(1);
     txn::coordinator_config config;
     config.log = log.path();
-    config.participants = {{"stock", willing()}, {"wallet", willing()}};
+    config.participants = {{"stock", willing_participant()}, {"wallet", willing_participant()}};
     txn::coordinator tcc(context.get_executor(), std::move(config));
     const auto run = [&]() -> asio::awaitable<int> {
         co_await measure(tcc, amount, syncs, sum);
@@ -215,6 +208,28 @@ void barrier_turn(
         co_await tcc.async_stop();
         co_await stock->close();
         co_await wallet->close();
+        co_return exit_code::success;
+    };
+    await_main(context, run());
+}
+
+void http_turn(
+    const std::filesystem::path& folder,
+    const tcc_amount& amount,
+    const sync_count& syncs,
+    const http_bank& bank,
+    tcc_figures& sum
+) {
+    const passing_file log(bench_file(folder, "log"));
+    asio::io_context context(1);
+    txn::coordinator_config config;
+    config.log = log.path();
+    for (const std::string name : {"stock", "wallet"})
+        config.participants.emplace(name, bank.participant(context.get_executor(), name));
+    txn::coordinator tcc(context.get_executor(), std::move(config));
+    const auto run = [&]() -> asio::awaitable<int> {
+        co_await measure(tcc, amount, syncs, sum);
+        co_await tcc.async_stop();
         co_return exit_code::success;
     };
     await_main(context, run());

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace mortise::tool {
@@ -29,6 +30,9 @@ inline txn::transaction bench_purchase() {
     made.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
     return made;
 }
+
+/// A participant that agrees to everything at once.
+std::shared_ptr<txn::participant> willing_participant();
 
 /// Looks every millisecond whether that is so. @throws failure if it is not in time.
 asio::awaitable<void> await_so(std::function<bool()> is_so, clock::duration limit);
