@@ -64,7 +64,7 @@ int run_all(const settings& how) {
                 std::printf("found %s at seed %llu\n", how.bug.c_str(), wide(seed));
                 return 0;
             }
-            std::printf("replay with: txn_sim_runner --seed %llu --trace\n", wide(seed));
+            std::printf("replay with: ./run sim txn --seed %llu --trace\n", wide(seed));
             return 1;
         }
         sum.steps += out.steps;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tries that succeed at the very moment at which the time is up.
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/txn/functions.hpp"
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::deadline_race_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Its tries take about as long as they may, and it notes how each of them ended.
+class slow_participant final : public txn::participant {
+public:
+    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
+        if (what.what == txn::operation::try_) {
+            const auto time = coro::make_boot_time_source(co_await asio::this_coro::executor);
+            const auto span = std::chrono::microseconds(what.gid.number * 7'919 % 80'000);
+            co_await coro::sleep_for(*time, span);
+        } else {
+            const std::lock_guard guard(mutex_);
+            ends_[what.gid].insert(what.what);
+        }
+        co_return txn::reply::done();
+    }
+
+    std::set<txn::operation> ends_of(const txn::gid& which) const {
+        const std::lock_guard guard(mutex_);
+        const auto found = ends_.find(which);
+        return found == ends_.end() ? std::set<txn::operation>() : found->second;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::map<txn::gid, std::set<txn::operation>> ends_;
+};
+
+class TxnDeadlineRace : public coordinator_fixture {};
+
+TEST_F(TxnDeadlineRace, EitherOutcomeIsToldAsItIs) {
+    const auto slow = std::make_shared<slow_participant>();
+    auto how = config();
+    how.participants["wallet"] = slow;
+    open(how);
+    std::size_t confirmed = 0;
+    for (int i = 0; i < 20; ++i) {
+        std::vector<std::future<txn::outcome>> running;
+        for (int k = 0; k < 50; ++k) {
+            auto what = of_both();
+            what.deadline(50ms);
+            running.push_back(tcc_->async_run(std::move(what), asio::use_future));
+        }
+        for (auto& each : running) {
+            const auto came = each.get();
+            ASSERT_FALSE(came.unknown());
+            EXPECT_TRUE(came.confirmed() || came.why() == txn::errc::deadline);
+            EXPECT_EQ(settled(came.gid()).confirmed(), came.confirmed());
+            const auto end = came.confirmed() ? txn::operation::confirm : txn::operation::cancel;
+            EXPECT_EQ(slow->ends_of(came.gid()), std::set{end}) << came.gid().text();
+            confirmed += came.confirmed();
+        }
+    }
+    EXPECT_GT(confirmed, 0u);
+    EXPECT_LT(confirmed, 1'000u);
+}
+
+}  // namespace
+}  // namespace mortise::test::deadline_race_test
