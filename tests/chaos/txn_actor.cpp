@@ -3,9 +3,12 @@
 //
 //     txn_actor FOLDER transfers COUNT [locks=URL] [here=URL there=URL]
 //     txn_actor FOLDER settle [locks=URL] [here=URL there=URL]
+//     txn_actor FOLDER stuck
+//     txn_actor FOLDER mend
 //     txn_actor FOLDER bank here|there PORT
 //
-// The first makes so many and waits for their end; the second only finishes what it finds. What is
+// The first makes so many and waits for their end; the second only finishes what it finds. The third
+// makes one whose confirm is refused, and the fourth skips that branch, as an operator does. What is
 // told of a transaction is appended to FOLDER/told: its number and its outcome. The banks are in
 // the same process, unless they have URLs.
 #include "chaos/transfer_bank.hpp"
@@ -102,7 +105,57 @@ public:
         return run([this] { return tcc_->stats().partitions != 0; });
     }
 
+    int make_stuck() {
+        txn::transaction what;
+        what.add("here", "debit 1 5");
+        what.add("there", "credit 0 5");
+        tcc_->async_run(std::move(what), [](error_code, const txn::outcome&) {});
+        return run_until_stuck([this](const txn::gid&) { stop(); });
+    }
+
+    int mend() {
+        return run_until_stuck([this](const txn::gid& which) {
+            txn::intervention what;
+            what.what = txn::intervention::kind::skip;
+            what.gid = which;
+            what.who = "the test";
+            what.why = "the account is closed";
+            tcc_->async_intervene(what, asio::bind_executor(strand_, [this](error_code failed) {
+                                      failed_ = failed_ || failed;
+                                      later_.set(*time_, strand_, time_->now() + 10ms, [this] {
+                                          look([] { return true; });
+                                      });
+                                  }));
+        });
+    }
+
 private:
+    int run_until_stuck(std::function<void(const txn::gid&)> then) {
+        work_.emplace(context_.get_executor());
+        asio::post(strand_, [this, then] { look_for_stuck(then); });
+        context_.run();
+        return failed_ ? 1 : 0;
+    }
+
+    void look_for_stuck(const std::function<void(const txn::gid&)>& then) {
+        tcc_->async_list(
+            txn::list_filter::stuck,
+            0,
+            1,
+            asio::bind_executor(
+                strand_,
+                [this, then](error_code failed, const std::vector<txn::transaction_view>& found) {
+                    // What is taken up is asked once more, before it is stuck again.
+                    if (!failed && !found.empty() && tcc_->stats().stuck != 0)
+                        return then(found.front().gid);
+                    later_.set(*time_, strand_, time_->now() + 10ms, [this, then] {
+                        look_for_stuck(then);
+                    });
+                }
+            )
+        );
+    }
+
     std::shared_ptr<txn::participant> find_bank(
         const std::filesystem::path& folder,
         const std::string& name,
@@ -216,6 +269,7 @@ private:
     int under_way_ = 0;
     bool asked_ = false;
     bool stopping_ = false;
+    bool failed_ = false;
 };
 
 // Until it is killed.
@@ -233,8 +287,8 @@ int be_bank(const std::filesystem::path& folder, const std::string& name, const 
 }
 
 int run(std::vector<std::string> words) {
-    constexpr const char* usage =
-        "FOLDER transfers COUNT | settle | bank NAME PORT [locks=URL] [here=URL there=URL]";
+    constexpr const char* usage = "FOLDER transfers COUNT | settle | stuck | mend | bank NAME PORT "
+                                  "[locks=URL] [here=URL there=URL]";
     std::map<std::string, std::string> given;
     while (!words.empty() && words.back().find('=') != std::string::npos) {
         const auto at = words.back().find('=');
@@ -245,6 +299,10 @@ int run(std::vector<std::string> words) {
         return be_bank(words[0], words[2], words[3]);
     if (words.size() == 3 && words[1] == "transfers")
         return txn_actor(words[0], given).make_transfers(std::stoi(words[2]));
+    if (words.size() == 2 && words[1] == "stuck")
+        return txn_actor(words[0], given).make_stuck();
+    if (words.size() == 2 && words[1] == "mend")
+        return txn_actor(words[0], given).mend();
     if (words.size() == 2 && words[1] == "settle")
         return txn_actor(words[0], given).settle();
     throw std::runtime_error(usage);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Coordinators that are killed at each of their named points, and once more while what they left
 // is recovered; the judge reads the tables of the participants.
+#include "chaos/looked_at_file.hpp"
 #include "chaos/transfer_judge.hpp"
 #include "support/child_program.hpp"
 #include "support/scratch_folder.hpp"
@@ -136,6 +137,23 @@ TEST_F(TxnCrash, WhatHasEndedIsLeftInPeace) {
     EXPECT_EQ(settle({crash_at("bank.received", 1)}), 0) << "nobody is called";
     EXPECT_EQ(settle({crash_at("txn.take_up", 1)}), 0) << "nothing is taken up";
     EXPECT_EQ(judge_transfers(folder_.path()).wrong, "");
+}
+
+TEST_F(TxnCrash, WhatAnOperatorDoesIsDoneAndOnRecordOrNeither) {
+    ASSERT_EQ(run({"stuck"}, {}), 0) << said();
+    const auto count = [this](const char* what) {
+        const looked_at_file file(folder_.path() / "log.db");
+        auto on = file.connect();
+        auto row = on.query(std::string("SELECT count(*) FROM ") + what);
+        row.step();
+        return row.integer(0);
+    };
+    ASSERT_EQ(run({"mend"}, {crash_at("log.action", 1)}), killed) << said();
+    EXPECT_EQ(count("mortise_txn_action"), 0);
+    EXPECT_EQ(count("mortise_txn WHERE ended IS NULL"), 1);
+    ASSERT_EQ(run({"mend"}, {}), 0) << said();
+    EXPECT_EQ(count("mortise_txn_action WHERE what = 'skip' AND who = 'the test'"), 1);
+    EXPECT_EQ(count("mortise_txn WHERE ended IS NULL"), 0);
 }
 
 // What the points are good for: with this bug the judge finds something.

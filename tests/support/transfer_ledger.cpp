@@ -46,6 +46,8 @@ reply reserve(connection& on, const order& what) {
 }
 
 reply confirm(connection& on, const order& what, const txn::gid& which) {
+    if (what.account == 0)
+        return reply::refused("the account is closed");
     on.run(
         what.debit ? "UPDATE account SET reserved = reserved - ?1 WHERE id = ?2"
                    : "UPDATE account SET promised = promised - ?1, cents = cents + ?1"

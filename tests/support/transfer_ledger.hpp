@@ -16,7 +16,8 @@ namespace mortise::test {
 /// The accounts of a bank that takes part in transfers, in an SQLite database. The payload of a
 /// branch is `debit ACCOUNT CENTS` or `credit ACCOUNT CENTS`.
 ///
-/// Every confirmed branch is written into a ledger, whose key lets it be there once only.
+/// Account 0 is closed: a credit can be tried, and not be confirmed. Every confirmed branch is
+/// written into a ledger, whose key lets it be there once only.
 class transfer_ledger {
 public:
     static constexpr int accounts = 16;
