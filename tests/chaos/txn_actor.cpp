@@ -7,10 +7,10 @@
 //     txn_actor FOLDER mend
 //     txn_actor FOLDER bank here|there PORT
 //
-// The first makes so many and waits for their end; the second only finishes what it finds. The third
-// makes one whose confirm is refused, and the fourth skips that branch, as an operator does. What is
-// told of a transaction is appended to FOLDER/told: its number and its outcome. The banks are in
-// the same process, unless they have URLs.
+// The first makes so many and waits for their end; the second only finishes what it finds. The
+// third makes one whose confirm is refused, and the fourth skips that branch, as an operator does.
+// What is told of a transaction is appended to FOLDER/told: its number and its outcome. The banks
+// are in the same process, unless they have URLs.
 #include "chaos/transfer_bank.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
