@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// Records of a coordinator's log, and names of transactions: whatever they hold, they are refused
+// or can be carried out, and what was read is written as it was.
+#include "core/tcc_fsm.hpp"
+#include "fuzz/target.hpp"
+#include "log/limits.hpp"
+#include "log/plan.hpp"
+#include "log/progress.hpp"
+#include "mortise/txn/gid.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace mortise::fuzz::txn_records_target {
+namespace {
+
+using txn::core::tcc_fsm;
+
+// Whoever takes such a transaction up brings it to its end.
+void carry_through(tcc_fsm& fsm, tcc_fsm::steps next, bool confirm) {
+    std::size_t calls = 0;
+    bool settled = false;
+    for (std::size_t at = 0; at < next.size(); ++at) {
+        MORTISE_ASSERT(!settled);
+        const auto step = next[at];
+        switch (step.what) {
+        case tcc_fsm::action::decide_cancel:
+            fsm.decided(false, next);
+            break;
+        case tcc_fsm::action::send_confirm:
+        case tcc_fsm::action::send_cancel:
+            MORTISE_ASSERT(confirm == (step.what == tcc_fsm::action::send_confirm));
+            ++calls;
+            fsm.finished(step.branch, next);
+            break;
+        case tcc_fsm::action::settle:
+            settled = true;
+            break;
+        case tcc_fsm::action::send_try:
+        case tcc_fsm::action::decide_confirm:
+            MORTISE_ASSERT(false);
+        }
+    }
+    MORTISE_ASSERT(settled && calls <= fsm.size());
+}
+
+void take_up(const txn::log::plan& what, const txn::log::progress& done, bool confirm) {
+    tcc_fsm::steps next;
+    tcc_fsm undecided(what.branches);
+    undecided.resume_undecided(next);
+    carry_through(undecided, next, false);
+    std::vector<bool> finished;
+    for (const auto& each : done.branches)
+        finished.push_back(each.finished);
+    finished.resize(what.branches.size());
+    next.clear();
+    tcc_fsm decided(what.branches);
+    decided.resume_decided(confirm, finished, next);
+    carry_through(decided, next, confirm);
+}
+
+void check_plan(const txn::log::plan& what) {
+    MORTISE_ASSERT(!what.branches.empty() && what.branches.size() <= txn::log::branches_max);
+    for (std::size_t i = 0; i < what.branches.size(); ++i) {
+        for (const auto before : what.branches[i].after)
+            MORTISE_ASSERT(before >= 1 && before <= i);
+    }
+    MORTISE_ASSERT(txn::log::plan::decode(what.encode()) == what);
+}
+
+}  // namespace
+
+MORTISE_FUZZ_TARGET(txn_records) {
+    const bool confirm = in.pick(2) != 0;
+    const std::string name = in.text(40);
+    if (const auto gid = txn::gid::parse(name))
+        MORTISE_ASSERT(gid->text() == name && *gid);
+    const std::string first = in.text(200);
+    const auto done = txn::log::progress::decode(first);
+    if (done)
+        MORTISE_ASSERT(txn::log::progress::decode(done->encode()) == *done);
+    const auto what = txn::log::plan::decode(in.rest());
+    if (!what)
+        return;
+    check_plan(*what);
+    take_up(*what, done.value_or(txn::log::progress()), confirm);
+}
+
+}  // namespace mortise::fuzz::txn_records_target
