@@ -55,10 +55,11 @@ void coordinator_core::take(partition& at, const std::optional<fencing_token>& e
         *log_id_,
         at.id,
         epoch,
-        with_log([self = shared_from_this(),
-                  &at,
-                  number = log_number_](error_code failed, const log::term& by) {
-            if (number == self->log_number_ && !self->closed_ && !self->stopping_)
+        with_log([self = shared_from_this(), &at, number = log_number_, claim = at.claim](
+                     error_code failed, const log::term& by
+                 ) {
+            const bool late = number != self->log_number_ || claim != at.claim;
+            if (!late && !self->closed_ && !self->stopping_)
                 self->taken(at, failed, by);
         })
     );
@@ -143,6 +144,7 @@ coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) 
     if (number != log_number_ || closed_ || stopping_)
         co_return;
     at.left.reset();
+    ++at.claim;
     take(at, held.token());
     std::exception_ptr lost;
     try {
@@ -151,8 +153,10 @@ coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) 
     } catch (...) {
         lost = std::current_exception();
     }
-    if (at.term && number == log_number_)
+    if (number == log_number_) {
+        ++at.claim;  // what the log still says of this one comes too late
         step_down(at, errc::stepped_down);
+    }
     if (lost)
         std::rethrow_exception(lost);
 }

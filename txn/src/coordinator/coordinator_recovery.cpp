@@ -73,11 +73,10 @@ void coordinator_core::recovered(
 }
 
 void coordinator_core::is_slow(running& what) {
-    if (!what.resumed || std::exchange(what.slow, true))
+    if (gone(what) || !what.resumed || std::exchange(what.slow, true))
         return;
     ++slow_;
-    if (!gone(what))
-        recover();
+    recover();
 }
 
 // @throws nothing: what cannot be read stays in the log, for people.

@@ -29,6 +29,7 @@ public:
     std::optional<log::term> term;                    ///< Ours, while we decide.
     coro::event left;                                 ///< The lock is not needed any more.
     std::shared_ptr<asio::cancellation_signal> stop;  ///< Of whoever stands for it.
+    std::uint64_t claim = 0;    ///< Which lease of its lock we had last, or have.
     bool leaving = false;       ///< It is to go to another, as soon as all is decided.
     bool doubted = false;       ///< A participant says that it is not ours.
     std::size_t beginning = 0;  ///< Transactions that wait for their number.
