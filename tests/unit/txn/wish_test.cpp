@@ -7,6 +7,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <sqlite3.h>
+
 #include <fstream>
 #include <optional>
 #include <string>
@@ -174,6 +176,48 @@ TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
     wallet_->hold_tries(false);
     EXPECT_TRUE(settled(which).cancelled());
     EXPECT_EQ(read(which)->actions.size(), 1u);
+}
+
+TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
+    auto how = config();
+    how.partitions = 1;
+    open(how);
+    const auto first = make_stuck();
+    const auto second = make_stuck();
+    tcc_.reset();
+    how.open_max = 2;  // half of which may be such as were taken up
+    open(how);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
+    EXPECT_EQ(tcc_->stats().taken_up, 1u);
+    wallet_->answer_by({});
+    EXPECT_EQ(leave(intervention::kind::retry, second), error_code());
+    EXPECT_TRUE(settled(second).confirmed());
+    EXPECT_FALSE(read(first)->ended) << "nobody asked for that one";
+    EXPECT_TRUE(read(second)->ended);
+}
+
+TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
+    open();
+    const auto which = make_stuck();
+    tcc_.reset();
+    {
+        sqlite3* file = nullptr;
+        ASSERT_EQ(::sqlite3_open(log().c_str(), &file), SQLITE_OK);
+        ::sqlite3_busy_timeout(file, 5'000);
+        constexpr const char* damage = "UPDATE mortise_txn SET plan = x'09ff'";
+        EXPECT_EQ(::sqlite3_exec(file, damage, nullptr, nullptr, nullptr), SQLITE_OK);
+        ::sqlite3_close(file);
+    }
+    open();
+    EXPECT_EQ(leave(intervention::kind::retry, which), error_code(txn::errc::log_corrupt));
+    EXPECT_EQ(leave(intervention::kind::skip, which), error_code());
+    const auto found = read(which);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->ended);
+    EXPECT_FALSE(found->readable);
+    EXPECT_EQ(found->at, txn::standing::confirmed) << "an outcome does not change";
+    ASSERT_EQ(found->actions.size(), 1u);
+    EXPECT_EQ(found->actions[0].why, "ticket 7");
 }
 
 TEST_F(TxnWish, IsNotLeftWhereThereIsNoLog) {

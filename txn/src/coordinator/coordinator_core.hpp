@@ -200,13 +200,16 @@ private:
     void read_wishes(std::int64_t after);
     void wishes_read(const std::vector<log::wish>& found);
     void fulfil(const log::wish& each);
+    void fetch_for(const log::wish& each);
+    void end_unread(partition& home, const log::wish& each, const log::logged& found);
     static bool is_unasked(const running& what, const intervention& how);
     void refuse(std::int64_t wish, error_code why);
 
     // coordinator_recovery.cpp
     void recover();
     void recover(partition& at);
-    void recovered(partition& at, error_code failed, const std::vector<log::logged>& found);
+    void
+    recovered(partition& at, error_code failed, const std::vector<log::logged>& found, bool all);
     void take_up(partition& at, const log::logged& found);
     /// It will take its time: others need not wait for it.
     void is_slow(running& what);

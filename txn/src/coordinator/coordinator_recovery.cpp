@@ -29,32 +29,34 @@ void coordinator_core::recover() {
 void coordinator_core::recover(partition& at) {
     if (at.recovering || at.recovery_done || !at.term)
         return;
-    if (resumed_ - slow_ >= at_once || resumed_ >= std::max<std::size_t>(config_.open_max / 2, 1))
+    const auto room = std::max<std::size_t>(config_.open_max / 2, 1);
+    if (resumed_ - slow_ >= at_once || resumed_ >= room)
         return;
     at.recovering = true;
+    const auto limit = std::min(portion, room - resumed_);
     log_->ask(
-        [partition = at.id, after = at.recovered_to](db::connection& on) {
-            return log::log_tables::open_after(on, partition, after, portion);
+        [partition = at.id, after = at.recovered_to, limit](db::connection& on) {
+            return log::log_tables::open_after(on, partition, after, limit);
         },
         asio::bind_executor(
             *strand_,
-            [self = shared_from_this(),
-             &at,
-             id = at.term->id](error_code failed, const std::vector<log::logged>& found) {
+            [self = shared_from_this(), &at, id = at.term->id, limit](
+                error_code failed, const std::vector<log::logged>& found
+            ) {
                 if (at.is_in(id) && !self->closed_)
-                    self->recovered(at, failed, found);
+                    self->recovered(at, failed, found, found.size() < limit);
             }
         )
     );
 }
 
 void coordinator_core::recovered(
-    partition& at, error_code failed, const std::vector<log::logged>& found
+    partition& at, error_code failed, const std::vector<log::logged>& found, bool all
 ) {
     at.recovering = false;
     if (failed)
         return log_failed(failed);
-    at.recovery_done = found.size() < portion;
+    at.recovery_done = all;
     const auto id = at.term->id;
     for (const auto& each : found) {
         if (!at.is_in(id))

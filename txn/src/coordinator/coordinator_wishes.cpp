@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What operators have left in the log, from other processes.
 #include "coordinator/coordinator_core.hpp"
+#include "log/log_views.hpp"
 #include "log/wish_tables.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/txn/error.hpp"
@@ -53,7 +54,7 @@ void coordinator_core::wishes_read(const std::vector<log::wish>& found) {
         read_wishes(found.back().id);
 }
 
-// What is another coordinator's, or not taken up yet, stays.
+// What is another coordinator's stays.
 void coordinator_core::fulfil(const log::wish& each) {
     if (closed_ || !log_ || owned() == 0)
         return;
@@ -61,11 +62,76 @@ void coordinator_core::fulfil(const log::wish& each) {
         return refuse(each.id, errc::not_open);
     const auto found = open_.find(each.what.gid.number);
     if (found == open_.end())
-        return;
+        return fetch_for(each);
     if (each.what.what != intervention::kind::retry && is_unasked(*found->second, each.what))
         wished_.insert(each.what.gid.number);
     else
         intervene_now(each.what, each.id, code_handler());
+}
+
+// The recovery has not come to it, or waits for others; or it cannot be read.
+void coordinator_core::fetch_for(const log::wish& each) {
+    if (*each.partition >= partitions_.size() || !partitions_[*each.partition]->term)
+        return;
+    log_->ask(
+        [number = each.what.gid.number](db::connection& on) {
+            return log::log_tables::find(on, number);
+        },
+        with_log([self = shared_from_this(),
+                  each](error_code failed, const std::optional<log::logged>& found) {
+            auto& home = *self->partitions_[*each.partition];
+            if (failed || !found || found->ended || !home.term || self->closed_)
+                return;
+            if (!self->open_.contains(found->number))
+                self->take_up(home, *found);
+            if (self->open_.contains(found->number))
+                self->fulfil(each);
+            else
+                self->end_unread(home, each, *found);
+            self->arm();
+        })
+    );
+}
+
+// Nobody can be called for it: people have settled it by hand, and say so.
+void coordinator_core::end_unread(
+    partition& home, const log::wish& each, const log::logged& found
+) {
+    const bool open = found.at == standing::open;
+    if (each.what.what == intervention::kind::retry)
+        return refuse(each.id, errc::log_corrupt);
+    if (each.what.what == intervention::kind::skip && open)
+        return refuse(each.id, errc::not_stuck);
+    action_view made;
+    made.what = to_string(each.what.what);
+    made.who = each.what.who;
+    made.why = each.what.why;
+    log_->change(
+        [by = *home.term,
+         id = each.id,
+         number = found.number,
+         made,
+         open,
+         progress = found.progress](db::connection& on) -> result<void> {
+            if (!log::wish_tables::settle(on, id, {}))
+                return error_code(errc::not_open);  // it was done before
+            constexpr int why = static_cast<int>(errc::forced);
+            if (open) {
+                if (const auto failed =
+                        log::log_tables::decide(on, by, number, false, why, made.why))
+                    return failed;
+            }
+            if (const auto failed = log::log_tables::note_progress(on, by, number, progress, true))
+                return failed;
+            log::log_views::record(on, number, made);
+            return {};
+        },
+        db::durability::force,
+        with_log([self = shared_from_this()](error_code failed) {
+            if (!failed)
+                db::bell::ring(self->config_.log);
+        })
+    );
 }
 
 // What was stuck at the coordinator before is asked once more, and may be stuck again soon.
