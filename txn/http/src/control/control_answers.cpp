@@ -4,7 +4,7 @@
 #include "control/control_json.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 

@@ -7,7 +7,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 

@@ -6,7 +6,7 @@
 #include "wire/answers.hpp"
 #include "wire/call_headers.hpp"
 #include "wire/field_names.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <optional>
 #include <utility>

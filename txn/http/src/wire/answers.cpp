@@ -3,7 +3,7 @@
 
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <algorithm>
 #include <chrono>

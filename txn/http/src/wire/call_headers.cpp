@@ -2,7 +2,7 @@
 #include "wire/call_headers.hpp"
 
 #include "wire/field_names.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,44 +22,12 @@ constexpr std::uint64_t branch_max = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t time_left_max = 3'155'760'000'000;
 constexpr std::size_t locks_max = 1'024;
 
-std::string lock_text(const lock_token& held) {
-    return percent_encoded(held.name) + "; " + std::string(held.token.domain.name()) + "; " +
-           std::to_string(held.token.value);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-        text.remove_suffix(1);
-    return text;
-}
-
-/// Takes what stands before the mark, or all.
-std::string_view take_until(std::string_view& text, char mark) noexcept {
-    const auto end = text.find(mark);
+/// Takes what stands before the comma, or all.
+std::string_view take_item(std::string_view& text) noexcept {
+    const auto end = text.find(',');
     const auto taken = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    return trimmed(taken);
-}
-
-std::optional<lock_token> read_lock(std::string_view text) {
-    if (std::count(text.begin(), text.end(), ';') != 2)
-        return std::nullopt;
-    const auto name = percent_decoded(take_until(text, ';'));
-    const auto domain_name = take_until(text, ';');
-    const auto value = decimal(trimmed(text), signed_max);
-    if (!name || !value)
-        return std::nullopt;
-    fencing_token token;
-    token.value = *value;
-    if (!domain_name.empty() || *value != 0) {
-        const auto domain = token_domain::parse(domain_name);
-        if (!domain)
-            return std::nullopt;
-        token.domain = *domain;
-    }
-    return lock_token(*name, token);
+    return taken;
 }
 
 /// Reads fields, and remembers the first that is wrong.
@@ -85,7 +53,7 @@ public:
     void locks(std::vector<lock_token>& into) {
         for (auto line : from_.all(fields::lock)) {
             while (!line.empty()) {  // a proxy may have joined several lines
-                auto read = read_lock(take_until(line, ','));
+                auto read = lock_token::parse(take_item(line));
                 if (!read || into.size() == locks_max)
                     return blame(fields::lock, "is not NAME; DOMAIN; TOKEN, or stands too often");
                 into.push_back(std::move(*read));
@@ -130,7 +98,7 @@ request to_request(const call& what, const base_url& at) {
     );
     made.headers.add(fields::ended_below, std::to_string(what.ended_below));
     for (const auto& each : what.locks)
-        made.headers.add(fields::lock, lock_text(each));
+        made.headers.add(fields::lock, each.text());
     if (is_field_value(what.traceparent))
         made.headers.add(fields::traceparent, what.traceparent);
     made.body = what.payload;

@@ -3,7 +3,7 @@
 #include "wire/message_reader.hpp"
 
 #include "mortise/coro/assert.hpp"
-#include "wire/percent.hpp"
+#include "wire/field_values.hpp"
 
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>

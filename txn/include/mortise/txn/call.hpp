@@ -2,17 +2,18 @@
 #ifndef MORTISE_TXN_CALL_HPP
 #define MORTISE_TXN_CALL_HPP
 
-#include "mortise/fencing_token.hpp"
+#include "mortise/lock_token.hpp"
 #include "mortise/txn/gid.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace mortise::txn {
+
+using mortise::lock_token;
 
 /// What a participant is asked to do.
 enum class operation : std::uint8_t {
@@ -23,17 +24,6 @@ enum class operation : std::uint8_t {
 
 /// `try`, `confirm`, `cancel`.
 std::string_view to_string(operation what) noexcept;
-
-/// A lock that a transaction runs under, and the token of its lease.
-class lock_token {
-public:
-    lock_token() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    lock_token(std::string lock, fencing_token held) : name(std::move(lock)), token(held) {}
-    friend bool operator==(const lock_token&, const lock_token&) = default;
-
-    std::string name;
-    fencing_token token;
-};
 
 /// One call of a participant, with all that it needs to tell what it may do. The same call may come
 /// several times, late, or out of its order: see `barrier`.

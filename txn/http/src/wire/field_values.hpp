@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_HTTP_SRC_WIRE_PERCENT_HPP
-#define MORTISE_TXN_HTTP_SRC_WIRE_PERCENT_HPP
+#ifndef MORTISE_TXN_HTTP_SRC_WIRE_FIELD_VALUES_HPP
+#define MORTISE_TXN_HTTP_SRC_WIRE_FIELD_VALUES_HPP
+
+#include "mortise/detail/percent.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace mortise::txn::http {
 
-/// Bytes as text of a header or of a path: all but letters, digits and `-._~` as `%XX`.
-std::string percent_encoded(std::string_view bytes);
-/// @return nothing if a `%` is not followed by two hexadecimal digits.
-std::optional<std::string> percent_decoded(std::string_view text);
+using mortise::detail::percent_decoded;
+using mortise::detail::percent_encoded;
 
 /// Whether it can stand in a header as it is: visible ASCII, with spaces inside only.
 bool is_field_value(std::string_view text) noexcept;
