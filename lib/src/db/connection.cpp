@@ -7,6 +7,7 @@
 #include "mortise/db/sqlite_error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::db {
 
@@ -73,6 +74,24 @@ void connection::reset_statements() noexcept {
         if (::sqlite3_stmt_busy(each) != 0)
             ::sqlite3_reset(each);
     }
+}
+
+void connection::after_commit(std::string_view name, std::function<void()> then) {
+    const bool known = std::any_of(calls_.begin(), calls_.end(), [&](const call& each) {
+        return each.name == name;
+    });
+    if (!known)
+        calls_.push_back({std::string(name), std::move(then)});
+}
+
+void connection::forget_calls(std::size_t after) noexcept {
+    if (after < calls_.size())
+        calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(after), calls_.end());
+}
+
+void connection::make_calls() noexcept {
+    for (const auto& each : std::exchange(calls_, {}))
+        each.then();
 }
 
 }  // namespace mortise::db

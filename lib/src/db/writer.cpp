@@ -90,6 +90,7 @@ writer::jobs writer::run_transaction(jobs wanted) noexcept {
         fail_all(wanted, refused);
         return {};
     }
+    connection_->forget_calls();  // of one that was lost
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (run_closure(job_of(wanted[i])) == after::transaction_gone) {
             lose_transaction(wanted.first(i + 1));
@@ -117,12 +118,15 @@ writer::after writer::run_closure(session_job& job) noexcept {
         job.fail(meaning_of(code));
         return db_.in_transaction() ? after::go_on : after::transaction_gone;
     }
+    const std::size_t calls = connection_->calls();
     job.lend(*connection_);
     guard_.enter();
     job.run();
     guard_.leave();
     connection_->reset_statements();
     judge(job);
+    if (job.code())
+        connection_->forget_calls(calls);
     state_->rolled_back += job.code() ? 1 : 0;
     if (!db_.in_transaction())
         return after::transaction_gone;
@@ -177,6 +181,7 @@ void writer::commit(jobs done, bool forced) noexcept {
         return fail_all(done, errc::commit_unknown);
     }
     count(done, forced);
+    connection_->make_calls();
     checkpoints_->after_commit(db_.log_bytes());
 }
 

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,10 +54,27 @@ public:
     /// The rowid of the last INSERT.
     std::int64_t last_insert_id() const noexcept;
 
-    /// Ends every use of a statement that was left unfinished. Not for closures.
+    /// Has this called when the transaction that is open has been committed, and not if the closure
+    /// that asks for it is rolled back; of several with the same name one is. Only a session does
+    /// it, on the thread that writes, which is not to be held up; it must not throw.
+    void after_commit(std::string_view name, std::function<void()> then);
+
+    // Not for closures.
+
+    /// Ends every use of a statement that was left unfinished.
     void reset_statements() noexcept;
+    /// How many calls were asked for; `forget_calls` drops those that came after so many.
+    std::size_t calls() const noexcept { return calls_.size(); }
+    void forget_calls(std::size_t after = 0) noexcept;
+    /// The transaction was committed.
+    void make_calls() noexcept;
 
 private:
+    struct call {
+        std::string name;
+        std::function<void()> then;
+    };
+
     statement prepare(std::string_view sql);
     void make_room();
 
@@ -63,6 +82,7 @@ private:
     std::size_t statements_max_;
     std::uint64_t uses_ = 0;
     std::vector<std::shared_ptr<detail::prepared>> statements_;
+    std::vector<call> calls_;
 };
 
 }  // namespace mortise::db
