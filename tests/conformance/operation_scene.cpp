@@ -146,12 +146,15 @@ bool operation_scene::surely_held() const noexcept {
 }
 
 std::size_t operation_scene::at_store() {
+    const bool held_before = mine.held();
     std::optional<std::vector<lock_view>> views;
     other_.async_list("", 100, 100, [&](error_code code, std::vector<lock_view> got) {
         EXPECT_FALSE(code) << code.message();
         views = std::move(got);
     });
     EXPECT_TRUE(run_until([&] { return views.has_value(); }));
+    if (held_before && !mine.held())
+        return at_store();  // it was lost meanwhile, perhaps after the look
     std::size_t count = 0;
     const bool has_mine = drops_mine_ || mine.held() || !mine_all.empty();
     const auto is_one = [](const party_view& each) { return each.label == label_of_one; };
