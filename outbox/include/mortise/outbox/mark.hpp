@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_MARK_HPP
+#define MORTISE_OUTBOX_MARK_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::outbox {
+
+/// How far a shard of a table has been published, and of which table: what a sink keeps together
+/// with the messages, so that one cannot be there without the other.
+class mark {
+public:
+    mark() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    friend bool operator==(const mark&, const mark&) = default;
+
+    /// One line of text, with a checksum.
+    std::string text() const;
+    /// @return nothing unless it is what `text` makes, of this version or an older one.
+    static std::optional<mark> parse(std::string_view text);
+
+    std::string table;             ///< Random id of the message table.
+    std::uint64_t generation = 0;  ///< Grows each time an operator decides where to go on.
+    std::uint32_t shard = 0;
+    std::uint64_t sequence = 0;  ///< Grows by one with each batch, from 1.
+    std::int64_t row = 0;        ///< Every row up to this one is published, parked or skipped.
+    std::string message;         ///< The id of the message in that row; empty before the first.
+};
+
+}  // namespace mortise::outbox
+
+#endif

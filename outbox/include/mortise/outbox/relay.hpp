@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_RELAY_HPP
+#define MORTISE_OUTBOX_RELAY_HPP
+
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/relay_config.hpp"
+#include "mortise/outbox/shard_status.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mortise::outbox {
+
+namespace detail {
+
+class relay_core;
+using code_handler = coro::detail::completion<void(error_code)>;
+
+void start_drained(code_handler handler, std::shared_ptr<relay_core> core);
+void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
+
+}  // namespace detail
+
+/// Sends what is in the message table of a database, from when it is made: messages with the same
+/// key in the order in which they were committed, each together with the mark that says how far it
+/// got. It sleeps until a commit rings, in whatever process of the host.
+///
+/// A message that the sink will never take is *parked*, and what has its topic and key waits behind
+/// it. Whatever else goes wrong is tried again, but for one thing: where the mark at the sink and
+/// the database contradict each other (one of them was restored, or replaced) the shard is
+/// *refused*, until an operator has said where to go on (`rebase`).
+///
+/// @par Threads   All members: any.
+/// @par Lifetimes It may be destroyed at any time; a batch under way is sent or not, and its mark
+///                with it. To let the sinks be closed in good order await `async_stop`. With
+///                nothing to do it does not keep the context of its executor at work, and it ends
+///                with that, too.
+/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked.
+class relay {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// Opens the database, which is I/O.
+    /// @throws error if the configuration breaks a limit, or the database cannot be opened.
+    relay(executor_type executor, relay_config config);
+    ~relay();
+    relay(relay&&) noexcept;
+    relay& operator=(relay&&) noexcept;
+
+    executor_type get_executor() const noexcept;
+
+    /// Waits until everything is sent, or parked, that was committed before; not for what is not
+    /// due yet. Of a shard that another relay has, until this one has it.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Errors       why a shard is refused; `stopped`, and what the database says.
+    /// @par Cancellation none.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    template <class Token = asio::deferred_t>
+    auto async_drained(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &detail::start_drained, core_
+        );
+    }
+
+    /// Lets the batches that are under way end, gives the shards away and closes the sinks.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Cancellation ignored.
+    /// @par Threads      as `async_drained`.
+    template <class Token = asio::deferred_t>
+    auto async_stop(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &detail::start_stop, core_
+        );
+    }
+
+    /// By the numbers of the shards.
+    std::vector<shard_status> status() const;
+
+private:
+    std::shared_ptr<detail::relay_core> core_;
+};
+
+}  // namespace mortise::outbox
+
+#endif

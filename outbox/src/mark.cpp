@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/mark.hpp"
+
+#include "mortise/detail/percent.hpp"
+#include "table/key_hash.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+
+namespace mortise::outbox {
+namespace {
+
+constexpr std::string_view version = "mortise-mark-1";
+constexpr std::size_t parts_count = 8;
+
+std::string checksum(std::string_view text) {
+    return std::to_string(table::key_hash(text));
+}
+
+template <class Number>
+bool read(std::string_view text, Number& into) noexcept {
+    const char* const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(text.data(), last, into);
+    return !text.empty() && failed == std::errc() && end == last;
+}
+
+}  // namespace
+
+std::string mark::text() const {
+    std::string made(version);
+    for (const auto& each :
+         {detail::percent_encoded(table),
+          std::to_string(generation),
+          std::to_string(shard),
+          std::to_string(sequence),
+          std::to_string(row),
+          detail::percent_encoded(message)})
+        made += ' ' + each;
+    return made + ' ' + checksum(made);
+}
+
+std::optional<mark> mark::parse(std::string_view text) {
+    std::array<std::string_view, parts_count> parts;
+    std::size_t at = 0;
+    for (auto& each : parts) {
+        if (at > text.size())
+            return std::nullopt;
+        const auto end = text.find(' ', at);
+        each = text.substr(at, end == std::string_view::npos ? end : end - at);
+        at = end == std::string_view::npos ? text.size() + 1 : end + 1;
+    }
+    const auto sum_at = text.size() - parts.back().size();
+    if (at <= text.size() || parts[0] != version || sum_at == 0 ||
+        parts.back() != checksum(text.substr(0, sum_at - 1)))
+        return std::nullopt;
+    mark made;
+    const auto table = detail::percent_decoded(parts[1]);
+    const auto message = detail::percent_decoded(parts[6]);
+    if (!table || !message || !read(parts[2], made.generation) || !read(parts[3], made.shard) ||
+        !read(parts[4], made.sequence) || !read(parts[5], made.row))
+        return std::nullopt;
+    made.table = *table;
+    made.message = *message;
+    return made;
+}
+
+}  // namespace mortise::outbox

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "relay/lineage.hpp"
+
+#include "mortise/outbox/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::outbox::relay_detail {
+namespace {
+
+judgement refusal(errc why, std::string text) {
+    judgement made;
+    made.refused = why;
+    made.text = std::move(text);
+    return made;
+}
+
+std::string row_text(const mark& of) {
+    return "row " + std::to_string(of.row) + " with the message " + of.message;
+}
+
+}  // namespace
+
+judgement
+judge(const table::shadow& known, const opening& found, const std::optional<std::string>& there) {
+    judgement made;
+    made.start = known.last;
+    if (!known.sink.empty() && known.sink != found.identity)
+        return refusal(
+            errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
+        );
+    if (!found.last) {
+        made.mark_lost = known.last.sequence > 0 && !known.sink.empty();
+        return made;
+    }
+    const mark& last = *found.last;
+    if (last.table != known.last.table || last.shard != known.last.shard)
+        return refusal(errc::foreign_mark, "the mark is of the table " + last.table);
+    if (last.generation > known.last.generation)
+        return refusal(
+            errc::restored,
+            "the mark is of generation " + std::to_string(last.generation) + ", the table of " +
+                std::to_string(known.last.generation)
+        );
+    if (last.generation < known.last.generation) {
+        // An operator has decided since then.
+        made.start.sequence = std::max(last.sequence, known.last.sequence);
+        return made;
+    }
+    if (last.sequence < known.last.sequence) {
+        made.mark_lost = true;
+        return made;
+    }
+    if (!last.message.empty() && there != last.message)
+        return refusal(
+            errc::restored,
+            "the mark is at " + row_text(last) + ", where the table has " +
+                (there ? "the message " + *there : "none")
+        );
+    made.start = last;
+    return made;
+}
+
+}  // namespace mortise::outbox::relay_detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/relay.hpp"
+
+#include "mortise/coro/assert.hpp"
+#include "relay/relay_core.hpp"
+
+#include <utility>
+
+namespace mortise::outbox {
+
+relay::relay(executor_type executor, relay_config config)
+    : core_(std::make_shared<detail::relay_core>(std::move(executor), std::move(config))) {
+    core_->attach();
+}
+
+relay::~relay() {
+    if (core_)
+        core_->close();
+}
+
+relay::relay(relay&&) noexcept = default;
+
+relay& relay::operator=(relay&& other) noexcept {
+    if (const auto before = std::exchange(core_, std::move(other.core_)))
+        before->close();
+    return *this;
+}
+
+relay::executor_type relay::get_executor() const noexcept {
+    MORTISE_ASSERT(core_);
+    return core_->executor();
+}
+
+std::vector<shard_status> relay::status() const {
+    return core_->status();
+}
+
+std::string_view to_string(relay_event::kind what) noexcept {
+    switch (what) {
+    case relay_event::kind::taken:
+        return "taken";
+    case relay_event::kind::opened:
+        return "opened";
+    case relay_event::kind::failed:
+        return "failed";
+    case relay_event::kind::mark_lost:
+        return "mark lost";
+    case relay_event::kind::refused:
+        return "refused";
+    case relay_event::kind::parked:
+        return "parked";
+    case relay_event::kind::left:
+        return "left";
+    case relay_event::kind::done:
+        return "done";
+    }
+    return "?";
+}
+
+std::string_view to_string(shard_status::state what) noexcept {
+    switch (what) {
+    case shard_status::state::standby:
+        return "standby";
+    case shard_status::state::waiting:
+        return "waiting";
+    case shard_status::state::opening:
+        return "opening";
+    case shard_status::state::sending:
+        return "sending";
+    case shard_status::state::idle:
+        return "idle";
+    case shard_status::state::refused:
+        return "refused";
+    case shard_status::state::done:
+        return "done";
+    }
+    return "?";
+}
+
+namespace detail {
+
+void start_drained(code_handler handler, std::shared_ptr<relay_core> core) {
+    core->drained(std::move(handler));
+}
+
+void start_stop(code_handler handler, std::shared_ptr<relay_core> core) {
+    core->stop(std::move(handler));
+}
+
+}  // namespace detail
+}  // namespace mortise::outbox

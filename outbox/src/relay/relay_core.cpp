@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "relay/relay_core.hpp"
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/untracked_executor.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/outbox/error.hpp"
+#include "mortise/store_types.hpp"
+#include "table/rows.hpp"
+#include "table/schema.hpp"
+#include "wall_clock.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::outbox::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds stop_grace{5'000};
+constexpr std::size_t due_at_once = 1'000;
+
+void require(bool right, const char* name, const char* remedy) {
+    if (!right)
+        throw error(mortise::errc::bad_config, name, remedy);
+}
+
+relay_config checked(relay_config config) {
+    constexpr milliseconds day = std::chrono::hours(24);
+    require(!config.database.empty(), "database = \"\"", "name the file with the message table");
+    require(config.sink != nullptr, "sink", "say where the messages go");
+    require(
+        config.batch_rows >= 1 && config.batch_rows <= 1'000'000, "batch_rows", "use 1 to 1,000,000"
+    );
+    require(
+        config.batch_bytes >= 1 && config.batch_bytes <= std::size_t{1} << 30u,
+        "batch_bytes",
+        "use 1 byte to 1 GiB"
+    );
+    require(
+        config.purge_rows >= 1 && config.purge_rows <= 10'000'000,
+        "purge_rows",
+        "use 1 to 10,000,000"
+    );
+    require(
+        config.purge_after >= milliseconds(1) && config.purge_after <= day,
+        "purge_after",
+        "use one millisecond to one day"
+    );
+    require(
+        config.keep >= milliseconds(0) && config.keep <= day * 36'500,
+        "keep",
+        "use zero to a hundred years"
+    );
+    require(
+        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
+            config.retry_max <= day,
+        "retry_first, retry_max",
+        "use one millisecond to one day, the first not above the last"
+    );
+    return config;
+}
+
+}  // namespace
+
+relay_core::relay_core(asio::any_io_executor executor, relay_config config)
+    : executor_(std::move(executor)),
+      strand_(coro::detail::untracked_executor(asio::any_io_executor(asio::make_strand(executor_)))
+      ),
+      config_(checked(std::move(config))),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
+    work_.emplace(*strand_);
+    session();
+}
+
+relay_core::~relay_core() = default;
+
+void relay_core::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        return shut_down();
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->start(); });
+}
+
+// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+void relay_core::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    closed_ = stopping_ = true;
+    const auto drains = std::exchange(drains_, {});
+    const auto early = std::exchange(early_drains_, {});
+    const auto stoppers = std::exchange(stoppers_, {});
+    alarm_.cancel();
+    bell_.reset();
+    session_.reset();
+    runners_.clear();
+    work_.reset();
+    strand_.reset();
+}
+
+void relay_core::start() {
+    if (closed_)
+        return;
+    ++running_;
+    asio::co_spawn(
+        *strand_,
+        keep(),
+        asio::bind_cancellation_slot(
+            stop_keeping_.slot(),
+            [self = shared_from_this()](const std::exception_ptr&) { self->ended(); }
+        )
+    );
+}
+
+std::uint64_t relay_core::draw_seed() {
+    return ++seed_;
+}
+
+std::shared_ptr<db::sqlite> relay_core::session() {
+    if (!session_ || session_->poisoned()) {
+        db::sqlite_config config;
+        config.path = config_.database;
+        config.vfs = config_.vfs;
+        session_ = std::make_shared<db::sqlite>(executor_, std::move(config));
+    }
+    return session_;
+}
+
+// Looks after what concerns all shards: which there are, and messages that become due.
+asio::awaitable<void> relay_core::keep() {
+    const auto self = shared_from_this();
+    coro::backoff_options limits;
+    limits.first = config_.retry_first;
+    limits.max = config_.retry_max;
+    coro::backoff pauses(limits, draw_seed());
+    while (!stopping_) {
+        relay_event trouble;
+        trouble.what = relay_event::kind::failed;
+        try {
+            auto once = keep_once();
+            co_await std::move(once);
+            pauses.reset();
+            continue;
+        } catch (const boost::system::system_error& failed) {
+            trouble.code = failed.code();
+            trouble.text = failed.what();
+        }
+        if (stopping_)
+            break;
+        tell(trouble);
+        look_ = true;
+        auto sleeping = coro::sleep_for(*time_, pauses.next());
+        co_await std::move(sleeping);
+    }
+}
+
+asio::awaitable<void> relay_core::keep_once() {
+    if (!opened_) {
+        auto opening = open();
+        co_await std::move(opening);
+    }
+    work_->reset();
+    if (std::exchange(look_, false)) {
+        const auto work = [](db::connection& on) { return table::open_shards(on); };
+        auto reading = session()->async_read(work);
+        const auto found = co_await std::move(reading);
+        for (const auto each : found)
+            add_runner(each);
+        for (auto& each : std::exchange(early_drains_, {}))
+            begin_drain(std::move(each));
+    }
+    if (due_ && *due_ <= wall_now()) {
+        const auto work = [](db::connection& on) {
+            table::move_due(on, wall_now(), due_at_once);
+            return table::next_due(on);
+        };
+        auto moving = session()->async_run(work, db::durability::force);
+        due_ = co_await std::move(moving);
+        news();
+        co_return;
+    }
+    if (due_) {
+        const std::chrono::microseconds left(*due_ - wall_now());
+        alarm_.set(*time_, *strand_, time_->now() + left, [this] { work_->set(); });
+    }
+    auto waiting = work_->async_wait();
+    co_await std::move(waiting);
+    alarm_.cancel();
+}
+
+asio::awaitable<void> relay_core::open() {
+    const auto work = [](db::connection& on) {
+        table::make(on);
+        return table::id_of(on);
+    };
+    auto making = session()->async_run(work, db::durability::force);
+    table_id_ = co_await std::move(making);
+    bell_.emplace(*strand_, config_.database, [this] { news(); });
+    opened_ = true;
+}
+
+void relay_core::add_runner(std::uint32_t shard) {
+    if (runners_.count(shard) != 0 || stopping_)
+        return;
+    const auto made = std::make_shared<shard_runner>(*this, shard);
+    runners_.emplace(shard, made);
+    ++running_;
+    asio::co_spawn(
+        *strand_,
+        made->run(),
+        asio::bind_cancellation_slot(
+            made->slot(),
+            [self = shared_from_this(), made](const std::exception_ptr&) { self->ended(); }
+        )
+    );
+}
+
+// One of the coroutines. A runner whose shard is done stays among the runners.
+void relay_core::ended() {
+    --running_;
+    look_for_shards();
+    end_stop();
+}
+
+void relay_core::news() {
+    for (const auto& [shard, each] : runners_)
+        each->news();
+}
+
+void relay_core::look_for_shards() {
+    look_ = true;
+    if (work_)
+        work_->set();
+}
+
+void relay_core::due_at(std::optional<std::int64_t> when) {
+    if (std::exchange(due_, when) != when && work_)
+        work_->set();
+}
+
+void relay_core::show(const shard_status& now) {
+    const std::lock_guard hold(status_mutex_);
+    status_[now.shard] = now;
+}
+
+std::vector<shard_status> relay_core::status() const {
+    const std::lock_guard hold(status_mutex_);
+    std::vector<shard_status> all;
+    for (const auto& [shard, each] : status_)
+        all.push_back(each);
+    return all;
+}
+
+void relay_core::tell(const relay_event& what) {
+    if (config_.observer)
+        config_.observer(what);
+}
+
+void relay_core::drained(code_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->stopping_)
+            return handler.complete(errc::stopped);
+        // Nobody who appends changes the shards, but what was appended may be the first.
+        self->early_drains_.push_back(std::move(handler));
+        self->look_for_shards();
+    });
+}
+
+void relay_core::begin_drain(code_handler handler) {
+    drain made;
+    for (const auto& [shard, each] : runners_) {
+        if (!each->done())
+            made.shards.emplace(shard, reads_);
+    }
+    if (made.shards.empty())
+        return handler.complete(error_code());
+    made.handler = std::move(handler);
+    drains_.push_back(std::move(made));
+    news();
+}
+
+void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
+    for (auto it = drains_.begin(); it != drains_.end();) {
+        const auto found = it->shards.find(shard);
+        if (found != it->shards.end() && read > found->second)
+            it->shards.erase(found);
+        if (!it->shards.empty()) {
+            ++it;
+            continue;
+        }
+        auto handler = std::move(it->handler);
+        it = drains_.erase(it);
+        handler.complete(error_code());
+    }
+}
+
+void relay_core::stuck(std::uint32_t shard, error_code why) {
+    for (auto it = drains_.begin(); it != drains_.end();) {
+        if (it->shards.count(shard) == 0) {
+            ++it;
+            continue;
+        }
+        auto handler = std::move(it->handler);
+        it = drains_.erase(it);
+        handler.complete(why);
+    }
+}
+
+void relay_core::answer_drains(error_code why) {
+    for (auto& each : std::exchange(drains_, {}))
+        each.handler.complete(why);
+    for (auto& each : std::exchange(early_drains_, {}))
+        each.complete(why);
+}
+
+void relay_core::stop(code_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        self->stoppers_.push_back(std::move(handler));
+        self->begin_stop(false);
+    });
+}
+
+void relay_core::close() noexcept {
+    coro::detail::wait_service::unlink(*this);
+    if (*context_ended_ || process_.forked())
+        return;
+    asio::dispatch(*strand_, [self = shared_from_this()] {
+        self->closed_ = true;
+        self->begin_stop(true);
+    });
+}
+
+void relay_core::begin_stop(bool at_once) {
+    if (!std::exchange(stopping_, true)) {
+        answer_drains(errc::stopped);
+        stop_keeping_.emit(asio::cancellation_type::terminal);
+        if (!at_once)
+            alarm_.set(*time_, *strand_, time_->now() + stop_grace, [this] { begin_stop(true); });
+    }
+    for (const auto& [shard, each] : runners_)
+        each->stop(at_once);
+    end_stop();
+}
+
+void relay_core::end_stop() {
+    if (!stopping_ || running_ > 0)
+        return;
+    alarm_.cancel();
+    bell_.reset();
+    if (const auto last = std::exchange(session_, nullptr)) {
+        // The files are closed beside the event loop; whoever waits, waits for that.
+        last->async_stop(asio::bind_executor(
+            *strand_,
+            [self = shared_from_this(), last](error_code) {
+                for (auto& each : std::exchange(self->stoppers_, {}))
+                    each.complete(error_code());
+            }
+        ));
+        return;
+    }
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(error_code());
+}
+
+}  // namespace mortise::outbox::detail

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_RELAY_RELAY_CORE_HPP
+#define MORTISE_OUTBOX_SRC_RELAY_RELAY_CORE_HPP
+
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/db/bell.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/relay.hpp"
+#include "relay/shard_runner.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::outbox::detail {
+
+/// What a `relay` is: a session with the database, and a runner for each shard.
+///
+/// @par Threads The strand, but for what is said to be for any.
+class relay_core final : public std::enable_shared_from_this<relay_core>,
+                         public coro::detail::shutdown_hook {
+public:
+    relay_core(asio::any_io_executor executor, relay_config config);
+    ~relay_core() override;
+
+    /// Once, after construction, as it needs `shared_from_this`.
+    void attach();
+
+    // Any thread.
+    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    void drained(code_handler handler);
+    void stop(code_handler handler);
+    void close() noexcept;
+    std::vector<shard_status> status() const;
+
+    // For the runners.
+    const relay_config& config() const noexcept { return config_; }
+    const asio::any_io_executor& strand() const noexcept { return *strand_; }
+    coro::time_source& time() const noexcept { return *time_; }
+    /// The session with the database; a new one if that of before is broken. @throws error
+    std::shared_ptr<db::sqlite> session();
+    const std::string& table_id() const noexcept { return table_id_; }
+    bool stopping() const noexcept { return stopping_; }
+    std::uint64_t draw_seed();
+    void show(const shard_status& now);
+    void tell(const relay_event& what);
+    /// There may be other shards than before.
+    void look_for_shards();
+    void due_at(std::optional<std::int64_t> when);
+    /// A read that began so late found nothing to send, or an operator is needed.
+    void emptied(std::uint32_t shard, std::uint64_t read);
+    void stuck(std::uint32_t shard, error_code why);
+    std::uint64_t begin_read() noexcept { return ++reads_; }
+
+private:
+    struct drain {
+        std::map<std::uint32_t, std::uint64_t> shards;  ///< After which read of each.
+        code_handler handler;
+    };
+
+    void shut_down() noexcept override;
+    void start();
+    asio::awaitable<void> keep();
+    asio::awaitable<void> keep_once();
+    asio::awaitable<void> open();
+    void add_runner(std::uint32_t shard);
+    void ended();
+    void news();
+    void begin_stop(bool at_once);
+    void end_stop();
+    void answer_drains(error_code why);
+    void begin_drain(code_handler handler);
+
+    const asio::any_io_executor executor_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    const relay_config config_;
+    const std::shared_ptr<coro::time_source> time_;
+    std::uint64_t seed_;
+
+    std::shared_ptr<db::sqlite> session_;
+    std::optional<db::bell> bell_;
+    std::string table_id_;
+    std::map<std::uint32_t, std::shared_ptr<shard_runner>> runners_;
+    std::size_t running_ = 0;  ///< Coroutines that have not ended.
+    std::optional<coro::event> work_;
+    asio::cancellation_signal stop_keeping_;
+    coro::detail::alarm alarm_;
+    std::optional<std::int64_t> due_;
+    std::vector<drain> drains_;
+    std::vector<code_handler> early_drains_;  ///< The shards are not known yet.
+    std::vector<code_handler> stoppers_;
+    std::uint64_t reads_ = 0;
+    bool look_ = true;
+    bool opened_ = false;
+    bool stopping_ = false;
+    bool closed_ = false;
+
+    mutable std::mutex status_mutex_;
+    std::map<std::uint32_t, shard_status> status_;
+};
+
+}  // namespace mortise::outbox::detail
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who works on the shard, and from where on.
+#include "relay/shard_runner.hpp"
+
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/election.hpp"
+#include "mortise/lock_client.hpp"
+#include "mortise/outbox/error.hpp"
+#include "relay/lineage.hpp"
+#include "relay/relay_core.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::outbox::detail {
+namespace {
+
+coro::backoff_options pauses_of(const relay_config& config) {
+    coro::backoff_options made;
+    made.first = config.retry_first;
+    made.max = config.retry_max;
+    return made;
+}
+
+}  // namespace
+
+shard_runner::shard_runner(relay_core& core, std::uint32_t shard)
+    : core_(core),
+      shard_(shard),
+      sink_(core.config().sink(core.strand(), shard)),
+      news_(core.strand()),
+      pauses_(pauses_of(core.config()), core.draw_seed()) {
+    status_.shard = shard;
+    core_.show(status_);
+}
+
+clock::time_point shard_runner::now() const {
+    return core_.time().now();
+}
+
+void shard_runner::stop(bool at_once) {
+    if (at_once || !publishing_)
+        stop_.emit(asio::cancellation_type::terminal);
+    news_.set();
+}
+
+void shard_runner::set(state now) {
+    if (std::exchange(status_.what, now) != now)
+        core_.show(status_);
+}
+
+void shard_runner::tell(relay_event::kind what, error_code why, std::string text) {
+    relay_event made;
+    made.what = what;
+    made.shard = shard_;
+    made.row = known_.last.row;
+    made.code = why;
+    made.text = std::move(text);
+    core_.tell(made);
+}
+
+void shard_runner::fail(error_code why, std::string text) {
+    status_.trouble = why;
+    status_.text = text.empty() ? why.message() : text;
+    core_.show(status_);
+    tell(relay_event::kind::failed, why, std::move(text));
+}
+
+asio::awaitable<void> shard_runner::run() {
+    while (status_.what != state::done && !core_.stopping()) {
+        error_code why;
+        std::string text;
+        try {
+            auto one = try_once();
+            co_await std::move(one);
+            why = errc::superseded;
+        } catch (const boost::system::system_error& failed) {
+            why = failed.code();
+            text = failed.what();
+        } catch (const std::exception& failed) {
+            why = coro::errc::work_threw;
+            text = failed.what();
+        }
+        if (status_.what == state::done || core_.stopping())
+            break;
+        set(state::standby);
+        auto pausing = pause_after(why, std::move(text));
+        co_await std::move(pausing);
+    }
+}
+
+asio::awaitable<void> shard_runner::try_once() {
+    const auto& locks = core_.config().locks;
+    if (!locks) {
+        auto serving = serve(nullptr);
+        co_await std::move(serving);
+        co_return;
+    }
+    const std::string name = "mortise.outbox/" + core_.table_id() + '-' + std::to_string(shard_);
+    auto term = [this](const lease& held) { return serve(&held); };
+    auto leading = lead(*locks, name, election_options(), term);
+    co_await std::move(leading);
+}
+
+asio::awaitable<table::claim> shard_runner::take(const lease* held) {
+    auto work = [shard = shard_,
+                 token = held == nullptr ? fencing_token() : held->token()](db::connection& on) {
+        return table::take(on, shard, token);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto taking = session->async_run(work, db::durability::force);
+    co_return co_await std::move(taking);
+}
+
+// One term: until the sink's or the database's failure, or until somebody else has the shard.
+asio::awaitable<void> shard_runner::serve(const lease* held) {
+    std::exception_ptr failed;
+    try {
+        auto taking = take(held);
+        auto mine = co_await std::move(taking);
+        by_ = mine.by;
+        known_ = std::move(mine.known);
+        status_.last = known_.last;
+        tell(relay_event::kind::taken);
+        MORTISE_CRASH_POINT("relay.taken");
+        if (mine.done) {
+            set(state::done);
+            core_.emptied(shard_, core_.begin_read());
+        } else if (mine.others_first) {
+            auto waiting = await_earlier_shards();
+            co_await std::move(waiting);
+        }
+        while (status_.what != state::done && !core_.stopping()) {
+            auto beginning = begin();
+            if (!co_await std::move(beginning))
+                continue;
+            auto sending = send_all();
+            if (co_await std::move(sending) == end::superseded)
+                break;
+            auto closing = close_sink();
+            co_await std::move(closing);
+            if (held != nullptr && !held->held())
+                break;  // a signal that came while the sink was closed is forgotten
+        }
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    tell(status_.what == state::done ? relay_event::kind::done : relay_event::kind::left);
+    auto closing = close_sink();
+    co_await std::move(closing);
+    if (failed)
+        std::rethrow_exception(failed);
+}
+
+// Also when the coroutine was cancelled, which is forgotten here: whoever calls looks whether the
+// relay stops, or rethrows what came of it.
+asio::awaitable<void> shard_runner::close_sink() {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    auto closing = sink_->close();
+    co_await std::move(closing);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+}
+
+asio::awaitable<void> shard_runner::await_earlier_shards() {
+    set(state::waiting);
+    for (;;) {
+        news_.reset();
+        const auto work = [shard = shard_](db::connection& on) {
+            return table::others_first(on, shard);
+        };
+        const auto session = core_.session();
+        auto reading = session->async_read(work);
+        if (!co_await std::move(reading))
+            co_return;
+        auto resting = rest(clock::duration::max());
+        co_await std::move(resting);
+    }
+}
+
+// Opens the sink and finds where to go on. @return whether there is a place to go on from.
+asio::awaitable<bool> shard_runner::begin() {
+    set(state::opening);
+    shard_name name;
+    name.table = core_.table_id();
+    name.shard = shard_;
+    name.first_sought = known_.place;
+    auto opening_it = sink_->open(name);
+    auto opened = co_await std::move(opening_it);
+    if (!opened) {
+        const error_code why = opened.error();
+        auto pausing = pause_after(why, std::string());
+        co_await std::move(pausing);
+        co_return false;
+    }
+    MORTISE_CRASH_POINT("relay.opened");
+    std::optional<std::string> there;
+    if (opened->last) {
+        auto asking = marked_message(opened->last->row);
+        there = co_await std::move(asking);
+    }
+    auto found = relay_detail::judge(known_, *opened, there);
+    if (found.refused) {
+        auto waiting = await_operator(found.refused, std::move(found.text), opened->last);
+        co_await std::move(waiting);
+        auto closing = sink_->close();
+        co_await std::move(closing);
+        co_return false;
+    }
+    if (found.mark_lost)
+        tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
+    known_.last = found.start;
+    known_.sink = opened->identity;
+    status_.last = known_.last;
+    sent_at_ = now();
+    // Of what the mark covers more may be there than what we sent.
+    purge_wanted_ = true;
+    purge_at_ = now() + core_.config().purge_after;
+    core_.show(status_);
+    tell(relay_event::kind::opened);
+    co_return true;
+}
+
+asio::awaitable<std::optional<std::string>> shard_runner::marked_message(std::int64_t row) {
+    const auto work = [row](db::connection& on) { return table::message_in(on, row); };
+    const auto session = core_.session();
+    auto reading = session->async_read(work);
+    co_return co_await std::move(reading);
+}
+
+// Until `rebase` has changed the generation of the shard.
+asio::awaitable<void>
+shard_runner::await_operator(error_code why, std::string text, std::optional<mark> seen) {
+    status_.trouble = why;
+    status_.text = text;
+    set(state::refused);
+    tell(relay_event::kind::refused, why, text);
+    auto note = [by = by_, said = why.message() + ": " + text, seen](db::connection& on) {
+        return table::refuse(on, by, said, seen);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto noting = session->async_run(std::move(note), db::durability::force);
+    if (co_await std::move(noting))
+        throw boost::system::system_error(errc::superseded);
+    for (;;) {
+        news_.reset();
+        const auto work = [shard = shard_](db::connection& on) {
+            return table::known_of(on, shard);
+        };
+        auto reading = session->async_read(work);
+        auto known = co_await std::move(reading);
+        if (known.last.generation != known_.last.generation) {
+            known_ = std::move(known);
+            status_.trouble = {};
+            status_.text.clear();
+            co_return;
+        }
+        core_.stuck(shard_, why);
+        auto resting = rest(clock::duration::max());
+        co_await std::move(resting);
+    }
+}
+
+asio::awaitable<void> shard_runner::rest(clock::duration longest) {
+    if (longest != clock::duration::max())
+        alarm_.set(core_.time(), core_.strand(), now() + longest, [this] { news_.set(); });
+    auto waiting = news_.async_wait();
+    co_await std::move(waiting);
+    alarm_.cancel();
+}
+
+asio::awaitable<void> shard_runner::pause_after(error_code why, std::string text) {
+    fail(why, std::move(text));
+    auto sleeping = coro::sleep_for(core_.time(), pauses_.next());
+    co_await std::move(sleeping);
+}
+
+}  // namespace mortise::outbox::detail

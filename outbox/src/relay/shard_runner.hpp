@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_RELAY_SHARD_RUNNER_HPP
+#define MORTISE_OUTBOX_SRC_RELAY_SHARD_RUNNER_HPP
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/relay_event.hpp"
+#include "mortise/outbox/shard_status.hpp"
+#include "mortise/outbox/sink.hpp"
+#include "table/parked.hpp"
+#include "table/rows.hpp"
+#include "table/shards.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise {
+class lease;
+}
+
+namespace mortise::outbox::detail {
+
+class relay_core;
+
+/// Empties one shard: holds its lock, opens its sink, finds where to go on, and sends one batch
+/// after the other.
+///
+/// @par Threads   The relay's strand.
+/// @par Lifetimes The core outlives it.
+class shard_runner {
+    using state = shard_status::state;
+
+public:
+    shard_runner(relay_core& core, std::uint32_t shard);
+
+    /// Until the shard is done, or the relay stops.
+    asio::awaitable<void> run();
+
+    /// There may be something to send.
+    void news() { news_.set(); }
+    bool done() const noexcept { return status_.what == state::done; }
+    asio::cancellation_slot slot() noexcept { return stop_.slot(); }
+    /// The relay stops. A batch that is under way may end, unless it is too late for that.
+    void stop(bool at_once);
+
+private:
+    enum class end { done, lost, superseded };
+
+    asio::awaitable<void> try_once();
+    asio::awaitable<void> serve(const lease* held);
+    asio::awaitable<table::claim> take(const lease* held);
+    asio::awaitable<void> await_earlier_shards();
+    asio::awaitable<bool> begin();
+    asio::awaitable<std::optional<std::string>> marked_message(std::int64_t row);
+    asio::awaitable<void>
+    await_operator(error_code why, std::string text, std::optional<mark> seen);
+    asio::awaitable<void> close_sink();
+    asio::awaitable<end> send_all();
+    asio::awaitable<table::batch> read();
+    asio::awaitable<std::optional<end>> send(const table::batch& next);
+    asio::awaitable<published> publish(const std::vector<outgoing>& rows, const mark& after);
+    asio::awaitable<bool> park(std::vector<table::poison_row> which);
+    asio::awaitable<bool> park_blocked(std::vector<std::int64_t> which);
+    bool parked(error_code failed, std::size_t moved);
+    asio::awaitable<bool> purge();
+    asio::awaitable<std::optional<end>> be_idle(std::uint32_t newest_layout);
+    asio::awaitable<std::optional<end>> finish();
+    asio::awaitable<std::optional<end>> send_idle_mark();
+    asio::awaitable<void> rest(clock::duration longest);
+    asio::awaitable<void> pause_after(error_code why, std::string text);
+
+    void advance(const mark& to, std::size_t messages, std::string place);
+    void fail(error_code why, std::string text);
+    void set(state now);
+    void tell(relay_event::kind what, error_code why = {}, std::string text = {});
+    bool purge_due() const;
+    clock::time_point now() const;
+
+    relay_core& core_;
+    const std::uint32_t shard_;
+    std::unique_ptr<sink> sink_;
+    coro::event news_;
+    coro::detail::alarm alarm_;
+    asio::cancellation_signal stop_;
+    coro::backoff pauses_;
+    table::holder by_;
+    table::shadow known_;  ///< `last`: what the sink has acknowledged.
+    std::uint32_t layout_seen_ = 0;
+    std::size_t unpurged_ = 0;  ///< Sent since the last purge.
+    bool purge_wanted_ = false;
+    bool mark_unsaved_ = false;  ///< Of a sink that keeps none.
+    clock::time_point purge_at_;
+    clock::time_point sent_at_;  ///< The last mark.
+    bool publishing_ = false;
+    shard_status status_;
+};
+
+}  // namespace mortise::outbox::detail
+
+#endif

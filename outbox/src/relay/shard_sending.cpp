@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// One batch after the other.
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/outbox/error.hpp"
+#include "relay/relay_core.hpp"
+#include "relay/shard_runner.hpp"
+#include "table/durable.hpp"
+#include "table/schema.hpp"
+#include "wall_clock.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::outbox::detail {
+namespace {
+
+constexpr auto kept_code = asio::as_tuple(asio::deferred);
+
+}  // namespace
+
+asio::awaitable<shard_runner::end> shard_runner::send_all() {
+    while (!core_.stopping()) {
+        news_.reset();
+        const std::uint64_t number = core_.begin_read();
+        auto reading = read();
+        const auto next = co_await std::move(reading);
+        MORTISE_CRASH_POINT("relay.read");
+        if (next.newest_layout != layout_seen_) {
+            layout_seen_ = next.newest_layout;
+            core_.look_for_shards();
+        }
+        core_.due_at(next.next_due);
+        const bool poisoned = !next.corrupt.empty();
+        if (poisoned || !next.blocked.empty()) {
+            std::vector<table::poison_row> corrupt;
+            for (const auto each : next.corrupt)
+                corrupt.emplace_back(each, error_code(errc::corrupt_row).message());
+            auto parking = poisoned ? park(std::move(corrupt)) : park_blocked(next.blocked);
+            if (!co_await std::move(parking))
+                co_return end::superseded;
+            continue;
+        }
+        if (next.rows.empty()) {
+            core_.emptied(shard_, number);
+            auto idling = be_idle(next.newest_layout);
+            if (const auto came = co_await std::move(idling))
+                co_return *came;
+            continue;
+        }
+        set(state::sending);
+        auto sending = send(next);
+        if (const auto came = co_await std::move(sending))
+            co_return *came;
+        if (purge_due()) {
+            auto purging = purge();
+            if (!co_await std::move(purging))
+                co_return end::superseded;
+        }
+    }
+    co_return end::lost;
+}
+
+asio::awaitable<table::batch> shard_runner::read() {
+    auto work = [shard = shard_,
+                 after = known_.last.row,
+                 rows = core_.config().batch_rows,
+                 bytes = core_.config().batch_bytes,
+                 path = core_.config().database](db::connection& on) {
+        auto found = table::read(on, shard, after, rows, bytes);
+        // What a crash of the host would take back must not be heard of.
+        if (!found.rows.empty())
+            table::make_durable(path);
+        return found;
+    };
+    const auto session = core_.session();
+    auto reading = session->async_read(std::move(work));
+    co_return co_await std::move(reading);
+}
+
+// @return how it ended, if it did.
+asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(const table::batch& next) {
+    mark after = known_.last;
+    ++after.sequence;
+    after.row = next.rows.back().row;
+    after.message = next.rows.back().what.id;
+    auto publishing = publish(next.rows, after);
+    auto came = co_await std::move(publishing);
+    MORTISE_CRASH_POINT("relay.published");
+    if (came.what != published::kind::committed && came.done > 0) {
+        const outgoing& last = next.rows.at(came.done - 1);
+        mark so_far = after;
+        so_far.row = last.row;
+        so_far.message = last.what.id;
+        advance(so_far, came.done, std::string());
+    }
+    switch (came.what) {
+    case published::kind::committed:
+        status_.trouble = {};
+        status_.text.clear();
+        ++status_.batches;
+        advance(after, next.rows.size(), std::move(came.place));
+        co_return std::nullopt;
+    case published::kind::refused: {
+        std::vector<table::poison_row> poison;
+        for (auto& each : came.poison) {
+            poison.emplace_back(
+                next.rows.at(each.index).row, each.code.message() + ": " + each.text
+            );
+        }
+        auto parking = park(std::move(poison));
+        if (!co_await std::move(parking))
+            co_return end::superseded;
+        co_return std::nullopt;
+    }
+    case published::kind::again: {
+        auto pausing = pause_after(came.code, std::move(came.text));
+        co_await std::move(pausing);
+        co_return std::nullopt;
+    }
+    case published::kind::lost:
+        break;
+    }
+    auto pausing = pause_after(came.code, std::move(came.text));
+    co_await std::move(pausing);
+    co_return end::lost;
+}
+
+asio::awaitable<published>
+shard_runner::publish(const std::vector<outgoing>& rows, const mark& after) {
+    publishing_ = true;
+    std::exception_ptr failed;
+    published came;
+    try {
+        auto publishing = sink_->publish(rows, after);
+        came = co_await std::move(publishing);
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    publishing_ = false;
+    if (failed)
+        std::rethrow_exception(failed);
+    co_return came;
+}
+
+void shard_runner::advance(const mark& to, std::size_t messages, std::string place) {
+    known_.last = to;
+    known_.place = std::move(place);
+    sent_at_ = now();
+    if (!std::exchange(purge_wanted_, true))
+        purge_at_ = sent_at_ + core_.config().purge_after;
+    unpurged_ += messages;
+    mark_unsaved_ = !sink_->keeps_marks();
+    pauses_.reset();
+    status_.last = to;
+    status_.messages += messages;
+    core_.show(status_);
+}
+
+// @return whether the shard is still ours.
+asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> which) {
+    const auto session = core_.session();
+    ++status_.writes;
+    auto work = [by = by_, which](db::connection& on) { return table::park(on, by, which); };
+    auto parking = session->async_run(std::move(work), db::durability::force, kept_code);
+    const auto [failed, moved] = co_await std::move(parking);
+    if (!parked(failed, moved))
+        co_return false;
+    for (auto& each : which) {
+        relay_event made;
+        made.what = relay_event::kind::parked;
+        made.shard = shard_;
+        made.row = each.row;
+        made.text = std::move(each.reason);
+        core_.tell(made);
+    }
+    co_return true;
+}
+
+asio::awaitable<bool> shard_runner::park_blocked(std::vector<std::int64_t> which) {
+    auto work = [by = by_, which = std::move(which)](db::connection& on) {
+        return table::park_blocked(on, by, which);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto parking = session->async_run(std::move(work), db::durability::force, kept_code);
+    const auto [failed, moved] = co_await std::move(parking);
+    co_return parked(failed, moved);
+}
+
+bool shard_runner::parked(error_code failed, std::size_t moved) {
+    if (failed == errc::superseded)
+        return false;
+    if (failed)
+        throw boost::system::system_error(failed);
+    status_.parked += moved;
+    core_.show(status_);
+    return true;
+}
+
+bool shard_runner::purge_due() const {
+    return mark_unsaved_ || unpurged_ >= core_.config().purge_rows ||
+           (purge_wanted_ && now() >= purge_at_);
+}
+
+// @return whether the shard is still ours.
+asio::awaitable<bool> shard_runner::purge() {
+    const auto& config = core_.config();
+    using std::chrono::microseconds;
+    const std::int64_t keep = std::chrono::duration_cast<microseconds>(config.keep).count();
+    auto work = [by = by_, now = known_, limit = config.purge_rows, keep](db::connection& on) {
+        return table::purge(on, by, now, wall_now() - keep, limit);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto purging = session->async_run(std::move(work), db::durability::lazy, kept_code);
+    const auto [failed, purged] = co_await std::move(purging);
+    if (failed == errc::superseded)
+        co_return false;
+    if (failed)
+        throw boost::system::system_error(failed);
+    MORTISE_CRASH_POINT("relay.purged");
+    status_.purged += purged;
+    core_.show(status_);
+    mark_unsaved_ = false;
+    const bool more = purged == config.purge_rows;
+    unpurged_ = 0;
+    purge_wanted_ = more || config.keep.count() > 0;
+    purge_at_ = now() + (more ? clock::duration(0) : std::max(config.purge_after, config.keep));
+    co_return true;
+}
+
+// Nothing is to be sent. @return how it ended, if it did.
+asio::awaitable<std::optional<shard_runner::end>> shard_runner::be_idle(std::uint32_t newest_layout
+) {
+    set(state::idle);
+    if (purge_due()) {
+        auto purging = purge();
+        if (!co_await std::move(purging))
+            co_return end::superseded;
+        co_return std::nullopt;
+    }
+    if (shard_ < newest_layout) {
+        auto finishing = finish();
+        if (const auto came = co_await std::move(finishing))
+            co_return came;
+    }
+    const auto idle_max = sink_->idle_max();
+    clock::duration longest = clock::duration::max();
+    if (idle_max.count() > 0) {
+        if (now() - sent_at_ >= idle_max) {
+            auto marking = send_idle_mark();
+            co_return co_await std::move(marking);
+        }
+        longest = sent_at_ + idle_max - now();
+    }
+    if (purge_wanted_)
+        longest = std::min(longest, std::max(purge_at_ - now(), clock::duration(0)));
+    auto resting = rest(longest);
+    co_await std::move(resting);
+    co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<shard_runner::end>> shard_runner::finish() {
+    auto work = [by = by_, now = known_](db::connection& on) { return table::finish(on, by, now); };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto finishing = session->async_run(std::move(work), db::durability::force, kept_code);
+    const auto [failed, done] = co_await std::move(finishing);
+    if (failed == errc::superseded)
+        co_return end::superseded;
+    if (failed)
+        throw boost::system::system_error(failed);
+    if (!done)
+        co_return std::nullopt;
+    set(state::done);
+    core_.emptied(shard_, core_.begin_read());
+    co_return end::done;
+}
+
+// So that the sink does not forget us.
+asio::awaitable<std::optional<shard_runner::end>> shard_runner::send_idle_mark() {
+    mark after = known_.last;
+    ++after.sequence;
+    const std::vector<outgoing> none;
+    auto publishing = publish(none, after);
+    auto came = co_await std::move(publishing);
+    if (came.what == published::kind::committed) {
+        advance(after, 0, std::move(came.place));
+        co_return std::nullopt;
+    }
+    const bool lost = came.what == published::kind::lost;
+    auto pausing = pause_after(came.code, std::move(came.text));
+    co_await std::move(pausing);
+    co_return lost ? std::optional(end::lost) : std::nullopt;
+}
+
+}  // namespace mortise::outbox::detail

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sinks/message_lines.hpp"
+
+#include "mortise/detail/percent.hpp"
+
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace mortise::outbox::sinks {
+namespace {
+
+using mortise::detail::percent_decoded;
+using mortise::detail::percent_encoded;
+
+constexpr std::string_view head = "mortise-messages-1\t";
+constexpr std::string_view message_word = "message\t";
+constexpr std::string_view mark_word = "mark\t";
+constexpr std::string_view none = "%";
+
+std::string part(const std::optional<std::string>& bytes) {
+    return bytes ? percent_encoded(*bytes) : std::string(none);
+}
+
+bool starts(std::string_view& text, std::string_view with) noexcept {
+    if (text.substr(0, with.size()) != with)
+        return false;
+    text.remove_prefix(with.size());
+    return true;
+}
+
+std::string_view next_part(std::string_view& parts, char end = '\t') noexcept {
+    const auto at = parts.find(end);
+    const auto taken = parts.substr(0, at);
+    parts = at == std::string_view::npos ? std::string_view() : parts.substr(at + 1);
+    return taken;
+}
+
+bool read_bytes(std::string_view text, std::optional<std::string>& into) {
+    if (text == none)
+        return true;
+    into = percent_decoded(text);
+    return into.has_value();
+}
+
+}  // namespace
+
+std::string head_line(std::string_view id) {
+    return std::string(head) + std::string(id) + '\n';
+}
+
+std::string message_line(const outgoing& what) {
+    const message& each = what.what;
+    std::string line(message_word);
+    line += std::to_string(what.row) + '\t' + percent_encoded(each.id) + '\t' +
+            percent_encoded(each.topic) + '\t' + part(each.key) + '\t' + part(each.payload);
+    for (const auto& beside : each.headers)
+        line += '\t' + percent_encoded(beside.name) + '=' + percent_encoded(beside.value);
+    return line + '\n';
+}
+
+std::string mark_line(const mark& after) {
+    return std::string(mark_word) + after.text() + '\n';
+}
+
+bool line_reader::take(std::string_view line) {
+    read_ += line.size() + 1;
+    if (!std::exchange(begun_, true)) {
+        if (!starts(line, head) || line.empty())
+            return false;
+        contents_.id = line;
+        contents_.whole = read_;
+        return true;
+    }
+    if (starts(line, message_word))
+        return take_message(line);
+    if (!starts(line, mark_word))
+        return false;
+    contents_.last = mark::parse(line);
+    contents_.whole = read_;
+    for (auto& each : std::exchange(batch_, {}))
+        contents_.messages.push_back(std::move(each));
+    return contents_.last.has_value();
+}
+
+bool line_reader::take_message(std::string_view parts) {
+    outgoing made;
+    const auto row = next_part(parts);
+    const char* const last = row.data() + row.size();
+    const auto [end, failed] = std::from_chars(row.data(), last, made.row);
+    const auto id = percent_decoded(next_part(parts));
+    const auto topic = percent_decoded(next_part(parts));
+    if (failed != std::errc() || end != last || !id || id->empty() || !topic || topic->empty() ||
+        !read_bytes(next_part(parts), made.what.key) ||
+        !read_bytes(next_part(parts), made.what.payload))
+        return false;
+    made.what.id = *id;
+    made.what.topic = *topic;
+    while (!parts.empty()) {
+        auto pair = next_part(parts);
+        const auto name = percent_decoded(next_part(pair, '='));
+        const auto value = percent_decoded(pair);
+        if (!name || name->empty() || !value)
+            return false;
+        made.what.headers.emplace_back(*name, *value);
+    }
+    if (keep_)
+        batch_.push_back(std::move(made));
+    return true;
+}
+
+}  // namespace mortise::outbox::sinks

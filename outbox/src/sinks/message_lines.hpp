@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_SINKS_MESSAGE_LINES_HPP
+#define MORTISE_OUTBOX_SRC_SINKS_MESSAGE_LINES_HPP
+
+#include "mortise/outbox/mark.hpp"
+#include "mortise/outbox/sink.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::outbox::sinks {
+
+/// The first line of a message file, with its random id.
+std::string head_line(std::string_view id);
+std::string message_line(const outgoing& what);
+std::string mark_line(const mark& after);
+
+/// What stands in a message file.
+class file_contents {
+public:
+    file_contents() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    std::string id;
+    std::optional<mark> last;
+    std::size_t whole = 0;           ///< Bytes up to the end of the last batch.
+    std::vector<outgoing> messages;  ///< Of whole batches; only if they are asked for.
+};
+
+/// Reads the lines of a message file one after the other.
+class line_reader {
+public:
+    explicit line_reader(bool keep_messages) : keep_(keep_messages) {}
+
+    /// @return whether the line can stand there.
+    bool take(std::string_view line);
+    file_contents& contents() noexcept { return contents_; }
+
+private:
+    bool take_message(std::string_view parts);
+
+    bool keep_;
+    bool begun_ = false;
+    std::size_t read_ = 0;
+    std::vector<outgoing> batch_;
+    file_contents contents_;
+};
+
+}  // namespace mortise::outbox::sinks
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "table/parked.hpp"
+
+#include "mortise/outbox/error.hpp"
+#include "table/rows.hpp"
+#include "table/schema.hpp"
+#include "wall_clock.hpp"
+
+#include <string_view>
+
+namespace mortise::outbox::table {
+namespace {
+
+#define MORTISE_OUTBOX_MOVE                                                                        \
+    "INSERT INTO mortise_outbox_parked(id, shard, " MORTISE_OUTBOX_COLUMNS ", parked, reason)"     \
+    " SELECT id, shard, " MORTISE_OUTBOX_COLUMNS ", ?2, ?3 FROM mortise_outbox AS o WHERE id = ?1"
+
+std::size_t drop_moved(db::connection& on, std::int64_t row) {
+    if (on.changes() == 0)
+        return 0;
+    on.run("DELETE FROM mortise_outbox WHERE id = ?1", row);
+    return 1;
+}
+
+}  // namespace
+
+result<std::size_t>
+park(db::connection& on, const holder& by, const std::vector<poison_row>& which) {
+    if (!holds(on, by))
+        return error_code(errc::superseded);
+    std::size_t moved = 0;
+    for (const auto& each : which) {
+        on.run(MORTISE_OUTBOX_MOVE, each.row, wall_now(), std::string_view(each.reason));
+        moved += drop_moved(on, each.row);
+    }
+    return moved;
+}
+
+result<std::size_t>
+park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& which) {
+    if (!holds(on, by))
+        return error_code(errc::superseded);
+    std::size_t moved = 0;
+    for (const auto each : which) {
+        on.run(
+            MORTISE_OUTBOX_MOVE " AND EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
+                                " WHERE p.topic = o.topic AND p.key = o.key AND p.id < o.id)",
+            each,
+            wall_now(),
+            nullptr
+        );
+        moved += drop_moved(on, each);
+    }
+    return moved;
+}
+
+}  // namespace mortise::outbox::table

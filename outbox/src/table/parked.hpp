@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_TABLE_PARKED_HPP
+#define MORTISE_OUTBOX_SRC_TABLE_PARKED_HPP
+
+#include "mortise/db/connection.hpp"
+#include "mortise/error.hpp"
+#include "table/shards.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise::outbox::table {
+
+class poison_row {
+public:
+    poison_row() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    poison_row(std::int64_t which, std::string why) : row(which), reason(std::move(why)) {}
+
+    std::int64_t row = 0;
+    std::string reason;
+};
+
+/// Moves rows that cannot be sent out of the way. What comes later with the same topic and key is
+/// held back from then on.
+/// @return how many were moved, or `superseded`.
+result<std::size_t>
+park(db::connection& on, const holder& by, const std::vector<poison_row>& which);
+
+/// Moves rows that are held back by those, if they still are.
+/// @return how many were moved, or `superseded`.
+result<std::size_t>
+park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& which);
+
+}  // namespace mortise::outbox::table
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "table/rows.hpp"
+
+#include "mortise/outbox/error.hpp"
+#include "table/header_bytes.hpp"
+#include "table/key_hash.hpp"
+#include "table/schema.hpp"
+#include "wall_clock.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace mortise::outbox::table {
+namespace {
+
+// From the id of a message to when it was written.
+enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
+constexpr int written_column = 5;
+
+void bind(db::statement& to, const std::optional<std::string>& bytes) {
+    if (bytes)
+        to.bind_bytes(*bytes);
+    else
+        to.bind(nullptr);
+}
+
+void bind_message(db::statement& to, const message& what) {
+    to.bind(std::string_view(what.id)).bind(std::string_view(what.topic));
+    bind(to, what.key);
+    bind(to, what.payload);
+    if (what.headers.empty())
+        to.bind(nullptr);
+    else
+        to.bind_bytes(bytes_of(what.headers));
+}
+
+std::optional<std::string> bytes_at(const db::statement& row, int column) {
+    if (row.is_null(column))
+        return std::nullopt;
+    return row.text(column);
+}
+
+std::size_t size_of(const message& what) noexcept {
+    std::size_t size = what.topic.size() + what.id.size();
+    size += what.key ? what.key->size() : 0;
+    size += what.payload ? what.payload->size() : 0;
+    for (const auto& each : what.headers)
+        size += each.name.size() + each.value.size();
+    return size;
+}
+
+bool any_parked(db::connection& on) {
+    auto row = on.query("SELECT 1 FROM mortise_outbox_parked LIMIT 1");
+    return row.step();
+}
+
+}  // namespace
+
+std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept {
+    return key_hash(key ? std::string_view(*key) : id);
+}
+
+void insert(db::connection& on, const message& what, std::int64_t written) {
+    auto row = on.query(
+        "INSERT INTO mortise_outbox(shard, written, message_id, topic, key, payload, headers)"
+        " VALUES(" MORTISE_OUTBOX_NEW_SHARD ", ?2, ?3, ?4, ?5, ?6, ?7)",
+        hash_of(what.id, what.key),
+        written
+    );
+    bind_message(row, what);
+    row.run();
+}
+
+void insert_later(db::connection& on, const message& what, std::int64_t due) {
+    auto row = on.query(
+        "INSERT INTO mortise_outbox_later"
+        "(due, written, message_id, topic, key, payload, headers) VALUES(?1, ?2, ?3, ?4, ?5, ?6, "
+        "?7)",
+        due,
+        wall_now()
+    );
+    bind_message(row, what);
+    row.run();
+}
+
+std::size_t move_due(db::connection& on, std::int64_t now, std::size_t limit) {
+    struct due_row {
+        std::int64_t id;
+        std::uint32_t hash;
+    };
+    std::vector<due_row> due;
+    {
+        auto row = on.query(
+            "SELECT id, message_id, key FROM mortise_outbox_later"
+            " WHERE due <= ?1 ORDER BY due, id LIMIT ?2",
+            now,
+            limit
+        );
+        while (row.step())
+            due.push_back({row.integer(0), hash_of(row.text(1), bytes_at(row, 2))});
+    }
+    for (const auto& each : due) {
+        on.run(
+            "INSERT INTO mortise_outbox(shard, " MORTISE_OUTBOX_COLUMNS ")"
+            " SELECT " MORTISE_OUTBOX_NEW_SHARD ", " MORTISE_OUTBOX_COLUMNS
+            " FROM mortise_outbox_later WHERE id = ?2",
+            each.hash,
+            each.id
+        );
+        on.run("DELETE FROM mortise_outbox_later WHERE id = ?1", each.id);
+    }
+    ring_after_commit(on);
+    return due.size();
+}
+
+std::optional<std::int64_t> next_due(db::connection& on) {
+    auto row = on.query("SELECT min(due) FROM mortise_outbox_later");
+    if (!row.step() || row.is_null(0))
+        return std::nullopt;
+    return row.integer(0);
+}
+
+std::optional<message> message_at(const db::statement& row, int column) {
+    message made;
+    made.id = row.text(column + id_column);
+    made.topic = row.text(column + topic_column);
+    made.key = bytes_at(row, column + key_column);
+    made.payload = bytes_at(row, column + payload_column);
+    auto headers = headers_in(row.text(column + headers_column));
+    if (!headers)
+        return std::nullopt;
+    made.headers = std::move(*headers);
+    return made;
+}
+
+batch read(
+    db::connection& on,
+    std::uint32_t shard,
+    std::int64_t after,
+    std::size_t rows_max,
+    std::size_t bytes_max
+) {
+    batch made;
+    made.newest_layout = newest_layout(on);
+    made.next_due = next_due(on);
+    constexpr const char* all_free = "SELECT id, " MORTISE_OUTBOX_COLUMNS ", 0 FROM mortise_outbox"
+                                     " WHERE shard = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    constexpr const char* with_parked =
+        "SELECT id, " MORTISE_OUTBOX_COLUMNS ", EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
+        " WHERE p.topic = o.topic AND p.key = o.key AND p.id < o.id) FROM mortise_outbox AS o"
+        " WHERE shard = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    auto row = on.query(any_parked(on) ? with_parked : all_free, shard, after, rows_max);
+    std::size_t bytes = 0;
+    std::size_t count = 0;
+    while (row.step()) {
+        ++count;
+        if (row.integer(2 + written_column) != 0) {
+            made.blocked.push_back(row.integer(0));
+            continue;
+        }
+        auto what = message_at(row, 1);
+        if (!what) {
+            made.corrupt.push_back(row.integer(0));
+            continue;
+        }
+        outgoing& next = made.rows.emplace_back();
+        next.row = row.integer(0);
+        next.what = std::move(*what);
+        next.written = std::chrono::system_clock::time_point(
+            std::chrono::microseconds(row.integer(1 + written_column))
+        );
+        bytes += size_of(next.what);
+        if (bytes >= bytes_max) {
+            made.more = true;
+            return made;
+        }
+    }
+    made.more = count == rows_max;
+    return made;
+}
+
+std::optional<std::string> message_in(db::connection& on, std::int64_t row) {
+    auto found = on.query("SELECT message_id FROM mortise_outbox WHERE id = ?1", row);
+    if (!found.step())
+        return std::nullopt;
+    return found.text(0);
+}
+
+std::int64_t last_row(db::connection& on, std::uint32_t shard) {
+    auto found = on.query("SELECT max(id) FROM mortise_outbox WHERE shard = ?1", shard);
+    return found.step() ? found.integer(0) : 0;
+}
+
+}  // namespace mortise::outbox::table

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "table/shards.hpp"
+
+#include "mortise/outbox/error.hpp"
+#include "table/schema.hpp"
+
+#include <string_view>
+
+namespace mortise::outbox::table {
+namespace {
+
+void remember(db::connection& on, const holder& by, const shadow& now) {
+    on.run(
+        "UPDATE mortise_outbox_shard SET sequence = ?2, row = ?3, message = ?4, sink = ?5,"
+        " place = ?6, refused = NULL, refused_mark = NULL WHERE shard = ?1",
+        by.shard,
+        now.last.sequence,
+        now.last.row,
+        std::string_view(now.last.message),
+        std::string_view(now.sink),
+        std::string_view(now.place)
+    );
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> open_shards(db::connection& on) {
+    std::vector<std::uint32_t> found;
+    auto row = on.query("SELECT shard FROM mortise_outbox_shard WHERE done = 0 ORDER BY shard");
+    while (row.step())
+        found.push_back(static_cast<std::uint32_t>(row.integer(0)));
+    return found;
+}
+
+bool others_first(db::connection& on, std::uint32_t shard) {
+    auto row = on.query(
+        "SELECT EXISTS(SELECT 1 FROM mortise_outbox_shard WHERE done = 0 AND shard <"
+        " (SELECT max(first_shard) FROM mortise_outbox_layout WHERE first_shard <= ?1))",
+        shard
+    );
+    return row.step() && row.integer(0) != 0;
+}
+
+shadow known_of(db::connection& on, std::uint32_t shard) {
+    shadow known;
+    known.last.table = id_of(on);
+    known.last.shard = shard;
+    auto row = on.query(
+        "SELECT generation, sequence, row, message, sink, place FROM mortise_outbox_shard"
+        " WHERE shard = ?1",
+        shard
+    );
+    if (!row.step())
+        return known;
+    known.last.generation = static_cast<std::uint64_t>(row.integer(0));
+    known.last.sequence = static_cast<std::uint64_t>(row.integer(1));
+    known.last.row = row.integer(2);
+    known.last.message = row.text(3);
+    known.sink = row.text(4);
+    known.place = row.text(5);
+    return known;
+}
+
+result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
+    claim made;
+    made.by = holder(shard, held);
+    {
+        auto row = on.query(
+            "SELECT epoch, domain, done FROM mortise_outbox_shard WHERE shard = ?1", shard
+        );
+        if (!row.step())
+            return error_code(errc::superseded);
+        const auto before = static_cast<std::uint64_t>(row.integer(0));
+        if (!held)
+            made.by.epoch.value = before + 1;
+        else if (row.text(1) == held.domain.name() && held.value < before)
+            return error_code(errc::superseded);
+        made.done = row.integer(2) != 0;
+    }
+    made.known = known_of(on, shard);
+    made.others_first = others_first(on, shard);
+    on.run(
+        "UPDATE mortise_outbox_shard SET epoch = ?2, domain = ?3 WHERE shard = ?1",
+        shard,
+        made.by.epoch.value,
+        made.by.epoch.domain.name()
+    );
+    return made;
+}
+
+bool holds(db::connection& on, const holder& by) {
+    auto row =
+        on.query("SELECT epoch, domain FROM mortise_outbox_shard WHERE shard = ?1", by.shard);
+    return row.step() && static_cast<std::uint64_t>(row.integer(0)) == by.epoch.value &&
+           row.text(1) == by.epoch.domain.name();
+}
+
+result<std::size_t> purge(
+    db::connection& on,
+    const holder& by,
+    const shadow& now,
+    std::int64_t written_before,
+    std::size_t limit
+) {
+    if (!holds(on, by))
+        return error_code(errc::superseded);
+    remember(on, by, now);
+    on.run(
+        "DELETE FROM mortise_outbox WHERE id IN (SELECT id FROM mortise_outbox"
+        " WHERE shard = ?1 AND id < ?2 AND written < ?3 ORDER BY id LIMIT ?4)",
+        by.shard,
+        now.last.row,
+        written_before,
+        limit
+    );
+    return static_cast<std::size_t>(on.changes());
+}
+
+result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
+    if (!holds(on, by))
+        return error_code(errc::superseded);
+    {
+        auto row = on.query(
+            "SELECT ?1 < (SELECT max(first_shard) FROM mortise_outbox_layout)"
+            " AND NOT EXISTS(SELECT 1 FROM mortise_outbox WHERE shard = ?1 AND id > ?2)",
+            by.shard,
+            now.last.row
+        );
+        if (!row.step() || row.integer(0) == 0)
+            return false;
+    }
+    remember(on, by, now);
+    on.run("UPDATE mortise_outbox_shard SET done = 1 WHERE shard = ?1", by.shard);
+    ring_after_commit(on);  // others may have waited for that
+    return true;
+}
+
+error_code refuse(
+    db::connection& on, const holder& by, const std::string& why, const std::optional<mark>& seen
+) {
+    if (!holds(on, by))
+        return errc::superseded;
+    auto row = on.query(
+        "UPDATE mortise_outbox_shard SET refused = ?2, refused_mark = ?3 WHERE shard = ?1",
+        by.shard,
+        std::string_view(why)
+    );
+    if (seen)
+        row.bind(std::string_view(seen->text()));
+    else
+        row.bind(nullptr);
+    row.run();
+    return {};
+}
+
+}  // namespace mortise::outbox::table

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_WALL_CLOCK_HPP
+#define MORTISE_OUTBOX_SRC_WALL_CLOCK_HPP
+
+#include <cstdint>
+
+namespace mortise::outbox {
+
+/// Microseconds since 1970: for people, for ids, for how long rows are kept, and to know what is
+/// due. Nothing that must be right rests on it.
+std::int64_t wall_now() noexcept;
+
+}  // namespace mortise::outbox
+
+#endif

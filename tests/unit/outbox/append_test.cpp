@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/db/bell.hpp"
+#include "mortise/outbox/append.hpp"
+#include "mortise/outbox/error.hpp"
+#include "table/key_hash.hpp"
+#include "unit/outbox/outbox_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <atomic>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+namespace mortise::test::outbox_append_test {
+namespace {
+
+using outbox::errc;
+using outbox::message;
+using outbox::row_kind;
+
+class OutboxAppend : public outbox_world {
+protected:
+    error_code refusal_of(const message& what) {
+        auto appending = session_->async_run(
+            [what](db::connection& on) { return outbox::append(on, what); },
+            db::durability::force,
+            asio::use_future
+        );
+        try {
+            appending.get();
+        } catch (const boost::system::system_error& refused) {
+            return refused.code();
+        }
+        return {};
+    }
+};
+
+/// A connection that knows nothing of mortise.
+class bare_connection {
+public:
+    explicit bare_connection(const std::filesystem::path& path) {
+        if (::sqlite3_open(path.c_str(), &handle_) != SQLITE_OK)
+            throw std::runtime_error("cannot open the database");
+    }
+    ~bare_connection() { ::sqlite3_close(handle_); }
+    bare_connection(const bare_connection&) = delete;
+    bare_connection& operator=(const bare_connection&) = delete;
+
+    void run(const char* sql) {
+        if (::sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+            throw std::runtime_error(::sqlite3_errmsg(handle_));
+    }
+    sqlite3* handle() const noexcept { return handle_; }
+
+private:
+    sqlite3* handle_ = nullptr;
+};
+
+TEST_F(OutboxAppend, KeepsAllOfAMessage) {
+    message what("events", "a key", std::string("\0\x01", 2));
+    what.headers = {{"trace", "1"}, {"trace", "2"}};
+    const auto id = append(what);
+    const auto rows = list(row_kind::waiting);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].what.id, id);
+    EXPECT_EQ(rows[0].what.topic, "events");
+    EXPECT_EQ(rows[0].what.key, "a key");
+    EXPECT_EQ(rows[0].what.payload, std::string("\0\x01", 2));
+    EXPECT_EQ(rows[0].what.headers, what.headers);
+}
+
+TEST_F(OutboxAppend, TellsEmptyFromAbsent) {
+    append(message("events", "", ""));
+    append(message("events", std::nullopt, std::nullopt));
+    const auto rows = list(row_kind::waiting);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].what.key, "");
+    EXPECT_EQ(rows[0].what.payload, "");
+    EXPECT_FALSE(rows[1].what.key);
+    EXPECT_FALSE(rows[1].what.payload);
+}
+
+TEST_F(OutboxAppend, LeavesNothingOfWhatWasRolledBack) {
+    append("k", "first");
+    auto failing = session_->async_run(
+        [](db::connection& on) {
+            outbox::append(on, message("events", "k", "never"));
+            throw std::runtime_error("the business failed");
+        },
+        db::durability::force,
+        asio::use_future
+    );
+    EXPECT_THROW(failing.get(), boost::system::system_error);
+    append("k", "second");
+    const auto rows = list(row_kind::waiting);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].what.payload, "first");
+    EXPECT_EQ(rows[1].what.payload, "second");
+}
+
+TEST_F(OutboxAppend, KeepsTheIdThatItIsGiven) {
+    message what("events", "k", "v");
+    what.id = "order-17";
+    EXPECT_EQ(append(what), "order-17");
+    EXPECT_EQ(list(row_kind::waiting).at(0).what.id, "order-17");
+}
+
+TEST_F(OutboxAppend, RefusesWhatCannotBeSent) {
+    EXPECT_EQ(refusal_of(message("", "k", "v")), errc::no_topic);
+    EXPECT_EQ(refusal_of(message(std::string(250, 't'), "k", "v")), errc::no_topic);
+    message bad("events", "k", "v");
+    bad.id = std::string(256, 'i');
+    EXPECT_EQ(refusal_of(bad), errc::bad_message_id);
+    bad = message("events", "k", "v");
+    bad.headers.emplace_back("", "x");
+    EXPECT_EQ(refusal_of(bad), errc::bad_header);
+    bad.headers.assign(1'025, {"n", "x"});
+    EXPECT_EQ(refusal_of(bad), errc::bad_header);
+    EXPECT_EQ(
+        refusal_of(message("events", "k", std::string((64u << 20u) + 1, 'p'))),
+        errc::message_too_large
+    );
+    EXPECT_FALSE(refusal_of(message("events", "k", "v")));
+    EXPECT_EQ(list(row_kind::waiting).size(), 1u);
+}
+
+TEST_F(OutboxAppend, PutsAKeyIntoOneShard) {
+    for (int i = 0; i < 100; ++i) {
+        append(message("one", std::to_string(i), "v"));
+        append(message("two", std::to_string(i), "v"));
+    }
+    std::set<std::uint32_t> used;
+    for (const auto& each : list(row_kind::waiting)) {
+        EXPECT_EQ(*each.shard, outbox::table::key_hash(*each.what.key) % 4);
+        used.insert(*each.shard);
+    }
+    EXPECT_EQ(used.size(), 4u);
+}
+
+TEST_F(OutboxAppend, SpreadsWhatHasNoKey) {
+    for (int i = 0; i < 100; ++i)
+        append(message("events", std::nullopt, "v"));
+    std::set<std::uint32_t> used;
+    for (const auto& each : list(row_kind::waiting))
+        used.insert(*each.shard);
+    EXPECT_EQ(used.size(), 4u);
+}
+
+TEST_F(OutboxAppend, WorksInATransactionOfABareConnection) {
+    bare_connection own(database());
+    std::atomic<int> heard{0};
+    const db::bell listener(site_.executor(), database(), [&] { ++heard; });
+    EXPECT_THROW(outbox::append(own.handle(), message("events", "k", "v")), error);
+    own.run("BEGIN IMMEDIATE");
+    const auto id = outbox::append(own.handle(), message("events", "k", "v"));
+    own.run("COMMIT");
+    EXPECT_EQ(heard, 0);
+    EXPECT_EQ(outbox::ring(own.handle()), 1u);
+    EXPECT_TRUE(eventually([&] { return heard > 0; }));
+    EXPECT_EQ(list(row_kind::waiting).at(0).what.id, id);
+}
+
+TEST_F(OutboxAppend, RingsWhenItIsCommittedAndNotBefore) {
+    std::atomic<int> heard{0};
+    const db::bell listener(site_.executor(), database(), [&] { ++heard; });
+    auto failing = session_->async_run(
+        [](db::connection& on) {
+            outbox::append(on, message("events", "k", "never"));
+            throw std::runtime_error("the business failed");
+        },
+        db::durability::force,
+        asio::use_future
+    );
+    EXPECT_THROW(failing.get(), boost::system::system_error);
+    run([](db::connection&) {});
+    EXPECT_EQ(heard, 0);
+    append("k", "v");
+    EXPECT_TRUE(eventually([&] { return heard > 0; }));
+}
+
+TEST_F(OutboxAppend, LeavesATableOfANewerVersionAlone) {
+    append("k", "v");
+    run([](db::connection& on) {
+        on.run("UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'");
+        on.run("DROP TABLE mortise_outbox_layout");
+    });
+    EXPECT_EQ(refusal_of(message("events", "k", "v")), errc::newer_format);
+}
+
+}  // namespace
+}  // namespace mortise::test::outbox_append_test

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/outbox/fake_cluster.hpp"
+
+#include "mortise/coro/event.hpp"
+#include "mortise/outbox/error.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace mortise::test {
+
+using outbox::published;
+
+class fake_sink final : public outbox::sink {
+public:
+    fake_sink(fake_cluster& at, asio::any_io_executor strand)
+        : at_(at), never_(std::move(strand)) {}
+
+    bool keeps_marks() const noexcept override { return true; }
+    std::chrono::milliseconds idle_max() const noexcept override { return at_.idle_max_; }
+
+    asio::awaitable<result<outbox::opening>> open(const outbox::shard_name& name) override {
+        const std::lock_guard hold(at_.mutex_);
+        ++at_.opened_;
+        if (at_.take_fault(true))
+            co_return error_code(asio::error::connection_refused);
+        shard_ = name.shard;
+        auto& mine = at_.shards_[shard_];
+        epoch_ = ++mine.epoch;
+        outbox::opening made;
+        made.identity = at_.identity_;
+        made.last = mine.last;
+        co_return made;
+    }
+
+    asio::awaitable<published>
+    publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) override {
+        auto came = publish_now(messages, after);
+        if (!came) {
+            auto waiting = never_.async_wait();
+            co_await std::move(waiting);
+        }
+        co_return std::move(*came);
+    }
+
+    asio::awaitable<void> close() override { co_return; }
+
+private:
+    std::optional<published>
+    publish_now(std::span<const outbox::outgoing> messages, const outbox::mark& after) {
+        const std::lock_guard hold(at_.mutex_);
+        auto& mine = at_.shards_[shard_];
+        if (mine.epoch != epoch_)
+            return lost();
+        const auto fault = at_.take_fault(false);
+        if (fault == fake_cluster::fault::again)
+            return published(published::kind::again, asio::error::try_again, "not now");
+        if (fault == fake_cluster::fault::lost_before)
+            return lost();
+        if (fault == fake_cluster::fault::hang)
+            return std::nullopt;
+        published came(published::kind::refused);
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            if (at_.refused_ && messages[i].what.payload == at_.refused_)
+                came.poison.emplace_back(i, outbox::errc::refused, "no");
+        }
+        if (!came.poison.empty())
+            return came;
+        at_.messages_.insert(at_.messages_.end(), messages.begin(), messages.end());
+        at_.batches_ += messages.empty() ? 0u : 1u;
+        mine.last = after;
+        if (fault == fake_cluster::fault::lost_after)
+            return lost();
+        return published();
+    }
+
+    static published lost() {
+        return published(published::kind::lost, outbox::errc::sink_lost, "nobody knows");
+    }
+
+    fake_cluster& at_;
+    coro::event never_;
+    std::uint32_t shard_ = 0;
+    std::uint64_t epoch_ = 0;
+};
+
+outbox::sink_factory fake_cluster::factory() {
+    return [this](asio::any_io_executor strand, std::uint32_t) {
+        return std::make_unique<fake_sink>(*this, std::move(strand));
+    };
+}
+
+std::optional<fake_cluster::fault> fake_cluster::take_fault(bool opening) {
+    if (faults_.empty() || (faults_.front() == fault::cannot_open) != opening)
+        return std::nullopt;
+    const auto taken = faults_.front();
+    faults_.pop_front();
+    return taken;
+}
+
+void fake_cluster::fail_next(fault what) {
+    const std::lock_guard hold(mutex_);
+    faults_.push_back(what);
+}
+
+void fake_cluster::refuse(std::optional<std::string> payload) {
+    const std::lock_guard hold(mutex_);
+    refused_ = std::move(payload);
+}
+
+std::vector<outbox::outgoing> fake_cluster::messages() const {
+    const std::lock_guard hold(mutex_);
+    return messages_;
+}
+
+std::vector<std::string> fake_cluster::payloads() const {
+    std::vector<std::string> found;
+    for (const auto& each : messages())
+        found.push_back(each.what.payload.value_or("(none)"));
+    return found;
+}
+
+std::vector<std::string> fake_cluster::payloads_of(const std::string& key) const {
+    std::vector<std::string> found;
+    for (const auto& each : messages()) {
+        if (each.what.key == key)
+            found.push_back(each.what.payload.value_or("(none)"));
+    }
+    return found;
+}
+
+std::size_t fake_cluster::size() const {
+    const std::lock_guard hold(mutex_);
+    return messages_.size();
+}
+
+std::optional<outbox::mark> fake_cluster::mark_of(std::uint32_t shard) const {
+    const std::lock_guard hold(mutex_);
+    const auto found = shards_.find(shard);
+    return found == shards_.end() ? std::nullopt : found->second.last;
+}
+
+std::size_t fake_cluster::batches() const {
+    const std::lock_guard hold(mutex_);
+    return batches_;
+}
+
+std::size_t fake_cluster::opened() const {
+    const std::lock_guard hold(mutex_);
+    return opened_;
+}
+
+void fake_cluster::forget_marks() {
+    const std::lock_guard hold(mutex_);
+    for (auto& [shard, each] : shards_)
+        each.last.reset();
+}
+
+void fake_cluster::set_identity(std::string id) {
+    const std::lock_guard hold(mutex_);
+    identity_ = std::move(id);
+}
+
+void fake_cluster::set_mark(std::uint32_t shard, const outbox::mark& to) {
+    const std::lock_guard hold(mutex_);
+    shards_[shard].last = to;
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_UNIT_OUTBOX_FAKE_CLUSTER_HPP
+#define MORTISE_TESTS_UNIT_OUTBOX_FAKE_CLUSTER_HPP
+
+#include "mortise/outbox/sink.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+
+/// What a broker is to a relay, in the memory of the test: messages and marks, of which those of a
+/// batch come together, and where whoever opens a shard fences those of before.
+///
+/// @par Threads Any.
+class fake_cluster {
+public:
+    enum class fault {
+        lost_before,  ///< Nothing arrives, and nobody knows that.
+        lost_after,   ///< All of it arrives, and nobody knows that.
+        again,        ///< Nothing arrives.
+        cannot_open,  ///< The next `open` fails.
+        hang,         ///< The answer never comes, until it is cancelled.
+    };
+
+    /// For `relay_config::sink`.
+    outbox::sink_factory factory();
+
+    void fail_next(fault what);
+    /// Messages with such a payload are refused for ever, as long as this is so.
+    void refuse(std::optional<std::string> payload);
+
+    std::vector<outbox::outgoing> messages() const;
+    std::vector<std::string> payloads() const;
+    /// Of one key, in their order.
+    std::vector<std::string> payloads_of(const std::string& key) const;
+    std::size_t size() const;
+    std::optional<outbox::mark> mark_of(std::uint32_t shard) const;
+    std::size_t batches() const;
+    std::size_t opened() const;
+
+    // What operators of brokers do.
+    void forget_marks();
+    void set_identity(std::string id);
+    void set_mark(std::uint32_t shard, const outbox::mark& to);
+    void set_idle_max(std::chrono::milliseconds span) { idle_max_ = span; }
+
+private:
+    friend class fake_sink;
+    struct shard_state {
+        std::uint64_t epoch = 0;
+        std::optional<outbox::mark> last;
+    };
+
+    std::optional<fault> take_fault(bool opening);
+
+    mutable std::mutex mutex_;
+    std::map<std::uint32_t, shard_state> shards_;
+    std::vector<outbox::outgoing> messages_;
+    std::deque<fault> faults_;
+    std::optional<std::string> refused_;
+    std::string identity_ = "cluster-1";
+    std::size_t batches_ = 0;
+    std::size_t opened_ = 0;
+    std::chrono::milliseconds idle_max_{0};
+};
+
+}  // namespace mortise::test
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/error.hpp"
+#include "relay/lineage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace mortise::test::lineage_test {
+namespace {
+
+using outbox::errc;
+using outbox::mark;
+using outbox::opening;
+using outbox::relay_detail::judge;
+using outbox::table::shadow;
+
+mark at(std::uint64_t sequence, std::int64_t row, std::string message = "") {
+    mark made;
+    made.table = "t";
+    made.shard = 1;
+    made.sequence = sequence;
+    made.row = row;
+    made.message = std::move(message);
+    return made;
+}
+
+shadow known(mark last, std::string sink = "s") {
+    shadow made;
+    made.last = std::move(last);
+    made.sink = std::move(sink);
+    return made;
+}
+
+opening found(std::optional<mark> last, std::string identity = "s") {
+    opening made;
+    made.last = std::move(last);
+    made.identity = std::move(identity);
+    return made;
+}
+
+TEST(OutboxLineage, BeginsWithAnEmptySink) {
+    const auto came = judge(known(at(0, 0), ""), found(std::nullopt), std::nullopt);
+    EXPECT_FALSE(came.refused);
+    EXPECT_FALSE(came.mark_lost);
+    EXPECT_EQ(came.start, at(0, 0));
+}
+
+TEST(OutboxLineage, GoesOnAfterTheSinksMark) {
+    const auto came = judge(known(at(3, 10, "a")), found(at(5, 20, "b")), "b");
+    EXPECT_FALSE(came.refused);
+    EXPECT_EQ(came.start, at(5, 20, "b"));
+    // Also where the table has never purged.
+    EXPECT_EQ(judge(known(at(0, 0), ""), found(at(5, 20, "b")), "b").start, at(5, 20, "b"));
+}
+
+TEST(OutboxLineage, KnowsAMarkBeforeTheFirstMessage) {
+    const auto came = judge(known(at(0, 0), ""), found(at(1, 0)), std::nullopt);
+    EXPECT_FALSE(came.refused);
+    EXPECT_EQ(came.start, at(1, 0));
+}
+
+TEST(OutboxLineage, NoticesAnOldCopyOfTheDatabase) {
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a")), found(at(5, 20, "b")), std::nullopt).refused, errc::restored
+    );
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(at(5, 20, "b")), "c").refused, errc::restored);
+    auto newer = at(5, 20, "b");
+    newer.generation = 1;
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(newer), "b").refused, errc::restored);
+}
+
+TEST(OutboxLineage, NoticesAnotherSink) {
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a")), found(at(3, 10, "a"), "other"), "a").refused,
+        errc::foreign_sink
+    );
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a")), found(std::nullopt, "other"), "a").refused, errc::foreign_sink
+    );
+    auto foreign = at(3, 10, "a");
+    foreign.table = "u";
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), "a").refused, errc::foreign_mark);
+    foreign = at(3, 10, "a");
+    foreign.shard = 2;
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), "a").refused, errc::foreign_mark);
+}
+
+TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
+    for (const auto& forgetful : {found(std::nullopt), found(at(2, 5, "z"))}) {
+        const auto came = judge(known(at(3, 10, "a")), forgetful, "z");
+        EXPECT_FALSE(came.refused);
+        EXPECT_TRUE(came.mark_lost);
+        EXPECT_EQ(came.start, at(3, 10, "a"));
+    }
+}
+
+TEST(OutboxLineage, FollowsTheOperator) {
+    auto decided = known(at(5, 7), "");
+    decided.last.generation = 2;
+    const auto came = judge(decided, found(at(9, 20, "b"), "any"), std::nullopt);
+    EXPECT_FALSE(came.refused);
+    EXPECT_FALSE(came.mark_lost);
+    EXPECT_EQ(came.start.row, 7);
+    EXPECT_EQ(came.start.generation, 2u);
+    EXPECT_EQ(came.start.sequence, 9u);
+}
+
+}  // namespace
+}  // namespace mortise::test::lineage_test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// What waits in outbox/, cancelled before each of its handlers.
+#include "mortise/outbox/append.hpp"
+#include "mortise/outbox/operate.hpp"
+#include "mortise/outbox/relay.hpp"
+#include "support/cancel_sweep.hpp"
+#include "support/print.hpp"
+#include "unit/db/db_world.hpp"
+#include "unit/outbox/fake_cluster.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::test::outbox_sweep_test {
+namespace {
+
+class OutboxSweep : public testing::TestWithParam<asio::cancellation_type> {};
+
+INSTANTIATE_TEST_SUITE_P(Types, OutboxSweep, testing::ValuesIn(cancellation_types), param_name());
+
+/// A relay, and three messages.
+class relay_case : public sweep_case {
+protected:
+    explicit relay_case(db_world& world) : world_(world) {
+        outbox::relay_config how;
+        how.database = world.database().parent_path() / "messages.db";
+        how.sink = cluster_.factory();
+        how.purge_after = std::chrono::milliseconds(1);  // a timer keeps a context at work
+        db::sqlite_config config;
+        config.path = how.database;
+        db::sqlite session(world.context.get_executor(), std::move(config));
+        const auto work = [](db::connection& on) {
+            for (const char* each : {"1", "2", "3"})
+                outbox::append(on, outbox::message("events", "k", each));
+        };
+        world.run(session.async_run(work, db::durability::force, asio::use_awaitable));
+        relay_ = std::make_unique<outbox::relay>(world.context.get_executor(), std::move(how));
+    }
+
+    db_world& world_;
+    fake_cluster cluster_;
+    std::unique_ptr<outbox::relay> relay_;
+};
+
+class draining final : public relay_case {
+public:
+    explicit draining(db_world& world) : relay_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto waiting = relay_->async_drained();
+        co_await std::move(waiting);
+        EXPECT_EQ(cluster_.size(), 3u);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        world_.run(relay_->async_drained(asio::use_awaitable));
+        EXPECT_EQ(cluster_.payloads(), (std::vector<std::string>{"1", "2", "3"}));
+        world_.run(relay_->async_stop(asio::use_awaitable));
+    }
+};
+
+TEST_P(OutboxSweep, WhoWaitsNoLongerHoldsNothingUp) {
+    const auto steps = cancel_sweep<db_world>("relay::async_drained", GetParam(), [](auto& at) {
+        return std::make_unique<draining>(at);
+    });
+    EXPECT_GE(steps, 5u);
+}
+
+class stopping final : public relay_case {
+public:
+    explicit stopping(db_world& world) : relay_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto ending = relay_->async_stop();
+        co_await std::move(ending);
+        ended_ = true;
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(ended_ || code == asio::error::operation_aborted) << code.message();
+        relay_.reset();
+        // Each message is sent, together with its mark, or it is not.
+        const auto sent = cluster_.size();
+        EXPECT_TRUE(sent == 0 || sent == 3) << sent;
+    }
+
+private:
+    bool ended_ = false;
+};
+
+TEST_P(OutboxSweep, AStopIsNotStopped) {
+    cancel_sweep<db_world>("relay::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping>(at);
+    });
+}
+
+}  // namespace
+}  // namespace mortise::test::outbox_sweep_test

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// What can never be sent.
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/operate.hpp"
+#include "unit/outbox/outbox_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::test::outbox_parked_test {
+namespace {
+
+using outbox::message;
+using outbox::relay_event;
+using outbox::row_kind;
+using texts = std::vector<std::string>;
+
+class OutboxParked : public outbox_world {};
+
+TEST_F(OutboxParked, ParksPoisonWithWhatHasItsKey) {
+    cluster_.refuse("poison");
+    append("k", "1");
+    append("k", "poison");
+    append("k", "2");
+    append("other", "3");
+    start();
+    drain();
+    append("k", "4");
+    drain();
+    EXPECT_EQ(cluster_.payloads_of("k"), texts{"1"});
+    EXPECT_EQ(cluster_.payloads_of("other"), texts{"3"});
+    const auto parked = list(row_kind::parked);
+    ASSERT_EQ(parked.size(), 3u);
+    EXPECT_EQ(parked[0].what.payload, "poison");
+    EXPECT_TRUE(parked[0].reason);
+    EXPECT_FALSE(parked[1].reason);
+    EXPECT_EQ(parked[2].what.payload, "4");
+    EXPECT_EQ(events(relay_event::kind::parked), 1u);
+}
+
+TEST_F(OutboxParked, ReplaysInOrderWhatWasParked) {
+    cluster_.refuse("poison");
+    for (const char* each : {"1", "poison", "2", "3"})
+        append("k", each);
+    start();
+    drain();
+    cluster_.refuse(std::nullopt);
+    const auto row = list(row_kind::parked).at(0).row;
+    EXPECT_EQ(run([row](db::connection& on) { return outbox::replay(on, row); }), 3u);
+    append("k", "4");
+    drain();
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "poison", "2", "3", "4"}));
+    std::set<std::string> ids;
+    for (const auto& each : cluster_.messages())
+        ids.insert(each.what.id);
+    EXPECT_EQ(ids.size(), 5u);
+    EXPECT_TRUE(list(row_kind::parked).empty());
+}
+
+TEST_F(OutboxParked, ReplaysWhatNoRelayHasComeToAsWell) {
+    cluster_.refuse("poison");
+    append("k", "poison");
+    start();
+    drain();
+    stop();
+    append("k", "2");
+    append("k", "3");
+    cluster_.refuse(std::nullopt);
+    EXPECT_EQ(run([](db::connection& on) { return outbox::replay_all(on); }), 3u);
+    start();
+    drain();
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"poison", "2", "3"}));
+}
+
+TEST_F(OutboxParked, SendsTheRestWhenPoisonIsGivenUp) {
+    cluster_.refuse("poison");
+    for (const char* each : {"1", "poison", "2", "3"})
+        append("k", each);
+    start();
+    drain();
+    const auto row = list(row_kind::parked).at(0).row;
+    EXPECT_EQ(run([row](db::connection& on) { return outbox::drop(on, row); }), 2u);
+    drain();
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "2", "3"}));
+}
+
+TEST_F(OutboxParked, ParksARowThatCannotBeRead) {
+    append("k", "1");
+    message what("events", "k", "2");
+    what.headers.emplace_back("a", "b");
+    append(what);
+    append("k", "3");
+    run([](db::connection& on) {
+        on.run("UPDATE mortise_outbox SET headers = x'0102' WHERE headers IS NOT NULL");
+    });
+    start();
+    drain();
+    EXPECT_EQ(cluster_.payloads(), texts{"1"});
+    const auto parked = list(row_kind::parked);
+    ASSERT_EQ(parked.size(), 2u);
+    EXPECT_TRUE(parked[0].corrupt);
+}
+
+TEST_F(OutboxParked, OnlyWhatIsParkedCanBeReplayedOrGivenUp) {
+    append("k", "1");
+    for (const auto operate : {&outbox::replay, &outbox::drop}) {
+        auto trying = session_->async_run(
+            [operate](db::connection& on) { return operate(on, 1); },
+            db::durability::force,
+            asio::use_future
+        );
+        try {
+            trying.get();
+            ADD_FAILURE() << "it did something";
+        } catch (const boost::system::system_error& refused) {
+            EXPECT_EQ(refused.code(), outbox::errc::no_such_row);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::outbox_parked_test

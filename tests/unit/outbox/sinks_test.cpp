@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/file_sink.hpp"
+#include "mortise/outbox/handler_sink.hpp"
+#include "unit/outbox/outbox_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mortise::test::outbox_sinks_test {
+namespace {
+
+using namespace std::chrono_literals;
+using outbox::message;
+using outbox::outgoing;
+using outbox::row_kind;
+using outbox::verdict;
+using texts = std::vector<std::string>;
+
+class OutboxSinks : public outbox_world {
+protected:
+    std::filesystem::path files() const { return folder_.path() / "messages"; }
+    outbox::relay_config to_files() {
+        auto how = config();
+        how.sink = outbox::make_file_sink(files());
+        return how;
+    }
+    outbox::relay_config to_handler(outbox::message_handler handler) {
+        auto how = config();
+        how.sink = outbox::make_handler_sink(std::move(handler));
+        return how;
+    }
+    /// Of all shards, those of each after those of the one before.
+    std::vector<outgoing> in_files() const {
+        std::vector<outgoing> all;
+        for (const auto& each : std::filesystem::directory_iterator(files())) {
+            for (auto& one : outbox::read_message_file(each.path()))
+                all.push_back(std::move(one));
+        }
+        return all;
+    }
+    texts payloads_in_files() const {
+        texts found;
+        for (const auto& each : in_files())
+            found.push_back(each.what.payload.value_or("(none)"));
+        return found;
+    }
+};
+
+TEST_F(OutboxSinks, AFileHoldsAllOfAMessage) {
+    message what("a topic", std::string("\0\t\n%", 4), std::nullopt);
+    what.headers = {{"name = 1", "x\ty"}, {"empty", ""}};
+    what.id = "id 1";
+    append(what);
+    start(to_files());
+    drain();
+    const auto found = in_files();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].what.id, "id 1");
+    EXPECT_EQ(found[0].what.topic, what.topic);
+    EXPECT_EQ(found[0].what.key, what.key);
+    EXPECT_EQ(found[0].what.payload, std::nullopt);
+    EXPECT_EQ(found[0].what.headers, what.headers);
+}
+
+TEST_F(OutboxSinks, WhatIsNotWholeIsCutOff) {
+    append("k", "1");
+    append("k", "2");
+    start(to_files());
+    drain();
+    stop();
+    for (const auto& each : std::filesystem::directory_iterator(files())) {
+        std::ofstream torn(each.path(), std::ios::app);
+        torn << "message\t9\tx\ttopic\tk\ttorn\nmessage\t10\ty\tto";
+    }
+    EXPECT_EQ(payloads_in_files(), (texts{"1", "2"}));
+    append("k", "3");
+    start(to_files());
+    drain();
+    EXPECT_EQ(payloads_in_files(), (texts{"1", "2", "3"}));
+}
+
+TEST_F(OutboxSinks, AFileOfSomebodyElseIsLeftAlone) {
+    std::filesystem::create_directories(files());
+    for (int shard = 0; shard < 4; ++shard)
+        std::ofstream(files() / (std::to_string(shard) + ".messages")) << "dear diary\n";
+    append("k", "1");
+    start(to_files());
+    EXPECT_TRUE(eventually([&] {
+        for (const auto& each : site_.relay->status()) {
+            if (each.trouble == outbox::errc::bad_file)
+                return true;
+        }
+        return false;
+    }));
+    stop();
+    std::ifstream left(files() / "0.messages");
+    std::string line;
+    std::getline(left, line);
+    EXPECT_EQ(line, "dear diary");
+    EXPECT_THROW(outbox::read_message_file(files() / "0.messages"), error);
+    EXPECT_THROW(outbox::read_message_file(files() / "nothing"), error);
+}
+
+TEST_F(OutboxSinks, OneRelayAtATimeWritesAFile) {
+    append("k", "1");
+    start(to_files());
+    drain();
+    outbox_site other;
+    other.relay.emplace(other.executor(), to_files());
+    EXPECT_TRUE(eventually([&] {
+        for (const auto& each : other.relay->status()) {
+            if (each.what == outbox::shard_status::state::opening && each.trouble)
+                return true;
+        }
+        return false;
+    }));
+    stop();
+    append("k", "2");
+    wait_for(other.relay->async_drained(asio::use_future));
+    EXPECT_EQ(payloads_in_files(), (texts{"1", "2"}));
+}
+
+TEST_F(OutboxSinks, AFunctionHearsThemInTheirOrder) {
+    std::mutex mutex;
+    std::map<std::string, texts> heard;
+    for (int i = 0; i < 50; ++i)
+        append(std::to_string(i % 5), std::to_string(i / 5));
+    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+        const std::lock_guard hold(mutex);
+        heard[*what.what.key].push_back(*what.what.payload);
+        co_return verdict::done();
+    }));
+    drain();
+    const std::lock_guard hold(mutex);
+    ASSERT_EQ(heard.size(), 5u);
+    for (const auto& [key, texts_of] : heard)
+        EXPECT_EQ(texts_of, (texts{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}));
+}
+
+TEST_F(OutboxSinks, AFunctionThatFailsIsCalledAgain) {
+    std::mutex mutex;
+    texts heard;
+    int failures = 3;
+    for (const char* each : {"1", "2", "3"})
+        append("k", each);
+    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+        const std::lock_guard hold(mutex);
+        if (what.what.payload == "2" && failures-- > 0)
+            throw std::runtime_error("not yet");
+        heard.push_back(*what.what.payload);
+        co_return verdict::done();
+    }));
+    drain();
+    const std::lock_guard hold(mutex);
+    EXPECT_EQ(heard, (texts{"1", "2", "3"}));  // and the first of them once
+}
+
+TEST_F(OutboxSinks, WhatAFunctionRefusesIsParked) {
+    std::mutex mutex;
+    texts heard;
+    for (const char* each : {"1", "2", "3"})
+        append("k", each);
+    append("other", "4");
+    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+        const std::lock_guard hold(mutex);
+        if (what.what.payload == "2")
+            co_return verdict::refused("two is wrong");
+        heard.push_back(*what.what.payload);
+        co_return verdict::done();
+    }));
+    drain();
+    const auto parked = list(row_kind::parked);
+    ASSERT_EQ(parked.size(), 2u);
+    EXPECT_NE(parked[0].reason->find("two is wrong"), std::string::npos);
+    const std::lock_guard hold(mutex);
+    std::sort(heard.begin(), heard.end());
+    EXPECT_EQ(heard, (texts{"1", "4"}));
+}
+
+TEST_F(OutboxSinks, AFunctionIsNotCalledAgainAfterARestart) {
+    std::mutex mutex;
+    texts heard;
+    const auto handler = [&](const outgoing& what) -> asio::awaitable<verdict> {
+        const std::lock_guard hold(mutex);
+        heard.push_back(*what.what.payload);
+        co_return verdict::done();
+    };
+    append("k", "1");
+    start(to_handler(handler));
+    drain();
+    stop();
+    append("k", "2");
+    start(to_handler(handler));
+    drain();
+    const std::lock_guard hold(mutex);
+    EXPECT_EQ(heard, (texts{"1", "2"}));
+}
+
+}  // namespace
+}  // namespace mortise::test::outbox_sinks_test
