@@ -24,16 +24,6 @@ void bind(db::statement& to, const std::optional<std::string>& bytes) {
         to.bind(nullptr);
 }
 
-void bind_message(db::statement& to, const message& what) {
-    to.bind(std::string_view(what.id)).bind(std::string_view(what.topic));
-    bind(to, what.key);
-    bind(to, what.payload);
-    if (what.headers.empty())
-        to.bind(nullptr);
-    else
-        to.bind_bytes(bytes_of(what.headers));
-}
-
 std::optional<std::string> bytes_at(const db::statement& row, int column) {
     if (row.is_null(column))
         return std::nullopt;
@@ -58,6 +48,16 @@ bool any_parked(db::connection& on) {
 
 std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept {
     return key_hash(key ? std::string_view(*key) : id);
+}
+
+void bind_message(db::statement& to, const message& what) {
+    to.bind(std::string_view(what.id)).bind(std::string_view(what.topic));
+    bind(to, what.key);
+    bind(to, what.payload);
+    if (what.headers.empty())
+        to.bind(nullptr);
+    else
+        to.bind_bytes(bytes_of(what.headers));
 }
 
 void insert(db::connection& on, const message& what, std::int64_t written) {

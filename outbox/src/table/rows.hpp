@@ -25,6 +25,9 @@ namespace mortise::outbox::table {
 /// What decides about the shard of a message: messages without a key go anywhere.
 std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
 
+/// Binds the next five parameters: id, topic, key, payload, headers.
+void bind_message(db::statement& to, const message& what);
+
 /// Into the shard of its key, in the newest layout.
 void insert(db::connection& on, const message& what, std::int64_t written);
 /// Not to be sent before `due`.
@@ -66,8 +69,8 @@ std::optional<std::string> message_in(db::connection& on, std::int64_t row);
 /// The last row of the shard; zero if there is none.
 std::int64_t last_row(db::connection& on, std::uint32_t shard);
 
-/// The message in the row that the statement stands at; `column` is that of its id, and the others
-/// of `MORTISE_OUTBOX_COLUMNS` follow. Nothing if the row contradicts itself.
+/// The message in the row that the statement stands at; `column` is that of its id, and topic, key,
+/// payload, headers follow. Nothing if the row contradicts itself.
 std::optional<message> message_at(const db::statement& row, int column);
 
 }  // namespace mortise::outbox::table

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What waits in outbox/, cancelled before each of its handlers.
 #include "mortise/outbox/append.hpp"
+#include "mortise/outbox/inbox.hpp"
 #include "mortise/outbox/operate.hpp"
 #include "mortise/outbox/relay.hpp"
 #include "support/cancel_sweep.hpp"
@@ -13,8 +14,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise::test::outbox_sweep_test {
@@ -98,6 +103,104 @@ private:
 TEST_P(OutboxSweep, AStopIsNotStopped) {
     cancel_sweep<db_world>("relay::async_stop", GetParam(), [](auto& at) {
         return std::make_unique<stopping>(at);
+    });
+}
+
+/// An inbox, whose handler writes a line.
+class inbox_case : public sweep_case {
+protected:
+    explicit inbox_case(db_world& world) : world_(world) {
+        db::sqlite_config config;
+        config.path = world.database().parent_path() / "messages.db";
+        session_ = std::make_shared<db::sqlite>(world.context.get_executor(), std::move(config));
+        const auto work = [](db::connection& on) { on.run("CREATE TABLE book(line TEXT)"); };
+        world.run(session_->async_run(work, db::durability::force, asio::use_awaitable));
+        outbox::inbox_config how;
+        how.handler = [](db::connection& on, const outbox::received& what) {
+            on.run("INSERT INTO book(line) VALUES(?1)", std::string_view(*what.what.payload));
+            return outbox::answer::done();
+        };
+        inbox_.emplace(world.context.get_executor(), session_, std::move(how));
+    }
+
+    static std::vector<outbox::received> two() {
+        std::vector<outbox::received> made;
+        for (const char* each : {"1", "2"}) {
+            made.emplace_back(
+                "events-0",
+                static_cast<std::int64_t>(made.size()),
+                outbox::message("events", "k", each)
+            );
+        }
+        return made;
+    }
+    std::int64_t lines() {
+        const auto work = [](db::connection& on) {
+            auto row = on.query("SELECT count(*) FROM book");
+            row.step();
+            return row.integer(0);
+        };
+        return world_.run(session_->async_read(work, asio::use_awaitable));
+    }
+
+    db_world& world_;
+    std::shared_ptr<db::sqlite> session_;
+    std::optional<outbox::inbox> inbox_;
+};
+
+class receiving final : public inbox_case {
+public:
+    explicit receiving(db_world& world) : inbox_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto delivering = inbox_->async_receive(two());
+        co_await std::move(delivering);
+        auto asking = inbox_->async_positions();
+        const auto found = co_await std::move(asking);
+        EXPECT_EQ(found.at("events-0"), 2);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        const auto before = lines();
+        EXPECT_TRUE(before == 0 || before == 2) << before;
+        world_.run(inbox_->async_receive(two(), asio::use_awaitable));
+        EXPECT_EQ(lines(), 2);
+        world_.run(inbox_->async_stop(asio::use_awaitable));
+    }
+};
+
+TEST_P(OutboxSweep, WhatIsReceivedHasItsEffectOnce) {
+    const auto make = [](auto& at) { return std::make_unique<receiving>(at); };
+    EXPECT_GE(cancel_sweep<db_world>("inbox::async_receive", GetParam(), make), 2u);
+    EXPECT_GE(cancel_sweep<db_world>("inbox::async_positions", GetParam(), make), 2u);
+}
+
+class stopping_inbox final : public inbox_case {
+public:
+    explicit stopping_inbox(db_world& world) : inbox_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        inbox_->async_receive(two(), [](error_code) {});
+        auto ending = inbox_->async_stop();
+        co_await std::move(ending);
+        ended_ = true;
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(ended_ || code == asio::error::operation_aborted) << code.message();
+        inbox_.reset();
+        const auto left = lines();
+        EXPECT_TRUE(left == 0 || left == 2) << left;
+    }
+
+private:
+    bool ended_ = false;
+};
+
+TEST_P(OutboxSweep, AnInboxStopsBetweenMessages) {
+    cancel_sweep<db_world>("inbox::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<stopping_inbox>(at);
     });
 }
 

@@ -9,9 +9,8 @@
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/outbox/fake_cluster.hpp"
+#include "unit/outbox/outbox_site.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
@@ -22,49 +21,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 namespace mortise::test {
-
-/// A context with a thread of its own, which can be stopped in its tracks and continued, as a
-/// process.
-class outbox_site {
-public:
-    outbox_site() { resume(); }
-    ~outbox_site() {
-        resume();
-        relay.reset();
-        work_.reset();
-        thread_.join();
-    }
-    outbox_site(const outbox_site&) = delete;
-    outbox_site& operator=(const outbox_site&) = delete;
-
-    asio::any_io_executor executor() { return io_.get_executor(); }
-    void pause() {
-        if (!thread_.joinable())
-            return;
-        io_.stop();
-        thread_.join();
-    }
-    void resume() {
-        if (thread_.joinable())
-            return;
-        io_.restart();
-        thread_ = std::thread([this] { io_.run(); });
-    }
-
-private:
-    asio::io_context io_{1};
-    std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
-        io_.get_executor()};
-    std::thread thread_;
-
-public:
-    std::optional<outbox::relay> relay;
-};
 
 /// A database with a message table, a session with it, and relays.
 class outbox_world : public testing::Test {

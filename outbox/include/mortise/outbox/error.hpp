@@ -22,6 +22,10 @@ enum class errc : int {
     no_such_row,    ///< There is no such row.
     bad_shards,     ///< A table has 1 to 256 shards.
 
+    // Inboxes.
+    not_an_inbox,  ///< The database has no inbox.
+    no_position,   ///< By offsets a message has a source, of 1 to 255 bytes, and a place there.
+
     // What the mark at the sink says of the table, and the other way round.
     foreign_mark,     ///< The mark at the sink was made from another database.
     restored,         ///< The mark at the sink is ahead: the database is an old copy.

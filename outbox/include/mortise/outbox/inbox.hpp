@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_INBOX_HPP
+#define MORTISE_OUTBOX_INBOX_HPP
+
+#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/inbox_config.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::outbox {
+
+/// What an inbox has done since it was made.
+class inbox_stats {
+public:
+    std::uint64_t handled = 0;   ///< Messages whose effect was committed.
+    std::uint64_t repeated = 0;  ///< They had come before.
+    std::uint64_t refused = 0;   ///< A compensating message was sent for them.
+    std::uint64_t failed = 0;    ///< Attempts that threw.
+    std::uint64_t parked = 0;
+};
+
+namespace detail {
+
+class inbox_core;
+using positions = std::map<std::string, std::int64_t>;
+
+void start_receive(
+    coro::detail::completion<void(error_code)> handler,
+    std::shared_ptr<inbox_core> core,
+    std::vector<received> messages
+);
+void start_positions(
+    coro::detail::completion<void(error_code, positions)> handler, std::shared_ptr<inbox_core> core
+);
+void start_stop_inbox(
+    coro::detail::completion<void(error_code)> handler, std::shared_ptr<inbox_core> core
+);
+
+}  // namespace detail
+
+/// Lets messages have their effect exactly once, however often they come: a handler's effect and
+/// the memory of the message are in one transaction of the user's own database.
+///
+/// A handler that fails is called again after a while, and what has the same topic and key waits
+/// behind it, while all else goes on. In the end the message is parked, for people to see. What is
+/// held so is in the database: whoever delivers need not deliver it again.
+///
+/// @par Threads   All members: any.
+/// @par Lifetimes It may be destroyed at any time: what was not answered was handled as a whole, or
+///                not at all. With nothing to try again it does not keep the context of its
+///                executor at work, and it ends with that, too.
+class inbox {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// @param session with the database that the handler's effects are in
+    /// @throws error if the configuration breaks a limit.
+    inbox(executor_type executor, std::shared_ptr<db::sqlite> session, inbox_config config);
+    ~inbox();
+    inbox(inbox&&) noexcept;
+    inbox& operator=(inbox&&) noexcept;
+
+    executor_type get_executor() const noexcept;
+
+    /// Deals with these messages, in their order: each of them is handled, known already, or held
+    /// in the database for later. Then it need not be delivered again.
+    ///
+    /// All are in one transaction, and the failure of one undoes nothing of another.
+    ///
+    /// @par Completion   `void(error_code)`, when it is on the disk.
+    /// @par Errors       `bad_message_id`: one has no id, or no place, and nothing was done;
+    ///                   `stopped`; what the session says: nothing was done, or, with
+    ///                   `commit_unknown`, perhaps all of it. Deliver all of them again.
+    /// @par Cancellation terminal, partial, total, all alike: while queued, nothing is done.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Lifetimes    `messages` are moved in.
+    /// @par Cost         One closure of the session; for each message a savepoint and, by ids, one
+    ///                   row.
+    template <class Token = asio::deferred_t>
+    auto async_receive(std::vector<received> messages, Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(),
+            std::forward<Token>(token),
+            &detail::start_receive,
+            core_,
+            std::move(messages)
+        );
+    }
+
+    /// By source, the offset from which on nothing is known: where to begin to deliver.
+    ///
+    /// @par Completion   `void(error_code, std::map<std::string, std::int64_t>)`.
+    /// @par Errors       `stopped`, and what the session says.
+    /// @par Cancellation as `async_receive`.
+    /// @par Threads      as `async_receive`.
+    template <class Token = asio::deferred_t>
+    auto async_positions(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, detail::positions)>(
+            get_executor(), std::forward<Token>(token), &detail::start_positions, core_
+        );
+    }
+
+    /// Takes no more messages and calls the handler no more.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Cancellation ignored.
+    /// @par Threads      as `async_receive`.
+    template <class Token = asio::deferred_t>
+    auto async_stop(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &detail::start_stop_inbox, core_
+        );
+    }
+
+    inbox_stats stats() const noexcept;
+
+private:
+    std::shared_ptr<detail::inbox_core> core_;
+};
+
+}  // namespace mortise::outbox
+
+#endif

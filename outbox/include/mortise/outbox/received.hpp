@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_RECEIVED_HPP
+#define MORTISE_OUTBOX_RECEIVED_HPP
+
+#include "mortise/outbox/message.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace mortise::outbox {
+
+/// A message that has come, and where from.
+class received {
+public:
+    received() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    received(std::string from, std::int64_t at, message came)
+        : source(std::move(from)), offset(at), what(std::move(came)) {}
+
+    /// The stream that it came in (a partition of a topic, say), 1 to 255 bytes.
+    std::string source;
+    /// Its place there, which grows from one message to the next; negative: it has none.
+    std::int64_t offset = -1;
+    message what;
+};
+
+}  // namespace mortise::outbox
+
+#endif

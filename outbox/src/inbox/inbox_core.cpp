@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "inbox/inbox_core.hpp"
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/untracked_executor.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/options.hpp"
+#include "mortise/store_types.hpp"
+#include "wall_clock.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::outbox::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t name_max = 255;
+
+void require(bool right, const char* name, const char* remedy) {
+    if (!right)
+        throw error(mortise::errc::bad_config, name, remedy);
+}
+
+inbox_config checked(inbox_config config) {
+    constexpr milliseconds day = std::chrono::hours(24);
+    require(!config.name.empty() && config.name.size() <= name_max, "name", "use 1 to 255 bytes");
+    require(config.handler != nullptr, "handler", "say what is to be done with messages");
+    require(
+        config.window >= milliseconds(1) && config.window <= duration_max,
+        "window",
+        "use one millisecond to a hundred years"
+    );
+    require(
+        config.attempts_max >= 1 && config.attempts_max <= 1'000'000,
+        "attempts_max",
+        "use 1 to 1,000,000"
+    );
+    require(
+        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
+            config.retry_max <= day,
+        "retry_first, retry_max",
+        "use one millisecond to one day, the first not above the last"
+    );
+    return config;
+}
+
+std::uint64_t seed_of(const inbox_config& config) {
+    return config.jitter_seed != 0 ? config.jitter_seed : random_id::draw().low;
+}
+
+}  // namespace
+
+inbox_core::inbox_core(
+    asio::any_io_executor executor, std::shared_ptr<db::sqlite> session, inbox_config config
+)
+    : executor_(std::move(executor)),
+      strand_(coro::detail::untracked_executor(asio::any_io_executor(asio::make_strand(executor_)))
+      ),
+      config_(checked(std::move(config))),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      session_(std::move(session)),
+      work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))) {
+    require(session_ != nullptr, "session", "open one with the database of the handler");
+    wake_.emplace(*strand_);
+}
+
+inbox_core::~inbox_core() = default;
+
+void inbox_core::attach() {
+    auto& service =
+        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
+    context_ended_ = service.ended();
+    if (!service.link(shared_from_this()))
+        return shut_down();
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->start(); });
+}
+
+// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+void inbox_core::shut_down() noexcept {
+    if (process_.forked())
+        return;
+    stopping_ = true;
+    const auto stoppers = std::exchange(stoppers_, {});
+    alarm_.cancel();
+    bell_.reset();
+    wake_.reset();
+    strand_.reset();
+}
+
+void inbox_core::start() {
+    if (stopping_)
+        return end_stop();
+    keeping_ = true;
+    asio::co_spawn(
+        *strand_,
+        keep(),
+        asio::bind_cancellation_slot(
+            stop_keeping_.slot(),
+            [self = shared_from_this()](const std::exception_ptr&) {
+                self->keeping_ = false;
+                self->end_stop();
+            }
+        )
+    );
+}
+
+// Tries again what failed, when its time has come.
+asio::awaitable<void> inbox_core::keep() {
+    const auto self = shared_from_this();
+    coro::backoff_options limits;
+    limits.first = config_.retry_first;
+    limits.max = config_.retry_max;
+    coro::backoff pauses(limits, seed_of(config_));
+    while (!stopping_) {
+        error_code failed;
+        try {
+            auto once = keep_once();
+            co_await std::move(once);
+            pauses.reset();
+        } catch (const boost::system::system_error& wrong) {
+            failed = wrong.code();
+        }
+        // A session that is broken stays so: its owner replaces it, and the inbox with it.
+        if (stopping_ || failed == mortise::errc::poisoned)
+            co_return;
+        if (failed) {
+            auto sleeping = coro::sleep_for(*time_, pauses.next());
+            co_await std::move(sleeping);
+        }
+    }
+}
+
+asio::awaitable<void> inbox_core::keep_once() {
+    if (!bell_)
+        bell_.emplace(*strand_, session_->path(), [this] { wake_->set(); });
+    wake_->reset();
+    const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
+    auto looking = session_->async_read(look);
+    const auto due = co_await std::move(looking);
+    if (due && *due <= wall_now()) {
+        const auto retry = [work = work_](db::connection& on) { return work->retry(on); };
+        auto trying = session_->async_run(retry, db::durability::force);
+        const auto came = co_await std::move(trying);
+        note(came);
+        co_return;
+    }
+    if (due) {
+        const std::chrono::microseconds left(std::max<std::int64_t>(*due - wall_now(), 0));
+        alarm_.set(*time_, *strand_, time_->now() + left, [this] { wake_->set(); });
+    }
+    auto waiting = wake_->async_wait();
+    co_await std::move(waiting);
+    alarm_.cancel();
+}
+
+error_code inbox_core::fault_of(const received& what) const {
+    if (config_.by == inbox_config::kind::ids)
+        return what.what.id.empty() || what.what.id.size() > name_max
+                   ? error_code(errc::bad_message_id)
+                   : error_code();
+    return what.source.empty() || what.source.size() > name_max || what.offset < 0
+               ? error_code(errc::no_position)
+               : error_code();
+}
+
+void inbox_core::receive(std::vector<received> messages, code_handler handler) {
+    for (const auto& each : messages) {
+        if (const error_code fault = fault_of(each))
+            return handler.complete(fault);
+    }
+    if (stopping_)
+        return handler.complete(errc::stopped);
+    const auto slot = handler.release_slot();
+    auto work = [work = work_, messages = std::move(messages)](db::connection& on) {
+        return work->receive(on, messages);
+    };
+    auto then = [self = shared_from_this(),
+                 handler = std::move(handler)](error_code failed, const report& came) mutable {
+        if (!failed)
+            self->note(came);
+        handler.complete(failed);
+    };
+    session_->async_run(
+        std::move(work),
+        db::durability::force,
+        asio::bind_cancellation_slot(slot, asio::bind_executor(*strand_, std::move(then)))
+    );
+}
+
+void inbox_core::note(const report& came) {
+    count_.handled += came.counts.handled;
+    count_.repeated += came.counts.repeated;
+    count_.refused += came.counts.refused;
+    count_.failed += came.counts.failed;
+    count_.parked += came.counts.parked;
+    if (config_.observer) {
+        for (const auto& each : came.events)
+            config_.observer(each);
+    }
+    if (came.held && wake_)
+        wake_->set();
+}
+
+void inbox_core::where(positions_handler handler) {
+    if (stopping_)
+        return handler.complete(errc::stopped, positions());
+    const auto slot = handler.release_slot();
+    const auto look = [work = work_](db::connection& on) { return work->positions(on); };
+    auto then = [handler = std::move(handler)](error_code failed, positions found) mutable {
+        handler.complete(failed, std::move(found));
+    };
+    session_->async_read(
+        look, asio::bind_cancellation_slot(slot, asio::bind_executor(*strand_, std::move(then)))
+    );
+}
+
+void inbox_core::stop(code_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return;
+    stopping_ = true;
+    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        self->stoppers_.push_back(std::move(handler));
+        self->begin_stop();
+    });
+}
+
+void inbox_core::close() noexcept {
+    coro::detail::wait_service::unlink(*this);
+    if (*context_ended_ || process_.forked())
+        return;
+    stopping_ = true;
+    asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
+}
+
+void inbox_core::begin_stop() {
+    stop_keeping_.emit(asio::cancellation_type::terminal);
+    end_stop();
+}
+
+void inbox_core::end_stop() {
+    if (!stopping_ || keeping_)
+        return;
+    alarm_.cancel();
+    bell_.reset();
+    for (auto& each : std::exchange(stoppers_, {}))
+        each.complete(error_code());
+}
+
+inbox_stats inbox_core::stats() const noexcept {
+    inbox_stats made;
+    made.handled = count_.handled;
+    made.repeated = count_.repeated;
+    made.refused = count_.refused;
+    made.failed = count_.failed;
+    made.parked = count_.parked;
+    return made;
+}
+
+}  // namespace mortise::outbox::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_INBOX_INBOX_CORE_HPP
+#define MORTISE_OUTBOX_SRC_INBOX_INBOX_CORE_HPP
+
+#include "inbox/inbox_work.hpp"
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/db/bell.hpp"
+#include "mortise/outbox/inbox.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace mortise::outbox::detail {
+
+/// What an `inbox` is: the user's session, and a coroutine that tries again what failed.
+///
+/// @par Threads The strand, but for what is said to be for any.
+class inbox_core final : public std::enable_shared_from_this<inbox_core>,
+                         public coro::detail::shutdown_hook {
+public:
+    using code_handler = coro::detail::completion<void(error_code)>;
+    using positions_handler = coro::detail::completion<void(error_code, positions)>;
+
+    inbox_core(
+        asio::any_io_executor executor, std::shared_ptr<db::sqlite> session, inbox_config config
+    );
+    ~inbox_core() override;
+
+    /// Once, after construction, as it needs `shared_from_this`.
+    void attach();
+
+    // Any thread.
+    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    void receive(std::vector<received> messages, code_handler handler);
+    void where(positions_handler handler);
+    void stop(code_handler handler);
+    void close() noexcept;
+    inbox_stats stats() const noexcept;
+
+private:
+    using report = inbox_detail::report;
+
+    void shut_down() noexcept override;
+    void start();
+    asio::awaitable<void> keep();
+    asio::awaitable<void> keep_once();
+    void note(const report& came);
+    void begin_stop();
+    void end_stop();
+    error_code fault_of(const received& what) const;
+
+    const asio::any_io_executor executor_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    const inbox_config config_;
+    const std::shared_ptr<coro::time_source> time_;
+    const std::shared_ptr<db::sqlite> session_;
+    const std::shared_ptr<inbox_detail::inbox_work> work_;
+
+    std::optional<coro::event> wake_;
+    std::optional<db::bell> bell_;
+    coro::detail::alarm alarm_;
+    asio::cancellation_signal stop_keeping_;
+    std::vector<code_handler> stoppers_;
+    bool keeping_ = false;
+    std::atomic<bool> stopping_{false};
+
+    struct counters {
+        std::atomic<std::uint64_t> handled{0};
+        std::atomic<std::uint64_t> repeated{0};
+        std::atomic<std::uint64_t> refused{0};
+        std::atomic<std::uint64_t> failed{0};
+        std::atomic<std::uint64_t> parked{0};
+    } count_;
+};
+
+}  // namespace mortise::outbox::detail
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "inbox/inbox_tables.hpp"
+
+#include "mortise/outbox/error.hpp"
+#include "table/rows.hpp"
+#include "table/schema.hpp"
+
+#include <utility>
+
+namespace mortise::outbox::inbox_detail {
+namespace {
+
+constexpr std::int64_t format = 1;
+
+constexpr const char* tables[] = {
+    "CREATE TABLE mortise_inbox_offset(inbox TEXT NOT NULL, source TEXT NOT NULL,"
+    " next INTEGER NOT NULL, PRIMARY KEY(inbox, source)) WITHOUT ROWID",
+    "CREATE TABLE mortise_inbox_seen(inbox TEXT NOT NULL, message_id TEXT NOT NULL,"
+    " seen INTEGER NOT NULL, PRIMARY KEY(inbox, message_id)) WITHOUT ROWID",
+    "CREATE INDEX mortise_inbox_by_age ON mortise_inbox_seen(inbox, seen)",
+    "CREATE TABLE mortise_inbox_held(id INTEGER PRIMARY KEY AUTOINCREMENT, inbox TEXT NOT NULL,"
+    " source TEXT NOT NULL, place INTEGER NOT NULL, state INTEGER NOT NULL,"
+    " attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL,"
+    " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB)",
+    "CREATE INDEX mortise_inbox_by_key ON mortise_inbox_held(inbox, topic, key, id)",
+    "CREATE INDEX mortise_inbox_by_due ON mortise_inbox_held(inbox, due) WHERE state = 0",
+};
+
+std::optional<std::int64_t> format_of(db::connection& on) {
+    auto known =
+        on.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mortise_inbox_about'"
+        );
+    if (!known.step())
+        return std::nullopt;
+    auto row = on.query("SELECT value FROM mortise_inbox_about WHERE name = 'format'");
+    return row.step() ? row.integer(0) : 0;
+}
+
+void refuse_newer(std::int64_t found) {
+    if (found != format)
+        throw error(
+            errc::newer_format,
+            "format " + std::to_string(found),
+            "this version reads format " + std::to_string(format)
+        );
+}
+
+}  // namespace
+
+bool are_made(db::connection& on) {
+    const auto found = format_of(on);
+    if (found)
+        refuse_newer(*found);
+    return found.has_value();
+}
+
+void make(db::connection& on) {
+    if (are_made(on))
+        return;
+    on.run("CREATE TABLE mortise_inbox_about(name TEXT PRIMARY KEY, value) WITHOUT ROWID");
+    for (const char* each : tables)
+        on.run(each);
+    on.run("INSERT INTO mortise_inbox_about(name, value) VALUES('format', ?1)", format);
+}
+
+void require(db::connection& on) {
+    if (!are_made(on))
+        throw error(
+            errc::not_an_inbox, table::path_of(on), "let one receive something, or name another"
+        );
+}
+
+std::optional<std::int64_t>
+inbox_tables::next_offset(db::connection& on, std::string_view source) const {
+    auto row = on.query(
+        "SELECT next FROM mortise_inbox_offset WHERE inbox = ?1 AND source = ?2",
+        std::string_view(name_),
+        source
+    );
+    if (!row.step())
+        return std::nullopt;
+    return row.integer(0);
+}
+
+void inbox_tables::set_next_offset(db::connection& on, std::string_view source, std::int64_t next)
+    const {
+    on.run(
+        "INSERT INTO mortise_inbox_offset(inbox, source, next) VALUES(?1, ?2, ?3)"
+        " ON CONFLICT(inbox, source) DO UPDATE SET next = excluded.next",
+        std::string_view(name_),
+        source,
+        next
+    );
+}
+
+std::map<std::string, std::int64_t> inbox_tables::positions(db::connection& on) const {
+    std::map<std::string, std::int64_t> found;
+    auto row = on.query(
+        "SELECT source, next FROM mortise_inbox_offset WHERE inbox = ?1", std::string_view(name_)
+    );
+    while (row.step())
+        found.emplace(row.text(0), row.integer(1));
+    return found;
+}
+
+bool inbox_tables::note_id(db::connection& on, std::string_view id, std::int64_t now) const {
+    on.run(
+        "INSERT OR IGNORE INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)",
+        std::string_view(name_),
+        id,
+        now
+    );
+    return on.changes() != 0;
+}
+
+void inbox_tables::forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const {
+    on.run(
+        "DELETE FROM mortise_inbox_seen WHERE inbox = ?1 AND message_id IN"
+        " (SELECT message_id FROM mortise_inbox_seen WHERE inbox = ?1 AND seen < ?2"
+        " ORDER BY seen LIMIT ?3)",
+        std::string_view(name_),
+        before,
+        limit
+    );
+}
+
+bool inbox_tables::is_blocked(db::connection& on, const message& what) const {
+    if (!what.key)
+        return false;
+    auto row = on.query(
+        "SELECT 1 FROM mortise_inbox_held WHERE inbox = ?1 AND topic = ?2 AND key = ?3 LIMIT 1",
+        std::string_view(name_),
+        std::string_view(what.topic)
+    );
+    row.bind_bytes(*what.key);
+    return row.step();
+}
+
+void inbox_tables::hold(
+    db::connection& on,
+    const received& what,
+    held_state as,
+    std::int64_t due,
+    std::string_view reason
+) const {
+    auto row = on.query(
+        "INSERT INTO mortise_inbox_held(inbox, source, place, state, attempts, due, reason,"
+        " message_id, topic, key, payload, headers)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        std::string_view(name_),
+        std::string_view(what.source),
+        what.offset,
+        static_cast<std::int64_t>(as),
+        as == behind ? 0 : 1,
+        due,
+        reason
+    );
+    table::bind_message(row, what.what);
+    row.run();
+}
+
+std::vector<inbox_tables::held_row>
+inbox_tables::due(db::connection& on, std::int64_t now, std::size_t limit) const {
+    std::vector<held_row> found;
+    auto row = on.query(
+        "SELECT id, attempts, source, place, message_id, topic, key, payload, headers"
+        " FROM mortise_inbox_held WHERE inbox = ?1 AND state = 0 AND due <= ?2"
+        " ORDER BY due, id LIMIT ?3",
+        std::string_view(name_),
+        now,
+        limit
+    );
+    while (row.step()) {
+        held_row& next = found.emplace_back();
+        next.row = row.integer(0);
+        next.attempts = static_cast<std::uint32_t>(row.integer(1));
+        if (auto what = table::message_at(row, 4))
+            next.what.emplace(row.text(2), row.integer(3), std::move(*what));
+    }
+    return found;
+}
+
+std::optional<std::int64_t> inbox_tables::next_due(db::connection& on) const {
+    auto row = on.query(
+        "SELECT min(due) FROM mortise_inbox_held WHERE inbox = ?1 AND state = 0",
+        std::string_view(name_)
+    );
+    if (!row.step() || row.is_null(0))
+        return std::nullopt;
+    return row.integer(0);
+}
+
+void inbox_tables::postpone(
+    db::connection& on, const held_row& which, held_state as, std::int64_t due, std::string_view why
+) const {
+    on.run(
+        "UPDATE mortise_inbox_held SET state = ?2, due = ?3, attempts = ?4, reason = ?5"
+        " WHERE id = ?1",
+        which.row,
+        static_cast<std::int64_t>(as),
+        due,
+        which.attempts + 1,
+        why
+    );
+}
+
+void release(db::connection& on, std::int64_t row, std::int64_t now) {
+    on.run(
+        "UPDATE mortise_inbox_held SET state = 0, due = ?2 WHERE id ="
+        " (SELECT next.id FROM mortise_inbox_held AS next, mortise_inbox_held AS gone"
+        " WHERE gone.id = ?1 AND next.inbox = gone.inbox AND next.topic = gone.topic"
+        " AND next.key = gone.key AND next.id > gone.id AND next.state = 1"
+        " ORDER BY next.id LIMIT 1)",
+        row,
+        now
+    );
+    on.run("DELETE FROM mortise_inbox_held WHERE id = ?1", row);
+}
+
+}  // namespace mortise::outbox::inbox_detail

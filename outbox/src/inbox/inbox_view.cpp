@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/inbox_view.hpp"
+
+#include "inbox/inbox_tables.hpp"
+#include "mortise/outbox/error.hpp"
+#include "table/rows.hpp"
+#include "table/schema.hpp"
+#include "wall_clock.hpp"
+
+#include <utility>
+
+namespace mortise::outbox {
+namespace {
+
+held_message::state state_of(std::int64_t stored) noexcept {
+    switch (stored) {
+    case inbox_detail::retried:
+        return held_message::state::retried;
+    case inbox_detail::parked:
+        return held_message::state::parked;
+    default:
+        return held_message::state::behind;
+    }
+}
+
+void count_held(db::connection& on, std::map<std::string, inbox_view>& into) {
+    auto row = on.query("SELECT inbox, state, count(*) FROM mortise_inbox_held GROUP BY 1, 2");
+    while (row.step()) {
+        auto& at = into[row.text(0)];
+        const auto count = static_cast<std::uint64_t>(row.integer(2));
+        switch (state_of(row.integer(1))) {
+        case held_message::state::retried:
+            at.retried = count;
+            break;
+        case held_message::state::behind:
+            at.behind = count;
+            break;
+        case held_message::state::parked:
+            at.parked = count;
+            break;
+        }
+    }
+}
+
+/// @return whether there was such a row.
+bool try_again(db::connection& on, std::int64_t row) {
+    on.run(
+        "UPDATE mortise_inbox_held SET state = 0, due = ?2, attempts = 0"
+        " WHERE id = ?1 AND state = 2",
+        row,
+        wall_now()
+    );
+    return on.changes() != 0;
+}
+
+[[noreturn]] void refuse(std::int64_t row, const char* remedy) {
+    throw error(errc::no_such_row, "row " + std::to_string(row), remedy);
+}
+
+}  // namespace
+
+std::vector<inbox_view> describe_inboxes(db::connection& on) {
+    inbox_detail::require(on);
+    std::map<std::string, inbox_view> found;
+    {
+        auto row = on.query("SELECT inbox, source, next FROM mortise_inbox_offset");
+        while (row.step())
+            found[row.text(0)].next.emplace(row.text(1), row.integer(2));
+    }
+    {
+        auto row = on.query("SELECT inbox, count(*) FROM mortise_inbox_seen GROUP BY inbox");
+        while (row.step())
+            found[row.text(0)].ids = static_cast<std::uint64_t>(row.integer(1));
+    }
+    count_held(on, found);
+    std::vector<inbox_view> made;
+    for (auto& [name, each] : found) {
+        each.name = name;
+        made.push_back(std::move(each));
+    }
+    return made;
+}
+
+std::vector<held_message> list_held(db::connection& on, std::int64_t after, std::size_t limit) {
+    inbox_detail::require(on);
+    std::vector<held_message> made;
+    auto row = on.query(
+        "SELECT id, inbox, source, place, state, attempts, due, reason,"
+        " message_id, topic, key, payload, headers FROM mortise_inbox_held"
+        " WHERE id > ?1 ORDER BY id LIMIT ?2",
+        after,
+        limit
+    );
+    while (row.step()) {
+        held_message& next = made.emplace_back();
+        next.row = row.integer(0);
+        next.inbox = row.text(1);
+        next.what.source = row.text(2);
+        next.what.offset = row.integer(3);
+        next.at = state_of(row.integer(4));
+        next.attempts = static_cast<std::uint32_t>(row.integer(5));
+        next.due = std::chrono::system_clock::time_point(std::chrono::microseconds(row.integer(6)));
+        next.reason = row.text(7);
+        if (auto what = table::message_at(row, 8)) {
+            next.what.what = std::move(*what);
+        } else {
+            next.what.what.id = row.text(8);
+            next.what.what.topic = row.text(9);
+        }
+    }
+    return made;
+}
+
+void replay_held(db::connection& on, std::int64_t row) {
+    inbox_detail::require(on);
+    if (!try_again(on, row))
+        refuse(row, "name one that is parked");
+    table::ring_after_commit(on);
+}
+
+std::size_t replay_all_held(db::connection& on) {
+    inbox_detail::require(on);
+    on.run(
+        "UPDATE mortise_inbox_held SET state = 0, due = ?1, attempts = 0 WHERE state = 2",
+        wall_now()
+    );
+    table::ring_after_commit(on);
+    return static_cast<std::size_t>(on.changes());
+}
+
+void drop_held(db::connection& on, std::int64_t row) {
+    inbox_detail::require(on);
+    {
+        auto found = on.query("SELECT state FROM mortise_inbox_held WHERE id = ?1", row);
+        if (!found.step() || found.integer(0) == inbox_detail::behind)
+            refuse(row, "name one that is parked or tried again, not one that waits behind it");
+    }
+    inbox_detail::release(on, row, wall_now());
+    table::ring_after_commit(on);
+}
+
+std::string_view to_string(held_message::state what) noexcept {
+    switch (what) {
+    case held_message::state::retried:
+        return "retried";
+    case held_message::state::behind:
+        return "behind";
+    case held_message::state::parked:
+        return "parked";
+    }
+    return "?";
+}
+
+}  // namespace mortise::outbox

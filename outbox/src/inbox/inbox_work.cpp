@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "inbox/inbox_work.hpp"
+
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/outbox/append.hpp"
+#include "wall_clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::outbox::inbox_detail {
+namespace {
+
+constexpr const char* begin_message = "SAVEPOINT mortise_message";
+constexpr const char* undo_message = "ROLLBACK TO mortise_message";
+constexpr const char* keep_message = "RELEASE mortise_message";
+
+constexpr std::size_t tried_at_once = 100;
+constexpr const char* compensates_header = "mortise-compensates";
+
+std::int64_t micros(std::chrono::milliseconds span) noexcept {
+    return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
+}
+
+void tell(report& into, inbox_event::kind what, const std::string& id, std::string text = {}) {
+    inbox_event made;
+    made.what = what;
+    made.message = id;
+    made.text = std::move(text);
+    into.events.push_back(std::move(made));
+}
+
+}  // namespace
+
+inbox_work::inbox_work(const inbox_config& config, std::uint64_t seed)
+    : config_(config),
+      tables_(config.name),
+      jitter_(static_cast<std::minstd_rand::result_type>(seed)) {}
+
+report inbox_work::receive(db::connection& on, const std::vector<received>& messages) {
+    make(on);
+    report came;
+    offsets next;
+    for (const auto& each : messages) {
+        if (is_new(on, each, next)) {
+            take(on, each, came);
+        } else {
+            ++came.counts.repeated;
+            tell(came, inbox_event::kind::repeated, each.what.id);
+        }
+    }
+    for (const auto& [source, offset] : next)
+        tables_.set_next_offset(on, source, offset);
+    if (config_.by == inbox_config::kind::ids)
+        tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * messages.size());
+    MORTISE_CRASH_POINT("inbox.handled");
+    return came;
+}
+
+bool inbox_work::is_new(db::connection& on, const received& what, offsets& next) {
+    if (config_.by == inbox_config::kind::ids)
+        return tables_.note_id(on, what.what.id, wall_now());
+    auto known = next.find(what.source);
+    if (known == next.end()) {
+        const auto stored = tables_.next_offset(on, what.source);
+        known = next.emplace(what.source, stored.value_or(0)).first;
+    }
+    if (what.offset < known->second)
+        return false;
+    known->second = what.offset + 1;
+    return true;
+}
+
+void inbox_work::take(db::connection& on, const received& what, report& into) {
+    if (tables_.is_blocked(on, what.what)) {
+        tables_.hold(on, what, behind, 0, {});
+        tell(into, inbox_event::kind::waits, what.what.id);
+        return;
+    }
+    auto failed = attempt(on, what, into);
+    if (!failed)
+        return;
+    judge(into, *failed, 1, what.what.id);
+    const auto due = wall_now() + pause_after(1);
+    tables_.hold(on, what, failed->park ? parked : retried, due, failed->why);
+    into.held = true;
+}
+
+// The handler, in a savepoint of its own. @return why it is to be tried again or parked.
+std::optional<inbox_work::failure>
+inbox_work::attempt(db::connection& on, const received& what, report& into) {
+    const std::size_t calls = on.calls();
+    on.run(begin_message);
+    failure failed;
+    answer said = ask(on, what, failed);
+    on.reset_statements();
+    if (failed.why.empty() && said.what == answer::kind::done) {
+        on.run(keep_message);
+        ++into.counts.handled;
+        return std::nullopt;
+    }
+    on.run(undo_message);
+    on.forget_calls(calls);
+    if (failed.why.empty() && said.what == answer::kind::refused) {
+        try {
+            refuse(on, what, said);
+        } catch (const std::exception& wrong) {
+            failed.why = std::string("the compensating message: ") + wrong.what();
+        }
+        if (failed.why.empty()) {
+            on.run(keep_message);
+            ++into.counts.refused;
+            tell(into, inbox_event::kind::refused, what.what.id);
+            return std::nullopt;
+        }
+        on.run(undo_message);
+        on.forget_calls(calls);
+    }
+    on.run(keep_message);
+    if (failed.why.empty()) {
+        failed.park = true;
+        failed.why =
+            said.text.empty() ? "its handler says that it cannot be dealt with" : said.text;
+    }
+    return failed;
+}
+
+answer inbox_work::ask(db::connection& on, const received& what, failure& failed) {
+    try {
+        return config_.handler(on, what);
+    } catch (const std::exception& wrong) {
+        failed.why = *wrong.what() == '\0' ? "an exception without a text" : wrong.what();
+    } catch (...) {
+        failed.why = "an exception of an unknown type";
+    }
+    return answer::done();
+}
+
+void inbox_work::refuse(db::connection& on, const received& what, answer& said) {
+    if (said.compensation.find_header(compensates_header) == nullptr)
+        said.compensation.headers.emplace_back(compensates_header, what.what.id);
+    append(on, said.compensation);
+}
+
+report inbox_work::retry(db::connection& on) {
+    report came;
+    const auto now = wall_now();
+    const auto due = tables_.due(on, now, tried_at_once);
+    came.more = due.size() == tried_at_once;
+    for (const auto& each : due) {
+        std::optional<failure> failed;
+        std::string id;
+        if (each.what) {
+            id = each.what->what.id;
+            failed = attempt(on, *each.what, came);
+        } else {
+            failed.emplace();
+            failed->park = true;
+            failed->why = "its row contradicts itself";
+        }
+        if (!failed) {
+            release(on, each.row, now);
+            came.more = true;
+            continue;
+        }
+        judge(came, *failed, each.attempts + 1, id);
+        const auto again = now + pause_after(each.attempts + 1);
+        tables_.postpone(on, each, failed->park ? parked : retried, again, failed->why);
+    }
+    MORTISE_CRASH_POINT("inbox.retried");
+    return came;
+}
+
+std::optional<std::int64_t> inbox_work::next_due(db::connection& on) const {
+    return are_made(on) ? tables_.next_due(on) : std::nullopt;
+}
+
+std::map<std::string, std::int64_t> inbox_work::positions(db::connection& on) const {
+    return are_made(on) ? tables_.positions(on) : std::map<std::string, std::int64_t>();
+}
+
+// Decides whether it was the last attempt.
+void inbox_work::judge(
+    report& into, failure& failed, std::uint32_t attempts, const std::string& id
+) {
+    ++into.counts.failed;
+    failed.park = failed.park || attempts >= config_.attempts_max;
+    into.counts.parked += failed.park ? 1u : 0u;
+    tell(into, failed.park ? inbox_event::kind::parked : inbox_event::kind::failed, id, failed.why);
+}
+
+std::int64_t inbox_work::pause_after(std::uint32_t attempts) {
+    const auto most = micros(config_.retry_max);
+    auto bound = micros(config_.retry_first);
+    for (std::uint32_t i = 1; i < attempts && bound < most; ++i)
+        bound *= 2;
+    return std::uniform_int_distribution<std::int64_t>(0, std::min(bound, most))(jitter_);
+}
+
+}  // namespace mortise::outbox::inbox_detail

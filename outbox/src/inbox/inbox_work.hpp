@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
+#define MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
+
+#include "inbox/inbox_tables.hpp"
+#include "mortise/outbox/inbox.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mortise::outbox::inbox_detail {
+
+/// What came of a transaction.
+class report {
+public:
+    report() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    inbox_stats counts;
+    std::vector<inbox_event> events;
+    bool more = false;  ///< More is due at once.
+    bool held = false;  ///< Something is to be tried later.
+};
+
+/// What an inbox does inside of its transactions.
+///
+/// @par Threads That of the session that writes.
+class inbox_work {
+public:
+    inbox_work(const inbox_config& config, std::uint64_t seed);
+
+    report receive(db::connection& on, const std::vector<received>& messages);
+    /// Tries what is due.
+    report retry(db::connection& on);
+
+    // Also on a thread that reads.
+
+    std::optional<std::int64_t> next_due(db::connection& on) const;
+    std::map<std::string, std::int64_t> positions(db::connection& on) const;
+
+private:
+    /// How an attempt ended, if not well.
+    struct failure {
+        bool park = false;
+        std::string why;
+    };
+    using offsets = std::map<std::string, std::int64_t>;
+
+    bool is_new(db::connection& on, const received& what, offsets& next);
+    void take(db::connection& on, const received& what, report& into);
+    std::optional<failure> attempt(db::connection& on, const received& what, report& into);
+    answer ask(db::connection& on, const received& what, failure& failed);
+    void refuse(db::connection& on, const received& what, answer& said);
+    std::int64_t pause_after(std::uint32_t attempts);
+    void judge(report& into, failure& failed, std::uint32_t attempts, const std::string& id);
+
+    const inbox_config config_;
+    const inbox_tables tables_;
+    std::minstd_rand jitter_;
+};
+
+}  // namespace mortise::outbox::inbox_detail
+
+#endif
