@@ -13,7 +13,7 @@ std::string mode_text(lock_mode mode) {
     case lock_mode::kind::shared:
         return "s";
     case lock_mode::kind::permits:
-        return "p" + std::to_string(mode.capacity());
+        return std::to_string(mode.capacity()).insert(0, 1, 'p');
     }
     return "x";
 }
