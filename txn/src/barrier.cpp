@@ -243,7 +243,7 @@ std::size_t barrier::purge(db::connection& on, std::size_t limit) {
     on.run(
         "DELETE FROM mortise_txn_branch WHERE state <> 1 AND (log, number, branch) IN ("
         "SELECT b.log, b.number, b.branch FROM mortise_txn_seen AS s"
-        " JOIN mortise_txn_branch AS b ON b.log = s.log AND b.number < s.ended_below"
+        " CROSS JOIN mortise_txn_branch AS b ON b.log = s.log AND b.number < s.ended_below"
         " WHERE b.state <> 1 LIMIT ?1)",
         limit
     );

@@ -112,6 +112,24 @@ TEST_F(TxnBarrier, DoesEachCallOnceAndAnswersARepetitionAlike) {
     EXPECT_EQ(worked_, 2);
 }
 
+TEST_F(TxnBarrier, APurgeDoesNotLookAtWhatCannotBeForgotten) {
+    constexpr std::uint64_t first_open = 1'000;
+    for (std::uint64_t number = first_open; number < first_open + 1'000; ++number)
+        answer(operation::cancel, number);
+    auto last = call_of(operation::cancel, first_open + 1'000);
+    last.ended_below = first_open;
+    answer(last);
+    int steps = 0;
+    const auto count = [](void* sum) {
+        ++*static_cast<int*>(sum);
+        return 0;
+    };
+    sqlite3_progress_handler(file_.get(), 1, count, &steps);
+    EXPECT_EQ(barrier::purge(*on_, 100), 0u);
+    sqlite3_progress_handler(file_.get(), 0, nullptr, nullptr);
+    EXPECT_LT(steps, 500) << "of SQLite's virtual machine, for a thousand branches";
+}
+
 TEST_F(TxnBarrier, ACancelGivesBackOnce) {
     answer(operation::try_);
     EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
