@@ -2,6 +2,9 @@
 // What operators see of transactions, and what they do to them.
 #include "unit/txn/coordinator_fixture.hpp"
 
+#include <boost/asio/post.hpp>
+
+#include <future>
 #include <string>
 #include <vector>
 
@@ -187,6 +190,34 @@ TEST_F(TxnOperator, SkipWhatWillNeverBeFinished) {
     EXPECT_EQ(wallet_->said(), "try confirm");
     EXPECT_EQ(intervene(intervention::kind::skip, which, 2), txn::errc::not_open);
     EXPECT_EQ(shown(which)->actions.size(), 1u) << "what was not done is not remembered";
+}
+
+TEST_F(TxnOperator, WhoRetriesWhatAnotherSkipsAtTheSameTimeCallsNobody) {
+    open();
+    const auto which = make_stuck();
+    const auto calls = wallet_->calls().size();
+    intervention retry;
+    retry.gid = which;
+    intervention skip = retry;
+    skip.what = intervention::kind::skip;
+    std::promise<void> ordered;
+    std::future<void> retried;
+    std::future<void> skipped;
+    asio::post(context_, [&] {  // so that neither is on the disk before the other is asked for
+        retried = tcc_->async_intervene(retry, asio::use_future);
+        skipped = tcc_->async_intervene(skip, asio::use_future);
+        ordered.set_value();
+    });
+    ordered.get_future().get();
+    retried.get();
+    skipped.get();
+    EXPECT_TRUE(settled(which).confirmed());
+    const auto found = shown(which);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->ended);
+    EXPECT_TRUE(found->branches.at(1).skipped) << "as is on record";
+    EXPECT_EQ(found->actions.size(), 2u);
+    EXPECT_EQ(wallet_->calls().size(), calls);
 }
 
 TEST_F(TxnOperator, ForceACancelOfWhatIsNotDecided) {

@@ -179,7 +179,9 @@ void coordinator_core::intervened(const running_ptr& what, const intervention& h
     steps next;
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         const auto which = static_cast<branch_number>(i + 1);
-        if (!concerns(how, i) || !what->fsm.is_stuck(which))
+        // What somebody else has skipped meanwhile is skipped when that is on record.
+        if (!concerns(how, i) || !what->fsm.is_stuck(which) ||
+            what->done.branches[i].skipped != skips)
             continue;
         what->done.branches[i].stuck = false;
         if (skips)
