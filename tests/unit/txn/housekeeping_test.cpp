@@ -109,5 +109,38 @@ TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
     EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 3'020; }, 60s));
 }
 
+TEST_F(TxnHousekeeping, WhoAsksForTimeKeepsNobodyWaitingAfterARestart) {
+    const auto busy = [](const txn::call& made) -> result<reply> {
+        return made.what == txn::operation::confirm ? reply::again(1h) : reply::done();
+    };
+    stock_->answer_by(busy);
+    wallet_->answer_by(busy);
+    auto how = config();
+    how.partitions = 1;
+    open(how);
+    run_many(2'000, of("stock"));
+    run_many(20, of("wallet"));
+    tcc_.reset();
+    wallet_->answer_by({});
+    open(how);
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 20; }));
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().taken_up == 2'020; }));
+    stock_->answer_by({});
+    EXPECT_TRUE(settled(stock_->calls().at(0).gid).confirmed());
+}
+
+TEST_F(TxnHousekeeping, WhoAsksForAllTheTimeThereIsIsNotCalledAtOnce) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        return made.what == txn::operation::confirm ? reply::again(std::chrono::milliseconds::max())
+                                                    : reply::done();
+    });
+    open();
+    const auto came = run(of_both());
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 2; }));
+    EXPECT_FALSE(eventually([&] { return wallet_->calls().size() > 2; }, 50ms));
+    wallet_->answer_by({});
+    EXPECT_TRUE(settled(came.gid()).confirmed()) << "who waits for its end has it hurry";
+}
+
 }  // namespace
 }  // namespace mortise::test::housekeeping_test

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Several coordinators on one log, which locks keep apart.
-#include "mortise/lock_client.hpp"
 #include "mortise/store/memory.hpp"
 #include "mortise/txn/coordinator.hpp"
 #include "mortise/txn/wish.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
+#include "unit/txn/coordinator_site.hpp"
 #include "unit/txn/scripted_participant.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -18,9 +17,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,53 +28,9 @@ using namespace std::chrono_literals;
 using txn::outcome;
 using txn::reply;
 
-constexpr auto ttl = 1s;
+using site = coordinator_site;
 
-/// A coordinator with a context, a thread and a lock client of its own. It can be stopped in its
-/// tracks and continued, as a process.
-class site {
-public:
-    site(const memory_server& locks, txn::coordinator_config how) {
-        client_config patience;
-        patience.ttl = ttl;
-        how.locks = std::make_shared<lock_client>(context_, locks.make_store(), patience);
-        locks_ = how.locks;
-        tcc_.emplace(context_, std::move(how));
-        resume();
-    }
-    ~site() {
-        resume();
-        tcc_.reset();
-        locks_.reset();
-        work_.reset();
-        thread_.join();
-    }
-
-    void pause() {
-        if (!thread_.joinable())
-            return;
-        io_.stop();
-        thread_.join();
-    }
-    void resume() {
-        if (thread_.joinable())
-            return;
-        io_.restart();
-        thread_ = std::thread([this] { io_.run(); });
-    }
-
-    txn::coordinator& operator*() { return *tcc_; }
-    txn::coordinator* operator->() { return &*tcc_; }
-    std::uint64_t partitions() const { return tcc_->stats().partitions; }
-
-private:
-    asio::io_context io_{1};
-    asio::any_io_executor context_ = io_.get_executor();
-    std::optional<asio::executor_work_guard<asio::any_io_executor>> work_{context_};
-    std::shared_ptr<lock_client> locks_;
-    std::optional<txn::coordinator> tcc_;
-    std::thread thread_;
-};
+constexpr auto ttl = coordinator_site::ttl;
 
 class TxnSharedLog : public testing::Test {
 protected:
@@ -95,7 +48,7 @@ protected:
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
     std::unique_ptr<site> make_site(std::uint32_t partitions = 1) const {
-        return std::make_unique<site>(locks_, config(partitions));
+        return std::make_unique<site>(locks_.make_store(), config(partitions));
     }
     /// One that decides, and one that stands by.
     void make_two() {
@@ -249,7 +202,7 @@ TEST_F(TxnSharedLog, WhoeverStopsHandsOverAtOnceWhateverIsUnderWay) {
 TEST_F(TxnSharedLog, WithoutTheLockServerNothingIsDecided) {
     memory_server server;
     auto how = config();
-    first_ = std::make_unique<site>(server, how);
+    first_ = std::make_unique<site>(server.make_store(), how);
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
     wallet_->hold_tries(true);
     auto running = (*first_)->async_run(of_both(), asio::use_future);
@@ -266,6 +219,40 @@ TEST_F(TxnSharedLog, WithoutTheLockServerNothingIsDecided) {
     const auto said = wallet_->said();
     EXPECT_NE(said.find("cancel"), std::string::npos) << "that of before: " << said;
     EXPECT_NE(said.find("confirm"), std::string::npos) << said;
+}
+
+TEST_F(TxnSharedLog, WhatWaitsForRoomIsTakenUpWhenAPartitionGoes) {
+    const auto deaf = [](const txn::call& made) -> result<reply> {
+        if (made.what == txn::operation::confirm)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    };
+    stock_->answer_by(deaf);
+    wallet_->answer_by(deaf);
+    first_ = make_site(2);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 2; }));
+    constexpr std::size_t many = 100;
+    std::vector<std::future<outcome>> running;
+    for (std::size_t i = 0; i < many; ++i) {
+        for (const char* who : {"stock", "wallet"}) {  // the partitions take turns
+            txn::transaction what;
+            what.add(who, "");
+            running.push_back((*first_)->async_run(std::move(what), asio::use_future));
+        }
+    }
+    for (auto& each : running)
+        EXPECT_TRUE(wait_for(std::move(each)).confirmed());
+    first_.reset();
+    stock_->answer_by({});
+    wallet_->answer_by([](const txn::call&) -> result<reply> { return reply::refused("closed"); });
+    auto how = config(2);
+    how.open_max = 8;  // half of which may be such as were taken up
+    first_ = std::make_unique<site>(locks_.make_store(), how);
+    ASSERT_TRUE(eventually([&] { return (*first_)->stats().stuck >= 4; })) << "no room is left";
+    EXPECT_LT((*first_)->stats().ended, many);
+    second_ = make_site(2);
+    EXPECT_TRUE(eventually([&] { return (*first_)->stats().ended == many; }));
+    EXPECT_EQ(first_->partitions(), 1u);
 }
 
 TEST_F(TxnSharedLog, AnOldCopyOfTheLogDecidesNothing) {

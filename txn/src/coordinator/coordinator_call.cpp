@@ -179,9 +179,10 @@ void coordinator_core::called(
         at.judge.answered();
     } else {
         ++count_.calls_failed;
+        const bool was_broken = at.judge.broken();
         at.judge.failed(now());
         is_slow(*what);
-        if (at.judge.broken()) {
+        if (at.judge.broken() && !was_broken) {
             for (const auto& each : at.queue)
                 is_slow(*each.what);
         }
@@ -233,7 +234,7 @@ void coordinator_core::try_came(
         what->fsm.try_refused(which, next);
     } else if (still_wanted && got) {
         --what->branches[which - 1].attempts;  // It answers: that is no failure.
-        again_after(what, which, std::max(got->after, config_.retry_first));
+        again_after(what, which, pause_asked_for(got->after));
     } else if (still_wanted && what->branches[which - 1].attempts < config_.try_attempts_max) {
         again_after(what, which, pause_after(what->branches[which - 1].attempts));
     } else {
@@ -257,7 +258,8 @@ void coordinator_core::finish_came(
         what->fsm.finished(which, next);
         carry_out(what, next);
     } else if (got && got->what == reply::verdict::again) {
-        again_after(what, which, std::max(got->after, config_.retry_first));
+        is_slow(*what);
+        again_after(what, which, pause_asked_for(got->after));
     } else if (got || is_final(got.error())) {
         stuck(what, which);
     } else {

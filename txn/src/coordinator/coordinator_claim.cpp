@@ -185,6 +185,7 @@ void coordinator_core::step_down(partition& at, error_code why) {
     at.left.set();
     for (auto& [name, each] : lanes_)
         pump(each);
+    recover();  // there is room again
     arm();
 }
 

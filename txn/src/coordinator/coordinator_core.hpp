@@ -18,7 +18,9 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -119,6 +121,10 @@ private:
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }
     clock::duration pause_after(std::uint32_t attempts);
+    /// What a participant asks for, within reason.
+    clock::duration pause_asked_for(std::chrono::milliseconds by_it) const noexcept {
+        return std::clamp(by_it, config_.retry_first, asked_pause_max);
+    }
 
     // coordinator_claim.cpp
     void prepared(error_code failed, const log::log_facts& found);
@@ -223,6 +229,7 @@ private:
     std::shared_ptr<const std::atomic<bool>> context_ended_;
     const coordinator_config config_;
     static constexpr std::chrono::milliseconds reopen_first{50};
+    static constexpr std::chrono::milliseconds asked_pause_max = std::chrono::hours(24);
     clock::duration reopen_pause_{reopen_first};
     const std::shared_ptr<coro::time_source> time_;
     std::minstd_rand jitter_;

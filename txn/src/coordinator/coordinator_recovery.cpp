@@ -75,8 +75,9 @@ void coordinator_core::recovered(
 }
 
 void coordinator_core::is_slow(running& what) {
-    if (gone(what) || !what.resumed || std::exchange(what.slow, true))
+    if (!what.resumed || what.slow || gone(what))
         return;
+    what.slow = true;
     ++slow_;
     recover();
 }

@@ -15,7 +15,7 @@ public:
     enum class verdict : std::uint8_t {
         done,     ///< Done, now or before.
         refused,  ///< No, for a reason of the business, and no again if asked again.
-        again,    ///< Not yet: ask again after `after`.
+        again,    ///< Not yet: ask again after `after`, within a day.
     };
 
     reply() = default;  // declared: no aggregate (docs/compilers.md, G3)
