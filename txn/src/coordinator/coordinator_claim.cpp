@@ -240,10 +240,10 @@ partition* coordinator_core::choose() {
     return nullptr;
 }
 
-bool coordinator_core::decides_nothing(const partition& at) const {
-    return at.beginning == 0 && std::none_of(open_.begin(), open_.end(), [&](const auto& each) {
-               return each.second->home == &at && !each.second->proof;
-           });
+bool coordinator_core::decides_nothing() const {
+    return std::all_of(partitions_.begin(), partitions_.end(), [](const auto& each) {
+        return each->decides_nothing();
+    });
 }
 
 // What is under way there is decided first; what is decided is finished by whoever comes next.
@@ -253,7 +253,7 @@ void coordinator_core::leave(partition& at) {
 }
 
 void coordinator_core::leave_when_decided(partition& at) {
-    if (at.leaving && at.term && decides_nothing(at))
+    if (at.leaving && at.term && at.decides_nothing())
         step_down(at, errc::stepped_down);
 }
 

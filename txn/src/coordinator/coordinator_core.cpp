@@ -227,6 +227,7 @@ void coordinator_core::drop(const running_ptr& what, error_code why) {
     resumed_ -= what->resumed;
     slow_ -= what->slow;
     --count_.open;
+    what->home->undecided -= !what->proof;
     answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
     answer(what->settlers, why, outcome_of(*what));
 }
@@ -263,10 +264,7 @@ void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) 
 void coordinator_core::end_stop() {
     if (!stopping_ || stoppers_.empty() || closed_)
         return;
-    const bool undecided = std::any_of(open_.begin(), open_.end(), [](const auto& each) {
-        return !each.second->proof;
-    });
-    if (owned() != 0 && (beginning_ != 0 || undecided))
+    if (owned() != 0 && !decides_nothing())
         return;
     retire();
     drop_all(errc::stopped);

@@ -140,7 +140,7 @@ private:
     void retire();
     void leave(partition& at);
     void leave_when_decided(partition& at);
-    bool decides_nothing(const partition& at) const;
+    bool decides_nothing() const;
     void balance();
     void balance_among(std::size_t coordinators);
     std::string lock_name(const partition& at) const;

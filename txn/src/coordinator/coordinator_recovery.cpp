@@ -110,6 +110,7 @@ void coordinator_core::take_up(partition& at, const log::logged& found) {
     ++count_.open;
     steps next;
     if (found.at == standing::open) {
+        ++at.undecided;
         what->why = errc::interrupted;
         what->fsm.resume_undecided(next);
     } else {

@@ -119,6 +119,7 @@ void coordinator_core::begun(
     }
     what->home = &at;
     open_.emplace(made.number, what);
+    ++at.undecided;
     ++count_.begun;
     ++count_.open;
     steps next;
@@ -273,6 +274,7 @@ void coordinator_core::decided(
     }
     MORTISE_CRASH_POINT("txn.decided");
     what->proof = std::move(proof);
+    --what->home->undecided;
     ++(what->proof->confirm() ? count_.confirmed : count_.cancelled);
     answer(what->waiters, {}, outcome_of(*what));
     MORTISE_CRASH_POINT("txn.answered");

@@ -22,6 +22,8 @@ public:
 
     /// Whether new transactions may begin in it.
     bool takes() const noexcept { return term && !leaving; }
+    /// Whether all that is under way here is decided.
+    bool decides_nothing() const noexcept { return beginning == 0 && undecided == 0; }
     /// Whether that is still the term which decides here.
     bool is_in(std::uint64_t which) const noexcept { return term && term->id == which; }
 
@@ -32,7 +34,8 @@ public:
     std::uint64_t claim = 0;    ///< Which lease of its lock we had last, or have.
     bool leaving = false;       ///< It is to go to another, as soon as all is decided.
     bool doubted = false;       ///< A participant says that it is not ours.
-    std::size_t beginning = 0;  ///< Transactions that wait for their number.
+    std::size_t beginning = 0;  ///< Transactions that wait for their number,
+    std::size_t undecided = 0;  ///< and those that have one, and wait for their decision.
     std::uint64_t recovered_to = 0;
     bool recovering = false;
     bool recovery_done = false;
