@@ -176,6 +176,52 @@ TEST_F(TxnCoordinator, TheSameKeyAtTheSameTimeIsOneTransaction) {
     EXPECT_EQ(tcc_->stats().begun, 1u);
 }
 
+TEST_F(TxnCoordinator, WhoJoinedByAKeyCannotCancelForTheOther) {
+    wallet_->hold_tries(true);
+    open();
+    auto what = of_both();
+    what.key("order 9");
+    auto first = tcc_->async_run(what, asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    asio::cancellation_signal signal;
+    auto second =
+        tcc_->async_run(what, asio::bind_cancellation_slot(signal.slot(), asio::use_future));
+    signal.emit(asio::cancellation_type::terminal);
+    EXPECT_EQ(first.wait_for(20ms), std::future_status::timeout);
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(first.get().confirmed());
+    EXPECT_TRUE(second.get().confirmed());
+}
+
+TEST_F(TxnCoordinator, TakesOnlySoManyAtATime) {
+    wallet_->hold_tries(true);
+    auto how = config();
+    how.open_max = 2;
+    open(how);
+    auto first = tcc_->async_run(of_both(), asio::use_future);
+    auto second = tcc_->async_run(of_both(), asio::use_future);
+    EXPECT_EQ(refusal(of_both()), txn::errc::too_many_open);
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(first.get().confirmed());
+    EXPECT_TRUE(second.get().confirmed());
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
+    EXPECT_TRUE(run(of_both()).confirmed());
+}
+
+TEST_F(TxnCoordinator, ACallThatTakesTooLongIsCancelledAndRepeated) {
+    wallet_->hold_tries(true);
+    auto how = config();
+    how.call_max = 20ms;
+    how.try_attempts_max = 3;
+    open(how);
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    EXPECT_EQ(came.text(), error_code(txn::errc::call_too_late).message());
+    EXPECT_TRUE(settled(came.gid()).cancelled());
+    EXPECT_EQ(wallet_->said(), "try try try cancel");
+}
+
 TEST_F(TxnCoordinator, WhoGivesUpBeforeTheDecisionCancels) {
     wallet_->hold_tries(true);
     open();
@@ -270,6 +316,7 @@ TEST_F(TxnCoordinator, KnowsWhatItNeverHeardOf) {
         return code_of([&] { static_cast<void>(asked(which)); });
     };
     EXPECT_EQ(code_for({came.gid().log, 1'000}), txn::errc::bad_gid);
+    EXPECT_EQ(code_for({came.gid().log, 0}), txn::errc::bad_gid) << "the first one has number 1";
     EXPECT_EQ(code_for({came.gid().log + 1, came.gid().number}), txn::errc::bad_gid);
     EXPECT_EQ(code_for(came.gid()), error_code());
 }

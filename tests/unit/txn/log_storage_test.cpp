@@ -213,6 +213,23 @@ TEST_F(TxnLogStorage, ALogThatLostItsEndIsAnOldCopyAndNoLie) {
     EXPECT_EQ(refusal(of_both()), txn::errc::participant_ahead) << "nothing is decided by it";
 }
 
+TEST_F(TxnLogStorage, WhatWasDecidedByHandIsNotDecidedAgain) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    sql("UPDATE mortise_txn SET state = 3, why = 7, decided = begun");
+    wallet_->hold_tries(false);
+    ASSERT_EQ(running.wait_for(20s), std::future_status::ready);
+    const auto came = running.get();
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), txn::errc::not_open);
+    EXPECT_TRUE(asked(came.gid()).cancelled());
+    EXPECT_EQ(wallet_->said(), "try") << "it is not for this coordinator to finish";
+    EXPECT_EQ(tcc_->async_stop(asio::use_future).wait_for(20s), std::future_status::ready)
+        << "nothing is undecided";
+}
+
 TEST_F(TxnLogStorage, TheDatabaseOfSomethingElseIsLeftAlone) {
     sql("CREATE TABLE customers(id INTEGER)");
     open();

@@ -158,6 +158,7 @@ private:
     void decide_too_late(const running_ptr& what);
     void
     decided(const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof);
+    void was_decided(const running_ptr& what);
     void end(const running_ptr& what);
     void ended(const running_ptr& what, error_code failed);
     void note(const running_ptr& what);

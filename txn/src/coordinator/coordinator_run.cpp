@@ -263,6 +263,8 @@ void coordinator_core::decided(
 ) {
     if (failed == errc::stepped_down)
         return step_down(*what->home, failed);
+    if (failed == errc::not_open)
+        return was_decided(what);
     if (failed && !did_nothing(failed))
         return log_failed(failed);
     if (failed) {
@@ -281,6 +283,17 @@ void coordinator_core::decided(
     steps next;
     what->fsm.decided(what->proof->confirm(), next);
     carry_out(what, next);
+    arm();
+}
+
+// Somebody else has decided it, by hand; or what was read of it was old, and it has ended since.
+// The log knows.
+void coordinator_core::was_decided(const running_ptr& what) {
+    for (auto& each : std::exchange(what->settlers, {}))
+        ask_log(what->which, std::move(each));
+    open_.erase(what->which.number);
+    drop(what, errc::not_open);
+    recover();
     arm();
 }
 

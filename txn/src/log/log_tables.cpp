@@ -302,7 +302,7 @@ standing log_tables::standing_of(db::connection& on, std::uint64_t number, int& 
     }
     auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
     const auto last = row.step() ? unsigned_of(row.integer(0)) : 0;
-    return number <= last ? standing::forgotten : standing::never_existed;
+    return number != 0 && number <= last ? standing::forgotten : standing::never_existed;
 }
 
 log_tables::purged log_tables::purge(

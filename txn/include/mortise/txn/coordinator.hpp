@@ -100,6 +100,7 @@ public:
     ///                   `mortise::errc::commit_unknown`, `poisoned`, codes of SQLite.
     /// @par Cancellation terminal, partial, total, all alike: what is not decided is cancelled, and
     ///                   the outcome says so (`withdrawn`); what is decided already is delivered.
+    ///                   None, if the key is that of a transaction that another call began.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     /// @par Lifetimes    The transaction is moved in. Its leases are to be held until completion.
     /// @par Cost         Two forced writes, which transactions of the same moment share; two calls
