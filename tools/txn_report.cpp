@@ -46,8 +46,10 @@ std::string branch_state(const txn::branch_view& what) {
 
 std::string after_text(const std::vector<txn::branch_number>& after) {
     std::string text;
-    for (const auto each : after)
-        text += (text.empty() ? "" : ",") + std::to_string(each);
+    for (const auto each : after) {
+        text += text.empty() ? "" : ",";
+        text += std::to_string(each);
+    }
     return text.empty() ? "-" : text;
 }
 
@@ -139,7 +141,7 @@ void write_calls(std::ostream& out, const txn::transaction_view& what) {
                  std::string(txn::to_string(each.what)),
                  std::to_string(each.attempt),
                  std::to_string(each.epoch),
-                 "+" + span_text(each.begun),
+                 span_text(each.begun).insert(0, 1, '+'),
                  span_text(each.took),
                  verdict_text(each.came),
                  sentence(each.text)}
