@@ -306,6 +306,7 @@ TEST_F(TxnCoordinator, StoppingCancelsWhatIsUndecided) {
     EXPECT_TRUE(came.cancelled());
     EXPECT_EQ(came.why(), txn::errc::withdrawn);
     stopping.get();
+    EXPECT_EQ(wallet_->said(), "try") << "cancels are for whoever comes next";
     EXPECT_EQ(refusal(of_both()), txn::errc::stopped);
 }
 

@@ -73,6 +73,8 @@ call_view view_of(const result<reply>& got) {
 }  // namespace
 
 void coordinator_core::ask_participant(const running_ptr& what, branch_number which) {
+    if (stopping_)
+        return;  // what is decided is finished by whoever comes next
     const auto found = lanes_.find(what->what->branches[which - 1].participant);
     if (found == lanes_.end())
         return came(what, which, error_code(errc::unknown_participant));
