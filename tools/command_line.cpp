@@ -283,6 +283,10 @@ void grammar::add_tcc_options(CLI::App& app) {
         ->type_name("PATH");
     app.add_option("--recovery", bench_.recovery, "Also so many that a process left unfinished")
         ->check(CLI::Range(2, 10'000'000));
+    app.add_option("--handover", bench_.handover, "Also a stop with so many under way")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--backlog", bench_.backlog, "Also beside so many that wait for a participant")
+        ->check(CLI::Range(1, 1'000'000));
 }
 
 void grammar::add_bench() {

@@ -255,12 +255,16 @@ Then the same with participants that keep accounts in a database each, behind a 
 made in the folder of --dir and removed again: name one on the disk that you want to measure.
 
 With --recovery a process dies that has so many transactions under way, half of them decided, and
-the next one finishes them.
+the next one finishes them. With --handover one of two coordinators on a log is stopped in order
+with so many under way whose participants do not answer, and the other one goes on. With --backlog
+so many wait for a participant that is away: what that is to healthy ones, which are measured in
+turns with those of a coordinator that has no others, and how fast it is gone when that one is back.
 
 Examples:
   mortise bench tcc
   mortise bench tcc --in-flight 256 --seconds 10 --dir /var/lib/app --json
-  mortise bench tcc --transactions 100000 --recovery 100000)";
+  mortise bench tcc --transactions 100000 --recovery 100000
+  mortise bench tcc --handover 10000 --backlog 100000)";
 
 inline constexpr const char* txn_footer = R"(
 Each transaction is on the disk before its coroutine goes on. With --store the folder of that

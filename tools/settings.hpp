@@ -94,6 +94,8 @@ struct bench_settings {
     unsigned kills = 10;
     std::uint64_t transactions = 0;  ///< Zero: as many as there is time for.
     std::uint64_t recovery = 0;      ///< Unfinished transactions to recover; zero: leave that out.
+    std::uint64_t handover = 0;      ///< Transactions under way at a stop; zero: leave that out.
+    std::uint64_t backlog = 0;       ///< Transactions that wait; zero: leave that out.
     std::string folder = ".";
     std::chrono::milliseconds ttl{1'000};
     bool local_handoff = true;

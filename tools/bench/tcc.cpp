@@ -28,7 +28,19 @@ struct findings {
     tcc_figures http;
     tcc_figures bare_http;
     std::optional<tcc_recovery> recovery;
+    std::optional<tcc_handover> handover;
+    std::optional<tcc_backlog> backlog;
 };
+
+// Turns that are short: one in a hundred transactions meets whatever the machine does meanwhile,
+// and that should not fall to one coordinator alone.
+void measure_backlog(const bench_settings& settings, findings& found) {
+    constexpr unsigned turns_per_second = 8;
+    const unsigned turns = turns_per_second * settings.seconds;
+    const tcc_amount amount{
+        settings.in_flight, milliseconds(1'000) / turns_per_second, settings.backlog};
+    found.backlog = backlog_turns(settings.folder, amount, turns);
+}
 
 // In turns of half a second, each of which begins with another kind: a machine that is slow for a
 // while is so for the transactions and for their limit, and what a disk takes ill of who wrote much
@@ -39,6 +51,10 @@ void measure(const bench_settings& settings, findings& found) {
     const auto bank = http_bank::start();  // before there are threads
     if (settings.recovery != 0)
         found.recovery = recovery_turn(folder, settings.recovery);
+    if (settings.handover != 0)
+        found.handover = handover_turn(folder, settings.handover);
+    if (settings.backlog != 0)
+        measure_backlog(settings, found);
     const sync_count syncs;
     const unsigned turns = std::max(turns_least, 2 * settings.seconds);
     const tcc_amount amount{
@@ -135,6 +151,10 @@ bench_report measure_tcc(const bench_settings& settings) {
     report_transactions(report, found, settings.in_flight);
     report_http(report, found);
     report_recovery(report, found, settings.recovery);
+    if (found.handover)
+        add_handover(report, *found.handover, settings.handover);
+    if (found.backlog)
+        add_backlog(report, *found.backlog);
     report.add("fsync_us", fsync_us(settings.folder), 1, "an fdatasync after an append, median");
     return report;
 }

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 #define MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 
+#include "bench/bench_report.hpp"
 #include "bench/http_bank.hpp"
 #include "bench/sync_count.hpp"
 #include "bench/tcc_tally.hpp"
@@ -100,6 +101,34 @@ struct tcc_recovery {
 /// Lets a process die with so many unfinished transactions, half of them decided, and measures how
 /// fast the next one finishes them. Call it before there is any thread.
 tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t count);
+
+/// What became of the transactions that a coordinator had under way when it was stopped in order.
+struct tcc_handover {
+    clock::duration took{};  ///< From the order to stop until another one leads all, and accepts.
+    clock::duration stop{};  ///< Until the stopped one had told all of its callers, and closed.
+    std::uint64_t lost = 0;  ///< Transactions that were not settled afterwards.
+};
+
+/// Two coordinators share a log. The one that leads is stopped with so many transactions under way
+/// whose participants do not answer.
+tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t count);
+void add_handover(bench_report& to, const tcc_handover& made, std::uint64_t count);
+
+/// Healthy transactions beside so many that wait for a participant that is away.
+struct tcc_backlog {
+    tcc_figures loaded;  ///< Of a coordinator with the backlog,
+    tcc_figures alone;   ///< of one without,
+    tcc_figures other;   ///< and of another one without: what differs between those is noise.
+    std::optional<double> rss_growth_mb;  ///< When it had piled up.
+    std::uint64_t drained = 0;            ///< When the participant was back,
+    clock::duration drain{};              ///< in that time.
+    std::uint64_t left = 0;
+};
+
+/// `amount.count` transactions wait; the coordinators take turns of `amount.span`.
+tcc_backlog
+backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, unsigned turns);
+void add_backlog(bench_report& to, tcc_backlog& made);
 
 }  // namespace mortise::tool
 

@@ -89,6 +89,8 @@ TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
     EXPECT_EQ(usual.what, bench_settings::kind::tcc);
     EXPECT_EQ(usual.transactions, 0u);
     EXPECT_EQ(usual.recovery, 0u);
+    EXPECT_EQ(usual.handover, 0u);
+    EXPECT_EQ(usual.backlog, 0u);
     EXPECT_EQ(usual.folder, ".");
     const auto more = wanted<bench_settings>(
         {"bench",
@@ -100,13 +102,21 @@ TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
          "--dir",
          "/d",
          "--recovery",
-         "4"}
+         "4",
+         "--handover",
+         "5",
+         "--backlog",
+         "6"}
     );
     EXPECT_EQ(more.transactions, 9u);
     EXPECT_EQ(more.in_flight, 2u);
     EXPECT_EQ(more.folder, "/d");
     EXPECT_EQ(more.recovery, 4u);
+    EXPECT_EQ(more.handover, 5u);
+    EXPECT_EQ(more.backlog, 6u);
     EXPECT_EQ(refused({"bench", "tcc", "--recovery", "1"}), exit_code::usage);
+    EXPECT_EQ(refused({"bench", "tcc", "--handover", "0"}), exit_code::usage);
+    EXPECT_EQ(refused({"bench", "tcc", "--backlog", "0"}), exit_code::usage);
 }
 
 TEST(CommandLine, KnowsWhatCanBeDoneAboutTransactions) {
