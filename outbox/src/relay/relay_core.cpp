@@ -19,6 +19,7 @@
 #include <boost/asio/strand.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace mortise::outbox::detail {
@@ -172,14 +173,15 @@ asio::awaitable<void> relay_core::keep_once() {
         co_await std::move(opening);
     }
     work_->reset();
-    if (std::exchange(look_, false)) {
+    if (std::exchange(look_, false) || !drains_.empty()) {
+        const std::size_t early = early_drains_.size();  // those who come later see too little
         const auto work = [](db::connection& on) { return table::open_shards(on); };
         auto reading = session()->async_read(work);
         const auto found = co_await std::move(reading);
-        for (const auto each : found)
-            add_runner(each);
-        for (auto& each : std::exchange(early_drains_, {}))
-            begin_drain(std::move(each));
+        for (const auto& each : found)
+            add_runner(each.shard);
+        marks_seen(found);
+        begin_drains(early, found);
     }
     if (due_ && *due_ <= wall_now()) {
         const auto work = [](db::connection& on) {
@@ -237,6 +239,8 @@ void relay_core::ended() {
 void relay_core::news() {
     for (const auto& [shard, each] : runners_)
         each->news();
+    if (!drains_.empty() && work_)
+        work_->set();
 }
 
 void relay_core::look_for_shards() {
@@ -280,11 +284,23 @@ void relay_core::drained(code_handler handler) {
     });
 }
 
-void relay_core::begin_drain(code_handler handler) {
+void relay_core::begin_drains(std::size_t count, const std::vector<table::open_shard>& shards) {
+    std::vector<code_handler> first;
+    for (std::size_t i = 0; i < std::min(count, early_drains_.size()); ++i)
+        first.push_back(std::move(early_drains_[i]));
+    early_drains_.erase(
+        early_drains_.begin(), early_drains_.begin() + static_cast<std::ptrdiff_t>(first.size())
+    );
+    for (auto& each : first)
+        begin_drain(std::move(each), shards);
+}
+
+void relay_core::begin_drain(code_handler handler, const std::vector<table::open_shard>& shards) {
     drain made;
-    for (const auto& [shard, each] : runners_) {
-        if (!each->done())
-            made.shards.emplace(shard, reads_);
+    for (const auto& each : shards) {
+        const auto runner = runners_.find(each.shard);
+        if (runner != runners_.end() && !runner->second->done())
+            made.shards.emplace(each.shard, wanted{reads_, each.last});
     }
     if (made.shards.empty())
         return handler.complete(error_code());
@@ -293,19 +309,38 @@ void relay_core::begin_drain(code_handler handler) {
     news();
 }
 
-void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
+/// `ended(shard, wanted)`: whether nothing is waited for there any more.
+template <class Ended>
+void relay_core::end_waits(Ended ended) {
+    std::vector<code_handler> over;
     for (auto it = drains_.begin(); it != drains_.end();) {
-        const auto found = it->shards.find(shard);
-        if (found != it->shards.end() && read > found->second)
-            it->shards.erase(found);
+        std::erase_if(it->shards, [&](const auto& each) { return ended(each.first, each.second); });
         if (!it->shards.empty()) {
             ++it;
             continue;
         }
-        auto handler = std::move(it->handler);
+        over.push_back(std::move(it->handler));
         it = drains_.erase(it);
-        handler.complete(error_code());
     }
+    for (auto& each : over)
+        each.complete(error_code());
+}
+
+void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
+    end_waits([&](std::uint32_t which, const wanted& until) {
+        return which == shard && read > until.read;
+    });
+}
+
+// Another relay has sent it, and says so when it purges; or it is done.
+void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
+    end_waits([&](std::uint32_t which, const wanted& until) {
+        const auto found =
+            std::find_if(shards.begin(), shards.end(), [&](const table::open_shard& each) {
+                return each.shard == which;
+            });
+        return found == shards.end() || found->marked >= until.row;
+    });
 }
 
 void relay_core::stuck(std::uint32_t shard, error_code why) {

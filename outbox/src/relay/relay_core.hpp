@@ -64,8 +64,13 @@ public:
     std::uint64_t begin_read() noexcept { return ++reads_; }
 
 private:
+    /// Until when a drain waits for a shard.
+    struct wanted {
+        std::uint64_t read = 0;  ///< A later read of ours finds nothing to send,
+        std::int64_t row = 0;    ///< or the table's mark is there.
+    };
     struct drain {
-        std::map<std::uint32_t, std::uint64_t> shards;  ///< After which read of each.
+        std::map<std::uint32_t, wanted> shards;
         code_handler handler;
     };
 
@@ -80,7 +85,11 @@ private:
     void begin_stop(bool at_once);
     void end_stop();
     void answer_drains(error_code why);
-    void begin_drain(code_handler handler);
+    void begin_drains(std::size_t count, const std::vector<table::open_shard>& shards);
+    void begin_drain(code_handler handler, const std::vector<table::open_shard>& shards);
+    void marks_seen(const std::vector<table::open_shard>& shards);
+    template <class Ended>
+    void end_waits(Ended ended);
 
     const asio::any_io_executor executor_;
     std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.

@@ -24,11 +24,18 @@ void remember(db::connection& on, const holder& by, const shadow& now) {
 
 }  // namespace
 
-std::vector<std::uint32_t> open_shards(db::connection& on) {
-    std::vector<std::uint32_t> found;
-    auto row = on.query("SELECT shard FROM mortise_outbox_shard WHERE done = 0 ORDER BY shard");
-    while (row.step())
-        found.push_back(static_cast<std::uint32_t>(row.integer(0)));
+std::vector<open_shard> open_shards(db::connection& on) {
+    std::vector<open_shard> found;
+    auto row = on.query(
+        "SELECT shard, row, (SELECT max(id) FROM mortise_outbox AS o WHERE o.shard = s.shard)"
+        " FROM mortise_outbox_shard AS s WHERE done = 0 ORDER BY shard"
+    );
+    while (row.step()) {
+        open_shard& next = found.emplace_back();
+        next.shard = static_cast<std::uint32_t>(row.integer(0));
+        next.marked = row.integer(1);
+        next.last = row.integer(2);
+    }
     return found;
 }
 
@@ -113,6 +120,7 @@ result<std::size_t> purge(
         written_before,
         limit
     );
+    ring_after_commit(on);  // others learn from the mark how far it is
     return static_cast<std::size_t>(on.changes());
 }
 

@@ -45,8 +45,16 @@ public:
     bool others_first = false;  ///< Shards of an earlier layout are not done yet.
 };
 
-/// The shards that are not done, of all layouts.
-std::vector<std::uint32_t> open_shards(db::connection& on);
+/// A shard that is not done, of whatever layout.
+class open_shard {
+public:
+    open_shard() = default;
+
+    std::uint32_t shard = 0;
+    std::int64_t marked = 0;  ///< The row of the table's mark.
+    std::int64_t last = 0;    ///< The last row that there is; not more than `marked` if none is.
+};
+std::vector<open_shard> open_shards(db::connection& on);
 
 /// Takes the shard over.
 ///

@@ -457,6 +457,29 @@ TEST_F(OutboxRelay, TwoRelaysShareTheShards) {
     theirs.locks.reset();
 }
 
+TEST_F(OutboxRelay, HearsWhenAnotherRelayHasSentEverything) {
+    const memory_server locks;
+    outbox_site other;
+    auto how = config();
+    how.purge_after = 5ms;
+    how.locks = std::make_shared<lock_client>(other.executor(), locks.make_store());
+    other.relay.emplace(other.executor(), how);
+    append_rounds(4, 10);
+    wait_for(other.relay->async_drained(asio::use_future));
+    auto mine = how;
+    mine.locks = std::make_shared<lock_client>(site_.executor(), locks.make_store());
+    start(mine);
+    append_rounds(4, 10);
+    drain();
+    EXPECT_EQ(cluster_.size(), 80u);
+    EXPECT_EQ(total(&shard_status::messages), 0u);
+    stop();
+    mine.locks.reset();
+    how.locks.reset();
+    wait_for(other.relay->async_stop(asio::use_future));
+    other.relay.reset();
+}
+
 TEST_F(OutboxRelay, AZombieSendsNothing) {
     const memory_server locks;
     client_config patience;

@@ -55,7 +55,7 @@ public:
     executor_type get_executor() const noexcept;
 
     /// Waits until everything is sent, or parked, that was committed before; not for what is not
-    /// due yet. Of a shard that another relay has, until this one has it.
+    /// due yet. Of what another relay sends it hears when that one purges.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Errors       why a shard is refused; `stopped`, and what the database says.

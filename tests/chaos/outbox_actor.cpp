@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSL-1.0
+// A process of a shop, or of those who ship what it sells:
+//
+//     outbox_actor FOLDER sell COUNT [locks=URL] [seconds=N]
+//     outbox_actor FOLDER ship
+//     outbox_actor FOLDER take_back
+//
+// The first sells so many things, of which some are not sold after all, and has its events sent to
+// files in FOLDER/events. The second has those events come into an inbox; what it refuses to ship
+// it tells in FOLDER/refusals. The third takes back what was refused.
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/lock_client.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/outbox/append.hpp"
+#include "mortise/outbox/file_sink.hpp"
+#include "mortise/outbox/inbox.hpp"
+#include "mortise/outbox/relay.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+using outbox::answer;
+using outbox::message;
+using outbox::received;
+
+constexpr int keys = 16;
+
+class outbox_actor {
+public:
+    outbox_actor(std::filesystem::path folder, std::map<std::string, std::string> given)
+        : folder_(std::move(folder)), given_(std::move(given)) {}
+
+    /// @return the exit code
+    int run(asio::awaitable<void> (outbox_actor::*what)()) {
+        int code = 0;
+        asio::co_spawn(context_, (this->*what)(), [&](const std::exception_ptr& failed) {
+            try {
+                if (failed)
+                    std::rethrow_exception(failed);
+            } catch (const std::exception& why) {
+                std::printf("failed: %s\n", why.what());
+                code = 1;
+            }
+            context_.stop();
+        });
+        context_.run();
+        return code;
+    }
+
+    asio::awaitable<void> sell() {
+        open(
+            "shop.db",
+            "CREATE TABLE IF NOT EXISTS sale(n INTEGER PRIMARY KEY AUTOINCREMENT,"
+            " key TEXT NOT NULL, taken_back INTEGER NOT NULL DEFAULT 0)"
+        );
+        relay_to("events");
+        const int count = std::stoi(given_.at("count"));
+        for (int i = 0; i < count; ++i) {
+            const auto work = [i](db::connection& on) { sell_one(on, i); };
+            auto selling =
+                session_->async_run(work, db::durability::force, asio::as_tuple(asio::deferred));
+            co_await std::move(selling);  // some of them fail
+        }
+        auto waiting = relay_->async_drained();
+        co_await std::move(waiting);
+        auto ending = relay_->async_stop();
+        co_await std::move(ending);
+    }
+
+    asio::awaitable<void> ship() {
+        open(
+            "ship.db", "CREATE TABLE IF NOT EXISTS shipped(n INTEGER NOT NULL, key TEXT NOT NULL)"
+        );
+        relay_to("refusals");
+        auto receiving = receive("events", [this](db::connection& on, const received& what) {
+            return ship_one(on, what);
+        });
+        co_await std::move(receiving);
+        auto waiting = relay_->async_drained();
+        co_await std::move(waiting);
+        auto ending = relay_->async_stop();
+        co_await std::move(ending);
+    }
+
+    asio::awaitable<void> take_back() {
+        open("shop.db", "SELECT 1");
+        auto receiving = receive("refusals", [](db::connection& on, const received& what) {
+            on.run(
+                "UPDATE sale SET taken_back = taken_back + 1 WHERE n = ?1",
+                std::stoll(*what.what.payload)
+            );
+            return answer::done();
+        });
+        co_await std::move(receiving);
+    }
+
+private:
+    void open(const char* name, const char* make) {
+        db::sqlite_config config;
+        config.path = folder_ / name;
+        session_ = std::make_shared<db::sqlite>(context_.get_executor(), std::move(config));
+        session_->async_run(
+            [make = std::string(make)](db::connection& on) {
+                if (make.starts_with("CREATE"))
+                    on.run(make);
+            },
+            db::durability::force,
+            [](error_code failed) {
+                if (failed)
+                    std::printf("no table: %s\n", failed.message().c_str());
+            }
+        );
+    }
+
+    void relay_to(const char* where) {
+        outbox::relay_config how;
+        how.database = session_->path();
+        how.sink = outbox::make_file_sink(folder_ / where);
+        how.batch_rows = 7;
+        how.purge_rows = 20;
+        how.purge_after = 5ms;
+        how.retry_first = 1ms;
+        how.retry_max = 20ms;
+        if (const auto locks = given_.find("locks"); locks != given_.end()) {
+            client_config patience;
+            patience.ttl = 1s;
+            how.locks = std::make_shared<lock_client>(
+                context_.get_executor(), open_store(locks->second), patience
+            );
+        }
+        relay_ = std::make_unique<outbox::relay>(context_.get_executor(), std::move(how));
+    }
+
+    static void sell_one(db::connection& on, int i) {
+        const std::string key = std::to_string(i % keys);
+        on.run("INSERT INTO sale(key) VALUES(?1)", std::string_view(key));
+        outbox::append(on, message("sales", key, std::to_string(on_last(on))));
+        MORTISE_CRASH_POINT("shop.appended");
+        if (i % 7 == 6)
+            throw std::runtime_error("the customer has changed his mind");
+    }
+    static std::int64_t on_last(db::connection& on) {
+        auto row = on.query("SELECT max(n) FROM sale");
+        row.step();
+        return row.integer(0);
+    }
+
+    answer ship_one(db::connection& on, const received& what) {
+        const auto n = std::stoll(*what.what.payload);
+        on.run("INSERT INTO shipped(n, key) VALUES(?1, ?2)", n, std::string_view(*what.what.key));
+        if (n % 13 == 5 && tried_.insert(n).second)
+            throw std::runtime_error("no van is free");
+        if (n % 10 == 3)
+            return answer::refused(message("refusals", what.what.key, std::to_string(n)));
+        return answer::done();
+    }
+
+    // All that is in the files, a few messages at a time, and until nothing is held any more.
+    asio::awaitable<void> receive(std::string from, outbox::inbox_handler handler) {
+        outbox::inbox_config how;
+        how.name = from;
+        how.handler = std::move(handler);
+        how.retry_first = 1ms;
+        how.retry_max = 10ms;
+        outbox::inbox inbox(context_.get_executor(), session_, std::move(how));
+        auto asking = inbox.async_positions();
+        const auto known = co_await std::move(asking);
+        for (const auto& file : std::filesystem::directory_iterator(folder_ / from)) {
+            const std::string source = file.path().filename();
+            const auto all = outbox::read_message_file(file.path());
+            const auto begin = known.contains(source) ? known.at(source) : 0;
+            // One is delivered again, as any who deliver would after a crash.
+            for (auto at = std::max<std::int64_t>(begin - 1, 0);
+                 at < static_cast<std::int64_t>(all.size());) {
+                std::vector<received> some;
+                for (; some.size() < 5 && at < static_cast<std::int64_t>(all.size()); ++at)
+                    some.emplace_back(source, at, all[static_cast<std::size_t>(at)].what);
+                auto delivering = inbox.async_receive(std::move(some));
+                co_await std::move(delivering);
+            }
+        }
+        const auto time = coro::make_boot_time_source(context_.get_executor());
+        while (co_await held() > 0) {
+            auto sleeping = coro::sleep_for(*time, 2ms);
+            co_await std::move(sleeping);
+        }
+        auto ending = inbox.async_stop();
+        co_await std::move(ending);
+    }
+
+    asio::awaitable<std::int64_t> held() {
+        const auto work = [](db::connection& on) {
+            auto row = on.query("SELECT count(*) FROM mortise_inbox_held");
+            row.step();
+            return row.integer(0);
+        };
+        auto counting = session_->async_read(work);
+        co_return co_await std::move(counting);
+    }
+
+    asio::io_context context_{1};
+    const std::filesystem::path folder_;
+    const std::map<std::string, std::string> given_;
+    std::shared_ptr<db::sqlite> session_;
+    std::unique_ptr<outbox::relay> relay_;
+    std::set<std::int64_t> tried_;
+};
+
+int run(const std::vector<std::string>& words) {
+    if (words.size() < 2)
+        throw std::runtime_error("what?");
+    std::map<std::string, std::string> given;
+    for (std::size_t i = 2; i < words.size(); ++i) {
+        const auto at = words[i].find('=');
+        if (at == std::string::npos)
+            given["count"] = words[i];
+        else
+            given[words[i].substr(0, at)] = words[i].substr(at + 1);
+    }
+    outbox_actor actor(words[0], given);
+    if (words[1] == "sell")
+        return actor.run(&outbox_actor::sell);
+    if (words[1] == "ship")
+        return actor.run(&outbox_actor::ship);
+    if (words[1] == "take_back")
+        return actor.run(&outbox_actor::take_back);
+    throw std::runtime_error("nobody can " + words[1]);
+}
+
+}  // namespace
+}  // namespace mortise::test
+
+int main(int argc, char** argv) {
+    try {
+        return mortise::test::run({argv + 1, argv + argc});
+    } catch (const std::exception& failed) {
+        std::printf("failed: %s\n", failed.what());
+        return 1;
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// A shop, and those who ship what it sells, killed at each of their named points. The judge reads
+// their tables and the files between them.
+#include "chaos/looked_at_file.hpp"
+#include "mortise/outbox/file_sink.hpp"
+#include "support/child_program.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::test::outbox_crash_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int killed = 128 + SIGKILL;
+using numbers = std::vector<std::int64_t>;
+
+class OutboxCrash : public testing::Test {
+protected:
+    std::vector<std::string>
+    command(const std::vector<std::string>& words, const std::vector<std::string>& settings) const {
+        std::vector<std::string> made{"env"};
+        made.insert(made.end(), settings.begin(), settings.end());
+        made.emplace_back(MORTISE_OUTBOX_ACTOR);
+        made.push_back(folder_.path());
+        made.insert(made.end(), words.begin(), words.end());
+        return made;
+    }
+    int run(const std::vector<std::string>& words, const std::vector<std::string>& settings = {}) {
+        child_program actor(command(words, settings), output());
+        return actor.wait(60s).value_or(-1);
+    }
+    static std::string crash_at(const std::string& point, int time) {
+        return "MORTISE_CRASH_AT=" + point + ':' + std::to_string(time);
+    }
+    std::filesystem::path output() const { return folder_.path() / "output"; }
+    std::string said() const {
+        std::ifstream file(output());
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    numbers column(const char* database, const char* sql) const {
+        const looked_at_file file(folder_.path() / database);
+        auto on = file.connect();
+        numbers found;
+        auto row = on.query(sql);
+        while (row.step())
+            found.push_back(row.integer(0));
+        return found;
+    }
+    /// By key, what was sent, in its order; of all shards.
+    std::map<std::string, numbers> sent(const char* where) const {
+        std::map<std::string, numbers> found;
+        for (const auto& each : std::filesystem::directory_iterator(folder_.path() / where)) {
+            for (const auto& one : outbox::read_message_file(each.path()))
+                found[*one.what.key].push_back(std::stoll(*one.what.payload));
+        }
+        return found;
+    }
+    /// Every sale was told once, those of a key in their order.
+    void expect_told() const {
+        std::map<std::string, numbers> wanted;
+        const looked_at_file file(folder_.path() / "shop.db");
+        auto on = file.connect();
+        auto row = on.query("SELECT key, n FROM sale ORDER BY n");
+        while (row.step())
+            wanted[row.text(0)].push_back(row.integer(1));
+        EXPECT_FALSE(wanted.empty());
+        EXPECT_EQ(sent("events"), wanted);
+    }
+    /// Everything was shipped once or taken back once.
+    void expect_shipped() const {
+        std::multiset<std::int64_t> shipped;
+        for (const auto n : column("ship.db", "SELECT n FROM shipped"))
+            shipped.insert(n);
+        std::multiset<std::int64_t> wanted;
+        for (const auto n : column("shop.db", "SELECT n FROM sale WHERE n % 10 <> 3"))
+            wanted.insert(n);
+        EXPECT_EQ(shipped, wanted);
+        EXPECT_EQ(
+            column("shop.db", "SELECT n FROM sale WHERE taken_back <> (n % 10 = 3)"), numbers()
+        );
+        EXPECT_FALSE(column("shop.db", "SELECT n FROM sale WHERE taken_back = 1").empty());
+    }
+    void carry_on() {
+        ASSERT_EQ(run({"sell", "0"}), 0) << said();
+        expect_told();
+        ASSERT_EQ(run({"ship"}), 0) << said();
+        ASSERT_EQ(run({"take_back"}), 0) << said();
+        expect_shipped();
+    }
+
+    const scratch_folder folder_;
+};
+
+struct point {
+    const char* name;
+    const char* what;
+    std::vector<int> times;
+};
+
+void PrintTo(const point& what, std::ostream* to) {
+    *to << what.name;
+}
+
+class OutboxCrashAt : public OutboxCrash, public testing::WithParamInterface<point> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Points,
+    OutboxCrashAt,
+    testing::Values(
+        point{"shop.appended", "sell", {1, 50}},
+        point{"relay.taken", "sell", {1, 3}},
+        point{"relay.opened", "sell", {1, 4}},
+        point{"relay.read", "sell", {1, 6, 30}},
+        point{"file_sink.written", "sell", {5, 12, 30}},
+        point{"relay.published", "sell", {1, 2, 20}},
+        point{"relay.purged", "sell", {1, 3}},
+        point{"inbox.handled", "ship", {1, 2, 10}},
+        point{"inbox.retried", "ship", {1, 2}},
+        point{"relay.published", "ship", {1, 2}},
+        point{"file_sink.written", "ship", {5}}
+    ),
+    [](const auto& each) {
+        std::string name = std::string(each.param.what) + '_' + each.param.name;
+        for (auto& letter : name)
+            letter = letter == '.' ? '_' : letter;
+        return name;
+    }
+);
+
+TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
+    const bool ships = std::string(GetParam().what) == "ship";
+    if (ships) {
+        ASSERT_EQ(run({"sell", "300"}), 0) << said();
+    }
+    for (const int time : GetParam().times) {
+        SCOPED_TRACE(time);
+        const auto crash = crash_at(GetParam().name, time);
+        if (ships)
+            ASSERT_EQ(run({"ship"}, {crash}), killed) << said();
+        else
+            ASSERT_EQ(run({"sell", "120"}, {crash}), killed) << said();
+    }
+    carry_on();
+}
+
+TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
+    const std::string locks = "locks=sqlite:" + (folder_.path() / "locks.db").string();
+    for (int round = 0; round < 4; ++round) {
+        child_program one(command({"sell", "200", locks}, {}), output());
+        child_program two(
+            command({"sell", "200", locks}, {crash_at("relay.published", 5 + 7 * round)}), output()
+        );
+        EXPECT_EQ(two.wait(60s).value_or(-1), killed) << said();
+        EXPECT_EQ(one.wait(60s).value_or(-1), 0) << said();
+    }
+    carry_on();
+}
+
+}  // namespace
+}  // namespace mortise::test::outbox_crash_test
