@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# The programs that tests start: MORTISE_REDIS_SERVER and MORTISE_OPENSSL. Nothing else asks for
-# them, and no service of the system is used.
+# The programs that tests start: MORTISE_REDIS_SERVER, MORTISE_OPENSSL, and for Kafka MORTISE_JAVA
+# with MORTISE_KAFKA_LIBS. Nothing else asks for them, and no service of the system is used.
 
 # Debian's redis-tools has the server's binary under the name of another of its tools; which of them
 # it is, it decides by the name that it is called by.
@@ -42,4 +42,17 @@ find_program(MORTISE_OPENSSL NAMES openssl DOC "The command that makes certifica
 if(NOT MORTISE_OPENSSL)
     message(FATAL_ERROR "The tests need the command openssl, for certificates: install openssl, or "
         "leave the tests out with -DMORTISE_BUILD_TESTS=OFF.")
+endif()
+
+if(MORTISE_WITH_KAFKA)
+    find_program(MORTISE_JAVA NAMES java DOC "The Java 17 that runs Kafka brokers for tests")
+    set(MORTISE_KAFKA_LIBS "${PROJECT_SOURCE_DIR}/.deps/kafka/libs" CACHE PATH
+        "The folder with the jars of a Kafka broker, 3.9 or newer")
+    file(GLOB kafka_jar "${MORTISE_KAFKA_LIBS}/kafka_2.*.jar")
+    if(NOT MORTISE_JAVA OR NOT kafka_jar)
+        message(FATAL_ERROR "The tests need a Kafka broker of their own: `./run test` fetches one. "
+            "Else install openjdk-17-jre-headless and name the folder with Kafka's jars with "
+            "-DMORTISE_KAFKA_LIBS=/path/to/kafka/libs; or leave Kafka out with "
+            "-DMORTISE_WITH_KAFKA=OFF, or the tests with -DMORTISE_BUILD_TESTS=OFF.")
+    endif()
 endif()
