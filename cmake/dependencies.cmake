@@ -34,3 +34,11 @@ if(MORTISE_WITH_SQLITE)
             "libsqlite3-dev, or switch the store off with -DMORTISE_WITH_SQLITE=OFF.")
     endif()
 endif()
+
+if(MORTISE_WITH_KAFKA)
+    find_package(RdKafka QUIET MODULE)
+    if(NOT RdKafka_FOUND)
+        message(FATAL_ERROR "The Kafka producer needs librdkafka 2.0 or newer with its development "
+            "files: install librdkafka-dev, or switch Kafka off with -DMORTISE_WITH_KAFKA=OFF.")
+    endif()
+endif()

@@ -25,6 +25,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/mortise-config-version.c
     COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/mortise-config.cmake"
     "${PROJECT_BINARY_DIR}/mortise-config-version.cmake" DESTINATION "${package_dir}")
+if(MORTISE_WITH_KAFKA)
+    install(FILES cmake/FindRdKafka.cmake DESTINATION "${package_dir}")
+endif()
 
 # For programs that are not built by CMake. The order matters to a linker of static libraries.
 set(pc_libraries)

@@ -16,6 +16,7 @@ set_property(CACHE MORTISE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thr
 
 option(MORTISE_WITH_REDIS "Build the Redis store and fence" ON)
 option(MORTISE_WITH_SQLITE "Build the SQLite store, sessions and fence" ON)
+option(MORTISE_WITH_KAFKA "Build the Kafka producer and sink" ON)
 option(MORTISE_WITH_HTTP "Build the HTTP participants of transactions; they need SQLite" ON)
 
 # Boost.Asio compiled once, into mortise_coro, instead of into every file. Everything that is linked

@@ -22,13 +22,14 @@ function(mortise_test_support)
     target_link_libraries(mortise_test_support ${scope} mortise::mortise GTest::gtest GTest::gmock)
 endfunction()
 
-# mortise_tests(LABEL SOURCES... [ALONE...] [SERIAL] [OWN_MAIN] [TIMEOUT s])
+# mortise_tests(LABEL SOURCES... [ALONE...] [SUITES...] [SERIAL] [OWN_MAIN] [TIMEOUT s])
 #
 # The binary LABEL_tests and one ctest test for each of its cases, named LABEL.Suite.Case. Tests may
 # look into the private folders of the libraries ("core/x.hpp"). ALONE: sources that cannot share a
-# translation unit with others. SERIAL: no other test runs beside these.
+# translation unit with others. SERIAL: no other test runs beside these. SUITES: one ctest test for
+# each of these suites instead, where a program's start is dear; a suite that is missing is found.
 function(mortise_tests label)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES;ALONE")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES;ALONE;SUITES")
     if(NOT arg_SOURCES AND NOT arg_ALONE)
         return()
     endif()
@@ -59,6 +60,19 @@ function(mortise_tests label)
     set(properties LABELS ${label} TIMEOUT ${arg_TIMEOUT})
     if(arg_SERIAL)
         list(APPEND properties RUN_SERIAL ON)
+    endif()
+    if(arg_SUITES)
+        foreach(suite IN LISTS arg_SUITES)
+            add_test(NAME ${label}.${suite} COMMAND ${target} "--gtest_filter=${suite}.*")
+            set_tests_properties(${label}.${suite} PROPERTIES ${properties}
+                FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
+        endforeach()
+        list(JOIN arg_SUITES ".*:" known)
+        add_test(NAME ${label}.every_suite_is_known
+            COMMAND ${target} "--gtest_filter=-${known}.*")
+        set_tests_properties(${label}.every_suite_is_known PROPERTIES LABELS ${label}
+            PASS_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
+        return()
     endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}." DISCOVERY_MODE PRE_TEST
         NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})

@@ -8,6 +8,7 @@ import re
 from tree import Finding
 
 LIBRARIES = ("coro", "lib", "txn", "outbox")
+WITH_HEADERS = r"(coro|lib|txn|txn/http|outbox|outbox/kafka)"
 MAY_KNOW = {
     "coro": {"coro"},
     "lib": {"coro", "lib"},
@@ -22,11 +23,11 @@ def _room(include):
     for name in ("coro", "txn", "outbox"):
         if include.startswith(f"mortise/{name}/"):
             return name
-    return "lib"
+    return "outbox" if include.startswith("mortise/kafka/") else "lib"
 
 
 def _is_public(source):
-    return re.match(r"(coro|lib|txn|txn/http|outbox)/include/", source.path) is not None
+    return re.match(WITH_HEADERS + "/include/", source.path) is not None
 
 
 def _objections(source, include):
@@ -36,7 +37,7 @@ def _objections(source, include):
         yield "an include names its way from the root, without '..'"
     if name.startswith("mortise/") and _room(name) not in MAY_KNOW.get(room, {_room(name)}):
         yield f"{room} does not know {_room(name)}"
-    if room not in LIBRARIES and re.match(r"(coro|lib|txn|txn/http|outbox)/(src|include)/", name):
+    if room not in LIBRARIES and re.match(WITH_HEADERS + "/(src|include)/", name):
         yield "only what is public is used from outside"
     if _is_public(source):
         if (include.startswith('"') and not name.startswith("mortise/")) or "src/" in name:

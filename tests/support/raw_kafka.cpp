@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/raw_kafka.hpp"
+
+#include <stdexcept>
+
+namespace mortise::test {
+namespace {
+
+void say_nothing(const rd_kafka_t*, int, const char*, const char*) {}
+
+void set(rd_kafka_conf_t* to, const std::string& name, const std::string& value) {
+    char text[512];
+    if (::rd_kafka_conf_set(to, name.c_str(), value.c_str(), text, sizeof text) != RD_KAFKA_CONF_OK)
+        throw std::runtime_error(text);
+}
+
+}  // namespace
+
+raw_kafka open_raw_kafka(
+    rd_kafka_type_t type, const std::string& address, const raw_kafka_settings& settings
+) {
+    rd_kafka_conf_t* const conf = ::rd_kafka_conf_new();
+    ::rd_kafka_conf_set_log_cb(conf, &say_nothing);
+    set(conf, "bootstrap.servers", address);
+    set(conf, "reconnect.backoff.ms", "20");
+    set(conf, "reconnect.backoff.max.ms", "100");
+    for (const auto& [name, value] : settings)
+        set(conf, name, value);
+    char text[512];
+    rd_kafka_t* const made = ::rd_kafka_new(type, conf, text, sizeof text);
+    if (made == nullptr) {
+        ::rd_kafka_conf_destroy(conf);
+        throw std::runtime_error(text);
+    }
+    return raw_kafka(made);
+}
+
+void check_raw_kafka(rd_kafka_error_t* error) {
+    if (error == nullptr)
+        return;
+    const std::string text = ::rd_kafka_error_string(error);
+    ::rd_kafka_error_destroy(error);
+    throw std::runtime_error(text);
+}
+
+void check_raw_kafka(rd_kafka_resp_err_t code) {
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw std::runtime_error(::rd_kafka_err2str(code));
+}
+
+raw_kafka_owned<const rd_kafka_metadata_t>
+raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms) {
+    const rd_kafka_metadata_t* came = nullptr;
+    const int all_topics = topic == nullptr ? 1 : 0;
+    if (::rd_kafka_metadata(handle.get(), all_topics, topic, &came, limit_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+        return nullptr;
+    return raw_kafka_owned<const rd_kafka_metadata_t>(came);
+}
+
+}  // namespace mortise::test

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TESTS_SUPPORT_RAW_KAFKA_HPP
+#define MORTISE_TESTS_SUPPORT_RAW_KAFKA_HPP
+
+#include <librdkafka/rdkafka.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+
+/// librdkafka as it is, with its objects owned and its failures thrown.
+struct raw_kafka_closer {
+    void operator()(rd_kafka_t* what) const { ::rd_kafka_destroy(what); }
+    void operator()(rd_kafka_topic_t* what) const { ::rd_kafka_topic_destroy(what); }
+    void operator()(rd_kafka_message_t* what) const { ::rd_kafka_message_destroy(what); }
+    void operator()(rd_kafka_queue_t* what) const { ::rd_kafka_queue_destroy(what); }
+    void operator()(rd_kafka_event_t* what) const { ::rd_kafka_event_destroy(what); }
+    void operator()(rd_kafka_NewTopic_t* what) const { ::rd_kafka_NewTopic_destroy(what); }
+    void operator()(rd_kafka_DeleteTopic_t* what) const { ::rd_kafka_DeleteTopic_destroy(what); }
+    void operator()(rd_kafka_AdminOptions_t* what) const { ::rd_kafka_AdminOptions_destroy(what); }
+    void operator()(const rd_kafka_metadata_t* what) const { ::rd_kafka_metadata_destroy(what); }
+};
+template <class Object>
+using raw_kafka_owned = std::unique_ptr<Object, raw_kafka_closer>;
+using raw_kafka = raw_kafka_owned<rd_kafka_t>;
+
+using raw_kafka_settings = std::vector<std::pair<std::string, std::string>>;
+
+/// A handle whose logs go nowhere. @throws std::runtime_error
+raw_kafka open_raw_kafka(
+    rd_kafka_type_t type, const std::string& address, const raw_kafka_settings& settings = {}
+);
+
+/// @throws std::runtime_error with its text, if there is an error; destroys it
+void check_raw_kafka(rd_kafka_error_t* error);
+void check_raw_kafka(rd_kafka_resp_err_t code);
+
+/// What the cluster tells of itself, or of one topic; null if it does not answer in time.
+raw_kafka_owned<const rd_kafka_metadata_t>
+raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms);
+
+}  // namespace mortise::test
+
+#endif
