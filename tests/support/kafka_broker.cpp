@@ -38,8 +38,8 @@ void put(std::string& text, std::string_view mark, const std::string& value) {
         text.replace(at, mark.size(), value);
 }
 
-// One answer of the admin interface; the first error in it is thrown.
-void take_answer(const raw_kafka_owned<rd_kafka_queue_t>& queue) {
+// One answer of the admin interface about one topic.
+rd_kafka_resp_err_t take_answer(const raw_kafka_owned<rd_kafka_queue_t>& queue) {
     const raw_kafka_owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue.get(), ask_limit_ms));
     if (!event)
         throw std::runtime_error("the broker does not answer to an administrator");
@@ -51,8 +51,9 @@ void take_answer(const raw_kafka_owned<rd_kafka_queue_t>& queue) {
         results = ::rd_kafka_CreateTopics_result_topics(made, &count);
     else if (const auto* gone = ::rd_kafka_event_DeleteTopics_result(event.get()))
         results = ::rd_kafka_DeleteTopics_result_topics(gone, &count);
-    for (std::size_t i = 0; i < count; ++i)
-        check_raw_kafka(::rd_kafka_topic_result_error(results[i]));
+    if (count != 1)
+        throw std::runtime_error("the broker answers about another number of topics");
+    return ::rd_kafka_topic_result_error(results[0]);
 }
 
 bool has_leaders(const rd_kafka_metadata_topic_t& topic) {
@@ -176,12 +177,18 @@ void kafka_broker::create_topic(
     for (const auto& [key, value] : configs)
         check_raw_kafka(::rd_kafka_NewTopic_set_config(wanted.get(), key.c_str(), value.c_str()));
     const raw_kafka handle = open_raw_kafka(RD_KAFKA_PRODUCER, address());
-    {
+    // After a pause the controller counts its only broker as dead for a moment.
+    const auto made = [&] {
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
         rd_kafka_NewTopic_t* topics[] = {wanted.get()};
         ::rd_kafka_CreateTopics(handle.get(), topics, 1, nullptr, queue.get());
-        take_answer(queue);
-    }
+        const rd_kafka_resp_err_t code = take_answer(queue);
+        if (code != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR)
+            check_raw_kafka(code);
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR;
+    };
+    if (!eventually(made))
+        throw std::runtime_error("the topic " + name + " cannot be created:\n" + log());
     const raw_kafka_owned<rd_kafka_topic_t> topic(
         ::rd_kafka_topic_new(handle.get(), name.c_str(), nullptr)
     );
@@ -205,7 +212,7 @@ void kafka_broker::delete_topic(const std::string& name) {
     const raw_kafka_owned<rd_kafka_DeleteTopic_t> wanted(::rd_kafka_DeleteTopic_new(name.c_str()));
     rd_kafka_DeleteTopic_t* topics[] = {wanted.get()};
     ::rd_kafka_DeleteTopics(handle.get(), topics, 1, nullptr, queue.get());
-    take_answer(queue);
+    check_raw_kafka(take_answer(queue));
 }
 
 kafka_broker& shared_kafka() {

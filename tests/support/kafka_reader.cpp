@@ -54,12 +54,19 @@ std::vector<std::string> values_of(const std::vector<kafka_seen>& records) {
     return all;
 }
 
+// A broker that was paused, or has started again, leads nothing for a moment.
 std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::int32_t partition) {
     std::int64_t low = 0;
     std::int64_t high = 0;
-    check_raw_kafka(::rd_kafka_query_watermark_offsets(
-        handle.get(), topic.c_str(), partition, &low, &high, ask_limit_ms
-    ));
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    eventually([&] {
+        code = ::rd_kafka_query_watermark_offsets(
+            handle.get(), topic.c_str(), partition, &low, &high, ask_limit_ms
+        );
+        return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
+               code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+    });
+    check_raw_kafka(code);
     return high;
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_KAFKA_OBSERVER_HPP
+#define MORTISE_KAFKA_KAFKA_OBSERVER_HPP
+
+#include "mortise/error.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace mortise::kafka {
+
+/// Something that librdkafka says. Secrets of the configuration do not occur in the text.
+struct kafka_event {
+    enum class kind : std::uint8_t {
+        log,         ///< A line of its log, with `level` as syslog has it (3 is an error).
+        error,       ///< A connection, or a login, failed with `code`.
+        statistics,  ///< JSON, every `statistics.interval.ms`.
+    };
+
+    kind what = kind::log;
+    int level = 0;
+    error_code code{};
+    std::string_view text{};  ///< Valid during the call.
+};
+
+/// Hears what librdkafka says; without one it says nothing, not even to the standard error.
+///
+/// @par Threads   Called on threads of librdkafka and of the object that has it, several at a time:
+///                it must be thread-safe, and must neither block nor call that object.
+/// @par Lifetimes Not owned: it must outlive the object. It is not called after that has gone.
+class kafka_observer {
+public:
+    virtual void on_event(const kafka_event& event) noexcept = 0;
+
+protected:
+    ~kafka_observer() = default;
+};
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_TRANSACTION_OUTCOME_HPP
+#define MORTISE_KAFKA_TRANSACTION_OUTCOME_HPP
+
+#include "mortise/error.hpp"
+#include "mortise/kafka/record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::kafka {
+
+/// What is to be committed as one.
+class transaction_batch {
+public:
+    transaction_batch() = default;  // declared: no aggregate (docs/compilers.md, G3)
+
+    std::vector<record> records;
+
+    /// Goes out only when all others are acknowledged: the mark that says how far they reach.
+    std::optional<record> last;
+};
+
+/// A record that can never be delivered as it is.
+struct refused_record {
+    std::size_t index = 0;  ///< In the batch; `records.size()` is its last record.
+    error_code code;
+    std::string text;
+};
+
+/// How a transaction ended.
+class transaction_outcome {
+public:
+    enum class kind : std::uint8_t {
+        /// All of the batch is in Kafka, and consumers see it.
+        committed,
+        /// Nothing of the batch will ever be seen. `refused` names records that are the reason, not
+        /// always all of them: take them out and run the rest again, with the same producer.
+        refused,
+        /// Nothing of the batch will ever be seen: run it again, with the same producer.
+        again,
+        /// The producer must be destroyed. Whether the batch was committed, the mark says that a
+        /// new producer of the same transactional id reads after its `async_init`.
+        lost,
+    };
+
+    transaction_outcome() = default;
+
+    kind what = kind::lost;
+
+    /// Where the last record of the batch is, once committed.
+    record_position last;
+
+    /// The commit needed several tries: it is wise to go on with a new producer, for a broker may
+    /// still have an old request of this one (KAFKA-17754).
+    bool renew = false;
+
+    std::vector<refused_record> refused;
+
+    /// Why it was not committed. When lost: `condition::fenced`, `errc::uncertain`, `errc::lost`,
+    /// `errc::not_ready`, `operation_aborted` (stopped), or what was fatal.
+    error_code code;
+    std::string text;  ///< Of librdkafka, for people; may be empty.
+};
+
+const char* to_string(transaction_outcome::kind what) noexcept;
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "delivery_book.hpp"
+
+#include "failure_classes.hpp"
+
+#include <cstdint>
+
+namespace mortise::kafka {
+
+void delivery_book::open(std::size_t records) {
+    *this = delivery_book();
+    positions_.resize(records);
+}
+
+// Not zero, which is no ticket at all.
+void* delivery_book::ticket(std::size_t index) noexcept {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(index + 1));
+}
+
+void delivery_book::on_report(const rd_kafka_message_t& message) {
+    const std::size_t index = reinterpret_cast<std::uintptr_t>(message._private) - 1;
+    if (index >= positions_.size())
+        return;
+    if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        positions_[index] = {message.partition, message.offset};
+        ++delivered_;
+        return;
+    }
+    failed_ = true;
+    switch (blame_of_delivery(message.err)) {
+    case blame::none:
+        return;
+    case blame::record:
+        guilty_.emplace(index, message.err);
+        return;
+    case blame::neighbour:
+        const batch_key key(::rd_kafka_topic_name(message.rkt), message.partition);
+        refused_together_[key].emplace(index, message.err);
+        return;
+    }
+}
+
+void delivery_book::on_refusal(std::size_t index, int code) {
+    failed_ = true;
+    if (blame_of_call(code) == blame::record)
+        guilty_.emplace(index, code);
+}
+
+void delivery_book::judge() {
+    for (const auto& [key, records] : refused_together_) {
+        if (records.size() == 1) {
+            guilty_.insert(*records.begin());
+            continue;
+        }
+        for (const auto& [index, code] : records)
+            suspects_.insert(index);
+    }
+    refused_together_.clear();
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "handle.hpp"
+
+#include "mortise/error.hpp"
+#include "mortise/kafka/error.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+voice& voice_of(void* opaque) noexcept {
+    return *static_cast<voice*>(opaque);
+}
+
+void on_log(const rd_kafka_t* from, int level, const char* facility, const char* text) {
+    void* const opaque = ::rd_kafka_opaque(from);
+    if (opaque == nullptr)
+        return;
+    const std::string line = std::string(facility) + ": " + text;
+    voice_of(opaque).tell(kafka_event::kind::log, level, {}, line);
+}
+
+void on_error(rd_kafka_t*, int code, const char* text, void* opaque) {
+    voice_of(opaque).note_failure(code);
+    voice_of(opaque).tell(kafka_event::kind::error, 3, kafka_error(code), text);
+}
+
+int on_statistics(rd_kafka_t*, char* json, std::size_t size, void* opaque) {
+    voice_of(opaque).tell(kafka_event::kind::statistics, 6, {}, std::string_view(json, size));
+    return 0;  // librdkafka frees it
+}
+
+void on_report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
+    if (voice_of(opaque).on_report)
+        voice_of(opaque).on_report(*message);
+}
+
+void on_waiting(rd_kafka_t*, void* opaque) {
+    voice_of(opaque).wake();
+}
+
+/// Threads that destroy handles. The end of the program waits for them, within bounds.
+class closing_threads {
+public:
+    // Never destroyed: a thread may be later than the bounds.
+    static closing_threads& of_program() {
+        static closing_threads& all = *new closing_threads();
+        static const end_of_program waits;
+        return all;
+    }
+
+    void close(rd_kafka_t* what, std::shared_ptr<voice> its_voice) noexcept {
+        {
+            const std::lock_guard hold(mutex_);
+            ++under_way_;
+        }
+        const auto work = [this, what, kept = std::move(its_voice)] {
+            ::rd_kafka_destroy(what);
+            const std::lock_guard hold(mutex_);
+            --under_way_;
+            changed_.notify_all();
+        };
+        try {
+            std::thread(work).detach();
+        } catch (const std::system_error&) {
+            work();  // There can be no thread: a pause is better than a leak.
+        }
+    }
+
+private:
+    struct end_of_program {
+        end_of_program() = default;
+        ~end_of_program() { of_program().wait(); }
+    };
+
+    void wait() {
+        std::unique_lock hold(mutex_);
+        changed_.wait_for(hold, std::chrono::seconds(5), [this] { return under_way_ == 0; });
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int under_way_ = 0;
+};
+
+}  // namespace
+
+voice::voice(const kafka_config& config) : secrets_(config.settings), observer_(config.watch) {}
+
+void voice::on_waiting(std::function<void()> wake) {
+    const std::lock_guard hold(mutex_);
+    wake_ = std::move(wake);
+}
+
+void voice::silence() noexcept {
+    std::function<void()> dropped;
+    const std::lock_guard hold(mutex_);
+    observer_ = nullptr;
+    dropped.swap(wake_);
+}
+
+void voice::tell(
+    kafka_event::kind what, int level, error_code code, std::string_view text
+) noexcept {
+    const std::lock_guard hold(mutex_);
+    if (observer_ == nullptr)
+        return;
+    const std::string shown = secrets_.hide_in(text);
+    kafka_event event;
+    event.what = what;
+    event.level = level;
+    event.code = code;
+    event.text = shown;
+    observer_->on_event(event);
+}
+
+void voice::wake() noexcept {
+    const std::lock_guard hold(mutex_);
+    if (wake_)
+        wake_();
+}
+
+handle::handle(const kafka_config& config, purpose what_for, const std::string& transactional_id)
+    : voice_(std::make_shared<voice>(config)) {
+    owned<rd_kafka_conf_t> conf = make_settings(config, what_for, transactional_id);
+    ::rd_kafka_conf_set_opaque(conf.get(), voice_.get());
+    ::rd_kafka_conf_set_log_cb(conf.get(), &on_log);
+    ::rd_kafka_conf_set_error_cb(conf.get(), &on_error);
+    ::rd_kafka_conf_set_stats_cb(conf.get(), &on_statistics);
+    if (what_for == purpose::producing)
+        ::rd_kafka_conf_set_dr_msg_cb(conf.get(), &on_report);
+    const bool reads = what_for == purpose::reading || what_for == purpose::measuring;
+    closing_threads::of_program();  // before any handle: so it ends later than a static one
+    char text[512];
+    handle_ = ::rd_kafka_new(
+        reads ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, conf.get(), text, sizeof text
+    );
+    if (handle_ == nullptr)
+        throw error(
+            mortise::errc::bad_config,
+            "kafka_config::settings",
+            "librdkafka says: " + voice_->hidden().hide_in(text)
+        );
+    static_cast<void>(conf.release());  // the handle's now
+    const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_get_main(handle_));
+    ::rd_kafka_queue_cb_event_enable(queue.get(), &on_waiting, voice_.get());
+}
+
+handle::~handle() {
+    if (handle_ == nullptr)
+        return;
+    voice_->silence();
+    if (!process_.forked())
+        closing_threads::of_program().close(handle_, std::move(voice_));
+}
+
+void handle::close() noexcept {
+    if (handle_ == nullptr || process_.forked())
+        return;
+    voice_->silence();
+    ::rd_kafka_destroy(std::exchange(handle_, nullptr));
+}
+
+}  // namespace mortise::kafka

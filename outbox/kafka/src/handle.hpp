@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_HANDLE_HPP
+#define MORTISE_KAFKA_SRC_HANDLE_HPP
+
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/kafka/kafka_config.hpp"
+#include "mortise/kafka/kafka_observer.hpp"
+#include "owned.hpp"
+#include "secrets.hpp"
+#include "settings.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace mortise::kafka {
+
+/// Where what librdkafka says goes to. Its threads may speak until the handle is destroyed, which
+/// may be later than anybody listens.
+class voice {
+public:
+    explicit voice(const kafka_config& config);
+
+    /// Something waits to be polled for: `wake` must be quick and never block.
+    void on_waiting(std::function<void()> wake);
+
+    /// Nobody listens from here on. Waits for a call that is under way.
+    void silence() noexcept;
+
+    void tell(kafka_event::kind what, int level, error_code code, std::string_view text) noexcept;
+    void wake() noexcept;
+    const secrets& hidden() const noexcept { return secrets_; }
+
+    /// The last failure of a connection or a login; zero once that was taken.
+    int take_failure() noexcept { return failure_.exchange(0); }
+    void note_failure(int code) noexcept { failure_ = code; }
+
+    /// What gets a delivery report; used on the thread that polls.
+    std::function<void(const rd_kafka_message_t&)> on_report;
+
+private:
+    const secrets secrets_;
+    std::mutex mutex_;
+    kafka_observer* observer_;
+    std::function<void()> wake_;
+    std::atomic<int> failure_{0};
+};
+
+/// A handle of librdkafka. Its end takes time, for threads must end: the destructor leaves that to
+/// a thread of its own, `close` does it on this one. In a forked child nothing is done.
+class handle {
+public:
+    /// Connects to nobody yet. @throws mortise::error (`bad_config`)
+    handle(const kafka_config& config, purpose what_for, const std::string& transactional_id = {});
+    ~handle();
+    handle(const handle&) = delete;
+    handle& operator=(const handle&) = delete;
+
+    rd_kafka_t* get() const noexcept { return handle_; }
+    voice& says() noexcept { return *voice_; }
+
+    /// Afterwards there is no handle. Blocks.
+    void close() noexcept;
+
+private:
+    coro::detail::fork_guard process_;
+    std::shared_ptr<voice> voice_;
+    rd_kafka_t* handle_ = nullptr;
+};
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "producer_core.hpp"
+
+#include "mortise/coro/detail/crash_point.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+using std::chrono::milliseconds;
+
+// librdkafka goes on by itself between two calls; so soon a stop is heard.
+constexpr int slice_ms = 100;
+// What was decided, but not answered yet, may come in so short a time when we are to stop.
+constexpr milliseconds stop_time{1'000};
+// A commit that took longer may have been asked for twice.
+constexpr milliseconds smooth_commit{2'000};
+
+}  // namespace
+
+producer_core::producer_core(kafka_config config, const std::string& transactional_id)
+    : config_(std::move(config)),
+      handle_(config_, purpose::producing, transactional_id),
+      guide_(handle_.get(), config_.answer_wait_max, [this] { return !stopping_; }) {
+    says().on_report = [this](const rd_kafka_message_t& message) { book_.on_report(message); };
+}
+
+void producer_core::close() noexcept {
+    guide_.forget();
+    handle_.close();
+    state_ = state::closed;
+}
+
+void producer_core::serve() noexcept {
+    if (state_ != state::closed)
+        ::rd_kafka_poll(handle_.get(), 0);
+}
+
+void producer_core::init() {
+    if (stopping_ || state_ == state::closed)
+        throw boost::system::system_error(asio::error::operation_aborted);
+    if (state_ == state::ready)
+        return;
+    if (state_ == state::lost)
+        throw boost::system::system_error(make_error_code(errc::lost));
+    const failure why = until_decided(
+        [this](int limit_ms) { return ::rd_kafka_init_transactions(handle_.get(), limit_ms); },
+        config_.init_wait_max
+    );
+    if (!why.failed()) {
+        state_ = state::ready;
+        return;
+    }
+    if (stopping_)
+        throw boost::system::system_error(asio::error::operation_aborted);
+    if (remedy_of(why.what) != remedy::resume)
+        state_ = state::lost;
+    throw boost::system::system_error(kafka_error(why.what.code), why.text);
+}
+
+// Calls again until the answer is clear, the time is up (the last failure is then one that could
+// be resumed), or we are to stop.
+producer_core::failure producer_core::until_decided(const call& what, clock::duration limit) {
+    clock::time_point end = clock::now() + limit;
+    bool shortened = false;
+    serve();  // what happened before does not count
+    says().take_failure();
+    disturbed_ = 0;
+    for (;;) {
+        const owned<rd_kafka_error_t> error(what(slice_ms));
+        if (!error)
+            return {};
+        failure seen;
+        seen.what = {
+            ::rd_kafka_error_code(error.get()),
+            ::rd_kafka_error_is_fatal(error.get()) != 0,
+            ::rd_kafka_error_txn_requires_abort(error.get()) != 0,
+            ::rd_kafka_error_is_retriable(error.get()) != 0};
+        seen.text = says().hidden().hide_in(::rd_kafka_error_string(error.get()));
+        if (remedy_of(seen.what) != remedy::resume)
+            return seen;
+        serve();
+        if (const int code = says().take_failure(); code != 0)
+            disturbed_ = code;
+        // A login that is refused is refused again.
+        if (is_of_class(disturbed_, condition::not_authorized)) {
+            seen.what.code = disturbed_;
+            return seen;
+        }
+        if (stopping_ && !shortened) {
+            shortened = true;
+            end = std::min(end, clock::now() + stop_time);
+        }
+        if (clock::now() >= end)
+            return seen;
+    }
+}
+
+transaction_outcome producer_core::lose(error_code why, std::string text) {
+    if (state_ == state::ready) {
+        state_ = state::lost;
+        lost_because_ = text.empty() ? why.message() : text;
+    }
+    transaction_outcome outcome;
+    outcome.what = transaction_outcome::kind::lost;
+    outcome.code = why;
+    outcome.text = std::move(text);
+    return outcome;
+}
+
+transaction_outcome producer_core::lose(const failure& why, bool uncertain) {
+    if (stopping_)
+        return lose(asio::error::operation_aborted, why.text);
+    if (uncertain)
+        return lose(errc::uncertain, why.text);
+    return lose(kafka_error(why.what.code), why.text);
+}
+
+transaction_outcome producer_core::run(const transaction_batch& batch) {
+    if (stopping_ || state_ == state::closed)
+        return lose(asio::error::operation_aborted, {});
+    if (state_ == state::fresh)
+        return lose(errc::not_ready, {});
+    if (state_ == state::lost)
+        return lose(errc::lost, lost_because_);
+    using kind = transaction_outcome::kind;
+    transaction_outcome outcome = attempt_in_sequence(batch);
+    // Of records that were refused together some may be innocent: each goes out alone then.
+    if (outcome.what == kind::again && !book_.suspects().empty()) {
+        alone_ = book_.suspects();
+        outcome = attempt_in_sequence(batch);
+        if (outcome.what == kind::committed)
+            learn_limits(batch);
+        alone_.clear();
+    }
+    if (outcome.what == kind::again && blames_topic(outcome.code.value()))
+        try_topics_alone(batch, outcome);
+    // Topics may have been deleted, or got other partitions.
+    if (outcome.what != transaction_outcome::kind::committed)
+        guide_.forget();
+    return outcome;
+}
+
+// After a broker has refused records librdkafka 2.0 goes on with sequence numbers that the broker
+// does not expect. The first record of the next transaction finds that out, and its abort mends it.
+transaction_outcome producer_core::attempt_in_sequence(const transaction_batch& batch) {
+    constexpr int tries_max = 3;
+    for (int tries = 1;; ++tries) {
+        transaction_outcome outcome = attempt(batch);
+        if (outcome.what != transaction_outcome::kind::again || tries == tries_max ||
+            outcome.code.value() != RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
+            return outcome;
+    }
+}
+
+transaction_outcome producer_core::attempt(const transaction_batch& batch) {
+    const std::size_t count = batch.records.size() + (batch.last ? 1 : 0);
+    book_.open(count);
+    together_.clear();
+    transaction_outcome refused;
+    if (!check_topics(batch, refused))
+        return refused;
+    if (const failure why = begin(); why.failed())
+        return lose(why, false);
+    MORTISE_CRASH_POINT("kafka.begun");
+    if (!produce_all(batch))
+        return abort(last_failure_);
+    MORTISE_CRASH_POINT("kafka.produced");
+    return commit(batch);
+}
+
+producer_core::failure producer_core::begin() {
+    return until_decided(
+        [this](int) { return ::rd_kafka_begin_transaction(handle_.get()); }, milliseconds(0)
+    );
+}
+
+// Before anything is sent.
+bool producer_core::check_topics(const transaction_batch& batch, transaction_outcome& refused) {
+    std::map<std::string, int> unusable;
+    const auto code_of = [&](const record& what) {
+        if (const auto found = unusable.find(what.topic); found != unusable.end())
+            return found->second;
+        const int code = guide_.check(what.topic, what.partition);
+        if (code != 0 && code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+            unusable.emplace(what.topic, code);
+        return code;
+    };
+    int other = 0;
+    const auto look = [&](const record& what, std::size_t index) {
+        const int code = code_of(what);
+        if (blame_of_call(code) == blame::record)
+            book_.on_refusal(index, code);
+        else if (code != 0)
+            other = code;
+    };
+    for (std::size_t i = 0; i < batch.records.size() && other == 0; ++i)
+        look(batch.records[i], i);
+    if (batch.last && other == 0)
+        look(*batch.last, batch.records.size());
+    if (book_.guilty().empty() && other == 0)
+        return true;
+    if (stopping_) {
+        refused = lose(asio::error::operation_aborted, {});
+        return false;
+    }
+    refused.what = transaction_outcome::kind::again;
+    refused.code = kafka_error(other);
+    name_guilty(refused);
+    return false;
+}
+
+void producer_core::name_guilty(transaction_outcome& outcome) const {
+    for (const auto& [index, code] : book_.guilty()) {
+        refused_record one;
+        one.index = index;
+        one.code = kafka_error(code);
+        one.text = ::rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(code));
+        outcome.refused.push_back(std::move(one));
+    }
+    if (outcome.refused.empty())
+        return;
+    outcome.what = transaction_outcome::kind::refused;
+    outcome.code = outcome.refused.front().code;
+}
+
+transaction_outcome producer_core::commit(const transaction_batch& batch) {
+    const clock::time_point began = clock::now();
+    says().take_failure();
+    MORTISE_CRASH_POINT("kafka.commit");
+    const failure why = until_decided(
+        [this](int limit_ms) { return ::rd_kafka_commit_transaction(handle_.get(), limit_ms); },
+        config_.commit_wait_max
+    );
+    if (why.failed()) {
+        if (remedy_of(why.what) == remedy::abort)
+            return abort(why);
+        return lose(why, remedy_of(why.what) == remedy::resume);
+    }
+    MORTISE_CRASH_POINT("kafka.committed");
+    transaction_outcome done;
+    done.what = transaction_outcome::kind::committed;
+    const std::size_t count = batch.records.size() + (batch.last ? 1 : 0);
+    if (count > 0)
+        done.last = book_.position(count - 1);
+    serve();
+    done.renew =
+        clock::now() - began > smooth_commit || disturbed_ != 0 || says().take_failure() != 0;
+    return done;
+}
+
+transaction_outcome producer_core::abort(failure why) {
+    if (remedy_of(why.what) == remedy::give_up && why.failed())
+        return lose(why, false);
+    const failure end = until_decided(
+        [this](int limit_ms) { return ::rd_kafka_abort_transaction(handle_.get(), limit_ms); },
+        config_.commit_wait_max
+    );
+    if (end.failed())
+        return lose(end, remedy_of(end.what) == remedy::resume);
+    if (stopping_)
+        return lose(asio::error::operation_aborted, {});
+    book_.judge();
+    transaction_outcome outcome;
+    outcome.what = transaction_outcome::kind::again;
+    outcome.code = kafka_error(why.what.code);
+    outcome.text = std::move(why.text);
+    name_guilty(outcome);
+    return outcome;
+}
+
+}  // namespace mortise::kafka

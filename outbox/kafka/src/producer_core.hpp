@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_PRODUCER_CORE_HPP
+#define MORTISE_KAFKA_SRC_PRODUCER_CORE_HPP
+
+#include "delivery_book.hpp"
+#include "failure_classes.hpp"
+#include "handle.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/kafka/transaction_outcome.hpp"
+#include "topic_guide.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace mortise::kafka {
+
+/// The blocking half of a transactional producer.
+///
+/// @par Threads `request_stop`, `says`: any. All else: one, the producer's own.
+class producer_core {
+public:
+    /// @throws mortise::error (`bad_config`)
+    producer_core(kafka_config config, const std::string& transactional_id);
+
+    voice& says() noexcept { return handle_.says(); }
+
+    /// @throws boost::system::system_error with why it is not ready; unless that is `fenced` or
+    /// fatal, it can be called again
+    void init();
+    transaction_outcome run(const transaction_batch& batch);
+    /// Serves what waits: statistics and errors.
+    void serve() noexcept;
+    /// What runs ends soon, and what comes later at once.
+    void request_stop() noexcept { stopping_ = true; }
+    void close() noexcept;
+
+private:
+    enum class state { fresh, ready, lost, closed };
+    struct failure {
+        call_failure what;
+        std::string text;
+        bool failed() const noexcept { return what.code != 0; }
+    };
+    using call = std::function<rd_kafka_error_t*(int limit_ms)>;
+
+    transaction_outcome attempt_in_sequence(const transaction_batch& batch);
+    transaction_outcome attempt(const transaction_batch& batch);
+    void try_topics_alone(const transaction_batch& batch, transaction_outcome& outcome);
+    bool check_topics(const transaction_batch& batch, transaction_outcome& refused);
+    failure begin();
+    bool produce_all(const transaction_batch& batch);
+    bool produce(const record& what, std::size_t index);
+    bool produce_in_turn(const record& what, std::size_t index);
+    int hand_over(const record& what, std::size_t index);
+    failure why_not();
+    bool flush();
+    transaction_outcome commit(const transaction_batch& batch);
+    transaction_outcome abort(failure why);
+    void name_guilty(transaction_outcome& outcome) const;
+    void learn_limits(const transaction_batch& batch);
+
+    failure until_decided(const call& what, clock::duration limit);
+    transaction_outcome lose(error_code why, std::string text);
+    transaction_outcome lose(const failure& why, bool uncertain);
+
+    const kafka_config config_;
+    handle handle_;
+    topic_guide guide_;
+    delivery_book book_;
+    std::atomic<bool> stopping_{false};
+    state state_ = state::fresh;
+    std::string lost_because_;
+    failure last_failure_;
+    int disturbed_ = 0;  ///< What a connection failed of during the last call.
+
+    /// Indexes of the batch that go out each alone, and how many bytes may go out together to a
+    /// topic that takes less than what the settings allow.
+    std::set<std::size_t> alone_;
+    std::map<std::string, std::size_t> together_max_;
+    std::map<std::string, std::size_t> together_;
+};
+
+}  // namespace mortise::kafka
+
+#endif

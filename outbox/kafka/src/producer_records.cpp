@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+// How the records of a batch go out.
+#include "mortise/coro/detail/crash_point.hpp"
+#include "producer_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+constexpr int slice_ms = 100;
+
+std::size_t size_of(const record& what) {
+    std::size_t size = 100;  // what Kafka adds, at most
+    size += what.key ? what.key->size() : 0;
+    size += what.value ? what.value->size() : 0;
+    for (const record_header& header : what.headers)
+        size += header.name.size() + (header.value ? header.value->size() : 0) + 10;
+    return size;
+}
+
+// Null and the empty text differ.
+void* bytes_of(const std::optional<std::string>& text) {
+    return text ? const_cast<char*>(text->data()) : nullptr;
+}
+
+std::size_t length_of(const std::optional<std::string>& text) {
+    return text ? text->size() : 0;
+}
+
+owned<rd_kafka_headers_t> headers_of(const record& what) {
+    owned<rd_kafka_headers_t> headers;
+    if (what.headers.empty())
+        return headers;
+    headers.reset(::rd_kafka_headers_new(what.headers.size()));
+    for (const record_header& header : what.headers)
+        ::rd_kafka_header_add(
+            headers.get(),
+            header.name.data(),
+            static_cast<ssize_t>(header.name.size()),
+            bytes_of(header.value),
+            static_cast<ssize_t>(length_of(header.value))
+        );
+    return headers;
+}
+
+}  // namespace
+
+// A record that is refused does not end it: the others may be guilty, too.
+bool producer_core::produce_all(const transaction_batch& batch) {
+    last_failure_ = {};
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+        if (!produce_in_turn(batch.records[i], i))
+            return false;
+        if (i == batch.records.size() / 2)
+            MORTISE_CRASH_POINT("kafka.half_produced");
+    }
+    if (book_.failed()) {
+        last_failure_ = why_not();
+        return false;
+    }
+    if (!batch.last)
+        return true;
+    // If a late request of this very transaction should end it early (KAFKA-17754), the mark must
+    // not be in it without what it stands for.
+    if (!batch.records.empty() && !flush())
+        return false;
+    MORTISE_CRASH_POINT("kafka.before_last");
+    if (!produce(*batch.last, batch.records.size()))
+        return false;
+    if (book_.failed())
+        last_failure_ = why_not();
+    return !book_.failed();
+}
+
+// With a pause before it, and after it, where a topic takes only so much at a time.
+bool producer_core::produce_in_turn(const record& what, std::size_t index) {
+    if (alone_.contains(index))
+        return flush() && produce(what, index) && flush();
+    if (const auto limit = together_max_.find(what.topic); limit != together_max_.end()) {
+        std::size_t& together = together_[what.topic];
+        together += size_of(what);
+        if (together > limit->second) {
+            together = size_of(what);
+            if (!flush())
+                return false;
+        }
+    }
+    return produce(what, index);
+}
+
+bool producer_core::produce(const record& what, std::size_t index) {
+    const clock::time_point end = clock::now() + delivery_time(config_);
+    for (;;) {
+        const int code = hand_over(what, index);
+        if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+            return true;
+        if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock::now() < end && !stopping_) {
+            ::rd_kafka_poll(handle_.get(), slice_ms);  // until something has gone out
+            continue;
+        }
+        if (blame_of_call(code) == blame::record) {
+            book_.on_refusal(index, code);
+            return true;
+        }
+        last_failure_ = why_not();
+        if (!last_failure_.failed())
+            last_failure_.what = {code, false, true, false};
+        return false;
+    }
+}
+
+int producer_core::hand_over(const record& what, std::size_t index) {
+    owned<rd_kafka_headers_t> headers = headers_of(what);
+    const int code = ::rd_kafka_producev(
+        handle_.get(),
+        RD_KAFKA_V_TOPIC(what.topic.c_str()),
+        RD_KAFKA_V_PARTITION(what.partition.value_or(RD_KAFKA_PARTITION_UA)),
+        RD_KAFKA_V_KEY(bytes_of(what.key), length_of(what.key)),
+        RD_KAFKA_V_VALUE(bytes_of(what.value), length_of(what.value)),
+        RD_KAFKA_V_TIMESTAMP(what.timestamp.value_or(0)),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+        RD_KAFKA_V_OPAQUE(delivery_book::ticket(index)),
+        RD_KAFKA_V_HEADERS(headers.get()),
+        RD_KAFKA_V_END
+    );
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        static_cast<void>(headers.release());  // librdkafka's now
+    return code;
+}
+
+// Why the transaction has failed, if it has: nothing says so but the next call. The first one here
+// names no topic, so it does nothing, but a transaction that has failed is seen first. Such a one
+// cannot be committed: the second call only says why.
+producer_core::failure producer_core::why_not() {
+    failure why;
+    if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) != RD_KAFKA_RESP_ERR__INVALID_ARG) {
+        const owned<rd_kafka_error_t> error(::rd_kafka_commit_transaction(handle_.get(), slice_ms));
+        if (!error) {
+            why.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+            return why;
+        }
+        why.what = {
+            ::rd_kafka_error_code(error.get()),
+            ::rd_kafka_error_is_fatal(error.get()) != 0,
+            ::rd_kafka_error_txn_requires_abort(error.get()) != 0,
+            ::rd_kafka_error_is_retriable(error.get()) != 0};
+        why.text = says().hidden().hide_in(::rd_kafka_error_string(error.get()));
+    }
+    return why;
+}
+
+// Until everything is acknowledged or has failed; librdkafka gives up on a record in its time.
+bool producer_core::flush() {
+    const clock::time_point end = clock::now() + delivery_time(config_) + std::chrono::seconds(1);
+    while (!stopping_ && clock::now() < end) {
+        const int code = ::rd_kafka_flush(handle_.get(), slice_ms);
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__TIMED_OUT) {
+            last_failure_.what = {code, false, true, false};
+            return false;
+        }
+        last_failure_ = why_not();
+        if (last_failure_.failed())
+            return false;
+        if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+            return true;
+    }
+    last_failure_.what = {RD_KAFKA_RESP_ERR__TIMED_OUT, false, true, false};
+    return false;
+}
+
+// Kafka says that one of the topics may not be written to, and not which: a record to each of them
+// finds it out, in transactions that are never committed.
+void producer_core::try_topics_alone(const transaction_batch& batch, transaction_outcome& outcome) {
+    std::map<std::string, const record*> first;
+    for (const record& each : batch.records)
+        first.emplace(each.topic, &each);
+    if (batch.last)
+        first.emplace(batch.last->topic, &*batch.last);
+    std::map<std::string, int> refused;
+    for (const auto& [topic, sample] : first) {
+        book_.open(1);
+        last_failure_ = begin();
+        const bool went_out =
+            !last_failure_.failed() && produce(*sample, 0) && !book_.failed() && flush();
+        if (!went_out && blames_topic(last_failure_.what.code))
+            refused.emplace(topic, last_failure_.what.code);
+        const transaction_outcome ended = abort(last_failure_);
+        if (ended.what == transaction_outcome::kind::lost) {
+            outcome = ended;
+            return;
+        }
+    }
+    book_.open(batch.records.size() + 1);
+    const auto look = [&](const record& what, std::size_t index) {
+        if (const auto found = refused.find(what.topic); found != refused.end())
+            book_.on_refusal(index, found->second);
+    };
+    for (std::size_t i = 0; i < batch.records.size(); ++i)
+        look(batch.records[i], i);
+    if (batch.last)
+        look(*batch.last, batch.records.size());
+    name_guilty(outcome);
+}
+
+// Together they were refused, one by one they were not: the topic takes less than our batches.
+void producer_core::learn_limits(const transaction_batch& batch) {
+    std::map<std::string, std::size_t> sums;
+    for (const std::size_t index : alone_) {
+        if (index < batch.records.size())
+            sums[batch.records[index].topic] += size_of(batch.records[index]);
+    }
+    for (const auto& [topic, sum] : sums)
+        together_max_[topic] = std::max<std::size_t>(sum / 2, 1);
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_SECRETS_HPP
+#define MORTISE_KAFKA_SRC_SECRETS_HPP
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::kafka {
+
+/// Whether the setting of this name holds what nobody should read.
+bool is_secret(std::string_view setting) noexcept;
+
+/// Takes secrets out of what librdkafka says.
+class secrets {
+public:
+    secrets() = default;
+    explicit secrets(const std::map<std::string, std::string>& settings);
+
+    /// The text with "***" in the place of each.
+    std::string hide_in(std::string_view text) const;
+
+private:
+    std::vector<std::string> values_;
+};
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "settings.hpp"
+
+#include "mortise/error.hpp"
+#include "secrets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace mortise::kafka {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds transaction_time_default{15'000};
+
+struct ours_alone {
+    std::string_view name;
+    const char* remedy;
+};
+constexpr std::array<ours_alone, 5> not_here = {{
+    {"bootstrap.servers", "put the addresses into kafka_config::bootstrap_servers"},
+    {"metadata.broker.list", "put the addresses into kafka_config::bootstrap_servers"},
+    {"transactional.id", "leave it out: the producer is given its id"},
+    {"isolation.level", "leave it out: only what was committed is read"},
+    {"delivery.report.only.error", "leave it out: every delivery report is needed"},
+}};
+
+struct only_so {
+    std::string_view name;
+    std::array<std::string_view, 3> allowed;
+};
+constexpr std::array<only_so, 4> exactly_once = {{
+    {"enable.idempotence", {"true", "t", "1"}},
+    {"acks", {"all", "-1", "-1"}},
+    {"request.required.acks", {"all", "-1", "-1"}},
+    {"queuing.strategy", {"fifo", "fifo", "fifo"}},
+}};
+
+constexpr std::array<std::string_view, 2> delivery_names = {
+    "message.timeout.ms", "delivery.timeout.ms"};
+
+void check_wait(const char* name, milliseconds value) {
+    if (value < milliseconds(100) || value > std::chrono::hours(1))
+        refuse_setting(name, "use 100 ms to one hour");
+}
+
+milliseconds time_in(const kafka_config& config, std::string_view name, milliseconds otherwise) {
+    const auto found = config.settings.find(std::string(name));
+    if (found == config.settings.end())
+        return otherwise;
+    const std::string& text = found->second;
+    long long number = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (wrong != std::errc() || end != text.data() + text.size() || number < 1 ||
+        number > 2'147'483'647)
+        refuse_setting(std::string(name), "give it milliseconds, above zero");
+    return milliseconds(number);
+}
+
+milliseconds transaction_time(const kafka_config& config) {
+    return time_in(config, "transaction.timeout.ms", transaction_time_default);
+}
+
+void set(rd_kafka_conf_t* to, const std::string& name, const std::string& value) {
+    char text[512];
+    switch (::rd_kafka_conf_set(to, name.c_str(), value.c_str(), text, sizeof text)) {
+    case RD_KAFKA_CONF_OK:
+        return;
+    case RD_KAFKA_CONF_UNKNOWN:
+        refuse_setting(
+            name,
+            std::string("librdkafka ") + ::rd_kafka_version_str() +
+                " has no setting of that name, or was built without it"
+        );
+    default:
+        refuse_setting(
+            name,
+            is_secret(name) ? "librdkafka does not take its value"
+                            : std::string("librdkafka says: ") + text
+        );
+    }
+}
+
+void set_producing(
+    rd_kafka_conf_t* to, const kafka_config& config, const std::string& transactional_id
+) {
+    set(to, "transactional.id", transactional_id);
+    set(to, "transaction.timeout.ms", std::to_string(transaction_time(config).count()));
+    set(to, "message.timeout.ms", std::to_string(delivery_time(config).count()));
+}
+
+bool is_of_producer(std::string_view name) {
+    return name == "transaction.timeout.ms" || name == delivery_names[0] ||
+           name == delivery_names[1];
+}
+
+}  // namespace
+
+void refuse_setting(const std::string& name, const std::string& remedy) {
+    throw error(mortise::errc::bad_config, name, remedy);
+}
+
+milliseconds delivery_time(const kafka_config& config) {
+    milliseconds time = transaction_time(config) * 3 / 4;
+    for (const std::string_view name : delivery_names)
+        time = time_in(config, name, time);
+    return time;
+}
+
+void check_config(const kafka_config& config) {
+    const bool simulated = config.settings.contains("test.mock.num.brokers");
+    if (config.bootstrap_servers.empty() && !simulated)
+        refuse_setting("bootstrap_servers", "name at least one broker, as host:port");
+    check_wait("init_wait_max", config.init_wait_max);
+    check_wait("commit_wait_max", config.commit_wait_max);
+    check_wait("answer_wait_max", config.answer_wait_max);
+    for (const auto& [name, remedy] : not_here) {
+        if (config.settings.contains(std::string(name)))
+            refuse_setting(std::string(name), remedy);
+    }
+    for (const auto& [name, allowed] : exactly_once) {
+        const auto found = config.settings.find(std::string(name));
+        if (found != config.settings.end() &&
+            std::find(allowed.begin(), allowed.end(), found->second) == allowed.end())
+            refuse_setting(
+                std::string(name), "leave it out: exactly-once needs " + std::string(allowed[0])
+            );
+    }
+    if (delivery_time(config) > transaction_time(config))
+        refuse_setting(
+            "message.timeout.ms",
+            "it must not exceed transaction.timeout.ms: a record cannot outlive its transaction"
+        );
+}
+
+owned<rd_kafka_conf_t>
+make_settings(const kafka_config& config, purpose what_for, const std::string& transactional_id) {
+    check_config(config);
+    owned<rd_kafka_conf_t> conf(::rd_kafka_conf_new());
+    if (!config.bootstrap_servers.empty())
+        set(conf.get(), "bootstrap.servers", config.bootstrap_servers);
+    set(conf.get(), "client.id", "mortise");
+    for (const auto& [name, value] : config.settings) {
+        if (!is_of_producer(name))
+            set(conf.get(), name, value);
+    }
+    if (what_for == purpose::producing)
+        set_producing(conf.get(), config, transactional_id);
+    if (what_for == purpose::reading || what_for == purpose::measuring) {
+        set(conf.get(), "enable.partition.eof", "true");
+        set(conf.get(),
+            "isolation.level",
+            what_for == purpose::reading ? "read_committed" : "read_uncommitted");
+    }
+    return conf;
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+// A transactional producer whose broker goes away in each of its steps: nothing is lost, nothing
+// comes twice, and it is never worse than `lost`.
+#include "mortise/coro/clock.hpp"
+#include "support/eventually.hpp"
+#include "unit/kafka/producer_fixture.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <atomic>
+#include <chrono>
+
+namespace mortise::test::producer_trouble_test {
+namespace {
+
+using namespace std::chrono_literals;
+using kafka::transaction_outcome;
+
+std::string text(const transaction_outcome& outcome) {
+    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+           outcome.text;
+}
+
+kafka_broker& own_broker() {
+    static kafka_broker broker;
+    return broker;
+}
+
+class KafkaTrouble : public kafka_producer_fixture {
+protected:
+    KafkaTrouble() : kafka_producer_fixture(up()) {}
+    ~KafkaTrouble() override { up(); }
+
+    static kafka_broker& up() {
+        kafka_broker& broker = own_broker();
+        if (!broker.runs())
+            broker.start();
+        broker.resume();
+        return broker;
+    }
+
+    static kafka::transaction_batch with_mark(const std::string& topic, const std::string& value) {
+        auto batch = batch_of(topic, {value});
+        batch.last = kafka::record(topic, "mark", value + "!");
+        return batch;
+    }
+
+    /// Does something to the broker when the first record of a transaction is at the broker and
+    /// its commit has not begun.
+    void in_the_middle(std::function<void()> what) {
+        listener_.at_statistics([this, what = std::move(what)] {
+            if (reader_.end_of(topic_, 0) == before_)
+                return false;
+            what();
+            hit_ = true;
+            return true;
+        });
+    }
+
+    /// Listens, so that a test can get into the middle of a transaction.
+    kafka::kafka_config watched() {
+        auto made = config();
+        made.settings["statistics.interval.ms"] = "1";
+        made.watch = &listener_;
+        return made;
+    }
+
+    kafka_listener listener_;
+    const kafka_reader reader_{broker_.address()};
+    std::int64_t before_ = 0;
+    std::atomic<bool> hit_{false};
+};
+
+TEST_F(KafkaTrouble, InitEndsInTimeAndSucceedsWhenTheBrokerIsThere) {
+    auto hasty = config();
+    hasty.init_wait_max = 500ms;
+    kafka_user producer(hasty, id_);
+    broker_.kill();
+    const clock::time_point begin = clock::now();
+    const error_code ec = producer.init();
+    EXPECT_EQ(ec, mortise::condition::retryable) << ec.message();
+    EXPECT_LT(clock::now() - begin, 5s);
+    broker_.start();
+    EXPECT_TRUE(eventually([&] { return !producer.init(); }, 20s));
+    EXPECT_EQ(producer.run(batch_of(topic_, {"a"})).what, kind::committed);
+    EXPECT_EQ(seen(), texts{"a"});
+}
+
+TEST_F(KafkaTrouble, ABrokerThatIsDownBeforeATransactionCostsATry) {
+    auto hasty = config();
+    hasty.settings["message.timeout.ms"] = "1000";
+    hasty.answer_wait_max = 500ms;
+    const auto producer = make_ready(hasty);
+    broker_.kill();
+    const auto outcome = producer->run(batch_of(topic_, {"a"}));
+    EXPECT_EQ(outcome.what, kind::again) << text(outcome);
+    EXPECT_EQ(outcome.code, mortise::condition::retryable) << text(outcome);
+    broker_.start();
+    const auto next = producer->run(batch_of(topic_, {"a"}));
+    EXPECT_EQ(next.what, kind::committed) << text(next);
+    EXPECT_EQ(seen(), texts{"a"});
+}
+
+TEST_F(KafkaTrouble, ABrokerThatIsAwayWhileRecordsGoOutCostsATry) {
+    auto hasty = config();
+    hasty.settings["message.timeout.ms"] = "1000";
+    hasty.settings["transaction.timeout.ms"] = "60000";
+    const auto producer = make_ready(hasty);
+    ASSERT_EQ(producer->run(batch_of(topic_, {"a"})).what, kind::committed);
+    broker_.suspend();
+    producer->start(batch_of(topic_, {"b"}));
+    eventually([] { return false; }, 4s);
+    broker_.resume();
+    const auto outcome = producer->finish();
+    EXPECT_NE(outcome.what, kind::committed) << text(outcome);
+    const auto next = outcome.what == kind::lost ? make_ready() : nullptr;
+    EXPECT_EQ((next ? *next : *producer).run(batch_of(topic_, {"c"})).what, kind::committed);
+    EXPECT_EQ(seen(), (texts{"a", "c"}));
+}
+
+TEST_F(KafkaTrouble, ABrokerThatIsStoppedDuringACommitIsWaitedFor) {
+    const auto producer = make_ready(watched());
+    in_the_middle([this] { broker_.suspend(); });
+    producer->start(batch_of(topic_, {"a"}));  // without a mark: the commit waits for the record
+    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    eventually([] { return false; }, 3s);
+    broker_.resume();
+    const auto outcome = producer->finish();
+    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    EXPECT_TRUE(outcome.renew);
+    EXPECT_EQ(seen(), texts{"a"});
+}
+
+TEST_F(KafkaTrouble, ABrokerThatIsKilledDuringACommitIsWaitedFor) {
+    const auto producer = make_ready(watched());
+    in_the_middle([this] { broker_.kill(); });
+    producer->start(with_mark(topic_, "a"));
+    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    broker_.start();
+    const auto outcome = producer->finish();
+    // Committed, or not; but if it does not know, a new producer does.
+    if (outcome.what != kind::committed)
+        make_ready();
+    const texts now = seen();
+    EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
+    EXPECT_TRUE(now.empty() || outcome.what != kind::again);
+    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).what, kind::committed);
+    EXPECT_EQ(seen().size(), now.size() + 1);
+}
+
+TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
+    auto hasty = watched();
+    hasty.commit_wait_max = 1s;
+    auto producer = make_ready(hasty);
+    in_the_middle([this] { broker_.suspend(); });
+    const auto outcome = producer->run(with_mark(topic_, "a"));
+    ASSERT_TRUE(hit_);
+    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    // Not even the mark was acknowledged, or else it is not known how the commit went.
+    EXPECT_TRUE(outcome.code == kafka::errc::uncertain) << text(outcome);
+    producer.reset();
+    broker_.resume();
+    const auto next = make_ready();
+    const texts now = seen();
+    EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
+    EXPECT_EQ(next->run(batch_of(topic_, {"b"})).what, kind::committed);
+    EXPECT_EQ(seen().size(), now.size() + 1);
+}
+
+TEST_F(KafkaTrouble, ARivalThatBeginsInTheMiddleOfATransactionAbortsIt) {
+    const auto first = make_ready(watched());
+    std::unique_ptr<kafka_user> second;
+    in_the_middle([&] { second = make_ready(); });
+    const auto outcome = first->run(with_mark(topic_, "a"));
+    ASSERT_TRUE(hit_);
+    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    EXPECT_EQ(outcome.code, kafka::condition::fenced) << text(outcome);
+    EXPECT_EQ(second->run(with_mark(topic_, "b")).what, kind::committed);
+    EXPECT_EQ(seen(), (texts{"b", "b!"}));
+}
+
+TEST_F(KafkaTrouble, StopEndsWhatRuns) {
+    const auto producer = make_ready(watched());
+    in_the_middle([this] { broker_.suspend(); });
+    producer->start(with_mark(topic_, "a"));
+    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    const clock::time_point begin = clock::now();
+    producer->producer().stop();
+    const auto outcome = producer->finish();
+    EXPECT_EQ(outcome.what, kind::lost);
+    EXPECT_EQ(outcome.code, asio::error::operation_aborted) << text(outcome);
+    EXPECT_LT(clock::now() - begin, 5s);
+}
+
+TEST_F(KafkaTrouble, TheDestructorDoesNotWaitForWhatRuns) {
+    const auto producer = make_ready(watched());
+    in_the_middle([this] { broker_.suspend(); });
+    producer->start(with_mark(topic_, "a"));
+    ASSERT_TRUE(eventually([this] { return hit_.load(); }));
+    const clock::time_point begin = clock::now();
+    producer->destroy();
+    EXPECT_LT(clock::now() - begin, 200ms);
+    broker_.resume();
+    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).what, kind::committed);
+    const texts now = seen();
+    EXPECT_TRUE(now == texts{"b"} || now == (texts{"a", "a!", "b"})) << now.size();
+}
+
+}  // namespace
+}  // namespace mortise::test::producer_trouble_test
