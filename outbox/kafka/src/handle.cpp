@@ -134,12 +134,12 @@ handle::handle(const kafka_config& config, purpose what_for, const std::string& 
     ::rd_kafka_conf_set_stats_cb(conf.get(), &on_statistics);
     if (what_for == purpose::producing)
         ::rd_kafka_conf_set_dr_msg_cb(conf.get(), &on_report);
-    const bool reads = what_for == purpose::reading || what_for == purpose::measuring;
+    // A consumer's questions never make a topic.
+    const rd_kafka_type_t type =
+        what_for == purpose::producing ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
     closing_threads::of_program();  // before any handle: so it ends later than a static one
     char text[512];
-    handle_ = ::rd_kafka_new(
-        reads ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, conf.get(), text, sizeof text
-    );
+    handle_ = ::rd_kafka_new(type, conf.get(), text, sizeof text);
     if (handle_ == nullptr)
         throw error(
             mortise::errc::bad_config,

@@ -53,7 +53,7 @@ private:
 /// a thread of its own, `close` does it on this one. In a forked child nothing is done.
 class handle {
 public:
-    /// Connects to nobody yet. @throws mortise::error (`bad_config`)
+    /// Asks nobody yet. @throws mortise::error (`bad_config`)
     handle(const kafka_config& config, purpose what_for, const std::string& transactional_id = {});
     ~handle();
     handle(const handle&) = delete;

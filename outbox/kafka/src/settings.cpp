@@ -149,8 +149,11 @@ make_settings(const kafka_config& config, purpose what_for, const std::string& t
     }
     if (what_for == purpose::producing)
         set_producing(conf.get(), config, transactional_id);
-    if (what_for == purpose::reading || what_for == purpose::measuring) {
+    if (what_for != purpose::producing) {
         set(conf.get(), "enable.partition.eof", "true");
+        set(conf.get(), "allow.auto.create.topics", "false");
+        set(conf.get(), "auto.offset.reset", "earliest");
+        set(conf.get(), "fetch.wait.max.ms", "50");
         set(conf.get(),
             "isolation.level",
             what_for == purpose::reading ? "read_committed" : "read_uncommitted");

@@ -31,7 +31,7 @@ class transactional_producer {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Connects to nobody yet.
+    /// Asks nobody yet.
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     transactional_producer(
         executor_type executor, kafka_config config, const std::string& transactional_id

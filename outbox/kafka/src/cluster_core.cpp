@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cluster_core.hpp"
+
+#include "failure_classes.hpp"
+#include "mortise/kafka/error.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+constexpr int slice_ms = 100;
+
+void check(int code) {
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw boost::system::system_error(kafka_error(code));
+}
+
+// The code of the only topic that an answer is about.
+int code_of_creation(const rd_kafka_event_t& answer) {
+    if (const int code = ::rd_kafka_event_error(const_cast<rd_kafka_event_t*>(&answer)))
+        return code;
+    std::size_t count = 0;
+    const auto* const result =
+        ::rd_kafka_event_CreateTopics_result(const_cast<rd_kafka_event_t*>(&answer));
+    const auto* const topics = ::rd_kafka_CreateTopics_result_topics(result, &count);
+    return count == 1 ? ::rd_kafka_topic_result_error(topics[0]) : RD_KAFKA_RESP_ERR__FAIL;
+}
+
+}  // namespace
+
+cluster_core::cluster_core(kafka_config config)
+    : config_(std::move(config)), handle_(config_, purpose::asking) {}
+
+void cluster_core::check_going() const {
+    if (stopping_)
+        throw boost::system::system_error(asio::error::operation_aborted);
+}
+
+int cluster_core::until_clear(const std::function<int()>& what) {
+    const clock::time_point end = clock::now() + config_.answer_wait_max;
+    says().take_failure();
+    for (;;) {
+        check_going();
+        const int code = what();
+        if (!passes_by_itself(code))
+            return code;
+        ::rd_kafka_poll(handle_.get(), 20);  // what a connection failed of
+        // A login that is refused is refused again.
+        if (const int failed = says().take_failure();
+            is_of_class(failed, condition::not_authorized))
+            return failed;
+        if (clock::now() >= end)
+            return code;
+    }
+}
+
+std::string cluster_core::id() {
+    std::string found;
+    check(until_clear([&] {
+        char* const text = ::rd_kafka_clusterid(handle_.get(), slice_ms);
+        if (text == nullptr)
+            return RD_KAFKA_RESP_ERR__TIMED_OUT;
+        found = text;
+        ::rd_kafka_mem_free(handle_.get(), text);
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+    }));
+    return found;
+}
+
+int cluster_core::partitions_of(const std::string& topic) {
+    const owned<rd_kafka_topic_t> asked(::rd_kafka_topic_new(handle_.get(), topic.c_str(), nullptr)
+    );
+    if (!asked)
+        check(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
+    int partitions = 0;
+    const int code = until_clear([&]() -> int {
+        const rd_kafka_metadata_t* came = nullptr;
+        if (const int failed = ::rd_kafka_metadata(handle_.get(), 0, asked.get(), &came, slice_ms))
+            return failed;
+        const owned<const rd_kafka_metadata_t> said(came);
+        if (said->topic_cnt != 1)
+            return RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+        partitions = said->topics[0].partition_cnt;
+        return said->topics[0].err;
+    });
+    if (is_of_class(code, condition::unknown_topic))
+        return 0;
+    check(code);
+    return partitions;
+}
+
+bool cluster_core::ensure(const topic_wish& wish) {
+    if (const int partitions = partitions_of(wish.name)) {
+        compare(wish, partitions);
+        return false;
+    }
+    if (create(wish))
+        return true;
+    compare(wish, partitions_of(wish.name));  // somebody else was faster
+    return false;
+}
+
+owned<rd_kafka_AdminOptions_t> cluster_core::options(rd_kafka_admin_op_t what) const {
+    owned<rd_kafka_AdminOptions_t> made(::rd_kafka_AdminOptions_new(handle_.get(), what));
+    const int wait = static_cast<int>(config_.answer_wait_max.count());
+    std::array<char, 256> text{};
+    ::rd_kafka_AdminOptions_set_request_timeout(made.get(), wait, text.data(), text.size());
+    return made;
+}
+
+// librdkafka itself ends it in time.
+owned<rd_kafka_event_t> cluster_core::answer(rd_kafka_queue_t* queue) {
+    for (;;) {
+        check_going();
+        owned<rd_kafka_event_t> came(::rd_kafka_queue_poll(queue, slice_ms));
+        if (came)
+            return came;
+    }
+}
+
+bool cluster_core::create(const topic_wish& wish) {
+    std::array<char, 256> text{};
+    const owned<rd_kafka_NewTopic_t> wanted(::rd_kafka_NewTopic_new(
+        wish.name.c_str(), wish.partitions, wish.replicas, text.data(), text.size()
+    ));
+    if (!wanted)
+        check(RD_KAFKA_RESP_ERR__INVALID_ARG);
+    auto settings = wish.settings;
+    if (wish.compacted)
+        settings["cleanup.policy"] = "compact";
+    for (const auto& [name, value] : settings)
+        check(::rd_kafka_NewTopic_set_config(wanted.get(), name.c_str(), value.c_str()));
+
+    const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle_.get()));
+    const auto how = options(RD_KAFKA_ADMIN_OP_CREATETOPICS);
+    rd_kafka_NewTopic_t* topics[] = {wanted.get()};
+    ::rd_kafka_CreateTopics(handle_.get(), topics, 1, how.get(), queue.get());
+    const auto came = answer(queue.get());
+    const int code = code_of_creation(*came);
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+        return false;
+    check(code);
+    // Until brokers know of it, and it can be written to.
+    check(until_clear([&]() -> int {
+        return partitions_of(wish.name) == wish.partitions ? RD_KAFKA_RESP_ERR_NO_ERROR
+                                                           : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+    }));
+    return true;
+}
+
+void cluster_core::compare(const topic_wish& wish, int partitions) {
+    const auto policy = clean_up_policy(wish.name);
+    const bool compacts = policy && policy->find("compact") != std::string::npos;
+    if (partitions != wish.partitions || (policy && compacts != wish.compacted))
+        throw boost::system::system_error(make_error_code(errc::topic_differs));
+}
+
+// None if the login may not see it.
+std::optional<std::string> cluster_core::clean_up_policy(const std::string& topic) {
+    const owned<rd_kafka_ConfigResource_t> asked(
+        ::rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str())
+    );
+    const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle_.get()));
+    const auto how = options(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+    rd_kafka_ConfigResource_t* resources[] = {asked.get()};
+    ::rd_kafka_DescribeConfigs(handle_.get(), resources, 1, how.get(), queue.get());
+    const auto came = answer(queue.get());
+    check(::rd_kafka_event_error(came.get()));
+    std::size_t count = 0;
+    const auto* const result = ::rd_kafka_event_DescribeConfigs_result(came.get());
+    const auto* const answers = ::rd_kafka_DescribeConfigs_result_resources(result, &count);
+    if (count != 1)
+        check(RD_KAFKA_RESP_ERR__FAIL);
+    const int code = ::rd_kafka_ConfigResource_error(answers[0]);
+    if (is_of_class(code, condition::not_authorized))
+        return std::nullopt;
+    check(code);
+    const auto* const entries = ::rd_kafka_ConfigResource_configs(answers[0], &count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string name = ::rd_kafka_ConfigEntry_name(entries[i]);
+        const char* const value = ::rd_kafka_ConfigEntry_value(entries[i]);
+        if (name == "cleanup.policy" && value != nullptr)
+            return value;
+    }
+    return std::nullopt;
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_CLUSTER_CORE_HPP
+#define MORTISE_KAFKA_SRC_CLUSTER_CORE_HPP
+
+#include "handle.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/kafka/found_record.hpp"
+#include "mortise/kafka/topic_wish.hpp"
+#include "topic_guide.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace mortise::kafka {
+
+/// The blocking half of a cluster. Everything throws `boost::system::system_error`.
+///
+/// @par Threads `request_stop`, `says`: any. All else: one.
+class cluster_core {
+public:
+    /// @throws mortise::error (`bad_config`)
+    explicit cluster_core(kafka_config config);
+
+    voice& says() noexcept { return handle_.says(); }
+    void request_stop() noexcept { stopping_ = true; }
+
+    std::string id();
+    bool ensure(const topic_wish& wish);
+    std::optional<found_record> last_record(
+        const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
+    );
+
+private:
+    bool create(const topic_wish& wish);
+    void compare(const topic_wish& wish, int partitions);
+    std::optional<std::string> clean_up_policy(const std::string& topic);
+    owned<rd_kafka_event_t> answer(rd_kafka_queue_t* queue);
+    owned<rd_kafka_AdminOptions_t> options(rd_kafka_admin_op_t what) const;
+    /// The number of partitions; zero if there is no such topic.
+    int partitions_of(const std::string& topic);
+
+    /// Until it gives a code that does not pass by itself, or the time is up.
+    int until_clear(const std::function<int()>& what);
+    void check_going() const;
+
+    const kafka_config config_;
+    std::atomic<bool> stopping_{false};
+    handle handle_;
+};
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// The newest record of a key: read up to the true end of its partition.
+#include "cluster_core.hpp"
+#include "failure_classes.hpp"
+#include "mortise/kafka/error.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace mortise::kafka {
+namespace {
+
+constexpr int slice_ms = 100;
+
+std::string_view bytes(const void* data, std::size_t size) {
+    return {static_cast<const char*>(data), size};
+}
+
+/// One partition, from an offset on. Needs no group, nor the right to have one.
+class reading {
+public:
+    reading(rd_kafka_t* handle, const std::string& topic, std::int32_t partition, std::int64_t from)
+        : topic_(::rd_kafka_topic_new(handle, topic.c_str(), nullptr)), partition_(partition) {
+        if (!topic_ || ::rd_kafka_consume_start(topic_.get(), partition_, from) != 0)
+            throw boost::system::system_error(kafka_error(::rd_kafka_last_error()));
+    }
+    ~reading() { ::rd_kafka_consume_stop(topic_.get(), partition_); }
+    reading(const reading&) = delete;
+    reading& operator=(const reading&) = delete;
+
+    owned<rd_kafka_message_t> next() const {
+        return owned<rd_kafka_message_t>(::rd_kafka_consume(topic_.get(), partition_, slice_ms));
+    }
+
+private:
+    const owned<rd_kafka_topic_t> topic_;
+    const std::int32_t partition_;
+};
+
+found_record found_in(const rd_kafka_message_t& message) {
+    found_record found;
+    found.at = {message.partition, message.offset};
+    if (message.payload != nullptr)
+        found.value = bytes(message.payload, message.len);
+    found.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
+    return found;
+}
+
+}  // namespace
+
+// Control records take offsets, too: that the end was reached says the end alone, no record.
+std::optional<found_record> cluster_core::last_record(
+    const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
+) {
+    if (partition < 0 || partition >= partitions_of(topic))
+        throw boost::system::system_error(kafka_error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
+    std::int64_t low = 0;
+    std::int64_t end = 0;
+    const handle whole(config_, purpose::measuring);
+    const int code = until_clear([&]() -> int {
+        return ::rd_kafka_query_watermark_offsets(
+            whole.get(), topic.c_str(), partition, &low, &end, slice_ms * 10
+        );
+    });
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw boost::system::system_error(kafka_error(code));
+    if (from > end)
+        throw boost::system::system_error(make_error_code(errc::offset_gone));
+
+    std::optional<found_record> found;
+    const handle committed(config_, purpose::reading);
+    std::int64_t next = std::max(from, low);
+    if (next >= end)
+        return found;
+    const reading records(committed.get(), topic, partition, next);
+    clock::time_point give_up = clock::now() + config_.answer_wait_max;
+    while (next < end) {
+        check_going();
+        const auto came = records.next();
+        const std::int64_t before = next;
+        if (came && came->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            next = came->offset;
+        } else if (came && came->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            next = came->offset + 1;
+            if (came->key != nullptr && bytes(came->key, came->key_len) == key)
+                found = found_in(*came);
+        } else if (came && !passes_by_itself(came->err)) {
+            throw boost::system::system_error(kafka_error(came->err));
+        }
+        if (next > before)
+            give_up = clock::now() + config_.answer_wait_max;
+        else if (clock::now() >= give_up)
+            throw boost::system::system_error(make_error_code(errc::still_open));
+    }
+    return found;
+}
+
+}  // namespace mortise::kafka
