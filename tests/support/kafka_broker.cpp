@@ -75,10 +75,15 @@ bool leads(const raw_kafka& handle, const std::string& topic, std::int32_t parti
 
 }  // namespace
 
-kafka_broker::kafka_broker(settings chosen) : chosen_(std::move(chosen)) {
+kafka_broker::kafka_broker(settings chosen, raw_kafka_settings login)
+    : chosen_(std::move(chosen)), login_(std::move(login)) {
     format();
     write_configuration();
     start();
+}
+
+raw_kafka kafka_broker::administrator() const {
+    return open_raw_kafka(RD_KAFKA_PRODUCER, address(), login_);
 }
 
 // This one file is what the broker asks of a new folder.
@@ -128,7 +133,7 @@ void kafka_broker::start(data what) {
     const std::string file = (folder_.path() / configuration).string();
     command.insert(command.end(), {"-cp", MORTISE_KAFKA_LIBS "/*", "kafka.Kafka", file});
     process_ = std::make_unique<child_program>(command, folder_.path() / log_file);
-    const raw_kafka handle = open_raw_kafka(RD_KAFKA_PRODUCER, address());
+    const raw_kafka handle = administrator();
     bool answered = false;
     eventually([&] { return (answered = answers(handle)) || process_->ended(); }, start_limit);
     if (!answered) {
@@ -176,7 +181,7 @@ void kafka_broker::create_topic(
         throw std::runtime_error(text);
     for (const auto& [key, value] : configs)
         check_raw_kafka(::rd_kafka_NewTopic_set_config(wanted.get(), key.c_str(), value.c_str()));
-    const raw_kafka handle = open_raw_kafka(RD_KAFKA_PRODUCER, address());
+    const raw_kafka handle = administrator();
     // After a pause the controller counts its only broker as dead for a moment.
     const auto made = [&] {
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
@@ -207,7 +212,7 @@ void kafka_broker::create_topic(
 }
 
 void kafka_broker::delete_topic(const std::string& name) {
-    const raw_kafka handle = open_raw_kafka(RD_KAFKA_PRODUCER, address());
+    const raw_kafka handle = administrator();
     const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
     const raw_kafka_owned<rd_kafka_DeleteTopic_t> wanted(::rd_kafka_DeleteTopic_new(name.c_str()));
     rd_kafka_DeleteTopic_t* topics[] = {wanted.get()};

@@ -27,8 +27,9 @@ public:
     using settings = std::vector<std::string>;
     enum class data { kept, lost };
 
+    /// `login` is how this object itself speaks to it, where that is not in plain text.
     /// @throws std::runtime_error with its log, if it does not answer
-    explicit kafka_broker(settings chosen = {});
+    explicit kafka_broker(settings chosen = {}, raw_kafka_settings login = {});
     ~kafka_broker() = default;
     kafka_broker(const kafka_broker&) = delete;
     kafka_broker& operator=(const kafka_broker&) = delete;
@@ -66,7 +67,10 @@ private:
     bool answers(const raw_kafka& handle) const;
     void await_end();
 
+    raw_kafka administrator() const;
+
     const settings chosen_;
+    const raw_kafka_settings login_;
     const scratch_folder folder_;
     const port_reservation port_;
     const port_reservation controller_port_;

@@ -15,8 +15,8 @@
 
 namespace mortise::kafka {
 
-/// What a cluster is, which topics it has, and the newest record of a key. A thread of its own asks,
-/// one thing after the other.
+/// What a cluster is, which topics it has, and the newest record of a key. A thread of its own
+/// asks, one thing after the other.
 ///
 /// @par Threads   All members: any.
 /// @par Lifetimes The destructor does not wait: what runs is given up.

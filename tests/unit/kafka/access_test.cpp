@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// A broker that asks for a login and lets nobody do what was not allowed.
+#include "mortise/kafka/cluster.hpp"
+#include "support/eventually.hpp"
+#include "support/kafka_broker.hpp"
+#include "unit/kafka/kafka_user.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
+
+namespace mortise::test::kafka_access_test {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = kafka::transaction_outcome::kind;
+using kafka::record;
+
+constexpr const char* secret = "alice-tells-nobody";
+
+raw_kafka_settings login(const std::string& user, const std::string& password) {
+    return {
+        {"security.protocol", "sasl_plaintext"},
+        {"sasl.mechanism", "PLAIN"},
+        {"sasl.username", user},
+        {"sasl.password", password}};
+}
+
+kafka_broker& guarded_broker() {
+    static kafka_broker broker(
+        {
+            "listeners=SASL_PLAINTEXT://127.0.0.1:@broker_port@,"
+            "CONTROLLER://127.0.0.1:@controller_port@",
+            "advertised.listeners=SASL_PLAINTEXT://127.0.0.1:@broker_port@",
+            "listener.security.protocol.map="
+            "CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "inter.broker.listener.name=SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms=PLAIN",
+            "sasl.mechanism.inter.broker.protocol=PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config="
+            "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            "username=\"admin\" password=\"admin\" user_admin=\"admin\" "
+            "user_alice=\"alice-tells-nobody\";",
+            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users=User:admin;User:ANONYMOUS",
+            "allow.everyone.if.no.acl.found=true",
+        },
+        login("admin", "admin")
+    );
+    return broker;
+}
+
+class KafkaAccess : public testing::Test {
+protected:
+    static kafka::kafka_config config(const std::string& password = secret) {
+        kafka::kafka_config made(guarded_broker().address());
+        for (const auto& [name, value] : login("alice", password))
+            made.settings[name] = value;
+        return made;
+    }
+
+    /// Where anything is said of a resource, all else is denied to her.
+    static void rule(
+        rd_kafka_ResourceType_t what,
+        const std::string& name,
+        rd_kafka_AclOperation_t operation,
+        rd_kafka_AclPermissionType_t permission
+    ) {
+        const raw_kafka handle =
+            open_raw_kafka(RD_KAFKA_PRODUCER, guarded_broker().address(), login("admin", "admin"));
+        char text[256];
+        rd_kafka_AclBinding_t* wanted = ::rd_kafka_AclBinding_new(
+            what,
+            name.c_str(),
+            RD_KAFKA_RESOURCE_PATTERN_LITERAL,
+            "User:alice",
+            "*",
+            operation,
+            permission,
+            text,
+            sizeof text
+        );
+        ASSERT_NE(wanted, nullptr) << text;
+        const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
+        ::rd_kafka_CreateAcls(handle.get(), &wanted, 1, nullptr, queue.get());
+        const raw_kafka_owned<rd_kafka_event_t> came(::rd_kafka_queue_poll(queue.get(), 10'000));
+        ::rd_kafka_AclBinding_destroy(wanted);
+        ASSERT_TRUE(came);
+        check_raw_kafka(::rd_kafka_event_error(came.get()));
+    }
+    static void allow_topic(const std::string& name, rd_kafka_AclOperation_t operation) {
+        rule(RD_KAFKA_RESOURCE_TOPIC, name, operation, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW);
+    }
+
+    static std::unique_ptr<kafka_user> make_ready() {
+        auto made = std::make_unique<kafka_user>(config(), fresh_name("id"));
+        const error_code ec = made->init();
+        EXPECT_FALSE(ec) << ec.message();
+        return made;
+    }
+
+    static std::string make_topic() {
+        std::string name = fresh_name("topic");
+        guarded_broker().create_topic(name);
+        return name;
+    }
+};
+
+TEST_F(KafkaAccess, AWrongPasswordIsSaidAtOnceAndNeverShown) {
+    kafka_listener listener;
+    auto wrong = config("alice-guesses");
+    wrong.watch = &listener;
+    kafka_user producer(wrong, "id");
+    const clock::time_point begin = clock::now();
+    EXPECT_EQ(producer.init(), kafka::condition::not_authorized);
+    EXPECT_LT(clock::now() - begin, 10s);
+    EXPECT_NE(listener.all(), "");
+    EXPECT_EQ(listener.all().find("alice-guesses"), std::string::npos);
+
+    asio::io_context context;
+    kafka::cluster cluster(context.get_executor(), wrong);
+    error_code ended;
+    cluster.async_id([&](error_code ec, const std::string&) { ended = ec; });
+    context.run();
+    EXPECT_EQ(ended, kafka::condition::not_authorized) << ended.message();
+}
+
+TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
+    const std::string open = make_topic();
+    const std::string hidden = make_topic();
+    const std::string visible = make_topic();
+    allow_topic(hidden, RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS);
+    allow_topic(visible, RD_KAFKA_ACL_OPERATION_DESCRIBE);
+    auto producer = make_ready();
+
+    // One that cannot be seen is found before anything is sent.
+    kafka::transaction_batch batch = batch_of(open, {"a"});
+    batch.records.emplace_back(hidden, std::nullopt, "b");
+    auto outcome = producer->run(batch);
+    ASSERT_EQ(outcome.what, kind::refused) << outcome.code.message();
+    ASSERT_EQ(outcome.refused.size(), 1u);
+    EXPECT_EQ(outcome.refused[0].index, 1u);
+    EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
+
+    // One that can be seen is found by trying.
+    batch.records[1].topic = visible;
+    outcome = producer->run(batch);
+    if (outcome.what == kind::lost) {  // as after a topic was deleted: an abort of nothing
+        producer = make_ready();
+        outcome = producer->run(batch);
+    }
+    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.refused.size(), 1u);
+    EXPECT_EQ(outcome.refused[0].index, 1u);
+    EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
+
+    batch.records.pop_back();
+    EXPECT_EQ(producer->run(batch).what, kind::committed);
+}
+
+TEST_F(KafkaAccess, ATopicThatMayNotBeMadeOrReadIsSaid) {
+    const std::string written = make_topic();
+    const std::string missing = fresh_name("topic");
+    ASSERT_EQ(make_ready()->run(batch_of(written, {"a"})).what, kind::committed);
+    allow_topic(written, RD_KAFKA_ACL_OPERATION_WRITE);
+    allow_topic(missing, RD_KAFKA_ACL_OPERATION_DESCRIBE);
+    rule(
+        RD_KAFKA_RESOURCE_BROKER,
+        "kafka-cluster",
+        RD_KAFKA_ACL_OPERATION_CREATE,
+        RD_KAFKA_ACL_PERMISSION_TYPE_DENY
+    );
+    asio::io_context context;
+    kafka::cluster cluster(context.get_executor(), config());
+    error_code made;
+    error_code read;
+    error_code known;
+    cluster.async_ensure_topic({missing, 1}, [&](error_code ec, bool) { made = ec; });
+    cluster.async_last_record(written, 0, "key", 0, [&](error_code ec, const auto&) { read = ec; });
+    // It may not look at the topic's settings: what it can see is right.
+    cluster.async_ensure_topic({written, 1}, [&](error_code ec, bool) { known = ec; });
+    context.run();
+    EXPECT_EQ(made, kafka::condition::not_authorized) << made.message();
+    EXPECT_EQ(read, kafka::condition::not_authorized) << read.message();
+    EXPECT_FALSE(known) << known.message();
+}
+
+}  // namespace
+}  // namespace mortise::test::kafka_access_test
