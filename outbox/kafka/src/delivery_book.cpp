@@ -4,6 +4,7 @@
 #include "failure_classes.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace mortise::kafka {
 
@@ -52,8 +53,13 @@ void delivery_book::judge() {
             guilty_.insert(*records.begin());
             continue;
         }
-        for (const auto& [index, code] : records)
-            suspects_.insert(index);
+        group all;
+        all.topic = key.first;
+        for (const auto& [index, code] : records) {
+            all.indexes.push_back(index);
+            all.too_large = all.too_large || is_of_class(code, condition::too_large);
+        }
+        suspects_.push_back(std::move(all));
     }
     refused_together_.clear();
 }

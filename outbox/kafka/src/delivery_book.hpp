@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +39,14 @@ public:
     /// refused alone is guilty. To be called when all reports have come.
     void judge();
 
-    /// Records of which one or more are guilty, or which are too large together.
-    const std::set<std::size_t>& suspects() const noexcept { return suspects_; }
+    /// Records that a broker refused together: one or more of them are guilty, or they are too
+    /// large only together.
+    struct group {
+        std::string topic;
+        std::vector<std::size_t> indexes;  ///< In order.
+        bool too_large = false;
+    };
+    const std::vector<group>& suspects() const noexcept { return suspects_; }
 
 private:
     using batch_key = std::pair<std::string, std::int32_t>;  // topic, partition
@@ -51,7 +56,7 @@ private:
     std::vector<record_position> positions_;
     std::map<std::size_t, int> guilty_;
     std::map<batch_key, std::map<std::size_t, int>> refused_together_;
-    std::set<std::size_t> suspects_;
+    std::vector<group> suspects_;
 };
 
 }  // namespace mortise::kafka

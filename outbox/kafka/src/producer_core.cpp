@@ -130,14 +130,8 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
         return lose(errc::lost, lost_because_);
     using kind = transaction_outcome::kind;
     transaction_outcome outcome = attempt_in_sequence(batch);
-    // Of records that were refused together some may be innocent: each goes out alone then.
-    if (outcome.what == kind::again && !book_.suspects().empty()) {
-        alone_ = book_.suspects();
-        outcome = attempt_in_sequence(batch);
-        if (outcome.what == kind::committed)
-            learn_limits(batch);
-        alone_.clear();
-    }
+    if (outcome.what == kind::again && !book_.suspects().empty())
+        outcome = search(batch, std::move(outcome));
     if (outcome.what == kind::again && blames_topic(outcome.code.value()))
         try_topics_alone(batch, outcome);
     // Topics may have been deleted, or got other partitions.

@@ -55,6 +55,7 @@ private:
     failure begin();
     bool produce_all(const transaction_batch& batch);
     bool produce(const record& what, std::size_t index);
+    bool pause_is_due(const record& what, std::size_t index);
     bool produce_in_turn(const record& what, std::size_t index);
     int hand_over(const record& what, std::size_t index);
     failure why_not();
@@ -62,7 +63,8 @@ private:
     transaction_outcome commit(const transaction_batch& batch);
     transaction_outcome abort(failure why);
     void name_guilty(transaction_outcome& outcome) const;
-    void learn_limits(const transaction_batch& batch);
+    transaction_outcome search(const transaction_batch& batch, transaction_outcome outcome);
+    void narrow(const transaction_batch& batch, bool last_try);
 
     failure until_decided(const call& what, clock::duration limit);
     transaction_outcome lose(error_code why, std::string text);
@@ -78,11 +80,15 @@ private:
     failure last_failure_;
     int disturbed_ = 0;  ///< What a connection failed of during the last call.
 
-    /// Indexes of the batch that go out each alone, and how many bytes may go out together to a
-    /// topic that takes less than what the settings allow.
-    std::set<std::size_t> alone_;
+    /// How many bytes may go out together to a topic that takes less than the settings allow; how
+    /// many are under way; and what was too much.
     std::map<std::string, std::size_t> together_max_;
     std::map<std::string, std::size_t> together_;
+    std::map<std::string, std::size_t> too_much_;
+    /// Of the batch: records that nothing before them goes out with, and topics whose records each
+    /// go out alone.
+    std::set<std::size_t> pauses_;
+    std::set<std::string> alone_;
 };
 
 }  // namespace mortise::kafka

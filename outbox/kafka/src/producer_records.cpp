@@ -74,19 +74,21 @@ bool producer_core::produce_all(const transaction_batch& batch) {
     return !book_.failed();
 }
 
-// With a pause before it, and after it, where a topic takes only so much at a time.
+bool producer_core::pause_is_due(const record& what, std::size_t index) {
+    if (pauses_.contains(index) || alone_.contains(what.topic))
+        return true;
+    const auto limit = together_max_.find(what.topic);
+    return limit != together_max_.end() && together_[what.topic] > 0 &&
+           together_[what.topic] + size_of(what) > limit->second;
+}
+
 bool producer_core::produce_in_turn(const record& what, std::size_t index) {
-    if (alone_.contains(index))
-        return flush() && produce(what, index) && flush();
-    if (const auto limit = together_max_.find(what.topic); limit != together_max_.end()) {
-        std::size_t& together = together_[what.topic];
-        together += size_of(what);
-        if (together > limit->second) {
-            together = size_of(what);
-            if (!flush())
-                return false;
-        }
+    if (pause_is_due(what, index)) {
+        together_.clear();
+        if (!flush())
+            return false;
     }
+    together_[what.topic] += size_of(what);
     return produce(what, index);
 }
 
@@ -204,15 +206,48 @@ void producer_core::try_topics_alone(const transaction_batch& batch, transaction
     name_guilty(outcome);
 }
 
-// Together they were refused, one by one they were not: the topic takes less than our batches.
-void producer_core::learn_limits(const transaction_batch& batch) {
-    std::map<std::string, std::size_t> sums;
-    for (const std::size_t index : alone_) {
-        if (index < batch.records.size())
-            sums[batch.records[index].topic] += size_of(batch.records[index]);
+// A broker refuses records that came together as a whole. Which of them is guilty, if any is, is
+// found by halves: each try keeps apart what was refused together in the one before.
+transaction_outcome
+producer_core::search(const transaction_batch& batch, transaction_outcome outcome) {
+    constexpr int tries_max = 24;
+    using kind = transaction_outcome::kind;
+    for (int tries = 1; tries <= tries_max; ++tries) {
+        narrow(batch, tries == tries_max);
+        outcome = attempt_in_sequence(batch);
+        if (outcome.what != kind::again || book_.suspects().empty())
+            break;
     }
-    for (const auto& [topic, sum] : sums)
-        together_max_[topic] = std::max<std::size_t>(sum / 2, 1);
+    // There was nobody to blame: these topics take less than what goes out together.
+    if (outcome.what == kind::committed) {
+        for (const auto& [topic, size] : too_much_)
+            together_max_[topic] = size / 2;
+    }
+    too_much_.clear();
+    pauses_.clear();
+    alone_.clear();
+    return outcome;
+}
+
+void producer_core::narrow(const transaction_batch& batch, bool last_try) {
+    // Below this it is rather one record that is too large than all of the topic's.
+    constexpr std::size_t smallest_limit = 16u << 10;
+    for (const delivery_book::group& group : book_.suspects()) {
+        std::size_t size = 0;
+        for (const std::size_t index : group.indexes)
+            size += index < batch.records.size() ? size_of(batch.records[index]) : 0;
+        if (group.too_large) {
+            const auto [known, fresh] = too_much_.emplace(group.topic, size);
+            known->second = std::min(known->second, size);
+            if (size > smallest_limit)
+                together_max_[group.topic] = std::max(size / 2, smallest_limit);
+        }
+        pauses_.insert(group.indexes.front());
+        pauses_.insert(group.indexes[group.indexes.size() / 2]);
+        pauses_.insert(group.indexes.back() + 1);
+        if (last_try)
+            alone_.insert(group.topic);
+    }
 }
 
 }  // namespace mortise::kafka

@@ -122,6 +122,24 @@ TEST_F(KafkaProducer, NamesTheOneRecordThatIsTooLargeForTheBroker) {
     EXPECT_EQ(seen(), texts{"elsewhere"});
 }
 
+TEST_F(KafkaProducer, FindsTheOneRecordAmongManyThatCameTogether) {
+    const std::string compacted = topic_ + "-compacted";
+    broker_.create_topic(compacted, 1, {{"cleanup.policy", "compact"}});
+    auto slow = config();
+    slow.settings["linger.ms"] = "50";
+    const auto producer = make_ready(slow);
+    transaction_batch batch;
+    for (int i = 0; i < 300; ++i)
+        batch.records.emplace_back(compacted, std::to_string(i), std::to_string(i));
+    batch.records[222].key.reset();
+    const auto outcome = producer->run(batch);
+    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    EXPECT_EQ(indexes(outcome), positions{222});
+    batch.records.erase(batch.records.begin() + 222);
+    EXPECT_EQ(producer->run(batch).what, kind::committed);
+    EXPECT_EQ(kafka_reader(broker_.address()).read_settled(compacted).size(), 299u);
+}
+
 TEST_F(KafkaProducer, CommitsRecordsThatAreTooLargeOnlyTogether) {
     const std::string narrow = topic_ + "-narrow";
     broker_.create_topic(narrow, 1, {{"max.message.bytes", "2000"}});
