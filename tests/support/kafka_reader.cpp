@@ -10,15 +10,16 @@ namespace {
 
 constexpr int ask_limit_ms = 10'000;
 
-raw_kafka open_consumer(const std::string& address, const char* isolation) {
-    return open_raw_kafka(
-        RD_KAFKA_CONSUMER,
-        address,
+raw_kafka
+open_consumer(const std::string& address, raw_kafka_settings settings, const char* isolation) {
+    settings.insert(
+        settings.end(),
         {{"isolation.level", isolation},
          {"enable.partition.eof", "true"},
          {"fetch.wait.max.ms", "10"},
          {"auto.offset.reset", "error"}}
     );
+    return open_raw_kafka(RD_KAFKA_CONSUMER, address, settings);
 }
 
 std::optional<std::string> text_of(const void* bytes, std::size_t size) {
@@ -64,7 +65,8 @@ std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::in
             handle.get(), topic.c_str(), partition, &low, &high, ask_limit_ms
         );
         return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
-               code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+               code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE &&
+               code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
     });
     check_raw_kafka(code);
     return high;
@@ -107,12 +109,15 @@ private:
 
 }  // namespace
 
-kafka_reader::kafka_reader(const std::string& address, kafka_isolation isolation)
+kafka_reader::kafka_reader(
+    const std::string& address, const raw_kafka_settings& login, kafka_isolation isolation
+)
     : handle_(open_consumer(
           address,
+          login,
           isolation == kafka_isolation::read_committed ? "read_committed" : "read_uncommitted"
       )),
-      whole_(open_consumer(address, "read_uncommitted")) {}
+      whole_(open_consumer(address, login, "read_uncommitted")) {}
 
 int kafka_reader::partitions_of(const std::string& topic) const {
     const raw_kafka_owned<rd_kafka_topic_t> asked(

@@ -33,6 +33,12 @@ class kafka_reader {
 public:
     explicit kafka_reader(
         const std::string& address, kafka_isolation isolation = kafka_isolation::read_committed
+    )
+        : kafka_reader(address, {}, isolation) {}
+    kafka_reader(
+        const std::string& address,
+        const raw_kafka_settings& login,
+        kafka_isolation isolation = kafka_isolation::read_committed
     );
 
     /// All records that can be read now, by partition and offset. With `read_committed` that ends

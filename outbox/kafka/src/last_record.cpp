@@ -48,6 +48,25 @@ found_record found_in(const rd_kafka_message_t& message) {
     return found;
 }
 
+// A partition that is there is unknown while it has no leader.
+bool heals(int code) noexcept {
+    return passes_by_itself(code) || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
+int ask_ends(
+    rd_kafka_t* handle,
+    const std::string& topic,
+    std::int32_t partition,
+    std::int64_t& low,
+    std::int64_t& high
+) {
+    constexpr int wait_ms = 1'000;
+    const int code =
+        ::rd_kafka_query_watermark_offsets(handle, topic.c_str(), partition, &low, &high, wait_ms);
+    const bool headless = code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+    return headless ? RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE : code;
+}
+
 }  // namespace
 
 // Control records take offsets, too: that the end was reached says the end alone, no record.
@@ -59,11 +78,8 @@ std::optional<found_record> cluster_core::last_record(
     std::int64_t low = 0;
     std::int64_t end = 0;
     const handle whole(config_, purpose::measuring);
-    const int code = until_clear([&]() -> int {
-        return ::rd_kafka_query_watermark_offsets(
-            whole.get(), topic.c_str(), partition, &low, &end, slice_ms * 10
-        );
-    });
+    const int code =
+        until_clear([&]() -> int { return ask_ends(whole.get(), topic, partition, low, end); });
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         throw boost::system::system_error(kafka_error(code));
     if (from > end)
@@ -86,7 +102,7 @@ std::optional<found_record> cluster_core::last_record(
             next = came->offset + 1;
             if (came->key != nullptr && bytes(came->key, came->key_len) == key)
                 found = found_in(*came);
-        } else if (came && !passes_by_itself(came->err)) {
+        } else if (came && !heals(came->err)) {
             throw boost::system::system_error(kafka_error(came->err));
         }
         if (next > before)

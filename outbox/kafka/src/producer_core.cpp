@@ -129,11 +129,18 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     if (state_ == state::lost)
         return lose(errc::lost, lost_because_);
     using kind = transaction_outcome::kind;
-    transaction_outcome outcome = attempt_in_sequence(batch);
+    transaction_outcome outcome;
+    if (batch.wary && !try_new_topics(batch, outcome))
+        return outcome;
+    outcome = attempt_in_sequence(batch);
     if (outcome.what == kind::again && !book_.suspects().empty())
         outcome = search(batch, std::move(outcome));
     if (outcome.what == kind::again && blames_topic(outcome.code.value()))
-        try_topics_alone(batch, outcome);
+        try_topics(batch, topics_of(batch), outcome);
+    if (outcome.what == kind::lost && blames_topic(outcome.code.value()))
+        blame_only_new_topic(batch, outcome);
+    if (outcome.what == kind::committed)
+        writable_.merge(topics_of(batch));
     // Topics may have been deleted, or got other partitions.
     if (outcome.what != transaction_outcome::kind::committed)
         guide_.forget();
@@ -255,6 +262,8 @@ transaction_outcome producer_core::abort(failure why) {
         [this](int limit_ms) { return ::rd_kafka_abort_transaction(handle_.get(), limit_ms); },
         config_.commit_wait_max
     );
+    if (end.failed() && blames_topic(why.what.code) && !stopping_)
+        return lose(kafka_error(why.what.code), why.text + "; " + end.text);
     if (end.failed())
         return lose(end, remedy_of(end.what) == remedy::resume);
     if (stopping_)

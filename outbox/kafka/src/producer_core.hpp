@@ -50,7 +50,17 @@ private:
 
     transaction_outcome attempt_in_sequence(const transaction_batch& batch);
     transaction_outcome attempt(const transaction_batch& batch);
-    void try_topics_alone(const transaction_batch& batch, transaction_outcome& outcome);
+    using topics = std::set<std::string>;
+    static topics topics_of(const transaction_batch& batch);
+    void
+    try_topics(const transaction_batch& batch, const topics& which, transaction_outcome& outcome);
+    bool try_new_topics(const transaction_batch& batch, transaction_outcome& outcome);
+    void blame_only_new_topic(const transaction_batch& batch, transaction_outcome& outcome);
+    void refuse_topics(
+        const transaction_batch& batch,
+        const std::map<std::string, int>& refused,
+        transaction_outcome& outcome
+    );
     bool check_topics(const transaction_batch& batch, transaction_outcome& refused);
     failure begin();
     bool produce_all(const transaction_batch& batch);
@@ -78,6 +88,7 @@ private:
     state state_ = state::fresh;
     std::string lost_because_;
     failure last_failure_;
+    topics writable_;    ///< Something was committed to them.
     int disturbed_ = 0;  ///< What a connection failed of during the last call.
 
     /// How many bytes may go out together to a topic that takes less than the settings allow; how

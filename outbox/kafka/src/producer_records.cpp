@@ -2,6 +2,7 @@
 // How the records of a batch go out.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "producer_core.hpp"
+#include "record_size.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,15 +11,6 @@ namespace mortise::kafka {
 namespace {
 
 constexpr int slice_ms = 100;
-
-std::size_t size_of(const record& what) {
-    std::size_t size = 100;  // what Kafka adds, at most
-    size += what.key ? what.key->size() : 0;
-    size += what.value ? what.value->size() : 0;
-    for (const record_header& header : what.headers)
-        size += header.name.size() + (header.value ? header.value->size() : 0) + 10;
-    return size;
-}
 
 // Null and the empty text differ.
 void* bytes_of(const std::optional<std::string>& text) {
@@ -170,84 +162,6 @@ bool producer_core::flush() {
     }
     last_failure_.what = {RD_KAFKA_RESP_ERR__TIMED_OUT, false, true, false};
     return false;
-}
-
-// Kafka says that one of the topics may not be written to, and not which: a record to each of them
-// finds it out, in transactions that are never committed.
-void producer_core::try_topics_alone(const transaction_batch& batch, transaction_outcome& outcome) {
-    std::map<std::string, const record*> first;
-    for (const record& each : batch.records)
-        first.emplace(each.topic, &each);
-    if (batch.last)
-        first.emplace(batch.last->topic, &*batch.last);
-    std::map<std::string, int> refused;
-    for (const auto& [topic, sample] : first) {
-        book_.open(1);
-        last_failure_ = begin();
-        const bool went_out =
-            !last_failure_.failed() && produce(*sample, 0) && !book_.failed() && flush();
-        if (!went_out && blames_topic(last_failure_.what.code))
-            refused.emplace(topic, last_failure_.what.code);
-        const transaction_outcome ended = abort(last_failure_);
-        if (ended.what == transaction_outcome::kind::lost) {
-            outcome = ended;
-            return;
-        }
-    }
-    book_.open(batch.records.size() + 1);
-    const auto look = [&](const record& what, std::size_t index) {
-        if (const auto found = refused.find(what.topic); found != refused.end())
-            book_.on_refusal(index, found->second);
-    };
-    for (std::size_t i = 0; i < batch.records.size(); ++i)
-        look(batch.records[i], i);
-    if (batch.last)
-        look(*batch.last, batch.records.size());
-    name_guilty(outcome);
-}
-
-// A broker refuses records that came together as a whole. Which of them is guilty, if any is, is
-// found by halves: each try keeps apart what was refused together in the one before.
-transaction_outcome
-producer_core::search(const transaction_batch& batch, transaction_outcome outcome) {
-    constexpr int tries_max = 24;
-    using kind = transaction_outcome::kind;
-    for (int tries = 1; tries <= tries_max; ++tries) {
-        narrow(batch, tries == tries_max);
-        outcome = attempt_in_sequence(batch);
-        if (outcome.what != kind::again || book_.suspects().empty())
-            break;
-    }
-    // There was nobody to blame: these topics take less than what goes out together.
-    if (outcome.what == kind::committed) {
-        for (const auto& [topic, size] : too_much_)
-            together_max_[topic] = size / 2;
-    }
-    too_much_.clear();
-    pauses_.clear();
-    alone_.clear();
-    return outcome;
-}
-
-void producer_core::narrow(const transaction_batch& batch, bool last_try) {
-    // Below this it is rather one record that is too large than all of the topic's.
-    constexpr std::size_t smallest_limit = 16u << 10;
-    for (const delivery_book::group& group : book_.suspects()) {
-        std::size_t size = 0;
-        for (const std::size_t index : group.indexes)
-            size += index < batch.records.size() ? size_of(batch.records[index]) : 0;
-        if (group.too_large) {
-            const auto [known, fresh] = too_much_.emplace(group.topic, size);
-            known->second = std::min(known->second, size);
-            if (size > smallest_limit)
-                together_max_[group.topic] = std::max(size / 2, smallest_limit);
-        }
-        pauses_.insert(group.indexes.front());
-        pauses_.insert(group.indexes[group.indexes.size() / 2]);
-        pauses_.insert(group.indexes.back() + 1);
-        if (last_try)
-            alone_.insert(group.topic);
-    }
 }
 
 }  // namespace mortise::kafka

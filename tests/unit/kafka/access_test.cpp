@@ -3,6 +3,7 @@
 #include "mortise/kafka/cluster.hpp"
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
+#include "support/kafka_reader.hpp"
 #include "unit/kafka/kafka_user.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -145,11 +146,14 @@ TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
     EXPECT_EQ(outcome.refused[0].index, 1u);
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
 
-    // One that can be seen is found by trying.
+    // One that can be seen is found by trying. It is known at once if all others were written to,
+    // or if the abort works; else a second producer has to be wary.
     batch.records[1].topic = visible;
     outcome = producer->run(batch);
-    if (outcome.what == kind::lost) {  // as after a topic was deleted: an abort of nothing
+    if (outcome.what == kind::lost) {
+        EXPECT_EQ(outcome.code, kafka::condition::not_authorized) << outcome.text;
         producer = make_ready();
+        batch.wary = true;
         outcome = producer->run(batch);
     }
     ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
@@ -157,8 +161,35 @@ TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
     EXPECT_EQ(outcome.refused[0].index, 1u);
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
 
+    if (outcome.renew)
+        producer = make_ready();
+    const auto good = batch_of(open, {"a"});
+    EXPECT_EQ(producer->run(good).what, kind::committed);
+
+    outcome = producer->run(batch_of(visible, {"a", "b"}));
+    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    EXPECT_EQ(outcome.refused.size(), 2u);
+    EXPECT_EQ(producer->run(good).what, outcome.renew ? kind::lost : kind::committed);
+}
+
+TEST_F(KafkaAccess, AWaryProducerTriesTopicsOneByOne) {
+    const std::string open = make_topic();
+    const std::string visible = make_topic();
+    allow_topic(visible, RD_KAFKA_ACL_OPERATION_DESCRIBE);
+    auto producer = make_ready();
+    kafka::transaction_batch batch = batch_of(open, {"a"});
+    batch.wary = true;
+    batch.records.emplace_back(visible, std::nullopt, "b");
+    const auto outcome = producer->run(batch);
+    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.refused.size(), 1u);
+    EXPECT_EQ(outcome.refused[0].index, 1u);
+    if (outcome.renew)
+        producer = make_ready();
     batch.records.pop_back();
     EXPECT_EQ(producer->run(batch).what, kind::committed);
+    const kafka_reader reader(guarded_broker().address(), login("admin", "admin"));
+    EXPECT_EQ(reader.settled_values(open), std::vector<std::string>{"a"});
 }
 
 TEST_F(KafkaAccess, ATopicThatMayNotBeMadeOrReadIsSaid) {

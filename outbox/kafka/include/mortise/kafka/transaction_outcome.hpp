@@ -22,6 +22,11 @@ public:
 
     /// Goes out only when all others are acknowledged: the mark that says how far they reach.
     std::optional<record> last;
+
+    /// Topics to which this producer has not written yet are first tried one by one, in
+    /// transactions that are never committed. For the batch with which a producer was `lost` with a
+    /// code that blames a topic: nothing else says which of them it was.
+    bool wary = false;
 };
 
 /// A record that can never be delivered as it is.
@@ -38,7 +43,8 @@ public:
         /// All of the batch is in Kafka, and consumers see it.
         committed,
         /// Nothing of the batch will ever be seen. `refused` names records that are the reason, not
-        /// always all of them: take them out and run the rest again, with the same producer.
+        /// always all of them: take them out and run the rest again, with the same producer unless
+        /// `renew` says that it is lost.
         refused,
         /// Nothing of the batch will ever be seen: run it again, with the same producer.
         again,
@@ -54,8 +60,8 @@ public:
     /// Where the last record of the batch is, once committed.
     record_position last;
 
-    /// The commit needed several tries: it is wise to go on with a new producer, for a broker may
-    /// still have an old request of this one (KAFKA-17754).
+    /// After `committed`: the commit needed several tries, and it is wise to go on with a new
+    /// producer, for a broker may still have an old request of this one (KAFKA-17754).
     bool renew = false;
 
     std::vector<refused_record> refused;

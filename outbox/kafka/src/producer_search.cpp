@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which records of a batch are guilty when Kafka does not say.
+#include "producer_core.hpp"
+#include "record_size.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::kafka {
+
+producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
+    topics all;
+    for (const record& each : batch.records)
+        all.insert(each.topic);
+    if (batch.last)
+        all.insert(batch.last->topic);
+    return all;
+}
+
+// Kafka says that one of the topics may not be written to, and not which: a record to each of them
+// finds it out, in transactions that are never committed.
+void producer_core::try_topics(
+    const transaction_batch& batch, const topics& which, transaction_outcome& outcome
+) {
+    std::map<std::string, const record*> samples;
+    for (const record& each : batch.records)
+        samples.emplace(each.topic, &each);
+    if (batch.last)
+        samples.emplace(batch.last->topic, &*batch.last);
+    std::map<std::string, int> refused;
+    for (const std::string& topic : which) {
+        book_.open(1);
+        last_failure_ = begin();
+        const bool went_out =
+            !last_failure_.failed() && produce(*samples.at(topic), 0) && !book_.failed() && flush();
+        if (!went_out && blames_topic(last_failure_.what.code))
+            refused.emplace(topic, last_failure_.what.code);
+        const transaction_outcome ended = abort(last_failure_);
+        if (ended.what == transaction_outcome::kind::lost) {
+            outcome = ended;
+            break;
+        }
+    }
+    refuse_topics(batch, refused, outcome);
+}
+
+// @return whether the batch can be tried.
+bool producer_core::try_new_topics(const transaction_batch& batch, transaction_outcome& outcome) {
+    topics fresh = topics_of(batch);
+    std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
+    outcome.what = transaction_outcome::kind::committed;
+    if (fresh.size() > 1) {
+        book_.open(batch.records.size() + 1);
+        if (!check_topics(batch, outcome))
+            return false;
+        try_topics(batch, fresh, outcome);
+    }
+    return outcome.what == transaction_outcome::kind::committed;
+}
+
+// If the first request of a transaction fails there is nothing to abort, and librdkafka 2.0 takes
+// it for fatal that Kafka says so: the producer is lost. But if only one topic was new, it is known
+// why; if there were several, a wary producer finds out.
+void producer_core::blame_only_new_topic(
+    const transaction_batch& batch, transaction_outcome& outcome
+) {
+    topics fresh = topics_of(batch);
+    std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
+    if (fresh.size() == 1)
+        refuse_topics(batch, {{*fresh.begin(), outcome.code.value()}}, outcome);
+}
+
+void producer_core::refuse_topics(
+    const transaction_batch& batch,
+    const std::map<std::string, int>& refused,
+    transaction_outcome& outcome
+) {
+    if (refused.empty())
+        return;
+    book_.open(batch.records.size() + 1);
+    const auto look = [&](const record& what, std::size_t index) {
+        if (const auto found = refused.find(what.topic); found != refused.end())
+            book_.on_refusal(index, found->second);
+    };
+    for (std::size_t i = 0; i < batch.records.size(); ++i)
+        look(batch.records[i], i);
+    if (batch.last)
+        look(*batch.last, batch.records.size());
+    name_guilty(outcome);
+    outcome.renew = state_ == state::lost;
+}
+
+// A broker refuses records that came together as a whole. Which of them is guilty, if any is, is
+// found by halves: each try keeps apart what was refused together in the one before.
+transaction_outcome
+producer_core::search(const transaction_batch& batch, transaction_outcome outcome) {
+    constexpr int tries_max = 24;
+    using kind = transaction_outcome::kind;
+    for (int tries = 1; tries <= tries_max; ++tries) {
+        narrow(batch, tries == tries_max);
+        outcome = attempt_in_sequence(batch);
+        if (outcome.what != kind::again || book_.suspects().empty())
+            break;
+    }
+    // There was nobody to blame: these topics take less than what goes out together.
+    if (outcome.what == kind::committed) {
+        for (const auto& [topic, size] : too_much_)
+            together_max_[topic] = size / 2;
+    }
+    too_much_.clear();
+    pauses_.clear();
+    alone_.clear();
+    return outcome;
+}
+
+void producer_core::narrow(const transaction_batch& batch, bool last_try) {
+    // Below this it is rather one record that is too large than all of the topic's.
+    constexpr std::size_t smallest_limit = 16u << 10;
+    for (const delivery_book::group& group : book_.suspects()) {
+        std::size_t size = 0;
+        for (const std::size_t index : group.indexes)
+            size += index < batch.records.size() ? size_of(batch.records[index]) : 0;
+        if (group.too_large) {
+            const auto [known, fresh] = too_much_.emplace(group.topic, size);
+            known->second = std::min(known->second, size);
+            if (size > smallest_limit)
+                together_max_[group.topic] = std::max(size / 2, smallest_limit);
+        }
+        pauses_.insert(group.indexes.front());
+        pauses_.insert(group.indexes[group.indexes.size() / 2]);
+        pauses_.insert(group.indexes.back() + 1);
+        if (last_try)
+            alone_.insert(group.topic);
+    }
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_RECORD_SIZE_HPP
+#define MORTISE_KAFKA_SRC_RECORD_SIZE_HPP
+
+#include "mortise/kafka/record.hpp"
+
+#include <cstddef>
+
+namespace mortise::kafka {
+
+/// The bytes of a record on the wire, at most and before compression.
+inline std::size_t size_of(const record& what) {
+    std::size_t size = 100;  // what Kafka adds, at most
+    size += what.key ? what.key->size() : 0;
+    size += what.value ? what.value->size() : 0;
+    for (const record_header& header : what.headers)
+        size += header.name.size() + (header.value ? header.value->size() : 0) + 10;
+    return size;
+}
+
+}  // namespace mortise::kafka
+
+#endif
