@@ -44,6 +44,9 @@ public:
         case errc::still_open:
             return "a transaction that is open hides the end of the partition: wait until its "
                    "producer has ended it, or its time is up";
+        case errc::not_a_mark:
+            return "the newest record in the place of the shard's mark is none: give the marks a "
+                   "topic of their own";
         case errc::offset_gone:
             return "the partition ends before that offset: the topic was made anew, or lost "
                    "records";

@@ -21,6 +21,7 @@ enum class errc : int {
     not_ready,      ///< `async_init` has not succeeded yet.
     topic_differs,  ///< The topic exists, with other partitions or another clean-up policy.
     still_open,     ///< A transaction that is open hides the end of the partition.
+    not_a_mark,     ///< What stands in the place of a shard's mark is none.
     offset_gone,    ///< The partition ends before the offset that was asked for.
 };
 

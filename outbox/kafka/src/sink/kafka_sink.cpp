@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/kafka/kafka_sink.hpp"
+
+#include "mortise/coro/event.hpp"
+#include "mortise/kafka/cluster.hpp"
+#include "mortise/kafka/transactional_producer.hpp"
+#include "settings.hpp"
+#include "sink/mark_place.hpp"
+#include "sink/sink_records.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+using asio::awaitable;
+constexpr auto with_code = asio::as_tuple(asio::deferred);
+
+/// What a producer is about to say. It may come when nobody waits any more.
+template <class Value>
+struct pending {
+    explicit pending(const asio::any_io_executor& on) : came(on) {}
+    coro::event came;
+    error_code ec;
+    Value value{};
+};
+struct nothing {};
+
+class kafka_sink final : public outbox::sink {
+public:
+    kafka_sink(asio::any_io_executor strand, std::shared_ptr<const kafka_sink_config> config)
+        : strand_(std::move(strand)), config_(std::move(config)) {}
+
+    bool keeps_marks() const noexcept override { return true; }
+
+    // Brokers forget a transactional id that was not used for a week.
+    std::chrono::milliseconds idle_max() const noexcept override { return std::chrono::hours(1); }
+
+    awaitable<result<outbox::opening>> open(const outbox::shard_name& shard) override;
+    awaitable<outbox::published>
+    publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) override;
+    awaitable<void> close() override;
+
+private:
+    awaitable<error_code> prepare();
+    awaitable<error_code> take_over(const outbox::shard_name& shard);
+    awaitable<result<std::optional<found_record>>> find(const outbox::shard_name& shard);
+
+    template <class Value>
+    awaitable<void> until_said(std::shared_ptr<pending<Value>> what);
+
+    const asio::any_io_executor strand_;
+    const std::shared_ptr<const kafka_sink_config> config_;
+    std::unique_ptr<cluster> cluster_;
+    std::unique_ptr<transactional_producer> producer_;
+    std::string cluster_id_;
+    bool wary_ = false;   ///< The last producer was lost over a topic, nobody knows which.
+    bool stale_ = false;  ///< Better not used again.
+};
+
+// Stops the producer at a signal, and then it says something soon.
+template <class Value>
+awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
+    auto waiting = what->came.async_wait(with_code);
+    const auto [cut] = co_await std::move(waiting);
+    if (!cut)
+        co_return;
+    producer_->stop();
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    auto ending = what->came.async_wait(with_code);
+    co_await std::move(ending);
+}
+
+// That the progress topic is there, and which cluster it is in.
+awaitable<error_code> kafka_sink::prepare() {
+    if (!cluster_)
+        cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
+    auto asking = cluster_->async_id(with_code);
+    auto [unknown, id] = co_await std::move(asking);
+    if (unknown || !config_->make_progress_topic) {
+        cluster_id_ = std::move(id);
+        co_return unknown;
+    }
+    cluster_id_ = std::move(id);
+    topic_wish wish(config_->progress_topic, config_->progress_partitions);
+    wish.replicas = config_->progress_replicas;
+    wish.compacted = true;
+    auto ensuring = cluster_->async_ensure_topic(std::move(wish), with_code);
+    const auto [failed, made] = co_await std::move(ensuring);
+    co_return failed;
+}
+
+awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
+    producer_ = std::make_unique<transactional_producer>(
+        strand_, config_->cluster, transactional_id(*config_, shard)
+    );
+    stale_ = false;
+    const auto said = std::make_shared<pending<nothing>>(strand_);
+    producer_->async_init([said](error_code ec) {
+        said->ec = ec;
+        said->came.set();
+    });
+    auto waiting = until_said(said);
+    co_await std::move(waiting);
+    co_return said->ec;
+}
+
+// From where it was last; but a topic that was made anew has it elsewhere, or not at all.
+awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::shard_name& shard) {
+    const std::int32_t partition = mark_partition(*config_, shard.shard);
+    const auto sought = parse_place(shard.first_sought);
+    const std::int64_t from = sought && sought->partition == partition ? sought->offset : 0;
+    const std::string key = mark_key(shard.table, shard.shard);
+    for (const std::int64_t each : {from, std::int64_t{0}}) {
+        auto reading =
+            cluster_->async_last_record(config_->progress_topic, partition, key, each, with_code);
+        auto [failed, found] = co_await std::move(reading);
+        if (failed && (failed != errc::offset_gone || each == 0))
+            co_return failed;
+        if (!failed && (found || each == 0))
+            co_return std::move(found);
+    }
+    co_return error_code(errc::offset_gone);
+}
+
+// Only what is read after the producer before was fenced is the truth.
+awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& shard) {
+    producer_.reset();
+    auto preparing = prepare();
+    if (const error_code failed = co_await std::move(preparing))
+        co_return failed;
+    auto taking = take_over(shard);
+    if (const error_code failed = co_await std::move(taking)) {
+        producer_.reset();
+        co_return failed;
+    }
+    auto finding = find(shard);
+    const auto found = co_await std::move(finding);
+    if (!found)
+        co_return found.error();
+    outbox::opening made;
+    made.identity = "kafka:" + cluster_id_ + "/" + config_->progress_topic;
+    if (*found && (*found)->value) {
+        made.last = outbox::mark::parse(*(*found)->value);
+        if (!made.last)
+            co_return error_code(errc::not_a_mark);
+    }
+    co_return made;
+}
+
+awaitable<outbox::published>
+kafka_sink::publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) {
+    if (!producer_ || stale_)
+        co_return outbox::published(
+            outbox::published::kind::lost, error_code(errc::lost), "a new producer goes on"
+        );
+    transaction_batch batch = batch_of(*config_, messages, after);
+    batch.wary = wary_;
+    const auto said = std::make_shared<pending<transaction_outcome>>(strand_);
+    producer_->async_transaction(
+        std::move(batch),
+        [said](error_code ec, transaction_outcome outcome) {
+            said->value = std::move(outcome);
+            if (ec)
+                said->value.code = ec;
+            said->came.set();
+        }
+    );
+    auto waiting = until_said(said);
+    co_await std::move(waiting);
+    transaction_outcome& outcome = said->value;
+    using kind = transaction_outcome::kind;
+    stale_ = outcome.renew;
+    if (outcome.what == kind::committed)
+        wary_ = false;
+    else if (outcome.what == kind::lost)
+        wary_ =
+            outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
+    co_return published_by(std::move(outcome), messages.size());
+}
+
+awaitable<void> kafka_sink::close() {
+    producer_.reset();
+    cluster_.reset();
+    co_return;
+}
+
+void check_sink(const kafka_sink_config& config) {
+    if (config.progress_topic.empty() || config.progress_topic.size() > 249)
+        refuse_setting("progress_topic", "name a topic of 1 to 249 bytes");
+    if (config.progress_partitions < 1 || config.progress_partitions > 100'000)
+        refuse_setting("progress_partitions", "use 1 to 100,000");
+    if (config.progress_replicas == 0 || config.progress_replicas < -1 ||
+        config.progress_replicas > 1'000)
+        refuse_setting("progress_replicas", "use 1 to 1,000, or -1 for what the brokers have");
+    if (config.id_prefix.empty() || config.id_prefix.size() > 100)
+        refuse_setting("id_prefix", "use 1 to 100 bytes");
+    make_settings(config.cluster, purpose::producing, "check");
+}
+
+}  // namespace
+
+outbox::sink_factory make_kafka_sink(kafka_sink_config config) {
+    check_sink(config);
+    const auto shared = std::make_shared<const kafka_sink_config>(std::move(config));
+    return [shared](asio::any_io_executor strand, std::uint32_t) {
+        return std::make_unique<kafka_sink>(std::move(strand), shared);
+    };
+}
+
+}  // namespace mortise::kafka
