@@ -43,4 +43,8 @@ cluster::~cluster() {
     core_->request_stop();
 }
 
+void cluster::stop() noexcept {
+    core_->request_stop();
+}
+
 }  // namespace mortise::kafka

@@ -98,6 +98,8 @@ void voice::on_waiting(std::function<void()> wake) {
 }
 
 void voice::silence() noexcept {
+    if (process_.forked())
+        return;  // The thread that may have the mutex is not here.
     std::function<void()> dropped;
     const std::lock_guard hold(mutex_);
     observer_ = nullptr;

@@ -27,7 +27,8 @@ public:
     /// Something waits to be polled for: `wake` must be quick and never block.
     void on_waiting(std::function<void()> wake);
 
-    /// Nobody listens from here on. Waits for a call that is under way.
+    /// Nobody listens from here on. Waits for a call that is under way. In a forked child, where
+    /// nobody speaks, it does nothing.
     void silence() noexcept;
 
     void tell(kafka_event::kind what, int level, error_code code, std::string_view text) noexcept;
@@ -42,6 +43,7 @@ public:
     std::function<void(const rd_kafka_message_t&)> on_report;
 
 private:
+    const coro::detail::fork_guard process_;
     const secrets secrets_;
     std::mutex mutex_;
     kafka_observer* observer_;

@@ -26,6 +26,9 @@ class producer_core {
 public:
     /// @throws mortise::error (`bad_config`)
     producer_core(kafka_config config, const std::string& transactional_id);
+    ~producer_core() { says().on_report = nullptr; }
+    producer_core(const producer_core&) = delete;
+    producer_core& operator=(const producer_core&) = delete;
 
     voice& says() noexcept { return handle_.says(); }
 

@@ -11,6 +11,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,8 @@ public:
     published publish(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
         return run(sink_->publish(messages, after));
     }
+    void start_opening(const outbox::shard_name& shard) { begin(sink_->open(shard), opened_); }
+    const std::optional<result<outbox::opening>>& opened() const { return opened_; }
     void start(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
         begin(sink_->publish(messages, after), outcome_);
     }
@@ -79,6 +82,7 @@ private:
     asio::cancellation_signal signal_;
     std::unique_ptr<outbox::sink> sink_;
     std::optional<published> outcome_;
+    std::optional<result<outbox::opening>> opened_;
 };
 
 class KafkaSink : public testing::Test {
@@ -315,6 +319,21 @@ TEST_F(KafkaSink, IsCheckedWhenItIsMade) {
     bad = config();
     bad.cluster.settings["acks"] = "1";
     EXPECT_EQ(refusal(bad), "acks");
+}
+
+TEST_F(KafkaSink, EndsEarlyWhenItIsCancelledWhileNobodyAnswers) {
+    auto nobody = config();
+    nobody.cluster.bootstrap_servers = "127.0.0.1:1";
+    sink_user sink(nobody, 0);
+    sink.start_opening(shard_);
+    sink.step(300ms);
+    EXPECT_FALSE(sink.opened());
+    const clock::time_point begin = clock::now();
+    sink.cancel();
+    sink.step(5s);
+    ASSERT_TRUE(sink.opened());
+    EXPECT_EQ(sink.opened()->error(), asio::error::operation_aborted);
+    EXPECT_LT(clock::now() - begin, 2s);
 }
 
 TEST_F(KafkaSink, PlacesAreTexts) {

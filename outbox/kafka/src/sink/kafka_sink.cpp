@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace mortise::kafka {
@@ -22,7 +23,7 @@ namespace {
 using asio::awaitable;
 constexpr auto with_code = asio::as_tuple(asio::deferred);
 
-/// What a producer is about to say. It may come when nobody waits any more.
+/// What a producer, or the cluster, is about to say. It may come when nobody waits any more.
 template <class Value>
 struct pending {
     explicit pending(const asio::any_io_executor& on) : came(on) {}
@@ -31,6 +32,16 @@ struct pending {
     Value value{};
 };
 struct nothing {};
+
+/// The handler that says it.
+template <class Value>
+auto telling(const std::shared_ptr<pending<Value>>& said) {
+    return [said](error_code ec, Value value) {
+        said->ec = ec;
+        said->value = std::move(value);
+        said->came.set();
+    };
+}
 
 class kafka_sink final : public outbox::sink {
 public:
@@ -64,36 +75,42 @@ private:
     bool stale_ = false;  ///< Better not used again.
 };
 
-// Stops the producer at a signal, and then it says something soon.
+// At a signal what is asked is stopped, and then says something soon.
 template <class Value>
 awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
     auto waiting = what->came.async_wait(with_code);
-    const auto [cut] = co_await std::move(waiting);
-    if (!cut)
+    const auto waited = co_await std::move(waiting);
+    if (!std::get<0>(waited))
         co_return;
-    producer_->stop();
+    if (producer_)
+        producer_->stop();
+    if (cluster_)
+        cluster_->stop();
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto ending = what->came.async_wait(with_code);
     co_await std::move(ending);
+    cluster_.reset();
 }
 
 // That the progress topic is there, and which cluster it is in.
 awaitable<error_code> kafka_sink::prepare() {
     if (!cluster_)
         cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
-    auto asking = cluster_->async_id(with_code);
-    auto [unknown, id] = co_await std::move(asking);
-    if (unknown || !config_->make_progress_topic) {
-        cluster_id_ = std::move(id);
-        co_return unknown;
-    }
-    cluster_id_ = std::move(id);
+    const auto id = std::make_shared<pending<std::string>>(strand_);
+    cluster_->async_id(telling(id));
+    auto asking = until_said(id);
+    co_await std::move(asking);
+    cluster_id_ = id->value;
+    if (id->ec || !config_->make_progress_topic)
+        co_return id->ec;
     topic_wish wish(config_->progress_topic, config_->progress_partitions);
     wish.replicas = config_->progress_replicas;
     wish.compacted = true;
-    auto ensuring = cluster_->async_ensure_topic(std::move(wish), with_code);
-    const auto [failed, made] = co_await std::move(ensuring);
-    co_return failed;
+    const auto made = std::make_shared<pending<bool>>(strand_);
+    cluster_->async_ensure_topic(std::move(wish), telling(made));
+    auto ensuring = until_said(made);
+    co_await std::move(ensuring);
+    co_return made->ec;
 }
 
 awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
@@ -118,13 +135,14 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
     const std::int64_t from = sought && sought->partition == partition ? sought->offset : 0;
     const std::string key = mark_key(shard.table, shard.shard);
     for (const std::int64_t each : {from, std::int64_t{0}}) {
-        auto reading =
-            cluster_->async_last_record(config_->progress_topic, partition, key, each, with_code);
-        auto [failed, found] = co_await std::move(reading);
-        if (failed && (failed != errc::offset_gone || each == 0))
-            co_return failed;
-        if (!failed && (found || each == 0))
-            co_return std::move(found);
+        const auto said = std::make_shared<pending<std::optional<found_record>>>(strand_);
+        cluster_->async_last_record(config_->progress_topic, partition, key, each, telling(said));
+        auto reading = until_said(said);
+        co_await std::move(reading);
+        if (said->ec && (said->ec != errc::offset_gone || each == 0))
+            co_return said->ec;
+        if (!said->ec && (said->value || each == 0))
+            co_return std::move(said->value);
     }
     co_return error_code(errc::offset_gone);
 }
@@ -163,18 +181,12 @@ kafka_sink::publish(std::span<const outbox::outgoing> messages, const outbox::ma
     transaction_batch batch = batch_of(*config_, messages, after);
     batch.wary = wary_;
     const auto said = std::make_shared<pending<transaction_outcome>>(strand_);
-    producer_->async_transaction(
-        std::move(batch),
-        [said](error_code ec, transaction_outcome outcome) {
-            said->value = std::move(outcome);
-            if (ec)
-                said->value.code = ec;
-            said->came.set();
-        }
-    );
+    producer_->async_transaction(std::move(batch), telling(said));
     auto waiting = until_said(said);
     co_await std::move(waiting);
     transaction_outcome& outcome = said->value;
+    if (said->ec)
+        outcome.code = said->ec;  // it did not begin, and says `lost`
     using kind = transaction_outcome::kind;
     stale_ = outcome.renew;
     if (outcome.what == kind::committed)

@@ -90,6 +90,9 @@ public:
         );
     }
 
+    /// What runs ends soon, and what comes later at once, with `operation_aborted`. Does not wait.
+    void stop() noexcept;
+
 private:
     const std::shared_ptr<cluster_core> core_;
     const std::unique_ptr<coro::worker> worker_;
