@@ -63,6 +63,17 @@ void producer_core::init() {
     throw boost::system::system_error(kafka_error(why.what.code), why.text);
 }
 
+producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) {
+    failure seen;
+    seen.what = {
+        ::rd_kafka_error_code(&error),
+        ::rd_kafka_error_is_fatal(&error) != 0,
+        ::rd_kafka_error_txn_requires_abort(&error) != 0,
+        ::rd_kafka_error_is_retriable(&error) != 0};
+    seen.text = says().hidden().hide_in(::rd_kafka_error_string(&error));
+    return seen;
+}
+
 // Calls again until the answer is clear, the time is up (the last failure is then one that could
 // be resumed), or we are to stop.
 producer_core::failure producer_core::until_decided(const call& what, clock::duration limit) {
@@ -75,13 +86,7 @@ producer_core::failure producer_core::until_decided(const call& what, clock::dur
         const owned<rd_kafka_error_t> error(what(slice_ms));
         if (!error)
             return {};
-        failure seen;
-        seen.what = {
-            ::rd_kafka_error_code(error.get()),
-            ::rd_kafka_error_is_fatal(error.get()) != 0,
-            ::rd_kafka_error_txn_requires_abort(error.get()) != 0,
-            ::rd_kafka_error_is_retriable(error.get()) != 0};
-        seen.text = says().hidden().hide_in(::rd_kafka_error_string(error.get()));
+        failure seen = failure_of(*error);
         if (remedy_of(seen.what) != remedy::resume)
             return seen;
         serve();

@@ -79,6 +79,7 @@ private:
     transaction_outcome search(const transaction_batch& batch, transaction_outcome outcome);
     void narrow(const transaction_batch& batch, bool last_try);
 
+    failure failure_of(const rd_kafka_error_t& error);
     failure until_decided(const call& what, clock::duration limit);
     transaction_outcome lose(error_code why, std::string text);
     transaction_outcome lose(const failure& why, bool uncertain);

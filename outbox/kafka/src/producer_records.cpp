@@ -128,21 +128,14 @@ int producer_core::hand_over(const record& what, std::size_t index) {
 // names no topic, so it does nothing, but a transaction that has failed is seen first. Such a one
 // cannot be committed: the second call only says why.
 producer_core::failure producer_core::why_not() {
-    failure why;
-    if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) != RD_KAFKA_RESP_ERR__INVALID_ARG) {
-        const owned<rd_kafka_error_t> error(::rd_kafka_commit_transaction(handle_.get(), slice_ms));
-        if (!error) {
-            why.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
-            return why;
-        }
-        why.what = {
-            ::rd_kafka_error_code(error.get()),
-            ::rd_kafka_error_is_fatal(error.get()) != 0,
-            ::rd_kafka_error_txn_requires_abort(error.get()) != 0,
-            ::rd_kafka_error_is_retriable(error.get()) != 0};
-        why.text = says().hidden().hide_in(::rd_kafka_error_string(error.get()));
-    }
-    return why;
+    if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR__INVALID_ARG)
+        return {};
+    const owned<rd_kafka_error_t> error(::rd_kafka_commit_transaction(handle_.get(), slice_ms));
+    if (error)
+        return failure_of(*error);
+    failure impossible;
+    impossible.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    return impossible;
 }
 
 // Until everything is acknowledged or has failed; librdkafka gives up on a record in its time.
