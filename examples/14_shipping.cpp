@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// A shop tells its shippers what it sold, in the transaction of the sale. The shippers tell the
+// shop what they will not ship, and the shop takes that back. Each message has its effect exactly
+// once, whatever fails or dies meanwhile.
+//
+// Prints:
+//     sold: chair, piano, lamp
+//     shipped: chair, lamp
+//     taken back: piano
+
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/append.hpp"
+#include "mortise/outbox/handler_sink.hpp"
+#include "mortise/outbox/inbox.hpp"
+#include "mortise/outbox/relay.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace asio = boost::asio;
+namespace db = mortise::db;
+namespace outbox = mortise::outbox;
+
+using session_ptr = std::shared_ptr<db::sqlite>;
+
+//[sale
+// The sale and the message about it are committed together, or neither is.
+asio::awaitable<void> sell(db::sqlite& shop, std::string_view what) {
+    const auto sale = [what](db::connection& on) {
+        on.run("INSERT INTO sale(what) VALUES(?1)", what);
+        const std::string name(what);
+        outbox::append(on, outbox::message("sales", "order of " + name, name));
+    };
+    co_await shop.async_run(sale);
+}
+//]
+
+//[shipping
+// Whoever ships writes it down, or refuses: then what it wrote is undone, and the shop is told.
+outbox::answer ship(db::connection& on, const outbox::received& came) {
+    const std::string& what = *came.what.payload;
+    on.run("INSERT INTO parcel(what) VALUES(?1)", std::string_view(what));
+    if (what == "piano")
+        return outbox::answer::refused(outbox::message("refusals", came.what.key, what));
+    return outbox::answer::done();
+}
+
+outbox::answer take_back(db::connection& on, const outbox::received& came) {
+    on.run("UPDATE sale SET taken_back = 1 WHERE what = ?1", std::string_view(*came.what.payload));
+    return outbox::answer::done();
+}
+//]
+
+outbox::inbox inbox_of(const session_ptr& whose, outbox::inbox_handler handler) {
+    outbox::inbox_config config;
+    config.by = outbox::inbox_config::kind::ids;
+    config.handler = std::move(handler);
+    return {whose->get_executor(), whose, std::move(config)};
+}
+
+//[relay
+// Here both are in one process. With `kafka::make_kafka_sink` they need not be.
+outbox::relay relay_of(db::sqlite& whose, outbox::inbox& to) {
+    outbox::relay_config config;
+    config.database = whose.path();
+    config.sink = outbox::make_handler_sink(
+        [&to](const outbox::outgoing& sent) -> asio::awaitable<outbox::verdict> {
+            std::vector<outbox::received> messages;
+            messages.emplace_back(sent.what.topic, sent.row, sent.what);
+            auto delivering = to.async_receive(std::move(messages));
+            co_await std::move(delivering);
+            co_return outbox::verdict::done();
+        }
+    );
+    return {whose.get_executor(), std::move(config)};
+}
+//]
+
+asio::awaitable<void> print(const char* title, db::sqlite& from, const char* sql) {
+    const auto list = [sql](db::connection& on) {
+        std::string all;
+        for (auto row = on.query(sql); row.step();)
+            all += (all.empty() ? "" : ", ") + row.text(0);
+        return all;
+    };
+    const auto all = co_await from.async_read(list);
+    std::cout << title << ": " << all << std::endl;
+}
+
+asio::awaitable<void> trade(session_ptr shop, session_ptr shippers) {
+    const auto sales = [](db::connection& on) {
+        on.run("CREATE TABLE sale(what TEXT, taken_back INTEGER DEFAULT 0)");
+    };
+    co_await shop->async_run(sales);
+    const auto parcels = [](db::connection& on) { on.run("CREATE TABLE parcel(what TEXT)"); };
+    co_await shippers->async_run(parcels);
+
+    auto refusals = inbox_of(shop, &take_back);
+    auto orders = inbox_of(shippers, &ship);
+    auto to_shippers = relay_of(*shop, orders);
+    auto to_shop = relay_of(*shippers, refusals);
+    for (const char* each : {"chair", "piano", "lamp"})
+        co_await sell(*shop, each);
+    co_await to_shippers.async_drained();
+    co_await to_shop.async_drained();
+
+    co_await print("sold", *shop, "SELECT what FROM sale");
+    co_await print("shipped", *shippers, "SELECT what FROM parcel ORDER BY what");
+    co_await print("taken back", *shop, "SELECT what FROM sale WHERE taken_back = 1");
+    co_await to_shippers.async_stop();
+    co_await to_shop.async_stop();
+}
+
+session_ptr open(asio::io_context& context, const char* path) {
+    db::sqlite_config config;
+    config.path = path;
+    return std::make_shared<db::sqlite>(context.get_executor(), std::move(config));
+}
+
+void rethrow(const std::exception_ptr& thrown) {
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+int main() {
+    asio::io_context context;
+    asio::co_spawn(context, trade(open(context, "shop.db"), open(context, "ship.db")), rethrow);
+    context.run();
+}
