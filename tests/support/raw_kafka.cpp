@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/raw_kafka.hpp"
 
+#include <array>
 #include <stdexcept>
 
 namespace mortise::test {
@@ -56,6 +57,29 @@ raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_m
         RD_KAFKA_RESP_ERR_NO_ERROR)
         return nullptr;
     return raw_kafka_owned<const rd_kafka_metadata_t>(came);
+}
+
+// librdkafka's macros for this are no standard C++.
+void raw_kafka_produce(
+    const raw_kafka& handle,
+    const std::string& topic,
+    std::int32_t partition,
+    const std::string& key,
+    const std::string& value
+) {
+    std::array<rd_kafka_vu_t, 5> parts{};
+    parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+    parts[0].u.cstr = topic.c_str();
+    parts[1].vtype = RD_KAFKA_VTYPE_PARTITION;
+    parts[1].u.i32 = partition;
+    parts[2].vtype = RD_KAFKA_VTYPE_KEY;
+    parts[2].u.mem = {const_cast<char*>(key.data()), key.size()};
+    parts[3].vtype = RD_KAFKA_VTYPE_VALUE;
+    parts[3].u.mem = {const_cast<char*>(value.data()), value.size()};
+    parts[4].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+    parts[4].u.i = RD_KAFKA_MSG_F_COPY;
+    check_raw_kafka(::rd_kafka_produceva(handle.get(), parts.data(), parts.size()));
+    check_raw_kafka(::rd_kafka_flush(handle.get(), 20'000));
 }
 
 }  // namespace mortise::test

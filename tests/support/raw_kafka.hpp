@@ -4,6 +4,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,6 +42,15 @@ void check_raw_kafka(rd_kafka_resp_err_t code);
 /// What the cluster tells of itself, or of one topic; null if it does not answer in time.
 raw_kafka_owned<const rd_kafka_metadata_t>
 raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms);
+
+/// One record, acknowledged when this returns. @throws std::runtime_error
+void raw_kafka_produce(
+    const raw_kafka& handle,
+    const std::string& topic,
+    std::int32_t partition,
+    const std::string& key,
+    const std::string& value
+);
 
 }  // namespace mortise::test
 

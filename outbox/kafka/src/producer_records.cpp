@@ -4,7 +4,7 @@
 #include "producer_core.hpp"
 #include "record_size.hpp"
 
-#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace mortise::kafka {
@@ -105,23 +105,32 @@ bool producer_core::produce(const record& what, std::size_t index) {
     }
 }
 
+// librdkafka's macros for this are no standard C++.
 int producer_core::hand_over(const record& what, std::size_t index) {
     owned<rd_kafka_headers_t> headers = headers_of(what);
-    const int code = ::rd_kafka_producev(
-        handle_.get(),
-        RD_KAFKA_V_TOPIC(what.topic.c_str()),
-        RD_KAFKA_V_PARTITION(what.partition.value_or(RD_KAFKA_PARTITION_UA)),
-        RD_KAFKA_V_KEY(bytes_of(what.key), length_of(what.key)),
-        RD_KAFKA_V_VALUE(bytes_of(what.value), length_of(what.value)),
-        RD_KAFKA_V_TIMESTAMP(what.timestamp.value_or(0)),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_OPAQUE(delivery_book::ticket(index)),
-        RD_KAFKA_V_HEADERS(headers.get()),
-        RD_KAFKA_V_END
-    );
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        static_cast<void>(headers.release());  // librdkafka's now
-    return code;
+    std::array<rd_kafka_vu_t, 8> parts{};
+    parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+    parts[0].u.cstr = what.topic.c_str();
+    parts[1].vtype = RD_KAFKA_VTYPE_PARTITION;
+    parts[1].u.i32 = what.partition.value_or(RD_KAFKA_PARTITION_UA);
+    parts[2].vtype = RD_KAFKA_VTYPE_KEY;
+    parts[2].u.mem = {bytes_of(what.key), length_of(what.key)};
+    parts[3].vtype = RD_KAFKA_VTYPE_VALUE;
+    parts[3].u.mem = {bytes_of(what.value), length_of(what.value)};
+    parts[4].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
+    parts[4].u.i64 = what.timestamp.value_or(0);
+    parts[5].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+    parts[5].u.i = RD_KAFKA_MSG_F_COPY;
+    parts[6].vtype = RD_KAFKA_VTYPE_OPAQUE;
+    parts[6].u.ptr = delivery_book::ticket(index);
+    parts[7].vtype = RD_KAFKA_VTYPE_HEADERS;
+    parts[7].u.headers = headers.get();
+    const std::size_t count = headers ? parts.size() : parts.size() - 1;
+    const owned<rd_kafka_error_t> error(::rd_kafka_produceva(handle_.get(), parts.data(), count));
+    if (error)
+        return ::rd_kafka_error_code(error.get());
+    static_cast<void>(headers.release());  // librdkafka's now
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 // Why the transaction has failed, if it has: nothing says so but the next call. The first one here

@@ -17,22 +17,11 @@ raw_kafka open_transactional(kafka_broker& broker, const std::string& id) {
     return handle;
 }
 
-void produce(const raw_kafka& handle, const std::string& topic, const std::string& value) {
-    check_raw_kafka(::rd_kafka_producev(
-        handle.get(),
-        RD_KAFKA_V_TOPIC(topic.c_str()),
-        RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_END
-    ));
-    check_raw_kafka(::rd_kafka_flush(handle.get(), limit_ms));
-}
-
 void begin_and_produce(
     const raw_kafka& handle, const std::string& topic, const std::string& value
 ) {
     check_raw_kafka(::rd_kafka_begin_transaction(handle.get()));
-    produce(handle, topic, value);
+    raw_kafka_produce(handle, topic, RD_KAFKA_PARTITION_UA, "key", value);
 }
 
 void commit(const raw_kafka& handle) {

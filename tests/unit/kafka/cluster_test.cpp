@@ -159,14 +159,7 @@ TEST_F(KafkaCluster, DoesNotSeeWhatWasAbortedAndWaitsForWhatIsOpen) {
         open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address(), {{"transactional.id", id_ + "-left"}});
     check_raw_kafka(::rd_kafka_init_transactions(left.get(), 10'000));
     check_raw_kafka(::rd_kafka_begin_transaction(left.get()));
-    check_raw_kafka(::rd_kafka_producev(
-        left.get(),
-        RD_KAFKA_V_TOPIC(topic_.c_str()),
-        RD_KAFKA_V_KEY("a", 1),
-        RD_KAFKA_V_VALUE(const_cast<char*>("open"), 4),
-        RD_KAFKA_V_END
-    ));
-    check_raw_kafka(::rd_kafka_flush(left.get(), 10'000));
+    raw_kafka_produce(left, topic_, 0, "a", "open");
 
     auto hasty = config();
     hasty.answer_wait_max = 500ms;

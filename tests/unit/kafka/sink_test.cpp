@@ -146,17 +146,7 @@ protected:
         check_raw_kafka(::rd_kafka_init_transactions(left.get(), 10'000));
         check_raw_kafka(::rd_kafka_begin_transaction(left.get()));
         const std::string key = shard_.table + "/" + std::to_string(shard);
-        const std::string value = mark.text();
-        check_raw_kafka(::rd_kafka_producev(
-            left.get(),
-            RD_KAFKA_V_TOPIC(progress_.c_str()),
-            RD_KAFKA_V_PARTITION(static_cast<std::int32_t>(shard % 2)),
-            RD_KAFKA_V_KEY(key.data(), key.size()),
-            RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()),
-            RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-            RD_KAFKA_V_END
-        ));
-        check_raw_kafka(::rd_kafka_flush(left.get(), 10'000));
+        raw_kafka_produce(left, progress_, static_cast<int>(shard % 2), key, mark.text());
         return left;
     }
 
