@@ -88,6 +88,10 @@ void set_producing(
     rd_kafka_conf_t* to, const kafka_config& config, const std::string& transactional_id
 ) {
     set(to, "transactional.id", transactional_id);
+    // As Java's producers choose, and as an outbox chooses its shards: where their number divides
+    // that of a topic's partitions, no partition has messages of two.
+    if (!config.settings.contains("partitioner"))
+        set(to, "partitioner", "murmur2_random");
     set(to, "transaction.timeout.ms", std::to_string(transaction_time(config).count()));
     set(to, "message.timeout.ms", std::to_string(delivery_time(config).count()));
 }

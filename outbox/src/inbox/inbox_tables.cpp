@@ -13,15 +13,15 @@ namespace {
 constexpr std::int64_t format = 1;
 
 constexpr const char* tables[] = {
-    "CREATE TABLE mortise_inbox_offset(inbox TEXT NOT NULL, source TEXT NOT NULL,"
-    " next INTEGER NOT NULL, PRIMARY KEY(inbox, source)) WITHOUT ROWID",
-    "CREATE TABLE mortise_inbox_seen(inbox TEXT NOT NULL, message_id TEXT NOT NULL,"
-    " seen INTEGER NOT NULL, PRIMARY KEY(inbox, message_id)) WITHOUT ROWID",
+    ("CREATE TABLE mortise_inbox_offset(inbox TEXT NOT NULL, source TEXT NOT NULL,"
+     " next INTEGER NOT NULL, PRIMARY KEY(inbox, source)) WITHOUT ROWID"),
+    ("CREATE TABLE mortise_inbox_seen(inbox TEXT NOT NULL, message_id TEXT NOT NULL,"
+     " seen INTEGER NOT NULL, PRIMARY KEY(inbox, message_id)) WITHOUT ROWID"),
     "CREATE INDEX mortise_inbox_by_age ON mortise_inbox_seen(inbox, seen)",
-    "CREATE TABLE mortise_inbox_held(id INTEGER PRIMARY KEY AUTOINCREMENT, inbox TEXT NOT NULL,"
-    " source TEXT NOT NULL, place INTEGER NOT NULL, state INTEGER NOT NULL,"
-    " attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL,"
-    " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB)",
+    ("CREATE TABLE mortise_inbox_held(id INTEGER PRIMARY KEY AUTOINCREMENT, inbox TEXT NOT NULL,"
+     " source TEXT NOT NULL, place INTEGER NOT NULL, state INTEGER NOT NULL,"
+     " attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL,"
+     " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB)"),
     "CREATE INDEX mortise_inbox_by_key ON mortise_inbox_held(inbox, topic, key, id)",
     "CREATE INDEX mortise_inbox_by_due ON mortise_inbox_held(inbox, due) WHERE state = 0",
 };

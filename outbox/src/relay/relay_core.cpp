@@ -104,6 +104,7 @@ void relay_core::shut_down() noexcept {
     const auto early = std::exchange(early_drains_, {});
     const auto stoppers = std::exchange(stoppers_, {});
     alarm_.cancel();
+    stop_alarm_.cancel();
     bell_.reset();
     session_.reset();
     runners_.clear();
@@ -386,7 +387,9 @@ void relay_core::begin_stop(bool at_once) {
         answer_drains(errc::stopped);
         stop_keeping_.emit(asio::cancellation_type::terminal);
         if (!at_once)
-            alarm_.set(*time_, *strand_, time_->now() + stop_grace, [this] { begin_stop(true); });
+            stop_alarm_.set(*time_, *strand_, time_->now() + stop_grace, [this] {
+                begin_stop(true);
+            });
     }
     for (const auto& [shard, each] : runners_)
         each->stop(at_once);
@@ -397,6 +400,7 @@ void relay_core::end_stop() {
     if (!stopping_ || running_ > 0)
         return;
     alarm_.cancel();
+    stop_alarm_.cancel();
     bell_.reset();
     if (const auto last = std::exchange(session_, nullptr)) {
         // The files are closed beside the event loop; whoever waits, waits for that.

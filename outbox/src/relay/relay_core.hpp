@@ -106,7 +106,8 @@ private:
     std::size_t running_ = 0;  ///< Coroutines that have not ended.
     std::optional<coro::event> work_;
     asio::cancellation_signal stop_keeping_;
-    coro::detail::alarm alarm_;
+    coro::detail::alarm alarm_;       ///< For what is due.
+    coro::detail::alarm stop_alarm_;  ///< A stop does not wait for ever.
     std::optional<std::int64_t> due_;
     std::vector<drain> drains_;
     std::vector<code_handler> early_drains_;  ///< The shards are not known yet.

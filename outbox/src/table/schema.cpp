@@ -22,23 +22,23 @@ constexpr std::uint32_t shards_at_first = 4;
 
 constexpr const char* tables[] = {
     // Numbers of rows that were purged are never used again: a mark would be taken for theirs.
-    "CREATE TABLE mortise_outbox(id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL,"
-    " " MORTISE_OUTBOX_MESSAGE ")",
+    ("CREATE TABLE mortise_outbox(id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL,"
+     " " MORTISE_OUTBOX_MESSAGE ")"),
     "CREATE INDEX mortise_outbox_by_shard ON mortise_outbox(shard, id)",
-    "CREATE TABLE mortise_outbox_later(id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL,"
-    " " MORTISE_OUTBOX_MESSAGE ")",
+    ("CREATE TABLE mortise_outbox_later(id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL,"
+     " " MORTISE_OUTBOX_MESSAGE ")"),
     "CREATE INDEX mortise_outbox_by_due ON mortise_outbox_later(due, id)",
-    "CREATE TABLE mortise_outbox_parked(id INTEGER PRIMARY KEY, shard INTEGER NOT NULL,"
-    " " MORTISE_OUTBOX_MESSAGE ", parked INTEGER NOT NULL, reason TEXT)",
+    ("CREATE TABLE mortise_outbox_parked(id INTEGER PRIMARY KEY, shard INTEGER NOT NULL,"
+     " " MORTISE_OUTBOX_MESSAGE ", parked INTEGER NOT NULL, reason TEXT)"),
     "CREATE INDEX mortise_outbox_by_key ON mortise_outbox_parked(topic, key, id)",
-    "CREATE TABLE mortise_outbox_shard(shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL DEFAULT 0,"
-    " domain TEXT NOT NULL DEFAULT '', generation INTEGER NOT NULL DEFAULT 0, sequence INTEGER NOT "
-    "NULL DEFAULT 0,"
-    " row INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '', sink TEXT NOT NULL DEFAULT '',"
-    " place TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0,"
-    " refused TEXT, refused_mark TEXT)",
-    "CREATE TABLE mortise_outbox_layout(first_shard INTEGER PRIMARY KEY, shards INTEGER NOT NULL,"
-    " since INTEGER NOT NULL)",
+    ("CREATE TABLE mortise_outbox_shard(shard INTEGER PRIMARY KEY,"
+     " epoch INTEGER NOT NULL DEFAULT 0, domain TEXT NOT NULL DEFAULT '',"
+     " generation INTEGER NOT NULL DEFAULT 0, sequence INTEGER NOT NULL DEFAULT 0,"
+     " row INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '', sink TEXT NOT NULL DEFAULT '',"
+     " place TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0,"
+     " refused TEXT, refused_mark TEXT)"),
+    ("CREATE TABLE mortise_outbox_layout(first_shard INTEGER PRIMARY KEY, shards INTEGER NOT NULL,"
+     " since INTEGER NOT NULL)"),
 };
 
 std::optional<std::int64_t> format_of(db::connection& on) {

@@ -22,8 +22,8 @@ public:
 
     /// Anything else, by librdkafka's own names: TLS, SASL, sizes. What would break exactly-once is
     /// refused (`acks=1`, `enable.idempotence=false`), and so is `transactional.id`, which belongs
-    /// to the producer. Differing defaults of ours: `transaction.timeout.ms` 15,000, and
-    /// `message.timeout.ms` three quarters of that.
+    /// to the producer. Differing defaults of ours: `transaction.timeout.ms` 15,000,
+    /// `message.timeout.ms` three quarters of that, and `partitioner` as Java's, `murmur2_random`.
     std::map<std::string, std::string> settings;
 
     /// How long to try to reach the cluster, and to settle what the last producer of the same
