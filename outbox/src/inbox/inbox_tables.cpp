@@ -2,6 +2,7 @@
 #include "inbox/inbox_tables.hpp"
 
 #include "mortise/outbox/error.hpp"
+#include "table/format.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 
@@ -26,41 +27,20 @@ constexpr const char* tables[] = {
     "CREATE INDEX mortise_inbox_by_due ON mortise_inbox_held(inbox, due) WHERE state = 0",
 };
 
-std::optional<std::int64_t> format_of(db::connection& on) {
-    auto known =
-        on.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mortise_inbox_about'"
-        );
-    if (!known.step())
-        return std::nullopt;
-    auto row = on.query("SELECT value FROM mortise_inbox_about WHERE name = 'format'");
-    return row.step() ? row.integer(0) : 0;
-}
-
-void refuse_newer(std::int64_t found) {
-    if (found != format)
-        throw error(
-            errc::newer_format,
-            "format " + std::to_string(found),
-            "this version reads format " + std::to_string(format)
-        );
-}
+constexpr const char* about = "mortise_inbox_about";
 
 }  // namespace
 
 bool are_made(db::connection& on) {
-    const auto found = format_of(on);
-    if (found)
-        refuse_newer(*found);
-    return found.has_value();
+    return table::is_there(on, about, format);
 }
 
 void make(db::connection& on) {
     if (are_made(on))
         return;
-    on.run("CREATE TABLE mortise_inbox_about(name TEXT PRIMARY KEY, value) WITHOUT ROWID");
+    table::make_about(on, about, format);
     for (const char* each : tables)
         on.run(each);
-    on.run("INSERT INTO mortise_inbox_about(name, value) VALUES('format', ?1)", format);
 }
 
 void require(db::connection& on) {

@@ -4,11 +4,10 @@
 #include "mortise/db/bell.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
+#include "table/format.hpp"
 #include "wall_clock.hpp"
 
 #include <sqlite3.h>
-
-#include <optional>
 
 namespace mortise::outbox::table {
 namespace {
@@ -41,44 +40,24 @@ constexpr const char* tables[] = {
      " since INTEGER NOT NULL)"),
 };
 
-std::optional<std::int64_t> format_of(db::connection& on) {
-    auto known = on.query(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mortise_outbox_about'"
-    );
-    if (!known.step())
-        return std::nullopt;
-    auto row = on.query("SELECT value FROM mortise_outbox_about WHERE name = 'format'");
-    return row.step() ? row.integer(0) : 0;
-}
-
-void refuse_newer(std::int64_t found) {
-    if (found != format)
-        throw error(
-            errc::newer_format,
-            "format " + std::to_string(found),
-            "this version reads format " + std::to_string(format)
-        );
-}
+constexpr const char* about = "mortise_outbox_about";
 
 }  // namespace
 
 void make(db::connection& on) {
-    if (const auto found = format_of(on))
-        return refuse_newer(*found);
-    on.run("CREATE TABLE mortise_outbox_about(name TEXT PRIMARY KEY, value) WITHOUT ROWID");
+    if (is_there(on, about, format))
+        return;
+    make_about(on, about, format);
     for (const char* each : tables)
         on.run(each);
-    on.run("INSERT INTO mortise_outbox_about(name, value) VALUES('format', ?1)", format);
     const std::string id = random_id::draw().text();
     on.run("INSERT INTO mortise_outbox_about(name, value) VALUES('id', ?1)", std::string_view(id));
     add_layout(on, shards_at_first);
 }
 
 void require(db::connection& on) {
-    const auto found = format_of(on);
-    if (!found)
+    if (!is_there(on, about, format))
         throw error(errc::not_an_outbox, path_of(on), "append a message, or name another database");
-    refuse_newer(*found);
 }
 
 std::string id_of(db::connection& on) {
