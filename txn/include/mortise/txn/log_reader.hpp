@@ -12,6 +12,10 @@
 #include <optional>
 #include <vector>
 
+namespace mortise::db {
+class read_only;
+}
+
 namespace mortise::txn {
 
 /// Looks into the log of a coordinator, from any process: while the coordinator is at work, and
@@ -42,9 +46,7 @@ public:
     standing standing_of(const gid& which) const;
 
 private:
-    class file;
-
-    std::unique_ptr<file> file_;
+    std::unique_ptr<db::read_only> file_;
     std::uint64_t id_ = 0;
 };
 
