@@ -18,6 +18,7 @@
 
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -100,7 +101,7 @@ int watch_locks(const global_settings& global, const watch_settings& settings) {
     // The screen is left before a failure is told.
     const auto output = output_for(global, settings.prefix);
     const watch_scene scene{locks, feed, *time, *output};
-    const auto on_other = [&](int signal) {
+    const std::function<void(int)> on_other = [&](int signal) {
         if (signal == SIGWINCH)
             feed.poke();
     };
