@@ -5,6 +5,7 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "help.hpp"
+#include "outbox_command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -88,6 +89,8 @@ private:
     CLI::App* watch_command_ = nullptr;
     CLI::App* doctor_command_ = nullptr;
     CLI::App* txn_command_ = nullptr;
+    CLI::App* outbox_command_ = nullptr;
+    CLI::App* inbox_command_ = nullptr;
     CLI::App* bench_command_ = nullptr;
     CLI::App* worker_command_ = nullptr;
     bool version_ = false;
@@ -100,6 +103,8 @@ private:
     watch_settings watch_;
     doctor_settings doctor_;
     txn_settings txn_;
+    outbox_settings outbox_;
+    inbox_settings inbox_;
     bench_settings bench_;
     bench_worker_settings worker_;
 };
@@ -120,6 +125,8 @@ grammar::grammar() {
     add_watch();
     add_doctor();
     add_txn();
+    outbox_command_ = &add_outbox(app_, outbox_);
+    inbox_command_ = &add_inbox(app_, inbox_);
     add_bench();
     add_bench_worker();
 }
@@ -418,6 +425,10 @@ command_line::order grammar::wanted() {
         return doctor_;
     if (txn_command_->parsed())
         return wanted_txn();
+    if (outbox_command_->parsed())
+        return checked(outbox_);
+    if (inbox_command_->parsed())
+        return checked(inbox_);
     if (worker_command_->parsed())
         return worker_;
     if (!bench_command_->parsed())

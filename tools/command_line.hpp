@@ -28,6 +28,8 @@ struct command_line {
         watch_settings,
         doctor_settings,
         txn_settings,
+        outbox_settings,
+        inbox_settings,
         bench_settings,
         bench_worker_settings>;
 

@@ -22,6 +22,8 @@ Examples:
   mortise break nightly --why "host is gone"    take it from a holder that is stuck
   mortise doctor                                what the store promises, and whether it keeps it
   mortise txn ls --log tcc.db                   transactions that have not ended
+  mortise outbox ls --db shop.db                messages that wait to be sent
+  mortise inbox ls --db shop.db                 messages that have come
   mortise bench handoff                         how fast a lock travels between processes
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
@@ -202,6 +204,88 @@ inline constexpr const char* txn_retry =
 inline constexpr const char* txn_skip = "Take a stuck branch for finished, though it is not";
 inline constexpr const char* txn_force =
     "Cancel a transaction that is not decided; skip what is stuck in one that is";
+
+inline constexpr const char* outbox = "Show the message table of a database, mend and empty it";
+
+inline constexpr const char* outbox_footer = R"(
+--json works here, too: see `mortise --help`.
+
+`ls`, `show` and `parked` read the database, also while relays are at work; none is made. How far a
+relay got is known to the sink first: rows "after the mark" of the table may be sent already.
+
+A message that the sink refuses for good is parked, and what has its topic and key waits behind it.
+`replay` sends it again, `drop` gives it up; what waited behind it is sent in its order.
+
+Where sink and table contradict each other (one of them was restored, or replaced) a shard is
+refused, until `rebase` says where it goes on. Up to that row all counts as sent: what was not is
+lost. After it all is sent: what was sent already comes twice. Nothing checks which is right.
+
+`relay` sends what is there, and what comes, to message files in a folder, until a signal ends it.
+With --store, or MORTISE_STORE, several share the table by locks there; else the last to come takes
+all of it. Each event is one line. A sink that fails is tried again and again.
+
+Relays in other processes of this host hear of each change at once.
+
+Exit codes:
+  0      it was done
+  66     there is no such row or shard, or nothing that is parked or refused
+  64     the command line is wrong
+  69     the database cannot be used, has no message table, or one of a newer version; `relay
+         --until-empty`: a shard is refused
+  128+N  signal N ended `relay`
+
+Examples:
+  mortise outbox ls --db shop.db
+  mortise outbox ls --db shop.db --json | jq '.waiting, .oldest_seconds'
+  mortise outbox ls --db shop.db --rows --limit 20
+  mortise outbox show 42 --db shop.db
+  mortise outbox parked --db shop.db
+  mortise outbox replay 42 --db shop.db
+  mortise outbox drop 42 --yes --db shop.db
+  mortise outbox rebase 3 --after 1700 --db shop.db
+  mortise outbox reshard 16 --db shop.db
+  mortise outbox relay --db shop.db --to /var/spool/shop --until-empty)";
+
+inline constexpr const char* outbox_ls = "Show how much waits, for how long, and each shard";
+inline constexpr const char* outbox_show = "Show one row whole";
+inline constexpr const char* outbox_parked = "Show what cannot be sent, and how much waits for it";
+inline constexpr const char* outbox_replay =
+    "Send a parked message again, and what waits behind it";
+inline constexpr const char* outbox_drop =
+    "Give a parked message up for ever, and send what waits behind it";
+inline constexpr const char* outbox_rebase = "Say where a shard goes on that a relay has refused";
+inline constexpr const char* outbox_reshard =
+    "Change the number of shards; what is there is sent first";
+inline constexpr const char* outbox_relay = "Send messages to files, until a signal";
+
+inline constexpr const char* inbox = "Show the inboxes of a database, and mend what is parked";
+
+inline constexpr const char* inbox_footer = R"(
+--json works here, too: see `mortise --help`.
+
+`ls` and `parked` read the database, also while inboxes are at work; none is made. A message that
+its handler could not deal with is parked, and what has its topic and key waits behind it. `replay`
+tries it again as if for the first time, `drop` gives it up, and what waits behind it is tried.
+Inboxes in other processes of this host hear of it at once.
+
+Exit codes:
+  0   it was done
+  66  there is no such row, or nothing that is parked
+  64  the command line is wrong
+  69  the database cannot be used, has no inbox, or one of a newer version
+
+Examples:
+  mortise inbox ls --db shop.db
+  mortise inbox parked --db shop.db --json | jq -r '.parked[].reason'
+  mortise inbox replay 7 --db shop.db
+  mortise inbox replay --all --db shop.db
+  mortise inbox drop 7 --yes --db shop.db)";
+
+inline constexpr const char* inbox_ls = "Show how far each inbox is, and how much it holds";
+inline constexpr const char* inbox_parked = "Show what could not be dealt with, and why";
+inline constexpr const char* inbox_replay = "Try a parked message again";
+inline constexpr const char* inbox_drop =
+    "Give a message up for ever that is parked, or tried again";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
 

@@ -7,7 +7,9 @@
 #include "doctor_command.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
+#include "inbox_command.hpp"
 #include "ls_command.hpp"
+#include "outbox_command.hpp"
 #include "run_command.hpp"
 #include "show_command.hpp"
 #include "txn_command.hpp"
@@ -37,6 +39,10 @@ public:
         return doctor(with_url(settings.create), settings);
     }
     int operator()(const txn_settings& settings) const { return transactions(global_, settings); }
+    int operator()(const outbox_settings& settings) const {
+        return message_table(global_, settings);
+    }
+    int operator()(const inbox_settings& settings) const { return inboxes(global_, settings); }
     int operator()(const bench_settings& settings) const { return bench(global_, settings); }
     int operator()(const bench_worker_settings& settings) const {
         return bench_worker(global_, settings);

@@ -4,11 +4,13 @@
 
 #include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
+#include "mortise/outbox/operate.hpp"
 #include "mortise/txn/transaction_view.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +70,33 @@ struct txn_settings {
     txn::branch_number branch = 0;
     std::string why;
     std::chrono::milliseconds wait{5'000};
+};
+
+struct outbox_settings {
+    enum class kind : std::uint8_t { ls, show, parked, replay, drop, rebase, reshard, relay };
+
+    kind what = kind::ls;
+    std::string database;
+    bool rows = false;
+    std::size_t rows_max = std::numeric_limits<std::size_t>::max();
+    std::optional<std::int64_t> row;
+    std::optional<std::uint32_t> shard;
+    bool all = false;                       ///< Instead of one row, or one shard.
+    bool yes = false;                       ///< The user knows that something is given up.
+    std::optional<outbox::position> where;  ///< Of `rebase`.
+    std::uint32_t shards = 0;               ///< Of `reshard`.
+    std::string folder;                     ///< For message files.
+    bool until_empty = false;
+};
+
+struct inbox_settings {
+    enum class kind : std::uint8_t { ls, parked, replay, drop };
+
+    kind what = kind::ls;
+    std::string database;
+    std::optional<std::int64_t> row;
+    bool all = false;
+    bool yes = false;
 };
 
 struct bench_settings {

@@ -34,6 +34,8 @@ TEST_F(Cli, HelpShowsExamplesForEveryCommand) {
         {"break"},
         {"watch"},
         {"doctor"},
+        {"outbox"},
+        {"inbox"},
         {"bench"},
         {"bench", "handoff"},
         {"bench", "contend"},

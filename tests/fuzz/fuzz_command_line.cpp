@@ -26,7 +26,9 @@ constexpr const char* words =
     "bench-worker --lock --lock= --wait --ttl --grace --shared --permits --hold-max --why --token "
     "--slot --store --json --version --help --all --create --greedy --tasks --seconds "
     "--acquisitions --processes --n --in-flight --hold --think --no-local --contend --index "
-    "--board --peer -- - -h 1 0 65535 65536 -1 18446744073709551615 10s 1h 500ms 99999999h NAME";
+    "--board --peer outbox inbox parked replay drop rebase reshard relay --db --rows --limit --yes "
+    "--after --beginning --end --to --until-empty -- - -h 1 0 65535 65536 -1 18446744073709551615 "
+    "10s 1h 500ms 99999999h NAME";
 
 std::optional<tool::command_line> parsed(const word_list& arguments) {
     try {
@@ -62,6 +64,25 @@ struct limits {
     void operator()(const tool::watch_settings&) const {}
     void operator()(const tool::doctor_settings&) const {}
     void operator()(const tool::txn_settings& what) const { MORTISE_ASSERT(within(what.wait)); }
+    void operator()(const tool::outbox_settings& what) const {
+        using kind = tool::outbox_settings::kind;
+        MORTISE_ASSERT(!what.row || *what.row >= 1);
+        MORTISE_ASSERT(what.rows_max >= 1);
+        MORTISE_ASSERT(what.what != kind::show || what.row);
+        MORTISE_ASSERT(what.what != kind::replay || what.row.has_value() != what.all);
+        MORTISE_ASSERT(what.what != kind::drop || (what.row && what.yes));
+        if (what.what == kind::rebase)
+            MORTISE_ASSERT(what.where && what.shard.has_value() != what.all);
+        if (what.what == kind::reshard)
+            MORTISE_ASSERT(what.shards >= 1 && what.shards <= 256);
+        MORTISE_ASSERT(what.what != kind::relay || !what.folder.empty());
+    }
+    void operator()(const tool::inbox_settings& what) const {
+        using kind = tool::inbox_settings::kind;
+        MORTISE_ASSERT(!what.row || *what.row >= 1);
+        MORTISE_ASSERT(what.what != kind::replay || what.row.has_value() != what.all);
+        MORTISE_ASSERT(what.what != kind::drop || (what.row && what.yes));
+    }
     void operator()(const tool::bench_settings& bench) const {
         MORTISE_ASSERT(bench.processes >= 1 && bench.processes <= 256);
         MORTISE_ASSERT(bench.tasks >= 1 && bench.tasks <= 10'000);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "inbox_command.hpp"
+
+#include "await_main.hpp"
+#include "database_failure.hpp"
+#include "exit_code.hpp"
+#include "inbox_report.hpp"
+#include "mortise/db/read_only.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/inbox_view.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <iostream>
+#include <string>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+using kind = inbox_settings::kind;
+
+constexpr std::size_t page = 1'000;
+
+held_list held_in(db::read_only& from, bool with_retried) {
+    held_list all(with_retried);
+    std::int64_t after = 0;
+    for (;;) {
+        auto found =
+            from.ask([&](db::connection& on) { return outbox::list_held(on, after, page); });
+        const bool last = found.size() < page;
+        if (!found.empty())
+            after = found.back().row;
+        for (auto& each : found)
+            all.add(std::move(each));
+        if (last)
+            return all;
+    }
+}
+
+void list(
+    db::read_only& from,
+    const global_settings& global,
+    const inbox_settings& settings,
+    std::ostream& out
+) {
+    const auto all = from.ask([](db::connection& on) { return outbox::describe_inboxes(on); });
+    if (!global.json)
+        return write_inboxes(out, all);
+    json::object fields;
+    set_bytes(fields, "database", settings.database);
+    fields["inboxes"] = inboxes_json(all);
+    out << json::serialize(fields) << '\n';
+}
+
+void list_parked(
+    db::read_only& from,
+    const global_settings& global,
+    const inbox_settings& settings,
+    std::ostream& out
+) {
+    const auto all = held_in(from, settings.all).messages();
+    if (!global.json)
+        return write_held(out, all);
+    json::object fields;
+    set_bytes(fields, "database", settings.database);
+    fields["parked"] = held_json(all);
+    out << json::serialize(fields) << '\n';
+}
+
+/// None is to be made.
+void require_inbox(const std::string& database) {
+    db::read_only looked(database);
+    looked.ask([](db::connection& on) { return outbox::list_held(on, 0, 1); });
+}
+
+/// An order, for a transaction. @return how many messages it was about.
+class order {
+public:
+    explicit order(const inbox_settings& settings) : settings_(settings) {}
+
+    std::size_t operator()(db::connection& on) const {
+        const std::int64_t row = settings_.row.value_or(0);
+        if (settings_.what == kind::drop)
+            outbox::drop_held(on, row);
+        else if (settings_.all)
+            return outbox::replay_all_held(on);
+        else
+            outbox::replay_held(on, row);
+        return 1;
+    }
+
+private:
+    const inbox_settings& settings_;
+};
+
+db::sqlite_config config_for(const inbox_settings& settings) {
+    db::sqlite_config made;
+    made.path = settings.database;
+    return made;
+}
+
+asio::awaitable<std::size_t> carried_out(const inbox_settings& settings) {
+    const auto executor = co_await asio::this_coro::executor;
+    db::sqlite session(executor, config_for(settings));
+    auto doing =
+        session.async_run(order(settings), db::durability::force, asio::as_tuple(asio::deferred));
+    const auto [failed, messages] = co_await std::move(doing);
+    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
+    co_await std::move(stopping);
+    if (failed)
+        throw boost::system::system_error(failed);
+    co_return messages;
+}
+
+std::string subject_of(const inbox_settings& settings) {
+    return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
+}
+
+void tell(
+    std::ostream& out,
+    const global_settings& global,
+    const inbox_settings& settings,
+    std::size_t messages
+) {
+    const bool dropped = settings.what == kind::drop;
+    if (global.json) {
+        json::object fields;
+        fields["order"] = dropped ? "drop" : "replay";
+        if (settings.row)
+            fields["row"] = *settings.row;
+        fields["messages"] = messages;
+        out << json::serialize(fields) << '\n';
+        return;
+    }
+    out << (dropped ? "drop " : "replay ") << subject_of(settings) << ": ";
+    if (dropped)
+        out << "given up, what waits behind it is tried\n";
+    else
+        out << messages << (messages == 1 ? " message is" : " messages are") << " tried again\n";
+}
+
+}  // namespace
+
+int look_at_inboxes(
+    const global_settings& global, const inbox_settings& settings, std::ostream& out
+) {
+    try {
+        db::read_only database(settings.database);
+        if (settings.what == kind::ls)
+            list(database, global, settings, out);
+        else
+            list_parked(database, global, settings, out);
+    } catch (const boost::system::system_error& thrown) {
+        throw database_failure(thrown, settings.database);
+    }
+    return exit_code::success;
+}
+
+asio::awaitable<int>
+mend_inbox(const global_settings& global, const inbox_settings& settings, std::ostream& out) {
+    std::size_t messages = 0;
+    try {
+        require_inbox(settings.database);
+        auto doing = carried_out(settings);
+        messages = co_await std::move(doing);
+    } catch (const boost::system::system_error& thrown) {
+        if (thrown.code() == outbox::errc::no_such_row) {
+            throw failure(
+                exit_code::nothing_to_do,
+                settings.what == kind::drop ? "no such row is parked, or tried again"
+                                            : "no such row is parked",
+                subject_of(settings),
+                "`mortise inbox parked --all` shows those that are"
+            );
+        }
+        throw database_failure(thrown, settings.database);
+    }
+    if (messages == 0)
+        throw failure(exit_code::nothing_to_do, "nothing is parked", settings.database);
+    tell(out, global, settings, messages);
+    co_return exit_code::success;
+}
+
+int inboxes(const global_settings& global, const inbox_settings& settings) {
+    if (settings.what == kind::ls || settings.what == kind::parked)
+        return look_at_inboxes(global, settings, std::cout);
+    asio::io_context context(1);
+    return await_main(context, mend_inbox(global, settings, std::cout));
+}
+
+}  // namespace mortise::tool

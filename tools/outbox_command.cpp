@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "outbox_command.hpp"
+
+#include "await_main.hpp"
+#include "database_failure.hpp"
+#include "exit_code.hpp"
+#include "mortise/db/read_only.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/operate.hpp"
+#include "outbox_relay.hpp"
+#include "outbox_report.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::tool {
+namespace {
+
+using kind = outbox_settings::kind;
+
+constexpr std::size_t page = 1'000;
+
+wall_time wall_now() {
+    return std::chrono::system_clock::now();
+}
+
+outbox::table_view described(db::read_only& from) {
+    return from.ask([](db::connection& on) { return outbox::describe(on); });
+}
+
+/// Reads them page by page, until `take` has enough.
+void each_row(
+    db::read_only& from, outbox::row_kind which, const std::function<bool(outbox::row_view)>& take
+) {
+    std::int64_t after = 0;
+    for (;;) {
+        auto found =
+            from.ask([&](db::connection& on) { return outbox::list(on, which, after, page); });
+        const bool last = found.size() < page;
+        if (!found.empty())
+            after = found.back().row;
+        for (auto& each : found) {
+            if (!take(std::move(each)))
+                return;
+        }
+        if (last)
+            return;
+    }
+}
+
+/// The rows that `ls` counts: those after the marks.
+void each_waiting(
+    db::read_only& from,
+    const outbox::table_view& table,
+    std::size_t limit,
+    const std::function<void(const outbox::row_view&)>& take
+) {
+    std::map<std::uint32_t, std::int64_t> sent;
+    for (const auto& each : table.shards)
+        sent.emplace(each.shard, each.last.row);
+    std::size_t taken = 0;
+    each_row(from, outbox::row_kind::waiting, [&](const outbox::row_view& row) {
+        const auto mark = sent.find(row.shard.value_or(0));
+        if (mark != sent.end() && row.row <= mark->second)
+            return true;
+        take(row);
+        return ++taken < limit;
+    });
+}
+
+void list_as_json(db::read_only& from, const outbox_settings& settings, std::ostream& out) {
+    const auto table = described(from);
+    json::object fields = table_json(table);
+    set_bytes(fields, "database", settings.database);
+    if (settings.rows) {
+        json::array rows;
+        each_waiting(from, table, settings.rows_max, [&](const outbox::row_view& row) {
+            rows.push_back(row_head_json(row, wall_now()));
+        });
+        fields["rows"] = std::move(rows);
+    }
+    out << json::serialize(fields) << '\n';
+}
+
+void list(
+    db::read_only& from,
+    const global_settings& global,
+    const outbox_settings& settings,
+    std::ostream& out
+) {
+    if (global.json)
+        return list_as_json(from, settings, out);
+    const auto table = described(from);
+    write_table(out, table);
+    if (!settings.rows)
+        return;
+    text_table rows = waiting_rows();
+    each_waiting(from, table, settings.rows_max, [&](const outbox::row_view& row) {
+        add_waiting(rows, row, wall_now());
+    });
+    out << '\n';
+    rows.write(out);
+}
+
+void show(
+    db::read_only& from,
+    const global_settings& global,
+    const outbox_settings& settings,
+    std::ostream& out
+) {
+    const std::int64_t row = settings.row.value_or(0);
+    const auto found = from.ask([row](db::connection& on) { return outbox::find(on, row); });
+    if (!found) {
+        throw failure(
+            exit_code::nothing_to_do,
+            "there is no such row: it was sent and purged, is not due yet, or never was",
+            "row " + std::to_string(row),
+            "`mortise outbox ls --rows` and `parked` show what there is"
+        );
+    }
+    if (global.json)
+        out << json::serialize(row_json(*found, wall_now())) << '\n';
+    else
+        write_row(out, *found, wall_now());
+}
+
+void list_parked(
+    db::read_only& from,
+    const global_settings& global,
+    const outbox_settings& settings,
+    std::ostream& out
+) {
+    parked_list all;
+    each_row(from, outbox::row_kind::parked, [&](outbox::row_view row) {
+        row.what.payload.reset();  // there may be many
+        all.add(std::move(row));
+        return true;
+    });
+    if (!global.json)
+        return write_parked(out, all, wall_now());
+    json::object fields;
+    set_bytes(fields, "database", settings.database);
+    fields["parked"] = parked_json(all, wall_now());
+    out << json::serialize(fields) << '\n';
+}
+
+/// What came of an order.
+struct change {
+    std::size_t messages = 0;  ///< To be sent now.
+    std::vector<rebased_shard> rebased;
+};
+
+/// An order, for a transaction.
+class order {
+public:
+    explicit order(const outbox_settings& settings) : settings_(settings) {}
+
+    change operator()(db::connection& on) const {
+        change made;
+        const std::int64_t row = settings_.row.value_or(0);
+        switch (settings_.what) {
+        case kind::replay:
+            made.messages = settings_.all ? outbox::replay_all(on) : outbox::replay(on, row);
+            break;
+        case kind::drop:
+            made.messages = outbox::drop(on, row);
+            break;
+        case kind::rebase:
+            made.rebased = rebase(on);
+            break;
+        default:
+            outbox::reshard(on, settings_.shards);
+            break;
+        }
+        return made;
+    }
+
+private:
+    bool is_meant(const outbox::shard_view& shard) const {
+        return settings_.all ? shard.refused.has_value() : shard.shard == settings_.shard;
+    }
+
+    std::vector<rebased_shard> rebase(db::connection& on) const {
+        std::vector<rebased_shard> made;
+        for (auto& each : outbox::describe(on).shards) {
+            if (is_meant(each))
+                made.push_back({std::move(each), {}});
+        }
+        for (const auto& each : made)
+            outbox::rebase(on, each.before.shard, *settings_.where);
+        if (made.empty()) {
+            throw boost::system::system_error(make_error_code(
+                settings_.all ? outbox::errc::nothing_refused : outbox::errc::no_such_row
+            ));
+        }
+        std::size_t next = 0;
+        for (auto& each : outbox::describe(on).shards) {
+            if (next < made.size() && made[next].before.shard == each.shard)
+                made[next++].after = std::move(each);
+        }
+        return made;
+    }
+
+    const outbox_settings& settings_;
+};
+
+/// What the order is about.
+std::string subject_of(const outbox_settings& settings) {
+    switch (settings.what) {
+    case kind::rebase:
+        return settings.all ? "all shards" : "shard " + std::to_string(settings.shard.value_or(0));
+    case kind::reshard:
+        return std::to_string(settings.shards) + " shards";
+    default:
+        return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
+    }
+}
+
+const char* order_text(kind what) {
+    switch (what) {
+    case kind::replay:
+        return "replay";
+    case kind::drop:
+        return "drop";
+    case kind::rebase:
+        return "rebase";
+    default:
+        return "reshard";
+    }
+}
+
+void tell_as_json(std::ostream& out, const outbox_settings& settings, const change& made) {
+    json::object fields;
+    fields["order"] = order_text(settings.what);
+    if (settings.row)
+        fields["row"] = *settings.row;
+    if (settings.what == kind::rebase)
+        fields["shards"] = rebased_json(made.rebased);
+    else if (settings.what == kind::reshard)
+        fields["shards"] = settings.shards;
+    else
+        fields["messages"] = made.messages;
+    out << json::serialize(fields) << '\n';
+}
+
+void tell(std::ostream& out, const outbox_settings& settings, const change& made) {
+    if (settings.what == kind::rebase)
+        return write_rebased(out, made.rebased);
+    out << order_text(settings.what) << ' ' << subject_of(settings) << ": ";
+    if (settings.what == kind::reshard)
+        out << "from now on; what was appended before is sent first\n";
+    else
+        out << (settings.what == kind::drop ? "given up, " : "") << made.messages
+            << (made.messages == 1 ? " message is" : " messages are") << " to be sent\n";
+}
+
+db::sqlite_config config_for(const outbox_settings& settings) {
+    db::sqlite_config made;
+    made.path = settings.database;
+    return made;
+}
+
+asio::awaitable<change> carried_out(const outbox_settings& settings) {
+    const auto executor = co_await asio::this_coro::executor;
+    db::sqlite session(executor, config_for(settings));
+    auto doing =
+        session.async_run(order(settings), db::durability::force, asio::as_tuple(asio::deferred));
+    auto [failed, made] = co_await std::move(doing);
+    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
+    co_await std::move(stopping);
+    if (failed)
+        throw boost::system::system_error(failed);
+    co_return std::move(made);
+}
+
+}  // namespace
+
+int look_at_outbox(
+    const global_settings& global, const outbox_settings& settings, std::ostream& out
+) {
+    try {
+        db::read_only database(settings.database);
+        if (settings.what == kind::ls)
+            list(database, global, settings, out);
+        else if (settings.what == kind::show)
+            show(database, global, settings, out);
+        else
+            list_parked(database, global, settings, out);
+    } catch (const boost::system::system_error& thrown) {
+        throw database_failure(thrown, settings.database);
+    }
+    return exit_code::success;
+}
+
+asio::awaitable<int>
+mend_outbox(const global_settings& global, const outbox_settings& settings, std::ostream& out) {
+    change made;
+    try {
+        require_outbox(settings.database);
+        auto doing = carried_out(settings);
+        made = co_await std::move(doing);
+    } catch (const boost::system::system_error& thrown) {
+        throw database_failure(thrown, settings.database, subject_of(settings));
+    }
+    if (settings.what == kind::replay && made.messages == 0)
+        throw failure(exit_code::nothing_to_do, "nothing is parked", settings.database);
+    if (global.json)
+        tell_as_json(out, settings, made);
+    else
+        tell(out, settings, made);
+    co_return exit_code::success;
+}
+
+int message_table(const global_settings& global, const outbox_settings& settings) {
+    switch (settings.what) {
+    case kind::ls:
+    case kind::show:
+    case kind::parked:
+        return look_at_outbox(global, settings, std::cout);
+    case kind::relay:
+        return relay_messages(global, settings, std::cout);
+    default:
+        break;
+    }
+    asio::io_context context(1);
+    return await_main(context, mend_outbox(global, settings, std::cout));
+}
+
+}  // namespace mortise::tool

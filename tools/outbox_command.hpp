@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_OUTBOX_COMMAND_HPP
+#define MORTISE_TOOLS_OUTBOX_COMMAND_HPP
+
+#include "settings.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <iosfwd>
+
+namespace mortise::tool {
+
+/// `mortise outbox`: what people see of a message table, and can do with it.
+/// @return the exit code. @throws failure, or what the library throws.
+int message_table(const global_settings& global, const outbox_settings& settings);
+
+/// `ls`, `show` and `parked`.
+int look_at_outbox(
+    const global_settings& global, const outbox_settings& settings, std::ostream& out
+);
+
+/// `replay`, `drop`, `rebase` and `reshard`.
+boost::asio::awaitable<int>
+mend_outbox(const global_settings& global, const outbox_settings& settings, std::ostream& out);
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "outbox_command_line.hpp"
+
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "help.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::uint32_t shards_max = 256;
+
+/// CLI11 takes a negative number for a large one.
+template <class Number>
+Number parse_number(const std::string& text, Number least, const char* what, const char* remedy) {
+    Number value = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end || value < least)
+        throw failure(exit_code::usage, what, "'" + text + "'", remedy);
+    return value;
+}
+
+std::int64_t parse_row(const std::string& text, std::int64_t least) {
+    return parse_number<std::int64_t>(
+        text, least, "this is no number of a row", "`mortise outbox parked` shows them"
+    );
+}
+
+CLI::Option* add_database(CLI::App& app, std::string& target, const char* variable) {
+    return app.add_option("--db", target, "The database")
+        ->required()
+        ->envname(variable)
+        ->type_name("FILE");
+}
+
+CLI::Option* add_row(CLI::App& app, std::optional<std::int64_t>& target) {
+    const auto read = [&target](const std::string& text) { target = parse_row(text, 1); };
+    return app.add_option_function<std::string>("ROW", read, "The number of the row")
+        ->type_name("");
+}
+
+template <class Settings>
+CLI::App& add_command(
+    CLI::App& to, const char* name, const char* what, Settings& target, typename Settings::kind kind
+) {
+    CLI::App& app = *to.add_subcommand(name, what)->fallthrough();
+    app.callback([&target, kind] { target.what = kind; });
+    return app;
+}
+
+/// `replay` and `drop`, of outbox and inbox alike.
+template <class Settings>
+void add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
+    using kind = typename Settings::kind;
+    CLI::App& replay = add_command(to, "replay", replay_help, target, kind::replay);
+    CLI::Option* row = add_row(replay, target.row);
+    replay.add_flag("--all", target.all, "All that is parked")->excludes(row);
+    CLI::App& drop = add_command(to, "drop", drop_help, target, kind::drop);
+    add_row(drop, target.row)->required();
+    drop.add_flag("--yes", target.yes, "It is really to be given up: nothing brings it back");
+}
+
+void add_rebase(CLI::App& outbox, outbox_settings& target) {
+    CLI::App& rebase =
+        add_command(outbox, "rebase", help::outbox_rebase, target, outbox_settings::kind::rebase);
+    const auto read_shard = [&target](const std::string& text) {
+        target.shard = parse_number<std::uint32_t>(
+            text, 0, "this is no number of a shard", "`mortise outbox ls` shows them"
+        );
+    };
+    CLI::Option* shard =
+        rebase.add_option_function<std::string>("SHARD", read_shard, "The number of the shard")
+            ->type_name("");
+    rebase.add_flag("--all", target.all, "All shards that are refused")->excludes(shard);
+    const auto read_after = [&target](const std::string& text) {
+        target.where = outbox::position::after(parse_row(text, 0));
+    };
+    CLI::Option* after = rebase
+                             .add_option_function<std::string>(
+                                 "--after", read_after, "What is up to that row counts as sent"
+                             )
+                             ->type_name("ROW");
+    CLI::Option* beginning = rebase.add_flag_callback(
+        "--beginning",
+        [&target] { target.where = outbox::position::beginning(); },
+        "All that is in the table is sent again"
+    );
+    CLI::Option* end = rebase.add_flag_callback(
+        "--end",
+        [&target] { target.where = outbox::position::end(); },
+        "All that is in the table counts as sent"
+    );
+    beginning->excludes(after)->excludes(end);
+    end->excludes(after);
+}
+
+void add_relay(CLI::App& outbox, outbox_settings& target) {
+    CLI::App& relay =
+        add_command(outbox, "relay", help::outbox_relay, target, outbox_settings::kind::relay);
+    relay.add_option("--to", target.folder, "The folder for the message files")
+        ->required()
+        ->type_name("FOLDER");
+    relay.add_flag("--until-empty", target.until_empty, "End when everything is sent or parked");
+}
+
+[[noreturn]] void refuse(const char* what, std::string value, const char* remedy) {
+    throw failure(exit_code::usage, what, std::move(value), remedy);
+}
+
+template <class Settings>
+void check_orders(const Settings& said) {
+    using kind = typename Settings::kind;
+    if (said.what == kind::replay && !said.row && !said.all)
+        refuse("it is not said what to replay", {}, "name a row, or say --all");
+    if (said.what == kind::drop && !said.yes) {
+        refuse(
+            "this gives a message up for ever",
+            "row " + std::to_string(said.row.value_or(0)),
+            "if that is meant, say --yes"
+        );
+    }
+}
+
+}  // namespace
+
+CLI::App& add_outbox(CLI::App& app, outbox_settings& target) {
+    using kind = outbox_settings::kind;
+    CLI::App& outbox = *app.add_subcommand("outbox", help::outbox)->fallthrough();
+    outbox.footer(help::outbox_footer);
+    outbox.require_subcommand(1);
+    add_database(outbox, target.database, "MORTISE_OUTBOX_DB");
+    CLI::App& ls = add_command(outbox, "ls", help::outbox_ls, target, kind::ls);
+    CLI::Option* rows = ls.add_flag("--rows", target.rows, "Also each row that waits");
+    const auto read_limit = [&target](const std::string& text) {
+        target.rows_max =
+            parse_number<std::size_t>(text, 1, "--limit is no number", "say 1 or more");
+    };
+    ls.add_option_function<std::string>("--limit", read_limit, "At most so many rows; default: all")
+        ->type_name("N")
+        ->needs(rows);
+    CLI::App& show = add_command(outbox, "show", help::outbox_show, target, kind::show);
+    add_row(show, target.row)->required();
+    add_command(outbox, "parked", help::outbox_parked, target, kind::parked);
+    add_orders(outbox, target, help::outbox_replay, help::outbox_drop);
+    add_rebase(outbox, target);
+    CLI::App& reshard = add_command(outbox, "reshard", help::outbox_reshard, target, kind::reshard);
+    reshard.add_option("N", target.shards, "How many shards")
+        ->required()
+        ->type_name("")
+        ->check(CLI::Range(std::uint32_t{1}, shards_max));
+    add_relay(outbox, target);
+    return outbox;
+}
+
+CLI::App& add_inbox(CLI::App& app, inbox_settings& target) {
+    using kind = inbox_settings::kind;
+    CLI::App& inbox = *app.add_subcommand("inbox", help::inbox)->fallthrough();
+    inbox.footer(help::inbox_footer);
+    inbox.require_subcommand(1);
+    add_database(inbox, target.database, "MORTISE_INBOX_DB");
+    add_command(inbox, "ls", help::inbox_ls, target, kind::ls);
+    CLI::App& parked = add_command(inbox, "parked", help::inbox_parked, target, kind::parked);
+    parked.add_flag("--all", target.all, "Also what is tried again by itself");
+    add_orders(inbox, target, help::inbox_replay, help::inbox_drop);
+    return inbox;
+}
+
+const outbox_settings& checked(const outbox_settings& said) {
+    check_orders(said);
+    if (said.what == outbox_settings::kind::rebase) {
+        if (!said.shard && !said.all)
+            refuse("it is not said which shard", {}, "name one, or say --all");
+        if (!said.where) {
+            refuse(
+                "it is not said where the shard goes on",
+                {},
+                "say --after ROW (up to there all counts as sent), --beginning (all is sent again) "
+                "or --end (all counts as sent)"
+            );
+        }
+    }
+    if (said.what == outbox_settings::kind::relay && said.folder.empty())
+        refuse("the name of the folder is empty", "--to", "name one for the message files");
+    return said;
+}
+
+const inbox_settings& checked(const inbox_settings& said) {
+    check_orders(said);
+    return said;
+}
+
+}  // namespace mortise::tool
