@@ -49,12 +49,7 @@ row_view view_of(const db::statement& row, row_kind kind) {
     made.row = row.integer(0);
     auto what = table::message_at(row, message_column);
     made.corrupt = !what;
-    if (what) {
-        made.what = std::move(*what);
-    } else {
-        made.what.id = row.text(message_column);
-        made.what.topic = row.text(message_column + 1);
-    }
+    made.what = what ? std::move(*what) : table::without_headers_at(row, message_column);
     if (kind == row_kind::later)
         made.what.not_before = time_of(row.integer(1));
     else

@@ -101,12 +101,8 @@ std::vector<held_message> list_held(db::connection& on, std::int64_t after, std:
         next.attempts = static_cast<std::uint32_t>(row.integer(5));
         next.due = std::chrono::system_clock::time_point(std::chrono::microseconds(row.integer(6)));
         next.reason = row.text(7);
-        if (auto what = table::message_at(row, 8)) {
-            next.what.what = std::move(*what);
-        } else {
-            next.what.what.id = row.text(8);
-            next.what.what.topic = row.text(9);
-        }
+        auto what = table::message_at(row, 8);
+        next.what.what = what ? std::move(*what) : table::without_headers_at(row, 8);
     }
     return made;
 }

@@ -120,12 +120,17 @@ std::optional<std::int64_t> next_due(db::connection& on) {
     return row.integer(0);
 }
 
-std::optional<message> message_at(const db::statement& row, int column) {
+message without_headers_at(const db::statement& row, int column) {
     message made;
     made.id = row.text(column + id_column);
     made.topic = row.text(column + topic_column);
     made.key = bytes_at(row, column + key_column);
     made.payload = bytes_at(row, column + payload_column);
+    return made;
+}
+
+std::optional<message> message_at(const db::statement& row, int column) {
+    message made = without_headers_at(row, column);
     auto headers = headers_in(row.text(column + headers_column));
     if (!headers)
         return std::nullopt;

@@ -72,6 +72,8 @@ std::int64_t last_row(db::connection& on, std::uint32_t shard);
 /// The message in the row that the statement stands at; `column` is that of its id, and topic, key,
 /// payload, headers follow. Nothing if the row contradicts itself.
 std::optional<message> message_at(const db::statement& row, int column);
+/// The same of a row whose headers cannot be read.
+message without_headers_at(const db::statement& row, int column);
 
 }  // namespace mortise::outbox::table
 

@@ -102,6 +102,8 @@ TEST_F(OutboxParked, ParksARowThatCannotBeRead) {
     const auto parked = list(row_kind::parked);
     ASSERT_EQ(parked.size(), 2u);
     EXPECT_TRUE(parked[0].corrupt);
+    EXPECT_EQ(parked[0].what.key, "k");
+    EXPECT_EQ(parked[0].what.payload, "2");
 }
 
 TEST_F(OutboxParked, OnlyWhatIsParkedCanBeReplayedOrGivenUp) {
