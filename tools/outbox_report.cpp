@@ -55,6 +55,11 @@ std::string mark_text(const outbox::mark& what) {
     return "row " + std::to_string(what.row) + ", sequence " + std::to_string(what.sequence);
 }
 
+bool of_another_table(const outbox::shard_view& what) {
+    const auto& seen = what.refused_mark;
+    return seen && (seen->table != what.last.table || seen->shard != what.shard);
+}
+
 void write_refused(std::ostream& out, const outbox::shard_view& what) {
     out << "\nshard " << what.shard << " is refused: " << sentence(*what.refused) << '\n'
         << "  the table is at " << mark_text(what.last) << "; the sink ";
@@ -63,6 +68,10 @@ void write_refused(std::ostream& out, const outbox::shard_view& what) {
             << printable(what.refused_mark->table);
     else
         out << "has no mark";
+    if (of_another_table(what)) {
+        out << "\n  use the right sink or database: a sink of another table is never accepted\n";
+        return;
+    }
     out << "\n  use the right sink or database, or say where it goes on: mortise outbox rebase "
         << what.shard << " with --after ROW, --beginning or --end\n";
 }
@@ -173,8 +182,6 @@ void write_row(std::ostream& out, const outbox::row_view& row, wall_time now) {
     if (row.parked)
         out << "parked: " << time_text(*row.parked) << ", " << seconds_text(since(*row.parked, now))
             << " ago\n";
-    if (row.corrupt)
-        return;
     write_message_body(out, row.what);
 }
 
@@ -239,7 +246,10 @@ void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all) {
             out << " (the sink at row " << before.refused_mark->row << ')';
         out << " and goes on after row " << after.last.row
             << ": up to there all counts as sent, the " << after.rows
-            << " rows after it are sent, also those that were before\n";
+            << " rows after it are sent, also those that were before";
+        if (of_another_table(before))
+            out << "; but at this sink it is refused again, whose mark is of another table";
+        out << '\n';
     }
 }
 

@@ -8,7 +8,9 @@
 #include <boost/json/parse.hpp>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -95,15 +97,22 @@ protected:
         drain();
         return list(row_kind::parked).at(0).row;
     }
-    /// A relay whose sink has been sent to by another database.
+    /// A relay whose sink has been sent more than the database knows.
     std::uint32_t make_refused() {
+        return make_refused([](outbox::mark& last) {
+            last.sequence += 5;
+            last.row = 70;
+            last.message = "of tomorrow";
+        });
+    }
+    std::uint32_t make_refused(const std::function<void(outbox::mark&)>& edit) {
         append("k", "1");
         start();
         drain();
         const auto shard = shard_that_sent();
         stop();
         auto mark = *cluster_.mark_of(shard);
-        mark.table = "another";
+        edit(mark);
         cluster_.set_mark(shard, mark);
         append("k", "2");
         start();
@@ -270,16 +279,26 @@ TEST_F(OutboxCommand, SaysWhyAShardIsRefusedAndWhatToDo) {
     const auto shard = make_refused();
     const auto text = look(order(kind::ls));
     EXPECT_THAT(text, HasSubstr("\nshard " + std::to_string(shard) + " is refused: "));
-    EXPECT_THAT(text, HasSubstr("of table another"));
+    EXPECT_THAT(text, HasSubstr("the sink is at row 70, sequence 6 of table " + describe().id));
     EXPECT_THAT(text, HasSubstr("mortise outbox rebase " + std::to_string(shard) + " with"));
     const auto said = look_json(order(kind::ls)).at("shards").at(shard);
     EXPECT_EQ(said.at("state").as_string(), "refused");
-    EXPECT_EQ(said.at("sink_mark").at("table").as_string(), "another");
+    EXPECT_EQ(said.at("sink_mark").at("message").as_string(), "of tomorrow");
     const auto other = (shard + 1) % 4;
     EXPECT_EQ(exit_of(rebase(other, outbox::position::end())), tool::exit_code::nothing_to_do);
     const auto absent = failure_of(rebase(99, outbox::position::end()));
     EXPECT_EQ(absent.first, tool::exit_code::nothing_to_do);
     EXPECT_THAT(absent.second, HasSubstr("shard 99"));
+}
+
+TEST_F(OutboxCommand, SaysThatTheSinkOfAnotherTableIsNeverAccepted) {
+    const auto shard = make_refused([](outbox::mark& last) { last.table = "another"; });
+    const auto text = look(order(kind::ls));
+    EXPECT_THAT(text, HasSubstr("of table another\n  use the right sink or database"));
+    EXPECT_THAT(text, Not(HasSubstr(" with --after")));
+    EXPECT_THAT(
+        say(rebase(shard, outbox::position::end())), HasSubstr("; but at this sink it is refused")
+    );
 }
 
 TEST_F(OutboxCommand, SaysWhereAShardGoesOn) {
