@@ -2,17 +2,13 @@
 #include "inbox_command.hpp"
 
 #include "await_main.hpp"
+#include "change_database.hpp"
 #include "database_failure.hpp"
 #include "exit_code.hpp"
 #include "inbox_report.hpp"
 #include "mortise/db/read_only.hpp"
-#include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/inbox_view.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <iostream>
 #include <string>
@@ -97,25 +93,6 @@ private:
     const inbox_settings& settings_;
 };
 
-db::sqlite_config config_for(const inbox_settings& settings) {
-    db::sqlite_config made;
-    made.path = settings.database;
-    return made;
-}
-
-asio::awaitable<std::size_t> carried_out(const inbox_settings& settings) {
-    const auto executor = co_await asio::this_coro::executor;
-    db::sqlite session(executor, config_for(settings));
-    auto doing =
-        session.async_run(order(settings), db::durability::force, asio::as_tuple(asio::deferred));
-    const auto [failed, messages] = co_await std::move(doing);
-    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
-    co_await std::move(stopping);
-    if (failed)
-        throw boost::system::system_error(failed);
-    co_return messages;
-}
-
 std::string subject_of(const inbox_settings& settings) {
     return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
 }
@@ -165,7 +142,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
     std::size_t messages = 0;
     try {
         require_inbox(settings.database);
-        auto doing = carried_out(settings);
+        auto doing = change_database(settings.database, order(settings));
         messages = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
         if (thrown.code() == outbox::errc::no_such_row) {

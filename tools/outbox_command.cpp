@@ -2,18 +2,14 @@
 #include "outbox_command.hpp"
 
 #include "await_main.hpp"
+#include "change_database.hpp"
 #include "database_failure.hpp"
 #include "exit_code.hpp"
 #include "mortise/db/read_only.hpp"
-#include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/operate.hpp"
 #include "outbox_relay.hpp"
 #include "outbox_report.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <chrono>
 #include <functional>
@@ -264,25 +260,6 @@ void tell(std::ostream& out, const outbox_settings& settings, const change& made
             << (made.messages == 1 ? " message is" : " messages are") << " to be sent\n";
 }
 
-db::sqlite_config config_for(const outbox_settings& settings) {
-    db::sqlite_config made;
-    made.path = settings.database;
-    return made;
-}
-
-asio::awaitable<change> carried_out(const outbox_settings& settings) {
-    const auto executor = co_await asio::this_coro::executor;
-    db::sqlite session(executor, config_for(settings));
-    auto doing =
-        session.async_run(order(settings), db::durability::force, asio::as_tuple(asio::deferred));
-    auto [failed, made] = co_await std::move(doing);
-    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
-    co_await std::move(stopping);
-    if (failed)
-        throw boost::system::system_error(failed);
-    co_return std::move(made);
-}
-
 }  // namespace
 
 int look_at_outbox(
@@ -307,7 +284,7 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
     change made;
     try {
         require_outbox(settings.database);
-        auto doing = carried_out(settings);
+        auto doing = change_database(settings.database, order(settings));
         made = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
         throw database_failure(thrown, settings.database, subject_of(settings));

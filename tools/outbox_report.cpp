@@ -245,8 +245,8 @@ void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all) {
         if (before.refused_mark)
             out << " (the sink at row " << before.refused_mark->row << ')';
         out << " and goes on after row " << after.last.row
-            << ": up to there all counts as sent, the " << after.rows
-            << " rows after it are sent, also those that were before";
+            << ": up to there all counts as sent, the rows after it (" << after.rows
+            << ") are sent, also those that were before";
         if (of_another_table(before))
             out << "; but at this sink it is refused again, whose mark is of another table";
         out << '\n';
@@ -267,8 +267,10 @@ json::array rebased_json(const std::vector<rebased_shard>& all) {
 std::string event_text(const outbox::relay_event& what, wall_time now) {
     std::string text = time_text(now) + " shard " + std::to_string(what.shard) + ' ';
     text += outbox::to_string(what.what);
-    if (what.row != 0)
-        text += " row " + std::to_string(what.row);
+    if (what.row != 0) {
+        const bool of_row = what.what == outbox::relay_event::kind::parked;
+        text += (of_row ? " row " : ", at row ") + std::to_string(what.row);
+    }
     if (what.code)
         text += ": " + sentence(what.code.message());
     if (!what.text.empty())

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_CHANGE_DATABASE_HPP
+#define MORTISE_TOOLS_CHANGE_DATABASE_HPP
+
+#include "mortise/coro/fwd.hpp"
+#include "mortise/db/sqlite.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace mortise::tool {
+
+/// Runs `order(db::connection&)` in one transaction, of which relays and inboxes hear. The database
+/// is made if it is not there. @return what the order does. @throws what the session says.
+template <class Order>
+asio::awaitable<std::invoke_result_t<Order&, db::connection&>>
+change_database(std::string database, Order order) {
+    db::sqlite_config config;
+    config.path = std::move(database);
+    const auto executor = co_await asio::this_coro::executor;
+    db::sqlite session(executor, std::move(config));
+    auto doing =
+        session.async_run(std::move(order), db::durability::force, asio::as_tuple(asio::deferred));
+    auto [failed, made] = co_await std::move(doing);
+    auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
+    co_await std::move(stopping);
+    if (failed)
+        throw boost::system::system_error(failed);
+    co_return std::move(made);
+}
+
+}  // namespace mortise::tool
+
+#endif
