@@ -141,8 +141,10 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
             auto sending = send_all();
             if (co_await std::move(sending) == end::superseded)
                 break;
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             auto closing = close_sink();
             co_await std::move(closing);
+            co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (held != nullptr && !held->held())
                 break;  // a signal that came while the sink was closed is forgotten
         }
@@ -150,19 +152,33 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         failed = std::current_exception();
     }
     tell(status_.what == state::done ? relay_event::kind::done : relay_event::kind::left);
+    // Nothing can be awaited after a signal, until that is forgotten; whoever calls looks whether
+    // the relay stops, or rethrows what came of it.
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto closing = close_sink();
     co_await std::move(closing);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (failed)
         std::rethrow_exception(failed);
 }
 
-// Also when the coroutine was cancelled, which is forgotten here: whoever calls looks whether the
-// relay stops, or rethrows what came of it.
 asio::awaitable<void> shard_runner::close_sink() {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    if (core_.stopping() && purge_wanted_) {
+        auto saving = save_mark();
+        co_await std::move(saving);
+    }
     auto closing = sink_->close();
     co_await std::move(closing);
-    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+}
+
+// So that whoever looks at the table then sees how far it is. The sink knows that anyway.
+asio::awaitable<void> shard_runner::save_mark() {
+    try {
+        auto purging = purge();
+        co_await std::move(purging);
+    } catch (const boost::system::system_error& wrong) {
+        fail(wrong.code(), wrong.what());
+    }
 }
 
 asio::awaitable<void> shard_runner::await_earlier_shards() {

@@ -65,6 +65,7 @@ private:
     asio::awaitable<void>
     await_operator(error_code why, std::string text, std::optional<mark> seen);
     asio::awaitable<void> close_sink();
+    asio::awaitable<void> save_mark();
     asio::awaitable<end> send_all();
     asio::awaitable<table::batch> read();
     asio::awaitable<std::optional<end>> send(const table::batch& next);

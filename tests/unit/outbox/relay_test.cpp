@@ -110,6 +110,15 @@ TEST_F(OutboxRelay, GoesOnWhereItStopped) {
     EXPECT_EQ(cluster_.payloads_of("0"), (texts{"0", "1", "2", "3"}));
 }
 
+TEST_F(OutboxRelay, LeavesItsMarkInTheTableWhenItStops) {
+    append_rounds(5, 3);
+    start();
+    drain();
+    EXPECT_EQ(describe().waiting, 15u);
+    stop();
+    EXPECT_EQ(describe().waiting, 0u);
+}
+
 TEST_F(OutboxRelay, WritesNothingForWhatItSends) {
     auto how = config();
     how.purge_after = 1h;
