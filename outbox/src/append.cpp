@@ -84,6 +84,9 @@ std::string append(db::connection& on, const message& what) {
     try {
         insert(on, whole);
     } catch (const error&) {
+        // SQLite may have rolled back as a whole: a message must not be written alone then.
+        if (::sqlite3_get_autocommit(on.handle()) != 0)
+            throw;
         const bool there = has_tables(on);
         table::make(on);  // refuses those of a newer version
         if (there)

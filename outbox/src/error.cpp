@@ -44,7 +44,6 @@ constexpr code_text texts[] = {
     {errc::refused, "who was given the message refuses it"},
     {errc::superseded, "another relay has taken the shard over"},
     {errc::stopped, "the relay was stopped: make a new one"},
-    {errc::sink_lost, "the sink cannot be used any more, and is opened anew"},
     {errc::bad_file,
      "the file is not what a sink has written: move it away, or name another folder"},
 };

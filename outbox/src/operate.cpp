@@ -131,6 +131,12 @@ void rebase(db::connection& on, std::uint32_t shard, position where) {
             known.sequence = std::max(known.sequence, seen->sequence);
         }
     }
+    if (where.row() > table::last_number(on))
+        throw error(
+            errc::no_such_row,
+            "row " + std::to_string(where.row()),
+            "the last row that was written has the number " + std::to_string(table::last_number(on))
+        );
     known.row = where.row() >= 0 ? where.row() : std::max(known.row, table::last_row(on, shard));
     on.run(
         "UPDATE mortise_outbox_shard SET generation = ?2, sequence = ?3, row = ?4, message = '',"

@@ -202,7 +202,10 @@ private:
             }
         }
         const auto time = coro::make_boot_time_source(context_.get_executor());
-        while (co_await held() > 0) {
+        for (;;) {
+            auto counting = held();
+            if (co_await std::move(counting) == 0)
+                break;
             auto sleeping = coro::sleep_for(*time, 2ms);
             co_await std::move(sleeping);
         }

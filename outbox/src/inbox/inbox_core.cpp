@@ -174,12 +174,17 @@ error_code inbox_core::fault_of(const received& what) const {
 }
 
 void inbox_core::receive(std::vector<received> messages, code_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return;
     for (const auto& each : messages) {
         if (const error_code fault = fault_of(each))
             return handler.complete(fault);
     }
-    if (stopping_)
-        return handler.complete(errc::stopped);
+    ++receiving_;  // and only then a look: a stop that is not seen sees this
+    if (stopping_) {
+        handler.complete(errc::stopped);
+        return asio::dispatch(*strand_, [self = shared_from_this()] { self->received_one(); });
+    }
     const auto slot = handler.release_slot();
     auto work = [work = work_, messages = std::move(messages)](db::connection& on) {
         return work->receive(on, messages);
@@ -189,6 +194,7 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
         if (!failed)
             self->note(came);
         handler.complete(failed);
+        self->received_one();
     };
     session_->async_run(
         std::move(work),
@@ -212,6 +218,8 @@ void inbox_core::note(const report& came) {
 }
 
 void inbox_core::where(positions_handler handler) {
+    if (*context_ended_ || process_.forked())
+        return;
     if (stopping_)
         return handler.complete(errc::stopped, positions());
     const auto slot = handler.release_slot();
@@ -242,13 +250,18 @@ void inbox_core::close() noexcept {
     asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
 }
 
+void inbox_core::received_one() {
+    --receiving_;
+    end_stop();
+}
+
 void inbox_core::begin_stop() {
     stop_keeping_.emit(asio::cancellation_type::terminal);
     end_stop();
 }
 
 void inbox_core::end_stop() {
-    if (!stopping_ || keeping_)
+    if (!stopping_ || keeping_ || receiving_ > 0)
         return;
     alarm_.cancel();
     bell_.reset();

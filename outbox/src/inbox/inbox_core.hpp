@@ -15,6 +15,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ private:
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
     void note(const report& came);
+    void received_one();
     void begin_stop();
     void end_stop();
     error_code fault_of(const received& what) const;
@@ -75,6 +77,7 @@ private:
     std::vector<code_handler> stoppers_;
     bool keeping_ = false;
     std::atomic<bool> stopping_{false};
+    std::atomic<std::size_t> receiving_{0};  ///< Of these the handler may still be called.
 
     struct counters {
         std::atomic<std::uint64_t> handled{0};

@@ -33,6 +33,8 @@ shard_runner::shard_runner(relay_core& core, std::uint32_t shard)
       sink_(core.config().sink(core.strand(), shard)),
       news_(core.strand()),
       pauses_(pauses_of(core.config()), core.draw_seed()) {
+    if (!sink_)
+        throw error(mortise::errc::bad_config, "sink", "have the factory make one for each shard");
     status_.shard = shard;
     core_.show(status_);
 }

@@ -43,6 +43,8 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
             continue;
         if (got < 0)
             return last_error();
+        if (got == 0 && !reader.may_end_with(rest))
+            return error_code(errc::bad_file);
         if (got == 0)
             return std::move(reader.contents());
         rest.append(block.data(), static_cast<std::size_t>(got));

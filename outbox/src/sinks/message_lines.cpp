@@ -83,6 +83,10 @@ bool line_reader::take(std::string_view line) {
     return contents_.last.has_value();
 }
 
+bool line_reader::may_end_with(std::string_view rest) const noexcept {
+    return begun_ || rest.substr(0, head.size()) == head.substr(0, rest.size());
+}
+
 bool line_reader::take_message(std::string_view parts) {
     outgoing made;
     const auto row = next_part(parts);

@@ -36,6 +36,8 @@ public:
 
     /// @return whether the line can stand there.
     bool take(std::string_view line);
+    /// @return whether what follows the last whole line can be the beginning of one of ours.
+    bool may_end_with(std::string_view rest) const noexcept;
     file_contents& contents() noexcept { return contents_; }
 
 private:

@@ -69,10 +69,7 @@ void add_layout(db::connection& on, std::uint32_t shards) {
     std::int64_t first = 0;
     if (auto row = on.query("SELECT max(shard) + 1 FROM mortise_outbox_shard"); row.step())
         first = row.integer(0);
-    std::int64_t last_row = 0;
-    if (auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'");
-        row.step())
-        last_row = row.integer(0);
+    const std::int64_t last_row = last_number(on);
     on.run(
         "INSERT INTO mortise_outbox_layout(first_shard, shards, since) VALUES(?1, ?2, ?3)",
         first,
@@ -81,6 +78,11 @@ void add_layout(db::connection& on, std::uint32_t shards) {
     );
     for (std::uint32_t i = 0; i < shards; ++i)
         on.run("INSERT INTO mortise_outbox_shard(shard, row) VALUES(?1, ?2)", first + i, last_row);
+}
+
+std::int64_t last_number(db::connection& on) {
+    auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'");
+    return row.step() ? row.integer(0) : 0;
 }
 
 std::uint32_t newest_layout(db::connection& on) {

@@ -33,6 +33,9 @@ std::string id_of(db::connection& on);
 /// Adds a layout of so many shards for the rows that come.
 void add_layout(db::connection& on, std::uint32_t shards);
 
+/// The highest number that a row has had; zero if there was none.
+std::int64_t last_number(db::connection& on);
+
 /// The shard number with which the newest layout begins.
 std::uint32_t newest_layout(db::connection& on);
 

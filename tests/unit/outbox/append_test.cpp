@@ -163,6 +163,16 @@ TEST_F(OutboxAppend, WorksInATransactionOfABareConnection) {
     EXPECT_EQ(list(row_kind::waiting).at(0).what.id, id);
 }
 
+TEST_F(OutboxAppend, IsNeverCommittedWithoutTheTransactionThatSqliteRolledBack) {
+    bare_connection own(database());
+    own.run("BEGIN IMMEDIATE");
+    outbox::append(own.handle(), message("events", "k", "1"));  // makes the tables, too
+    own.run("CREATE TRIGGER full BEFORE INSERT ON mortise_outbox"
+            " BEGIN SELECT RAISE(ROLLBACK, 'as a full disk does'); END");
+    EXPECT_THROW(outbox::append(own.handle(), message("events", "k", "2")), error);
+    EXPECT_THROW(list(row_kind::waiting), boost::system::system_error) << "there is no table";
+}
+
 TEST_F(OutboxAppend, RingsWhenItIsCommittedAndNotBefore) {
     std::atomic<int> heard{0};
     const db::bell listener(site_.executor(), database(), [&] { ++heard; });

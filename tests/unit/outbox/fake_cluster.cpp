@@ -75,7 +75,7 @@ private:
     }
 
     static published lost() {
-        return published(published::kind::lost, outbox::errc::sink_lost, "nobody knows");
+        return published(published::kind::lost, asio::error::connection_reset, "nobody knows");
     }
 
     fake_cluster& at_;

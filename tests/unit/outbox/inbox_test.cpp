@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -397,6 +398,26 @@ TEST_F(OutboxInbox, TakesNothingMoreOnceItIsStopped) {
     wait_for(inbox_->async_stop(asio::use_future));
     EXPECT_EQ(fault_of({of("k", "2")}), outbox::errc::stopped);
     EXPECT_EQ(book(), texts{"1"});
+}
+
+TEST_F(OutboxInbox, AStopWaitsForTheHandler) {
+    std::promise<void> entered;
+    std::promise<void> leave;
+    auto how = config();
+    how.handler = [&](db::connection&, const received&) {
+        entered.set_value();
+        leave.get_future().wait();
+        return answer::done();
+    };
+    start(how);
+    auto delivered = inbox_->async_receive(std::vector<received>{of("k", "1")}, asio::use_future);
+    entered.get_future().wait();
+    auto stopped = inbox_->async_stop(asio::use_future);
+    EXPECT_EQ(stopped.wait_for(100ms), std::future_status::timeout) << "it is still being called";
+    leave.set_value();
+    wait_for(std::move(stopped));
+    EXPECT_EQ(delivered.wait_for(0ms), std::future_status::ready);
+    delivered.get();
 }
 
 TEST_F(OutboxInbox, LeavesTablesOfANewerVersionAlone) {

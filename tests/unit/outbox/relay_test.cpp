@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -392,10 +393,13 @@ TEST_F(OutboxRelay, NoticesAnotherCluster) {
     start(how);
     EXPECT_THROW(drain(), boost::system::system_error);
     EXPECT_EQ(cluster_.size(), 1u);
+    // Behind what was ever written: what comes next would be skipped without a word.
     run([](db::connection& on) {
         for (const auto& each : outbox::describe(on).shards) {
-            if (each.refused)
-                outbox::rebase(on, each.shard, outbox::position::after(each.last.row));
+            if (!each.refused)
+                continue;
+            EXPECT_THROW(outbox::rebase(on, each.shard, outbox::position::after(1'000)), error);
+            outbox::rebase(on, each.shard, outbox::position::after(each.last.row));
         }
     });
     drain();
@@ -550,6 +554,17 @@ TEST_F(OutboxRelay, KeepsNoContextAtWork) {
     EXPECT_EQ(cluster_.size(), 1u);
     alone.restart();
     alone.run();  // returns
+}
+
+TEST_F(OutboxRelay, SaysThatAFactoryMadeNoSink) {
+    auto how = config();
+    how.sink = [](const asio::any_io_executor&, std::uint32_t) {
+        return std::unique_ptr<outbox::sink>();
+    };
+    start(how);
+    EXPECT_TRUE(eventually([&] { return events(relay_event::kind::failed) > 0; }));
+    const std::lock_guard hold(events_mutex_);
+    EXPECT_EQ(events_.front().code, mortise::errc::bad_config);
 }
 
 TEST_F(OutboxRelay, RefusesAConfigurationThatCannotWork) {

@@ -108,6 +108,30 @@ TEST_F(OutboxSinks, AFileOfSomebodyElseIsLeftAlone) {
     EXPECT_THROW(outbox::read_message_file(files() / "nothing"), error);
 }
 
+TEST_F(OutboxSinks, NorIsOneWithoutAnEndOfALineTakenForTorn) {
+    std::filesystem::create_directories(files());
+    const auto write = [this](const char* text) {
+        for (int shard = 0; shard < 4; ++shard)
+            std::ofstream(files() / (std::to_string(shard) + ".messages")) << text;
+    };
+    write("dear diary");
+    append("k", "1");
+    start(to_files());
+    EXPECT_TRUE(eventually([&] {
+        for (const auto& each : site_.relay->status()) {
+            if (each.trouble == outbox::errc::bad_file)
+                return true;
+        }
+        return false;
+    }));
+    std::string left;
+    std::getline(std::ifstream(files() / "0.messages"), left);
+    EXPECT_EQ(left, "dear diary");
+    write("mortise-mess");  // of ours, torn in its first line
+    drain();
+    EXPECT_EQ(payloads_in_files(), texts{"1"});
+}
+
 TEST_F(OutboxSinks, OneRelayAtATimeWritesAFile) {
     append("k", "1");
     start(to_files());

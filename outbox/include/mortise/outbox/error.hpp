@@ -37,7 +37,6 @@ enum class errc : int {
     refused,     ///< The function that was given the message refuses it.
     superseded,  ///< Another relay has taken the shard over.
     stopped,     ///< The relay was stopped.
-    sink_lost,   ///< The sink cannot be used any more, and is opened anew.
     bad_file,    ///< What the file says is not what a sink writes.
 };
 

@@ -20,8 +20,9 @@ using message_handler = std::function<asio::awaitable<verdict>(const outgoing& w
 ///
 /// A message that the function refuses is parked.
 ///
-/// @par Threads The function is called on the relay's strand; a signal of cancellation comes when
-///              the relay stops or loses the shard.
+/// @par Threads   The function is called on the relay's strand; a signal of cancellation comes when
+///                the relay stops or loses the shard.
+/// @par Lifetimes What it refers to lives until `relay::async_stop` is complete.
 sink_factory make_handler_sink(message_handler handler);
 
 }  // namespace mortise::outbox

@@ -57,9 +57,10 @@ void start_stop_inbox(
 /// held so is in the database: whoever delivers need not deliver it again.
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes It may be destroyed at any time: what was not answered was handled as a whole, or
-///                not at all. With nothing to try again it does not keep the context of its
-///                executor at work, and it ends with that, too.
+/// @par Lifetimes What the handler refers to lives until `async_stop` is complete, or the session
+///                is gone. The inbox itself may be destroyed at any time: what was not answered was
+///                handled as a whole, or not at all. With nothing to try again it does not keep
+///                the context of its executor at work, and it ends with that, too.
 class inbox {
 public:
     using executor_type = asio::any_io_executor;
@@ -111,7 +112,7 @@ public:
         );
     }
 
-    /// Takes no more messages and calls the handler no more.
+    /// Takes no more messages. When it is complete the handler is not called any more.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.

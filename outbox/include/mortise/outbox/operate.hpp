@@ -50,7 +50,9 @@ std::size_t drop(db::connection& on, std::int64_t row);
 class position {
 public:
     /// After that row: it counts as sent, as do all before it.
-    static constexpr position after(std::int64_t row) noexcept { return position(row); }
+    static constexpr position after(std::int64_t row) noexcept {
+        return position(row < 0 ? 0 : row);
+    }
     /// Everything that is in the table is sent again.
     static constexpr position beginning() noexcept { return position(0); }
     /// Only what is appended from now on.
@@ -66,7 +68,8 @@ private:
 
 /// Decides where a shard that a relay has refused goes on. Nothing checks whether that is right:
 /// what is before the position and was not sent is lost, what is after it and was sent comes twice.
-/// @par Errors `nothing_refused`, `no_such_row`: there is no such shard.
+/// @par Errors `nothing_refused`; `no_such_row`: there is no such shard, or no row has had that
+///             number yet, and what comes would be skipped.
 void rebase(db::connection& on, std::uint32_t shard, position where);
 
 /// Changes the number of shards: 1 to 256. What was appended before is sent first, so that messages
