@@ -224,6 +224,22 @@ std::vector<barrier::overdue_branch> barrier::overdue(db::connection& on, std::s
     return found;
 }
 
+// As the coordinator would cancel it that has tried it.
+result<call> barrier::own_cancel(db::connection& on, const overdue_branch& which) {
+    on.run(make_branches);
+    call made;
+    made.what = operation::cancel;
+    made.gid = which.gid;
+    made.branch = which.branch;
+    made.participant = which.participant;
+    const auto known = find(on, made);
+    if (!known)
+        return error_code(errc::unknown_branch);
+    made.epoch = static_cast<std::uint64_t>(known->epoch);
+    made.term = static_cast<std::uint64_t>(known->term);
+    return made;
+}
+
 std::optional<milliseconds> barrier::next_overdue(db::connection& on) {
     on.run(make_branches);
     on.run(make_overdue);

@@ -62,7 +62,6 @@ constexpr code_text texts[] = {
     {errc::stale_epoch, "a newer coordinator has called before: this one was replaced"},
     {errc::call_failed, "the participant failed, or its answer says nothing"},
     {errc::call_too_late, "the participant did not answer in time"},
-    {errc::host_unknown, "the host is none of those that may be called: register it"},
 };
 
 class txn_category final : public boost::system::error_category {

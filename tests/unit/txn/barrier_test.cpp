@@ -326,5 +326,46 @@ TEST_F(TxnBarrier, ShowsReservationsThatAreOverdue) {
     EXPECT_EQ(found[0].participant, "account");
 }
 
+TEST_F(TxnBarrier, AParticipantMayGiveAnOverdueReservationBackItself) {
+    auto late = call_of(operation::try_);
+    late.time_left = std::chrono::milliseconds(-5);
+    answer(late);
+    std::vector<barrier::overdue_branch> found;
+    while (found.empty())
+        found = barrier::overdue(*on_, 10);
+    const auto give_back = [&] {
+        return within([&] {
+            return barrier::give_back(*on_, found[0], [&] { return work(operation::cancel); });
+        });
+    };
+    EXPECT_TRUE(give_back());
+    EXPECT_EQ(account(), "100/0");
+    EXPECT_TRUE(barrier::overdue(*on_, 10).empty());
+    EXPECT_TRUE(give_back());
+    EXPECT_TRUE(answer(operation::cancel)) << "it was right";
+    EXPECT_EQ(account(), "100/0") << "once";
+    EXPECT_EQ(code_of(answer(operation::confirm)), errc::conflict)
+        << "it was wrong, and that shows";
+    EXPECT_EQ(code_of(answer(operation::try_)), errc::late_try);
+}
+
+TEST_F(TxnBarrier, NothingElseIsGivenBack) {
+    barrier::overdue_branch which;
+    which.gid = {42, 1};
+    which.branch = 1;
+    const auto give_back = [&] {
+        return within([&] {
+            return barrier::give_back(*on_, which, [&] { return work(operation::cancel); });
+        });
+    };
+    EXPECT_EQ(code_of(give_back()), errc::unknown_branch);
+    answer(operation::try_);
+    answer(operation::confirm);
+    EXPECT_EQ(code_of(give_back()), errc::conflict);
+    const auto outside = barrier::give_back(*on_, which, [] { return reply::done(); });
+    EXPECT_EQ(code_of(outside), mortise::errc::no_transaction);
+    EXPECT_EQ(account(), "90/0");
+}
+
 }  // namespace
 }  // namespace mortise::txn::barrier_test

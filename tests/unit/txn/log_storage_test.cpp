@@ -230,6 +230,30 @@ TEST_F(TxnLogStorage, WhatWasDecidedByHandIsNotDecidedAgain) {
         << "nothing is undecided";
 }
 
+// Nobody is left then who would say that all is decided.
+TEST_F(TxnLogStorage, AStopEndsWhenTheLogIsGivenUpWhileItIsAskedAgain) {
+    wallet_->answer_by([](const txn::call& made) -> result<txn::reply> {
+        if (made.what != txn::operation::confirm)
+            return txn::reply::done();
+        return error_code(txn::errc::participant_ahead);
+    });
+    wallet_->hold(txn::operation::confirm, true);
+    open(on_disk());
+    EXPECT_TRUE(run(of_both()).confirmed());
+    stock_->hold_tries(true);
+    auto undecided = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().begun == 2; }));
+    disk_.lock_result = SQLITE_IOERR_LOCK;
+    auto stopped = tcc_->async_stop(asio::use_future);
+    EXPECT_EQ(stopped.wait_for(200ms), std::future_status::timeout) << "nothing can be decided";
+    wallet_->hold(txn::operation::confirm, false);
+    EXPECT_EQ(stopped.wait_for(20s), std::future_status::ready);
+    const auto came = undecided.get();
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), db::sqlite_error(SQLITE_IOERR_LOCK));
+    disk_.lock_result = 0;
+}
+
 TEST_F(TxnLogStorage, TheDatabaseOfSomethingElseIsLeftAlone) {
     sql("CREATE TABLE customers(id INTEGER)");
     open();

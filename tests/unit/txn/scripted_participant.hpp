@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@ public:
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
         note(what);
-        while (what.what == txn::operation::try_ && holds())
+        while (holds(what.what))
             co_await pause();
         co_return answer(what);
     }
@@ -29,11 +30,15 @@ public:
         answer_ = std::move(answer);
     }
 
-    /// Tries do not end while that is so.
-    void hold_tries(bool on) {
+    /// Such calls do not end while that is so.
+    void hold(txn::operation what, bool on) {
         const std::lock_guard guard(mutex_);
-        hold_ = on;
+        if (on)
+            held_.insert(what);
+        else
+            held_.erase(what);
     }
+    void hold_tries(bool on) { hold(txn::operation::try_, on); }
 
     std::vector<txn::call> calls() const {
         const std::lock_guard guard(mutex_);
@@ -58,15 +63,15 @@ private:
         const std::lock_guard guard(mutex_);
         return answer_ ? answer_(what) : result<txn::reply>(txn::reply::done());
     }
-    bool holds() const {
+    bool holds(txn::operation what) const {
         const std::lock_guard guard(mutex_);
-        return hold_;
+        return held_.contains(what);
     }
 
     mutable std::mutex mutex_;
     std::vector<txn::call> calls_;
     answer_function answer_;
-    bool hold_ = false;
+    std::set<txn::operation> held_;
 };
 
 }  // namespace mortise::test

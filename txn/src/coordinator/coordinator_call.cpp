@@ -30,8 +30,7 @@ bool is_final(error_code said) noexcept {
     return said == errc::late_try || said == errc::unknown_branch || said == errc::conflict ||
            said == errc::stale_epoch || said == errc::participant_ahead ||
            said == mortise::errc::stale_token || said == mortise::errc::foreign_domain ||
-           said == mortise::errc::no_token || said == errc::host_unknown ||
-           said == errc::unknown_participant;
+           said == mortise::errc::no_token || said == errc::unknown_participant;
 }
 
 // Nothing is confirmed or cancelled without the proof that this was decided.

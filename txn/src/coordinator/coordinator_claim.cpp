@@ -166,6 +166,7 @@ coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) 
 void coordinator_core::step_down(partition& at, error_code why) {
     if (!at.term)
         return;
+    end_stop_later();
     if (!config_.locks) {
         retire();
         no_term_ = why;
@@ -219,6 +220,7 @@ void coordinator_core::doubt(partition& at) {
             self->no_term_ = errc::participant_ahead;
             ++self->log_number_;
             self->arm();
+            self->end_stop_later();
         })
     );
 }

@@ -8,6 +8,7 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/strand.hpp>
 
@@ -203,6 +204,7 @@ void coordinator_core::log_failed(error_code why) {
         reopen_pause_ = std::min<clock::duration>(reopen_pause_ * 2, reopen_max);
     }
     arm();
+    end_stop_later();
 }
 
 error_code coordinator_core::unusable() const {
@@ -276,6 +278,12 @@ void coordinator_core::end_stop() {
     log_->stop(asio::bind_executor(*strand_, [self = shared_from_this()](error_code) {
         self->close_now();
     }));
+}
+
+// What waited for a decision may have been dropped: nobody else would say then that it is over.
+void coordinator_core::end_stop_later() {
+    if (stopping_ && !closed_)
+        asio::post(*strand_, [self = shared_from_this()] { self->end_stop(); });
 }
 
 void coordinator_core::arm() {

@@ -117,6 +117,7 @@ private:
     void drop_early(error_code why);
     void close_now();
     void end_stop();
+    void end_stop_later();
     void arm();
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// All that is known of Boost.Beast: its parser and its serializer.
+// All that is known of Boost.Beast: its parser, and its headers.
 #include "wire/message_reader.hpp"
 
 #include "mortise/coro/assert.hpp"
 #include "wire/field_values.hpp"
 
-#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/string_body.hpp>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace mortise::txn::http {
 namespace {
@@ -71,9 +71,14 @@ private:
     beast_http::parser<IsRequest, beast_http::string_body> beast_;
 };
 
+// Beast knows which headers a message needs. Its serializer would write them as one sequence of
+// buffers, which costs as much as all else of a request.
 template <bool IsRequest, class Message>
-std::string
-serialized(beast_http::message<IsRequest, beast_http::string_body>& made, const Message& what) {
+std::string serialized(
+    std::string text,
+    beast_http::message<IsRequest, beast_http::string_body>& made,
+    const Message& what
+) {
     made.version(11);
     for (const auto& [name, value] : what.headers) {
         if (value.empty() || is_field_value(value))
@@ -82,20 +87,14 @@ serialized(beast_http::message<IsRequest, beast_http::string_body>& made, const 
     made.keep_alive(what.keep_alive);
     made.body() = what.body;
     made.prepare_payload();
-    beast_http::serializer<IsRequest, beast_http::string_body> out(made);
-    std::string text;
-    while (!out.is_done()) {
-        error_code failed;
-        std::size_t size = 0;
-        out.next(failed, [&](error_code&, const auto& buffers) {
-            for (const auto part : boost::beast::buffers_range_ref(buffers)) {
-                text.append(static_cast<const char*>(part.data()), part.size());
-                size += part.size();
-            }
-        });
-        MORTISE_ASSERT(!failed);
-        out.consume(size);
+    for (const auto& field : made) {
+        text += field.name_string();
+        text += ": ";
+        text += field.value();
+        text += "\r\n";
     }
+    text += "\r\n";
+    text += what.body;
     return text;
 }
 
@@ -170,13 +169,14 @@ std::string bytes_of(const request& what) {
     beast_http::request<beast_http::string_body> made;
     made.method_string(what.method);
     made.target(what.target);
-    return serialized(made, what);
+    return serialized(what.method + ' ' + what.target + " HTTP/1.1\r\n", made, what);
 }
 
 std::string bytes_of(const response& what) {
     beast_http::response<beast_http::string_body> made;
     made.result(what.status);
-    return serialized(made, what);
+    auto line = "HTTP/1.1 " + std::to_string(what.status) + ' ' + std::string(made.reason());
+    return serialized(line + "\r\n", made, what);
 }
 
 }  // namespace mortise::txn::http

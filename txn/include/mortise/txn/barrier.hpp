@@ -83,8 +83,27 @@ public:
     };
 
     /// The reservations that are overdue, the oldest first, at most `limit`. Ask their coordinator,
-    /// which then finishes them: they are never given back on a guess.
+    /// which then finishes them: by itself nothing is given back on a guess.
     static std::vector<overdue_branch> overdue(db::connection& on, std::size_t limit);
+
+    /// Gives an overdue reservation back by this participant's own decision, for whoever must not
+    /// keep it until its coordinator can be reached again. `work()` as for a cancel.
+    ///
+    /// The decision may be wrong. If the transaction is confirmed its confirm is refused
+    /// (`conflict`) and stands at the coordinator as stuck, for a person to make it good. Have an
+    /// `overdue_sweeper` ask first.
+    ///
+    /// @return what the work answered, or had answered before.
+    /// @par Errors `unknown_branch`: nothing is reserved; `conflict`: it is confirmed;
+    ///             `mortise::errc::no_transaction`.
+    template <class Work>
+        requires std::is_invocable_r_v<reply, Work&>
+    static result<reply> give_back(db::connection& on, const overdue_branch& which, Work&& work) {
+        const auto own = own_cancel(on, which);
+        if (!own)
+            return own.error();
+        return pass(on, *own, std::forward<Work>(work));
+    }
 
     /// How long until the next reservation becomes overdue, of those that are not; nothing if there
     /// are none.
@@ -100,6 +119,7 @@ private:
     static void end(db::connection& on, bool keep);
     /// What is to be answered without the work; nothing if the work is to be done.
     static result<std::optional<reply>> judge(db::connection& on, const call& what);
+    static result<call> own_cancel(db::connection& on, const overdue_branch& which);
     static void remember(db::connection& on, const call& what, const reply& answer);
 };
 

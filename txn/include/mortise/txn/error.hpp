@@ -49,7 +49,6 @@ enum class errc : int {
     stale_epoch,     ///< A newer coordinator has called before: this one was replaced.
     call_failed,     ///< The participant failed, or its answer says nothing.
     call_too_late,   ///< The participant did not answer in time.
-    host_unknown,    ///< Only registered hosts are called.
 };
 
 const boost::system::error_category& error_category() noexcept;
