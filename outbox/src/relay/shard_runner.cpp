@@ -138,17 +138,17 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         }
         while (status_.what != state::done && !core_.stopping()) {
             auto beginning = begin();
-            if (!co_await std::move(beginning))
-                continue;
-            auto sending = send_all();
-            if (co_await std::move(sending) == end::superseded)
-                break;
-            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-            auto closing = close_sink();
-            co_await std::move(closing);
+            if (co_await std::move(beginning)) {
+                auto sending = send_all();
+                if (co_await std::move(sending) == end::superseded)
+                    break;
+                co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+                auto closing = close_sink();
+                co_await std::move(closing);
+            }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (held != nullptr && !held->held())
-                break;  // a signal that came while the sink was closed is forgotten
+                break;  // a signal that came while the sink was opened or closed is forgotten
         }
     } catch (...) {
         failed = std::current_exception();
@@ -293,6 +293,8 @@ asio::awaitable<void> shard_runner::rest(clock::duration longest) {
 
 asio::awaitable<void> shard_runner::pause_after(error_code why, std::string text) {
     fail(why, std::move(text));
+    if (core_.stopping())
+        co_return;  // it may be that no signal is heard any more
     auto sleeping = coro::sleep_for(core_.time(), pauses_.next());
     co_await std::move(sleeping);
 }

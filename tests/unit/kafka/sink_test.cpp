@@ -48,6 +48,7 @@ public:
     /// While something runs that is not of this thread.
     void step(std::chrono::milliseconds time) {
         context_.restart();
+        context_.poll();  // whatever the time, it has begun
         context_.run_for(time);
     }
     const std::optional<published>& outcome() const { return outcome_; }
@@ -324,6 +325,29 @@ TEST_F(KafkaSink, EndsEarlyWhenItIsCancelledWhileNobodyAnswers) {
     ASSERT_TRUE(sink.opened());
     EXPECT_EQ(sink.opened()->error(), asio::error::operation_aborted);
     EXPECT_LT(clock::now() - begin, 2s);
+}
+
+// At whatever moment: the answer may be on its way already.
+TEST_F(KafkaSink, EndsEarlyWhenItIsCancelledWhileItIsOpened) {
+    make_open();
+    int cancelled = 0;
+    for (auto after = 0ms; after < 10s; after += 4ms) {
+        sink_user sink(config(), 0);
+        sink.start_opening(shard_);
+        sink.step(after);
+        if (sink.opened())
+            break;
+        ++cancelled;
+        sink.cancel();
+        sink.step(5s);
+        ASSERT_TRUE(sink.opened()) << after.count();
+        if (!*sink.opened()) {
+            EXPECT_EQ(sink.opened()->error(), asio::error::operation_aborted) << after.count();
+        }
+        const auto again = sink.open(shard_);
+        EXPECT_TRUE(again) << after.count() << ": " << again.error().message();
+    }
+    EXPECT_GT(cancelled, 1);
 }
 
 TEST_F(KafkaSink, PlacesAreTexts) {

@@ -9,6 +9,7 @@
 #include "sink/sink_records.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <chrono>
@@ -65,6 +66,8 @@ private:
 
     template <class Value>
     awaitable<void> until_said(std::shared_ptr<pending<Value>> what);
+    /// While it is opened: `failed`, but if a signal came, that, also when the answer was faster.
+    error_code unless_ended(error_code failed) const;
 
     const asio::any_io_executor strand_;
     const std::shared_ptr<const kafka_sink_config> config_;
@@ -92,6 +95,10 @@ awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
     cluster_.reset();
 }
 
+error_code kafka_sink::unless_ended(error_code failed) const {
+    return failed || cluster_ ? failed : error_code(asio::error::operation_aborted);
+}
+
 // That the progress topic is there, and which cluster it is in.
 awaitable<error_code> kafka_sink::prepare() {
     if (!cluster_)
@@ -101,8 +108,9 @@ awaitable<error_code> kafka_sink::prepare() {
     auto asking = until_said(id);
     co_await std::move(asking);
     cluster_id_ = id->value;
-    if (id->ec || !config_->make_progress_topic)
-        co_return id->ec;
+    const error_code failed = unless_ended(id->ec);
+    if (failed || !config_->make_progress_topic)
+        co_return failed;
     topic_wish wish(config_->progress_topic, config_->progress_partitions);
     wish.replicas = config_->progress_replicas;
     wish.compacted = true;
@@ -110,7 +118,7 @@ awaitable<error_code> kafka_sink::prepare() {
     cluster_->async_ensure_topic(std::move(wish), telling(made));
     auto ensuring = until_said(made);
     co_await std::move(ensuring);
-    co_return made->ec;
+    co_return unless_ended(made->ec);
 }
 
 awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
@@ -125,7 +133,7 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
     });
     auto waiting = until_said(said);
     co_await std::move(waiting);
-    co_return said->ec;
+    co_return unless_ended(said->ec);
 }
 
 // From where it was last; but a topic that was made anew has it elsewhere, or not at all.
@@ -139,9 +147,10 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
         cluster_->async_last_record(config_->progress_topic, partition, key, each, telling(said));
         auto reading = until_said(said);
         co_await std::move(reading);
-        if (said->ec && (said->ec != errc::offset_gone || each == 0))
-            co_return said->ec;
-        if (!said->ec && (said->value || each == 0))
+        const error_code failed = unless_ended(said->ec);
+        if (failed && (failed != errc::offset_gone || each == 0 || !cluster_))
+            co_return failed;
+        if (!failed && (said->value || each == 0))
             co_return std::move(said->value);
     }
     co_return error_code(errc::offset_gone);
