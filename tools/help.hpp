@@ -220,9 +220,16 @@ Where sink and table contradict each other (one of them was restored, or replace
 refused, until `rebase` says where it goes on. Up to that row all counts as sent: what was not is
 lost. After it all is sent: what was sent already comes twice. Nothing checks which is right.
 
-`relay` sends what is there, and what comes, to message files in a folder, until a signal ends it.
-With --store, or MORTISE_STORE, several share the table by locks there; else the last to come takes
-all of it. Each event is one line. A sink that fails is tried again and again.
+`relay` sends what is there, and what comes, to message files in a folder (--to), or to Kafka
+(--kafka), until a signal ends it. With --store, or MORTISE_STORE, several share the table by locks
+there; else the last to come takes all of it. Each event is one line. A sink that fails is tried
+again and again.
+
+What else Kafka has to be told has librdkafka's names: --setting security.protocol=ssl. Who can list
+processes sees their arguments: so passwords and keys are refused there. They come from a file with
+lines NAME=VALUE (--setting-file), or from the environment: --setting-env sasl.password=PASSWORD
+takes the value of the variable PASSWORD. No command shows them. A program that has sent from this
+table itself, with a progress topic or a prefix of ids of its own, says the same here.
 
 Relays in other processes of this host hear of each change at once.
 
@@ -244,7 +251,8 @@ Examples:
   mortise outbox drop 42 --yes --db shop.db
   mortise outbox rebase 3 --after 1700 --db shop.db
   mortise outbox reshard 16 --db shop.db
-  mortise outbox relay --db shop.db --to /var/spool/shop --until-empty)";
+  mortise outbox relay --db shop.db --to /var/spool/shop --until-empty
+  mortise outbox relay --db shop.db --kafka broker-1:9092,broker-2:9092)";
 
 inline constexpr const char* outbox_ls = "Show how much waits, for how long, and each shard";
 inline constexpr const char* outbox_show = "Show one row whole";
@@ -256,7 +264,7 @@ inline constexpr const char* outbox_drop =
 inline constexpr const char* outbox_rebase = "Say where a shard goes on that a relay has refused";
 inline constexpr const char* outbox_reshard =
     "Change the number of shards; what is there is sent first";
-inline constexpr const char* outbox_relay = "Send messages to files, until a signal";
+inline constexpr const char* outbox_relay = "Send messages to files or to Kafka, until a signal";
 
 inline constexpr const char* inbox = "Show the inboxes of a database, and mend what is parked";
 

@@ -105,9 +105,27 @@ void add_rebase(CLI::App& outbox, outbox_settings& target) {
 void add_relay(CLI::App& outbox, outbox_settings& target) {
     CLI::App& relay =
         add_command(outbox, "relay", help::outbox_relay, target, outbox_settings::kind::relay);
-    relay.add_option("--to", target.folder, "The folder for the message files")
-        ->required()
-        ->type_name("FOLDER");
+    CLI::Option* folder =
+        relay.add_option("--to", target.folder, "The folder for the message files")
+            ->type_name("FOLDER");
+    CLI::Option* kafka =
+        relay.add_option("--kafka", target.kafka.servers, "To Kafka: some of its brokers")
+            ->type_name("HOST:PORT,...")
+            ->excludes(folder);
+    const auto add = [&](const char* name, auto& into, const char* what, const char* type) {
+        return relay.add_option(name, into, what)
+            ->type_name(type)
+            ->needs(kafka)
+            ->allow_extra_args(false);
+    };
+    add("--setting", target.kafka.settings, "By librdkafka's names; no secrets", "NAME=VALUE");
+    add("--setting-env", target.kafka.variables, "Its value is in the environment", "NAME=VARIABLE"
+    );
+    add("--setting-file", target.kafka.file, "With a line NAME=VALUE for each", "FILE");
+    add("--progress-topic", target.kafka.progress_topic, "Where the marks are", "TOPIC");
+    add("--progress-partitions", target.kafka.progress_partitions, "How many it has", "N")
+        ->check(CLI::Range(1, 100'000));
+    add("--id-prefix", target.kafka.id_prefix, "Of the transactional ids", "TEXT");
     relay.add_flag("--until-empty", target.until_empty, "End when everything is sent or parked");
 }
 
@@ -187,8 +205,14 @@ const outbox_settings& checked(const outbox_settings& said) {
             );
         }
     }
-    if (said.what == outbox_settings::kind::relay && said.folder.empty())
-        refuse("the name of the folder is empty", "--to", "name one for the message files");
+    if (said.what == outbox_settings::kind::relay && said.folder.empty() &&
+        said.kafka.servers.empty()) {
+        refuse(
+            "it is not said where the messages go",
+            {},
+            "name a folder for message files (--to), or brokers (--kafka)"
+        );
+    }
     return said;
 }
 

@@ -4,6 +4,7 @@
 #include "await_main.hpp"
 #include "database_failure.hpp"
 #include "exit_code.hpp"
+#include "kafka_target.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/read_only.hpp"
 #include "mortise/lock_client.hpp"
@@ -40,6 +41,8 @@ public:
 };
 
 outbox::sink_factory sink_of(const outbox_settings& settings) {
+    if (!settings.kafka.servers.empty())
+        return kafka_target(settings.kafka);
     return outbox::make_file_sink(settings.folder);
 }
 

@@ -72,6 +72,17 @@ struct txn_settings {
     std::chrono::milliseconds wait{5'000};
 };
 
+/// Where `outbox relay` finds a Kafka cluster. What is empty is as the sink has it by itself.
+struct kafka_settings {
+    std::string servers;
+    std::vector<std::string> settings;   ///< "NAME=VALUE", each.
+    std::vector<std::string> variables;  ///< "NAME=VARIABLE": of the environment.
+    std::string file;                    ///< With lines of the first kind.
+    std::string progress_topic;
+    int progress_partitions = 0;
+    std::string id_prefix;
+};
+
 struct outbox_settings {
     enum class kind : std::uint8_t { ls, show, parked, replay, drop, rebase, reshard, relay };
 
@@ -85,7 +96,8 @@ struct outbox_settings {
     bool yes = false;                       ///< The user knows that something is given up.
     std::optional<outbox::position> where;  ///< Of `rebase`.
     std::uint32_t shards = 0;               ///< Of `reshard`.
-    std::string folder;                     ///< For message files.
+    std::string folder;                     ///< For message files; empty: to Kafka.
+    kafka_settings kafka;
     bool until_empty = false;
 };
 

@@ -2,15 +2,14 @@
 #ifndef MORTISE_KAFKA_SRC_SECRETS_HPP
 #define MORTISE_KAFKA_SRC_SECRETS_HPP
 
+#include "mortise/kafka/kafka_config.hpp"
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace mortise::kafka {
-
-/// Whether the setting of this name holds what nobody should read.
-bool is_secret(std::string_view setting) noexcept;
 
 /// Takes secrets out of what librdkafka says.
 class secrets {

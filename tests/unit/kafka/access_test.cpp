@@ -2,8 +2,8 @@
 // A broker that asks for a login and lets nobody do what was not allowed.
 #include "mortise/kafka/cluster.hpp"
 #include "support/eventually.hpp"
-#include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
+#include "unit/kafka/guarded_broker.hpp"
 #include "unit/kafka/kafka_user.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -20,43 +20,9 @@ using namespace std::chrono_literals;
 using kind = kafka::transaction_outcome::kind;
 using kafka::record;
 
-constexpr const char* secret = "alice-tells-nobody";
-
-raw_kafka_settings login(const std::string& user, const std::string& password) {
-    return {
-        {"security.protocol", "sasl_plaintext"},
-        {"sasl.mechanism", "PLAIN"},
-        {"sasl.username", user},
-        {"sasl.password", password}};
-}
-
-kafka_broker& guarded_broker() {
-    static kafka_broker broker(
-        {
-            "listeners=SASL_PLAINTEXT://127.0.0.1:@broker_port@,"
-            "CONTROLLER://127.0.0.1:@controller_port@",
-            "advertised.listeners=SASL_PLAINTEXT://127.0.0.1:@broker_port@",
-            "listener.security.protocol.map="
-            "CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
-            "inter.broker.listener.name=SASL_PLAINTEXT",
-            "sasl.enabled.mechanisms=PLAIN",
-            "sasl.mechanism.inter.broker.protocol=PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config="
-            "org.apache.kafka.common.security.plain.PlainLoginModule required "
-            "username=\"admin\" password=\"admin\" user_admin=\"admin\" "
-            "user_alice=\"alice-tells-nobody\";",
-            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users=User:admin;User:ANONYMOUS",
-            "allow.everyone.if.no.acl.found=true",
-        },
-        login("admin", "admin")
-    );
-    return broker;
-}
-
 class KafkaAccess : public testing::Test {
 protected:
-    static kafka::kafka_config config(const std::string& password = secret) {
+    static kafka::kafka_config config(const std::string& password = alices_password) {
         kafka::kafka_config made(guarded_broker().address());
         for (const auto& [name, value] : login("alice", password))
             made.settings[name] = value;

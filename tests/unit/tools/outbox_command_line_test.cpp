@@ -93,6 +93,36 @@ TEST(OutboxCommandLine, KnowsWhereARelaySendsTo) {
     EXPECT_EQ(locked.global.store, "sqlite:locks.db");
 }
 
+TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
+    const auto relay = outbox_order(
+        {"relay",
+         "--kafka",
+         "one:9092,two:9092",
+         "--setting",
+         "a=b",
+         "--setting",
+         "c=d=e",
+         "--setting-env",
+         "sasl.password=SECRET",
+         "--setting-file",
+         "kafka.conf",
+         "--progress-topic",
+         "marks",
+         "--progress-partitions",
+         "3",
+         "--id-prefix",
+         "shop"}
+    );
+    EXPECT_EQ(relay.folder, "");
+    EXPECT_EQ(relay.kafka.servers, "one:9092,two:9092");
+    EXPECT_EQ(relay.kafka.settings, (word_list{"a=b", "c=d=e"}));
+    EXPECT_EQ(relay.kafka.variables, word_list{"sasl.password=SECRET"});
+    EXPECT_EQ(relay.kafka.file, "kafka.conf");
+    EXPECT_EQ(relay.kafka.progress_topic, "marks");
+    EXPECT_EQ(relay.kafka.progress_partitions, 3);
+    EXPECT_EQ(relay.kafka.id_prefix, "shop");
+}
+
 TEST(OutboxCommandLine, KnowsInboxes) {
     using kind = inbox_settings::kind;
     EXPECT_EQ(inbox_order({"ls"}).what, kind::ls);
@@ -121,6 +151,8 @@ TEST(OutboxCommandLine, SaysWhatIsMissing) {
     EXPECT_TRUE(says({"outbox", "rebase", "3"}, "--beginning"));
     EXPECT_TRUE(says({"outbox", "rebase", "--end"}, "--all"));
     EXPECT_TRUE(says({"outbox", "relay"}, "--to"));
+    EXPECT_TRUE(says({"outbox", "relay"}, "--kafka"));
+    EXPECT_TRUE(says({"outbox", "relay", "--kafka", ""}, "--kafka"));
     EXPECT_TRUE(says({"outbox", "relay", "--to", ""}, "--to"));
     EXPECT_TRUE(says({"outbox", "show", "-1"}, "-1"));
     EXPECT_TRUE(says({"inbox", "drop", "7"}, "--yes"));
@@ -146,6 +178,9 @@ TEST(OutboxCommandLine, RefusesWhatContradictsItselfOrIsNoNumber) {
           word_list{"outbox", "reshard"},
           word_list{"outbox", "reshard", "0"},
           word_list{"outbox", "reshard", "257"},
+          word_list{"outbox", "relay", "--to", "x", "--kafka", "y"},
+          word_list{"outbox", "relay", "--to", "x", "--setting", "a=b"},
+          word_list{"outbox", "relay", "--kafka", "y", "--progress-partitions", "0"},
           word_list{"outbox", "poem"},
           word_list{"inbox"},
           word_list{"inbox", "rebase", "3", "--end"}}) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace mortise::kafka {
@@ -40,6 +41,10 @@ public:
     /// Hears what librdkafka says. Not owned.
     kafka_observer* watch = nullptr;
 };
+
+/// Whether the setting of this name holds what nobody should read: no message of ours shows it, and
+/// it has no place on a command line.
+bool is_secret(std::string_view setting) noexcept;
 
 }  // namespace mortise::kafka
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+// `mortise outbox relay --kafka` as a process, at a real broker.
+#include "chaos/cli_process.hpp"
+#include "support/kafka_broker.hpp"
+#include "support/kafka_reader.hpp"
+#include "unit/kafka/guarded_broker.hpp"
+#include "unit/outbox/outbox_world.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace mortise::test::cli_kafka_test {
+namespace {
+
+using outbox::message;
+using texts = std::vector<std::string>;
+
+class CliKafka : public outbox_world {
+protected:
+    cli_process start_outbox(texts arguments, cli_process::variables more = {}) const {
+        arguments.insert(arguments.begin(), {MORTISE_CLI, "outbox"});
+        more.insert(
+            more.end(), {{"MORTISE_OUTBOX_DB", database().native()}, {"MORTISE_STORE", ""}}
+        );
+        return {folder_.path(), arguments, more};
+    }
+    cli_process
+    start_relay(const kafka_broker& to, texts more, const cli_process::variables& set = {}) const {
+        more.insert(
+            more.begin(), {"relay", "--kafka", to.address(), "--progress-topic", progress_}
+        );
+        return start_outbox(std::move(more), set);
+    }
+    cli_process empty_to_broker() const { return start_relay(shared_kafka(), {"--until-empty"}); }
+    void append(const std::string& payload) {
+        outbox_world::append(message(topic_, "key", payload));
+    }
+    static std::string told(const cli_process& which) { return which.out() + which.err(); }
+
+    const std::string topic_ = fresh_name("topic");
+    const std::string progress_ = fresh_name("progress");
+};
+
+TEST_F(CliKafka, SendsEachMessageOnceAndStandsUpToASignal) {
+    shared_kafka().create_topic(topic_);
+    append("1");
+    append("2");
+    auto first = empty_to_broker();
+    ASSERT_EQ(first.wait(), 0) << told(first);
+    EXPECT_NE(first.out().find("\n2 sent, 0 parked\n"), std::string::npos) << first.out();
+    auto relay = start_relay(shared_kafka(), {"--json", "--setting", "linger.ms=0"});
+    append("3");
+    const kafka_reader reader(shared_kafka().address());
+    EXPECT_TRUE(eventually([&] { return reader.values(topic_).size() == 3; })) << told(relay);
+    relay.send(SIGTERM);
+    EXPECT_EQ(relay.wait(), 128 + SIGTERM) << relay.err();
+    EXPECT_EQ(
+        boost::json::parse(relay.out().substr(0, relay.out().find('\n'))).at("event").as_string(),
+        "taken"
+    );
+    EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2", "3"}));
+}
+
+TEST_F(CliKafka, AnOldCopyOfTheDatabaseIsRefusedUntilSomebodyDecides) {
+    shared_kafka().create_topic(topic_);
+    append("1");
+    const auto copy = folder_.path() / "copy.db";
+    run([&](db::connection& on) { on.run("CREATE TABLE IF NOT EXISTS shop(n)"); });
+    {
+        auto sending = empty_to_broker();
+        ASSERT_EQ(sending.wait(), 0) << told(sending);
+    }
+    // As backups do.
+    session_->async_stop(asio::use_future).get();
+    session_.reset();
+    std::filesystem::copy_file(database(), copy);
+    db::sqlite_config config;
+    config.path = database();
+    session_.emplace(site_.executor(), config);
+    append("2");
+    {
+        auto sending = empty_to_broker();
+        ASSERT_EQ(sending.wait(), 0) << told(sending);
+    }
+    session_->async_stop(asio::use_future).get();
+    session_.reset();
+    for (const char* const each : {"", "-wal", "-shm"})
+        std::filesystem::remove(database().native() + each);
+    std::filesystem::copy_file(copy, database());
+    session_.emplace(site_.executor(), config);
+    append("of another day");
+    auto relay = empty_to_broker();
+    EXPECT_EQ(relay.wait(), 69) << told(relay);
+    EXPECT_NE(relay.out().find(" refused"), std::string::npos) << relay.out();
+    const kafka_reader reader(shared_kafka().address());
+    EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2"}));
+    auto rebase = start_outbox({"rebase", "--all", "--after", "1"});
+    ASSERT_EQ(rebase.wait(), 0) << told(rebase);
+    auto again = empty_to_broker();
+    EXPECT_EQ(again.wait(), 0) << told(again);
+    EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2", "of another day"}));
+}
+
+TEST_F(CliKafka, SecretsComeFromAFileOrTheEnvironmentAndAreNeverShown) {
+    kafka_broker& guarded = guarded_broker();
+    guarded.create_topic(topic_);
+    append("1");
+    const auto file = folder_.path() / "kafka.conf";
+    std::ofstream(file) << "# how alice logs in\n security.protocol = sasl_plaintext\n\n"
+                           "sasl.mechanism=PLAIN\nsasl.username=alice\n";
+    const texts by_variable{
+        "--until-empty", "--setting-file", file, "--setting-env", "sasl.password=ALICE"};
+    auto relay = start_relay(guarded, by_variable, {{"ALICE", alices_password}});
+    EXPECT_EQ(relay.wait(), 0) << told(relay);
+    const kafka_reader reader(guarded.address(), login("admin", "admin"));
+    EXPECT_EQ(reader.settled_values(topic_), texts{"1"});
+    // A wrong one is not shown either, and tried again until somebody ends it.
+    append("2");
+    auto wrong = start_relay(guarded, by_variable, {{"ALICE", "alice-guesses"}});
+    EXPECT_TRUE(eventually([&] { return wrong.out().find(" failed: ") != std::string::npos; }))
+        << told(wrong);
+    wrong.send(SIGTERM);
+    EXPECT_EQ(wrong.wait(), 128 + SIGTERM);
+    EXPECT_EQ(told(wrong).find("alice-guesses"), std::string::npos) << told(wrong);
+    std::ofstream(file, std::ios::app) << "sasl.password=" << alices_password << '\n';
+    auto by_file = start_relay(guarded, {"--until-empty", "--setting-file", file});
+    EXPECT_EQ(by_file.wait(), 0) << told(by_file);
+    EXPECT_EQ(reader.settled_values(topic_), (texts{"1", "2"}));
+    EXPECT_EQ((told(relay) + told(by_file)).find(alices_password), std::string::npos);
+}
+
+TEST_F(CliKafka, SaysWhatIsWrongWithASetting) {
+    append("1");
+    const auto file = folder_.path() / "kafka.conf";
+    std::ofstream(file) << "linger.ms=0\nalice-forgot-the-name\n";
+    struct wrong_words {
+        texts words;
+        std::string says;
+    };
+    const std::vector<wrong_words> cases{
+        {{"--setting", "sasl.password=alice-tells-all"}, "sasl.password"},
+        {{"--setting", "alice-tells-all"}, "NAME=VALUE"},
+        {{"--setting", "acks=1"}, "acks"},
+        {{"--setting", "poem.max=1"}, "poem.max"},
+        {{"--setting", "linger.ms=0", "--setting", "linger.ms=1"}, "twice"},
+        {{"--setting-env", "sasl.password=NOBODY_HAS_SET_THIS"}, "NOBODY_HAS_SET_THIS"},
+        {{"--setting-file", file}, "kafka.conf:2"},
+        {{"--setting-file", "/nowhere/at/all"}, "/nowhere/at/all"}};
+    for (const auto& [words, says] : cases) {
+        texts all{"relay", "--kafka", "127.0.0.1:9"};
+        all.insert(all.end(), words.begin(), words.end());
+        auto relay = start_outbox(all);
+        EXPECT_EQ(relay.wait(), 64) << testing::PrintToString(words);
+        EXPECT_NE(relay.err().find(says), std::string::npos) << relay.err();
+        EXPECT_EQ(told(relay).find("alice"), std::string::npos) << relay.err();
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::cli_kafka_test

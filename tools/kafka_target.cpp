@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "kafka_target.hpp"
+
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "mortise/error.hpp"
+#include "mortise/kafka/kafka_sink.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::string_view blanks = " \t\r";
+
+[[noreturn]] void refuse(const char* what, std::string value, const char* remedy) {
+    throw failure(exit_code::usage, what, std::move(value), remedy);
+}
+
+/// NAME and what comes after the sign. What has none is not shown: it may be a secret.
+std::pair<std::string, std::string> split(const std::string& text, const std::string& where) {
+    const auto at = text.find('=');
+    if (at == std::string::npos || at == 0)
+        refuse("this is no setting", where, "write NAME=VALUE");
+    return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::string trimmed(const std::string& line) {
+    const auto first = line.find_first_not_of(blanks);
+    if (first == std::string::npos)
+        return {};
+    return line.substr(first, line.find_last_not_of(blanks) - first + 1);
+}
+
+class settings_reader {
+public:
+    std::map<std::string, std::string> take() { return std::move(all_); }
+
+    void read_file(const std::string& path) {
+        std::ifstream file(path);
+        if (!file)
+            refuse("the file with settings cannot be read", path, "name one by --setting-file");
+        std::size_t number = 0;
+        for (std::string line; std::getline(file, line);) {
+            ++number;
+            line = trimmed(line);
+            if (line.empty() || line.front() == '#')
+                continue;
+            auto [name, value] = split(line, path + ":" + std::to_string(number));
+            put(trimmed(name), trimmed(value));
+        }
+        if (file.bad())
+            refuse("the file with settings cannot be read", path, "name one by --setting-file");
+    }
+    void read_variable(const std::string& said) {
+        auto [name, variable] = split(said, "--setting-env");
+        const char* const value = std::getenv(variable.c_str());
+        if (value == nullptr)
+            refuse("the environment has no such variable", variable, "set it, and export it");
+        put(std::move(name), value);
+    }
+    void read_argument(const std::string& said) {
+        auto [name, value] = split(said, "--setting");
+        if (kafka::is_secret(name)) {
+            refuse(
+                "everybody can read what is said on a command line",
+                name,
+                "put it into a file (--setting-file), or the environment (--setting-env)"
+            );
+        }
+        put(std::move(name), std::move(value));
+    }
+
+private:
+    void put(std::string name, std::string value) {
+        if (all_.contains(name))
+            refuse("this setting is given twice", name, "say it once");
+        all_.emplace(std::move(name), std::move(value));
+    }
+
+    std::map<std::string, std::string> all_;
+};
+
+}  // namespace
+
+outbox::sink_factory kafka_target(const kafka_settings& said) {
+    settings_reader reader;
+    if (!said.file.empty())
+        reader.read_file(said.file);
+    for (const auto& each : said.variables)
+        reader.read_variable(each);
+    for (const auto& each : said.settings)
+        reader.read_argument(each);
+    kafka::kafka_sink_config config((kafka::kafka_config(said.servers)));
+    config.cluster.settings = reader.take();
+    if (!said.progress_topic.empty())
+        config.progress_topic = said.progress_topic;
+    if (said.progress_partitions > 0)
+        config.progress_partitions = said.progress_partitions;
+    if (!said.id_prefix.empty())
+        config.id_prefix = said.id_prefix;
+    try {
+        return kafka::make_kafka_sink(std::move(config));
+    } catch (const error& thrown) {
+        throw failure(exit_code::usage, thrown.code().message(), thrown.value(), thrown.remedy());
+    }
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// For a program without Kafka.
+#include "exit_code.hpp"
+#include "failure.hpp"
+#include "kafka_target.hpp"
+
+namespace mortise::tool {
+
+outbox::sink_factory kafka_target(const kafka_settings&) {
+    throw failure(
+        exit_code::usage,
+        "this `mortise` was built without Kafka",
+        "--kafka",
+        "build it with -DMORTISE_WITH_KAFKA=ON, or send to files (--to)"
+    );
+}
+
+}  // namespace mortise::tool
