@@ -19,11 +19,11 @@ std::string_view setting(const char* name) noexcept {
     return value != nullptr ? value : std::string_view();
 }
 
-/// Where this process is to die.
+/// Where this process is to die, or to stop.
 class chosen_point {
 public:
-    chosen_point() {
-        const auto text = setting("MORTISE_CRASH_AT");
+    explicit chosen_point(const char* variable) {
+        const auto text = setting(variable);
         const auto colon = text.rfind(':');
         if (colon == std::string_view::npos)
             return;
@@ -41,9 +41,12 @@ private:
 }  // namespace
 
 void pass_crash_point(const char* name) noexcept {
-    static chosen_point chosen;
-    if (chosen.is_now(name))
+    static chosen_point death("MORTISE_CRASH_AT");
+    static chosen_point stop("MORTISE_STOP_AT");
+    if (death.is_now(name))
         ::kill(::getpid(), SIGKILL);
+    if (stop.is_now(name))
+        ::kill(::getpid(), SIGSTOP);
 }
 
 bool is_planted(const char* name) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/operate.hpp"
 
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
@@ -161,6 +162,7 @@ void reshard(db::connection& on, std::uint32_t shards) {
     }
     table::add_layout(on, shards);
     table::ring_after_commit(on);
+    MORTISE_CRASH_POINT("outbox.resharding");
 }
 
 }  // namespace mortise::outbox

@@ -99,4 +99,15 @@ void child_program::resume() {
     send(SIGCONT);
 }
 
+bool child_program::await_stop(std::chrono::milliseconds limit) {
+    siginfo_t change{};
+    const auto changed = [&] {
+        return ended() ||
+               ::waitid(P_PID, static_cast<id_t>(pid_), &change, WSTOPPED | WNOHANG) != 0 ||
+               change.si_pid == pid_;
+    };
+    eventually(changed, limit);
+    return change.si_pid == pid_ && change.si_code == CLD_STOPPED;
+}
+
 }  // namespace mortise::test

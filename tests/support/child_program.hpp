@@ -44,6 +44,9 @@ public:
     void suspend();
     void resume();
 
+    /// Waits until it has stopped, by itself or somebody else. @return whether it has.
+    bool await_stop(std::chrono::milliseconds limit = std::chrono::seconds(20));
+
 private:
     const pid_t owner_;
     pid_t pid_ = -1;

@@ -276,6 +276,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::finish() {
         throw boost::system::system_error(failed);
     if (!done)
         co_return std::nullopt;
+    MORTISE_CRASH_POINT("relay.finished");
     set(state::done);
     core_.emptied(shard_, core_.begin_read());
     co_return end::done;

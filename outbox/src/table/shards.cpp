@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "table/shards.hpp"
 
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "table/schema.hpp"
 
@@ -120,8 +121,10 @@ result<std::size_t> purge(
         written_before,
         limit
     );
+    const auto purged = static_cast<std::size_t>(on.changes());
     ring_after_commit(on);  // others learn from the mark how far it is
-    return static_cast<std::size_t>(on.changes());
+    MORTISE_CRASH_POINT("outbox.purging");
+    return purged;
 }
 
 result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
@@ -140,6 +143,7 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     remember(on, by, now);
     on.run("UPDATE mortise_outbox_shard SET done = 1 WHERE shard = ?1", by.shard);
     ring_after_commit(on);  // others may have waited for that
+    MORTISE_CRASH_POINT("outbox.finishing");
     return true;
 }
 

@@ -3,9 +3,9 @@
 #define MORTISE_CORO_DETAIL_CRASH_POINT_HPP
 
 // Named moments at which a process can be made to die, and bugs that can be planted, from outside:
-// MORTISE_CRASH_AT=NAME:N kills it when it comes to that point for the Nth time, and
-// MORTISE_PLANT=NAME plants a bug that tests must find. They are compiled only with
-// MORTISE_PLANT_BUGS, which the test build has.
+// MORTISE_CRASH_AT=NAME:N kills it when it comes to that point for the Nth time, MORTISE_STOP_AT
+// stops it there until it is continued, and MORTISE_PLANT=NAME plants a bug that tests must find.
+// They are compiled only with MORTISE_PLANT_BUGS, which the test build has.
 #ifdef MORTISE_PLANT_BUGS
 
 namespace mortise::coro::detail {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+// A process of a shop whose events go to Kafka. One writes, another sends:
+//
+//     relay_actor FOLDER write topic=T [transactions=N] [rows=N] [pause=MS] [lazy=1] [writer=TEXT]
+//     relay_actor FOLDER reshard shards=N
+//     relay_actor FOLDER relay servers=HOST:PORT progress=T [drain=1] [locks=URL] [...]
+//
+// Each transaction of the first makes some sales and tells of each; one of seven is rolled back.
+// The last sends until SIGTERM, or until all is sent, and says each event in a line.
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/db/sqlite.hpp"
+#include "mortise/kafka/kafka_sink.hpp"
+#include "mortise/lock_client.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/outbox/append.hpp"
+#include "mortise/outbox/operate.hpp"
+#include "mortise/outbox/relay.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t keys = 16;
+
+class relay_actor {
+public:
+    relay_actor(std::filesystem::path folder, std::map<std::string, std::string> given)
+        : database_(folder / "shop.db"), given_(std::move(given)) {}
+
+    /// @return the exit code
+    int run(asio::awaitable<void> (relay_actor::*what)()) {
+        int code = 0;
+        asio::co_spawn(context_, (this->*what)(), [&](const std::exception_ptr& failed) {
+            try {
+                if (failed)
+                    std::rethrow_exception(failed);
+            } catch (const std::exception& why) {
+                std::printf("failed: %s\n", why.what());
+                code = 1;
+            }
+            context_.stop();
+        });
+        context_.run();
+        return code;
+    }
+
+    asio::awaitable<void> write() {
+        open();
+        const auto make = [](db::connection& on) {
+            on.run("CREATE TABLE IF NOT EXISTS sale(n INTEGER PRIMARY KEY AUTOINCREMENT,"
+                   " key TEXT NOT NULL)");
+        };
+        auto making = session_->async_run(make);
+        co_await std::move(making);
+        const auto how = number("lazy", 0) != 0 ? db::durability::lazy : db::durability::force;
+        const auto count = number("transactions", 60);
+        const auto time = coro::make_boot_time_source(context_.get_executor());
+        const auto begin = time->now();
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto work = [this, i](db::connection& on) { sell(on, i); };
+            auto selling = session_->async_run(work, how, asio::as_tuple(asio::deferred));
+            co_await std::move(selling);  // some of them fail
+            // At an even pace, also after a wait.
+            const auto due = begin + std::chrono::milliseconds(number("pause", 0)) * (i + 1);
+            if (due > time->now()) {
+                auto sleeping = coro::sleep_for(*time, due - time->now());
+                co_await std::move(sleeping);
+            }
+        }
+        auto ending = session_->async_stop();
+        co_await std::move(ending);
+    }
+
+    asio::awaitable<void> reshard() {
+        open();
+        const auto work = [shards = number("shards", 4)](db::connection& on) {
+            outbox::reshard(on, static_cast<std::uint32_t>(shards));
+        };
+        auto changing = session_->async_run(work, db::durability::force);
+        co_await std::move(changing);
+    }
+
+    asio::awaitable<void> relay() {
+        outbox::relay relay(context_.get_executor(), relay_config());
+        if (number("drain", 0) != 0) {
+            auto draining = relay.async_drained();
+            co_await std::move(draining);
+        } else {
+            asio::signal_set signals(context_, SIGTERM);
+            auto waiting = signals.async_wait(asio::deferred);
+            co_await std::move(waiting);
+        }
+        auto ending = relay.async_stop();
+        co_await std::move(ending);
+    }
+
+private:
+    std::int64_t number(const char* name, std::int64_t otherwise) const {
+        const auto found = given_.find(name);
+        return found == given_.end() ? otherwise : std::stoll(found->second);
+    }
+    std::chrono::milliseconds milliseconds(const char* name, std::int64_t otherwise) const {
+        return std::chrono::milliseconds(number(name, otherwise));
+    }
+
+    void open() {
+        db::sqlite_config config;
+        config.path = database_;
+        session_ = std::make_shared<db::sqlite>(context_.get_executor(), std::move(config));
+    }
+
+    void sell(db::connection& on, std::int64_t i) const {
+        const bool regrets = i % 7 == 6;
+        for (std::int64_t row = 0; row < number("rows", 2); ++row) {
+            const std::string key = std::to_string((i * 5 + row) % keys);
+            on.run("INSERT INTO sale(key) VALUES(?1)", std::string_view(key));
+            auto last = on.query("SELECT last_insert_rowid()");
+            last.step();
+            // The number of one that is rolled back is given again.
+            const std::string said = regrets ? "never" : std::to_string(last.integer(0));
+            outbox::append(on, outbox::message(given_.at("topic"), key, said));
+        }
+        MORTISE_CRASH_POINT("shop.appended");
+        if (regrets)
+            throw std::runtime_error("the customer has changed his mind");
+    }
+
+    outbox::relay_config relay_config() {
+        kafka::kafka_sink_config sink((kafka::kafka_config(given_.at("servers"))));
+        sink.cluster.settings = {
+            {"linger.ms", "0"},
+            {"reconnect.backoff.ms", "20"},
+            {"reconnect.backoff.max.ms", "100"},
+            {"transaction.timeout.ms", std::to_string(number("transaction", 10'000))}};
+        sink.cluster.commit_wait_max = milliseconds("commit", 30'000);
+        sink.progress_topic = given_.at("progress");
+        sink.progress_partitions = 6;
+        outbox::relay_config how;
+        how.database = database_;
+        how.sink = kafka::make_kafka_sink(sink);
+        how.batch_rows = static_cast<std::size_t>(number("batch", 7));
+        how.purge_rows = static_cast<std::size_t>(number("purge", 20));
+        how.purge_after = milliseconds("purge_after", 5);
+        how.retry_first = 1ms;
+        how.retry_max = 200ms;
+        how.observer = [](const outbox::relay_event& what) {
+            std::printf(
+                "%s %u %lld %s: %s\n",
+                std::string(to_string(what.what)).c_str(),
+                what.shard,
+                static_cast<long long>(what.row),
+                what.code ? what.code.message().c_str() : "-",
+                what.text.c_str()
+            );
+            std::fflush(stdout);
+        };
+        if (const auto locks = given_.find("locks"); locks != given_.end()) {
+            client_config patience;
+            patience.ttl = 1s;
+            how.locks = std::make_shared<lock_client>(
+                context_.get_executor(), open_store(locks->second), patience
+            );
+        }
+        return how;
+    }
+
+    asio::io_context context_{1};
+    const std::filesystem::path database_;
+    const std::map<std::string, std::string> given_;
+    std::shared_ptr<db::sqlite> session_;
+};
+
+int run(const std::vector<std::string>& words) {
+    if (words.size() < 2)
+        throw std::runtime_error("what?");
+    std::map<std::string, std::string> given;
+    for (std::size_t i = 2; i < words.size(); ++i) {
+        const auto at = words[i].find('=');
+        if (at == std::string::npos)
+            throw std::runtime_error(words[i] + " is nothing");
+        given[words[i].substr(0, at)] = words[i].substr(at + 1);
+    }
+    relay_actor actor(words[0], given);
+    if (words[1] == "write")
+        return actor.run(&relay_actor::write);
+    if (words[1] == "reshard")
+        return actor.run(&relay_actor::reshard);
+    if (words[1] == "relay")
+        return actor.run(&relay_actor::relay);
+    throw std::runtime_error("nobody can " + words[1]);
+}
+
+}  // namespace
+}  // namespace mortise::test
+
+int main(int argc, char** argv) {
+    try {
+        return mortise::test::run({argv + 1, argv + argc});
+    } catch (const std::exception& failed) {
+        std::printf("failed: %s\n", failed.what());
+        return 1;
+    }
+}

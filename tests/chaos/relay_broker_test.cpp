@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// The broker of a relay dies, or stops, in each phase of its work, and just when it is asked to
+// commit; it forgets the relay; it is replaced by another one.
+#include "chaos/relay_shop.hpp"
+#include "support/eventually.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mortise::test::relay_broker_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RelayBroker : public relay_shop {
+protected:
+    RelayBroker() : relay_shop(shared_kafka()) {}
+
+    static constexpr const char* phases[] = {
+        "relay.taken",
+        "relay.opened",
+        "kafka.begun",
+        "kafka.half_produced",
+        "kafka.before_last",
+        "kafka.commit",
+        "kafka.committed"};
+
+    /// One relay sends what is there, and in the middle of it the broker has that done to it.
+    template <class Trouble>
+    void expect_patience_at(const std::string& phase, Trouble trouble) {
+        SCOPED_TRACE(phase);
+        expect_end(*start_writer({"transactions=20"}), 0);
+        const auto relay = stopped_relay(phase, 3, {"drain=1", "commit=1000"});
+        ASSERT_TRUE(relay);
+        trouble(*relay);
+        expect_end(*relay, 0);
+        expect_exactly_once();
+    }
+};
+
+TEST_F(RelayBroker, IsKilledInEachPhase) {
+    for (const char* const phase : phases) {
+        expect_patience_at(phase, [this](child_program& relay) {
+            broker_.kill();
+            relay.resume();
+            broker_.start();
+        });
+    }
+}
+
+TEST_F(RelayBroker, StopsInEachPhase) {
+    for (const char* const phase : phases) {
+        expect_patience_at(phase, [this](child_program& relay) {
+            broker_.suspend();
+            relay.resume();
+            eventually([] { return false; }, 2s);  // longer than the relay asks after its commit
+            broker_.resume();
+        });
+    }
+}
+
+// Between the moment at which it decides a transaction and that at which all of it can be read.
+TEST_F(RelayBroker, IsKilledAMomentAfterItWasAskedToCommit) {
+    const char* const more = std::getenv("MORTISE_COMMIT_SEEDS");
+    const int seeds = more != nullptr ? std::atoi(more) : 3;
+    ASSERT_GT(seeds, 0);
+    const char* const first = std::getenv("MORTISE_FIRST_SEED");
+    std::mt19937_64 chance(first != nullptr ? std::strtoull(first, nullptr, 10) : 1);
+    for (int seed = 0; seed < seeds; ++seed) {
+        const auto delay = std::chrono::milliseconds(chance() % 21);
+        const auto time = static_cast<int>(1 + chance() % 8);
+        SCOPED_TRACE(
+            "the broker is killed " + std::to_string(delay.count()) + " ms after commit " +
+            std::to_string(time)
+        );
+        expect_end(*start_writer({"transactions=20"}), 0);
+        const auto relay = stopped_relay("kafka.commit", time, {"drain=1"});
+        ASSERT_TRUE(relay);
+        relay->resume();
+        eventually([] { return false; }, delay);
+        broker_.kill();
+        broker_.start();
+        expect_end(*relay, 0);
+        if (seed % 10 == 0 || seed + 1 == seeds)
+            expect_exactly_once();
+    }
+}
+
+/// Which forgets in seconds what others forget in a week.
+kafka_broker& forgetful_broker() {
+    static kafka_broker broker(
+        {"transactional.id.expiration.ms=1500",
+         "transaction.remove.expired.transaction.cleanup.interval.ms=250",
+         "producer.id.expiration.ms=1500",
+         "producer.id.expiration.check.interval.ms=250"}
+    );
+    return broker;
+}
+
+class RelayBrokerAlone : public relay_shop {
+protected:
+    RelayBrokerAlone() : relay_shop(forgetful_broker()) {}
+};
+
+TEST_F(RelayBrokerAlone, HasForgottenARelayThatWasIdleForTooLong) {
+    const auto relay = start_relay();
+    expect_end(*start_writer({"transactions=20"}), 0);
+    ASSERT_TRUE(all_is_told()) << said();
+    eventually([] { return false; }, 4s);
+    expect_end(*start_writer({"transactions=20"}), 0);
+    EXPECT_TRUE(all_is_told()) << said();
+    EXPECT_GT(said_times("failed"), 0u) << "it was not forgotten";
+    relay->send(SIGTERM);
+    expect_end(*relay, 0);
+    expect_exactly_once();
+}
+
+TEST_F(RelayBrokerAlone, IsReplacedByAnotherOneToWhichNothingIsSent) {
+    expect_end(*start_writer({"transactions=20"}), 0);
+    drain();
+    expect_exactly_once();
+    broker_.kill();
+    broker_.start(kafka_broker::data::lost);
+    broker_.create_topic(topic_, 3);
+    expect_end(*start_writer({"transactions=20"}), 0);
+    const auto relay = start_relay({"drain=1"});
+    expect_end(*relay, 1);
+    EXPECT_GT(said_times("refused"), 0u) << said();
+    EXPECT_TRUE(kafka_reader(broker_.address()).read_settled(topic_).empty());
+}
+
+}  // namespace
+}  // namespace mortise::test::relay_broker_test

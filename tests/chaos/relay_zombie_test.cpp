@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// Relays that are stopped in the middle of a step, and go on when another one has come; and two
+// that know nothing of each other.
+#include "chaos/relay_shop.hpp"
+#include "support/eventually.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace mortise::test::relay_zombie_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RelayZombie : public relay_shop {
+protected:
+    RelayZombie() : relay_shop(shared_kafka()) {}
+
+    // One that is stopped while it writes to the database would hold up all others.
+    static inline const words rarely{"purge=100000", "purge_after=3600000"};
+
+    void stop(child_program& which) const {
+        which.send(SIGTERM);
+        expect_end(which, 0);
+    }
+    std::size_t waiting() const {
+        return static_cast<std::size_t>(
+            sql("SELECT count(*) FROM mortise_outbox AS o, mortise_outbox_shard AS s"
+                " WHERE o.shard = s.shard AND o.id > s.row")
+        );
+    }
+};
+
+TEST_F(RelayZombie, ThatWasInTheMiddleOfATransactionPublishesNothingOfIt) {
+    for (const char* const point :
+         {"kafka.begun", "kafka.half_produced", "kafka.before_last", "kafka.commit"}) {
+        SCOPED_TRACE(point);
+        expect_end(*start_writer({"transactions=20"}), 0);
+        const auto zombie = stopped_relay(point, 3, rarely);
+        ASSERT_TRUE(zombie);
+        drain();
+        expect_exactly_once();
+        zombie->resume();
+        expect_end(*start_writer({"transactions=20"}), 0);
+        EXPECT_TRUE(eventually([&] { return said_times("failed") > 0; })) << said();
+        stop(*zombie);
+        drain();
+        expect_exactly_once();
+    }
+}
+
+TEST_F(RelayZombie, ThatHoldsAStaleBatchPublishesNothingOfIt) {
+    words shared = rarely;
+    shared.push_back(locks());
+    for (const int time : {1, 4}) {
+        SCOPED_TRACE(time);
+        expect_end(*start_writer({"transactions=20"}), 0);
+        const auto zombie = stopped_relay("relay.read", time, shared);
+        ASSERT_TRUE(zombie);
+        // The other one gets the locks when their lease is over.
+        drain({locks()});
+        expect_exactly_once();
+        zombie->resume();
+        expect_end(*start_writer({"transactions=20"}), 0);
+        EXPECT_TRUE(all_is_told()) << said();
+        stop(*zombie);
+        drain();
+        expect_exactly_once();
+    }
+}
+
+TEST_F(RelayZombie, OneThatSleptThroughItsOwnTransactionSendsItOnceMore) {
+    expect_end(*start_writer(), 0);
+    words short_time = rarely;
+    short_time.emplace_back("transaction=1000");
+    const auto relay = stopped_relay("kafka.half_produced", 3, short_time);
+    ASSERT_TRUE(relay);
+    eventually([] { return false; }, 2s);
+    EXPECT_EQ(said_times("failed"), 0u) << said();
+    relay->resume();
+    EXPECT_TRUE(eventually([&] { return said_times("failed") > 0; })) << said();
+    expect_end(*start_writer(), 0);
+    stop(*relay);
+    drain();
+    expect_exactly_once();
+}
+
+// Each fences the other, and takes its shards away; in the end all is sent.
+TEST_F(RelayZombie, TwoWithoutALockBetweenThemTakeTurns) {
+    const auto one = start_relay();
+    const auto two = start_relay();
+    expect_end(*start_writer({"transactions=200", "pause=20"}), 0);
+    EXPECT_TRUE(eventually([&] { return waiting() == 0; }, 30s)) << said();
+    EXPECT_GT(said_times("failed"), 0u) << "they did not meet";
+    stop(*one);
+    stop(*two);
+    drain();
+    expect_exactly_once();
+}
+
+}  // namespace
+}  // namespace mortise::test::relay_zombie_test
