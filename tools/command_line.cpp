@@ -76,6 +76,7 @@ private:
     void add_bench();
     void add_bench_worker();
     void add_contend_options(CLI::App& app, bench_settings& bench);
+    void add_relay_options(CLI::App& app);
     void add_tcc_options(CLI::App& app);
     command_line::order wanted();
     const break_settings& wanted_break() const;
@@ -296,6 +297,19 @@ void grammar::add_tcc_options(CLI::App& app) {
         ->check(CLI::Range(1, 1'000'000));
 }
 
+void grammar::add_relay_options(CLI::App& app) {
+    app.footer(help::relay_footer);
+    app.add_option("--kafka", bench_.kafka, "Some of its brokers")
+        ->type_name("HOST:PORT,...")
+        ->required();
+    app.add_option("--rows", bench_.rows, "How many are sent; default: 200000")
+        ->check(CLI::Range(1'000, 100'000'000));
+    app.add_option("--size", bench_.size, "Bytes of payload in each; default: 200")
+        ->check(CLI::Range(1, 500'000));
+    app.add_option("--dir", bench_.folder, "The folder for its files; default: the current one")
+        ->type_name("PATH");
+}
+
 void grammar::add_bench() {
     CLI::App& bench = *app_.add_subcommand("bench", help::bench)->fallthrough();
     bench.footer(help::bench_footer);
@@ -354,6 +368,9 @@ void grammar::add_bench() {
     txn.footer(help::txn_footer);
     add_flight(txn);
     add_seconds(txn);
+    CLI::App& relay = add("relay", help::relay, bench_kind::relay);
+    add_seconds(relay);
+    add_relay_options(relay);
     bench_command_ = &bench;
 }
 

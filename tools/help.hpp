@@ -337,6 +337,7 @@ inline constexpr const char* takeover =
     "How long who waits for a lock waits after its holder was killed";
 inline constexpr const char* tcc =
     "Transactions of a coordinator, against the bare writes that they need";
+inline constexpr const char* relay = "A message table emptied into Kafka, against librdkafka alone";
 inline constexpr const char* txn =
     "Durable transactions of many coroutines at once, against one after the other";
 
@@ -357,6 +358,20 @@ Examples:
   mortise bench tcc --in-flight 256 --seconds 10 --dir /var/lib/app --json
   mortise bench tcc --transactions 100000 --recovery 100000
   mortise bench tcc --handover 10000 --backlog 100000)";
+
+inline constexpr const char* relay_footer = R"(
+A table is filled and a relay empties it into Kafka; in turns with it, producers of librdkafka alone
+send the same rows, as many producers as the table has shards, in batches as large. Then a hundred
+rows a second are committed one by one, and a consumer that reads committed records notes when each
+came; the limit is a transaction of librdkafka with one record. Before, without Kafka: what a
+message adds to a small transaction.
+
+The topics have names of their own and are removed again, as far as the login may do that. Files are
+made in the folder of --dir and removed again: name one on the disk that you want to measure.
+
+Examples:
+  mortise bench relay --kafka 127.0.0.1:9092
+  mortise bench relay --kafka 127.0.0.1:9092 --rows 200000 --size 200 --seconds 10 --json)";
 
 inline constexpr const char* txn_footer = R"(
 Each transaction is on the disk before its coroutine goes on. With --store the folder of that

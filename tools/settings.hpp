@@ -122,7 +122,8 @@ struct bench_settings {
         linger,
         takeover,
         tcc,
-        txn
+        txn,
+        relay
     };
 
     kind what = kind::handoff;
@@ -138,6 +139,9 @@ struct bench_settings {
     std::uint64_t handover = 0;      ///< Transactions under way at a stop; zero: leave that out.
     std::uint64_t backlog = 0;       ///< Transactions that wait; zero: leave that out.
     std::string folder = ".";
+    std::string kafka;  ///< Some of its brokers.
+    std::uint64_t rows = 200'000;
+    unsigned size = 200;  ///< Bytes of payload of each row.
     std::chrono::milliseconds ttl{1'000};
     bool local_handoff = true;
     std::uint64_t acquisitions = 2'000;

@@ -38,6 +38,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
         return measure_tcc(settings);
     case kind::txn:
         return measure_txn(store, settings);
+    case kind::relay:
+        return measure_relay(settings);
     case kind::uncontended:
         break;
     }
@@ -62,7 +64,7 @@ int bench(const global_settings& global, const bench_settings& settings) {
     std::optional<scratch_folder> folder;
     std::string store = global.store;
     const bool needs_none = settings.what == kind::local || settings.what == kind::waiters ||
-                            settings.what == kind::tcc;
+                            settings.what == kind::tcc || settings.what == kind::relay;
     if (store.empty() && !needs_none) {
         folder.emplace();
         store = sqlite_url(folder->path() / "locks.db");

@@ -31,6 +31,10 @@ bench_report measure_txn(const std::string& store, const bench_settings& setting
 /// Transactions of a coordinator; with files in a folder of the settings.
 bench_report measure_tcc(const bench_settings& settings);
 
+/// A relay to Kafka, and what a message costs who appends it; with files in a folder of the
+/// settings.
+bench_report measure_relay(const bench_settings& settings);
+
 /// Bare transactions per second, two of which are what acquire and release of one lock need, on a
 /// new SQLite file in `folder`, which is removed again.
 double bare_transactions_per_s(const std::filesystem::path& folder, unsigned seconds);

@@ -2,6 +2,7 @@
 // Who works on the shard, and from where on.
 #include "relay/shard_runner.hpp"
 
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/election.hpp"
@@ -284,11 +285,11 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
 }
 
 asio::awaitable<void> shard_runner::rest(clock::duration longest) {
+    coro::detail::alarm up;  // gone with this wait, also when it is stopped
     if (longest != clock::duration::max())
-        alarm_.set(core_.time(), core_.strand(), now() + longest, [this] { news_.set(); });
+        up.set(core_.time(), core_.strand(), now() + longest, [this] { news_.set(); });
     auto waiting = news_.async_wait();
     co_await std::move(waiting);
-    alarm_.cancel();
 }
 
 asio::awaitable<void> shard_runner::pause_after(error_code why, std::string text) {

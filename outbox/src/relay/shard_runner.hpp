@@ -3,7 +3,6 @@
 #define MORTISE_OUTBOX_SRC_RELAY_SHARD_RUNNER_HPP
 
 #include "mortise/coro/backoff.hpp"
-#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay_event.hpp"
@@ -91,7 +90,6 @@ private:
     const std::uint32_t shard_;
     std::unique_ptr<sink> sink_;
     coro::event news_;
-    coro::detail::alarm alarm_;
     asio::cancellation_signal stop_;
     coro::backoff pauses_;
     table::holder by_;

@@ -216,6 +216,7 @@ asio::awaitable<bool> shard_runner::purge() {
     };
     const auto session = core_.session();
     ++status_.writes;
+    ++status_.purges;
     auto purging = session->async_run(std::move(work), db::durability::lazy, kept_code);
     const auto [failed, purged] = co_await std::move(purging);
     if (failed == errc::superseded)

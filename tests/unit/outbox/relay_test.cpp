@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -556,36 +555,16 @@ TEST_F(OutboxRelay, KeepsNoContextAtWork) {
     alone.run();  // returns
 }
 
-TEST_F(OutboxRelay, SaysThatAFactoryMadeNoSink) {
+TEST_F(OutboxRelay, KeepsNoContextAtWorkOnceItIsStopped) {
+    asio::io_context alone;
     auto how = config();
-    how.sink = [](const asio::any_io_executor&, std::uint32_t) {
-        return std::unique_ptr<outbox::sink>();
-    };
-    start(how);
-    EXPECT_TRUE(eventually([&] { return events(relay_event::kind::failed) > 0; }));
-    const std::lock_guard hold(events_mutex_);
-    EXPECT_EQ(events_.front().code, mortise::errc::bad_config);
-}
-
-TEST_F(OutboxRelay, RefusesAConfigurationThatCannotWork) {
-    const auto refused = [this](auto change) {
-        auto how = config();
-        change(how);
-        try {
-            outbox::relay made(site_.executor(), how);
-        } catch (const error& why) {
-            return why.code() == mortise::errc::bad_config && !why.remedy().empty();
-        }
-        return false;
-    };
-    EXPECT_TRUE(refused([](auto& how) { how.database.clear(); }));
-    EXPECT_TRUE(refused([](auto& how) { how.sink = nullptr; }));
-    EXPECT_TRUE(refused([](auto& how) { how.batch_rows = 0; }));
-    EXPECT_TRUE(refused([](auto& how) { how.batch_bytes = 0; }));
-    EXPECT_TRUE(refused([](auto& how) { how.purge_rows = 0; }));
-    EXPECT_TRUE(refused([](auto& how) { how.purge_after = 0ms; }));
-    EXPECT_TRUE(refused([](auto& how) { how.keep = -1ms; }));
-    EXPECT_TRUE(refused([](auto& how) { how.retry_max = 0ms; }));
+    how.purge_after = 1h;
+    outbox::relay made(alone.get_executor(), how);
+    append("k", "v");
+    made.async_drained([&](error_code) { made.async_stop([](error_code) {}); });
+    alone.run_for(20s);
+    EXPECT_EQ(cluster_.size(), 1u);
+    EXPECT_TRUE(alone.stopped()) << "what it would have done in an hour is not waited for";
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ public:
     std::uint64_t parked = 0;    ///< Rows that were moved out of the way.
     std::uint64_t purged = 0;    ///< Rows that were forgotten.
     std::uint64_t writes = 0;    ///< Transactions with the database; reads are none.
+    std::uint64_t purges = 0;    ///< Those of them that forgot rows.
     error_code trouble;          ///< What went wrong last; none if something went well after that.
     std::string text;
 };

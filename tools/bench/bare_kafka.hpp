@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
+#define MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
+
+#include <librdkafka/rdkafka.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::tool {
+
+/// librdkafka as it is, without mortise: what a relay is measured against, and by.
+struct bare_kafka_closer {
+    void operator()(rd_kafka_t* what) const noexcept { ::rd_kafka_destroy(what); }
+};
+using bare_kafka = std::unique_ptr<rd_kafka_t, bare_kafka_closer>;
+
+using bare_kafka_settings = std::vector<std::pair<std::string, std::string>>;
+
+/// @throws failure that says what librdkafka says.
+bare_kafka
+open_bare_kafka(rd_kafka_type_t type, const std::string& servers, const bare_kafka_settings& more);
+
+/// Removes topics of a measurement; that they are left is no failure.
+void remove_topics(const std::string& servers, const std::vector<std::string>& names) noexcept;
+
+/// @throws failure if librdkafka says that it failed.
+void check_kafka(rd_kafka_error_t* failed);
+void check_kafka(rd_kafka_resp_err_t failed);
+
+inline constexpr int kafka_patience_ms = 30'000;
+
+}  // namespace mortise::tool
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// For a program without Kafka.
+#include "bench/measure.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
+
+namespace mortise::tool {
+
+bench_report measure_relay(const bench_settings&) {
+    throw failure(
+        exit_code::usage,
+        "this `mortise` was built without Kafka",
+        "bench relay",
+        "build it with -DMORTISE_WITH_KAFKA=ON"
+    );
+}
+
+}  // namespace mortise::tool

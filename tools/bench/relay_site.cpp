@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/relay_site.hpp"
+
+#include "kafka_target.hpp"
+#include "mortise/outbox/append.hpp"
+
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+outbox::relay_config config_for(const relay_bench& at, const std::filesystem::path& database) {
+    kafka_settings target;
+    target.servers = at.servers;
+    target.progress_topic = at.progress();
+    target.id_prefix = at.name;
+    outbox::relay_config made;
+    made.database = database;
+    made.sink = kafka_target(target);
+    return made;
+}
+
+db::sqlite_config shop_at(const std::filesystem::path& database) {
+    db::sqlite_config made;
+    made.path = database;
+    return made;
+}
+
+}  // namespace
+
+relay_site::relay_site(
+    const asio::any_io_executor& executor,
+    const relay_bench& at,
+    const std::filesystem::path& database
+)
+    : records_(at.topic(), at.size),
+      shop_(executor, shop_at(database)),
+      config_(config_for(at, database)),
+      relay_(executor, config_) {}
+
+asio::awaitable<void> relay_site::append(std::uint64_t rows) {
+    auto work = [this, first = appended_, rows](db::connection& on) {
+        for (std::uint64_t number = first; number < first + rows; ++number)
+            outbox::append(
+                on,
+                outbox::message(
+                    records_.topic(), bench_records::key(number), records_.payload(number)
+                )
+            );
+    };
+    appended_ += rows;
+    auto appending = shop_.async_run(work, db::durability::force);
+    co_await std::move(appending);
+}
+
+asio::awaitable<void> relay_site::stop() {
+    auto stopping = relay_.async_stop();
+    co_await std::move(stopping);
+    auto closing = shop_.async_stop();
+    co_await std::move(closing);
+}
+
+relay_site::sum relay_site::sums() const {
+    sum all;
+    for (const auto& each : relay_.status()) {
+        ++all.shards;
+        all.messages += each.messages;
+        all.batches += each.batches;
+        all.writes += each.writes;
+        all.purges += each.purges;
+        all.purged += each.purged;
+    }
+    return all;
+}
+
+}  // namespace mortise::tool

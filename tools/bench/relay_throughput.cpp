@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "await_main.hpp"
+#include "bench/bare_producer.hpp"
+#include "bench/interruption.hpp"
+#include "bench/passing_file.hpp"
+#include "bench/progress.hpp"
+#include "bench/relay_phases.hpp"
+#include "bench/relay_site.hpp"
+#include "bench/tcc_world.hpp"
+#include "exit_code.hpp"
+#include "mortise/coro/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::tool {
+namespace {
+
+constexpr unsigned turns = 4;
+constexpr std::uint64_t warm_up_rows = 2'000;
+
+/// A producer for each shard, each with its share of the rows.
+class bare_crew {
+public:
+    bare_crew(const relay_bench& at, std::size_t shards) : records_(at.bare_topic(), at.size) {
+        for (std::size_t i = 0; i < shards; ++i)
+            crew_.push_back(
+                std::make_unique<bare_producer>(at.servers, at.name + ".bare." + std::to_string(i))
+            );
+    }
+
+    /// @throws failure
+    void send(std::uint64_t rows, std::uint64_t batch_max) {
+        std::vector<std::exception_ptr> failed(crew_.size());
+        std::vector<std::thread> threads;
+        const std::uint64_t share = rows / crew_.size();
+        for (std::size_t i = 0; i < crew_.size(); ++i) {
+            threads.emplace_back([&, i] {
+                try {
+                    for (std::uint64_t sent = 0; sent < share; sent += batch_max)
+                        crew_[i]->send(
+                            records_, i * share + sent, std::min(batch_max, share - sent)
+                        );
+                } catch (...) {
+                    failed[i] = std::current_exception();
+                }
+            });
+        }
+        for (auto& each : threads)
+            each.join();
+        for (const auto& each : failed) {
+            if (each)
+                std::rethrow_exception(each);
+        }
+    }
+
+private:
+    const bench_records records_;
+    std::vector<std::unique_ptr<bare_producer>> crew_;
+};
+
+double seconds_of(clock::duration span) {
+    return std::chrono::duration<double>(span).count();
+}
+
+asio::awaitable<clock::duration> drain(relay_site& site, std::uint64_t rows) {
+    co_await site.append(rows);
+    const auto begin = clock::now();
+    co_await site.relay().async_drained();
+    co_return clock::now() - begin;
+}
+
+}  // namespace
+
+relay_throughput measure_throughput(const relay_bench& at) {
+    const passing_file file(bench_file(at.folder, "relay"));
+    relay_throughput found;
+    asio::io_context context(1);
+    relay_site site(context.get_executor(), at, file.path());
+    const std::uint64_t rows = at.rows / turns;
+    const auto run = [&]() -> asio::awaitable<int> {
+        co_await drain(site, warm_up_rows);
+        const auto before = site.sums();
+        bare_crew bare(at, before.shards);
+        bare.send(warm_up_rows, warm_up_rows);
+        progress shown("bench relay, turns");
+        clock::duration took{};
+        clock::duration took_bare{};
+        for (unsigned turn = 0; turn < turns; ++turn) {
+            shown.show(turn, turns);
+            interruption::check();
+            took += co_await drain(site, rows);
+            const auto begin = clock::now();
+            bare.send(rows, site.batch_rows());
+            took_bare += clock::now() - begin;
+        }
+        const auto after = site.sums();
+        found.rows = after.messages - before.messages;
+        found.batches = after.batches - before.batches;
+        found.rows_per_s = static_cast<double>(rows * turns) / seconds_of(took);
+        found.bare_per_s = static_cast<double>(rows * turns) / seconds_of(took_bare);
+        co_await site.stop();
+        const auto all = site.sums();
+        found.writes = all.writes;
+        found.purges = all.purges;
+        found.purge_rows =
+            all.purges == 0 ? 0 : static_cast<double>(all.purged) / static_cast<double>(all.purges);
+        co_return exit_code::success;
+    };
+    await_main(context, run());
+    return found;
+}
+
+}  // namespace mortise::tool
