@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+// A request to end a transaction that the network delivers in the middle of the next one
+// (KAFKA-17754). Brokers that know only the first version of transactions cannot tell.
+#include "chaos/relay_shop.hpp"
+#include "support/eventually.hpp"
+#include "support/kafka_proxy.hpp"
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+namespace mortise::test::relay_late_end_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A broker that names a proxy as its address to those who come through it.
+class proxied_broker {
+public:
+    static proxied_broker& get() {
+        static proxied_broker made;
+        return made;
+    }
+    kafka_proxy& proxy() { return proxy_; }
+    kafka_broker& broker() { return broker_; }
+
+private:
+    proxied_broker()
+        : proxy_(inner_.port()),
+          broker_(
+              {"listeners=PLAINTEXT://127.0.0.1:@broker_port@,CONTROLLER://127.0.0.1:"
+               "@controller_port@,PROXIED://127.0.0.1:" +
+                   std::to_string(inner_.port()),
+               "advertised.listeners=PLAINTEXT://127.0.0.1:@broker_port@,PROXIED://127.0.0.1:" +
+                   std::to_string(proxy_.port()),
+               "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+               "PROXIED:PLAINTEXT"}
+          ) {}
+
+    const port_reservation inner_;
+    kafka_proxy proxy_;
+    kafka_broker broker_;
+};
+
+class RelayLateEnd : public relay_shop {
+protected:
+    RelayLateEnd() : relay_shop(proxied_broker::get().broker()) {}
+
+    kafka_proxy& proxy() { return proxied_broker::get().proxy(); }
+    std::string proxied() { return "127.0.0.1:" + std::to_string(proxy().port()); }
+    kafka_reader consumer() const { return kafka_reader(broker_.address()); }
+};
+
+// So it is with a producer that goes on after its commit was asked for twice.
+TEST_F(RelayLateEnd, CommitsHalfOfTheNextTransactionOfAProducerThatIsKept) {
+    const raw_kafka producer = open_raw_kafka(
+        RD_KAFKA_PRODUCER, proxied(), {{"transactional.id", fresh_name("id")}, {"linger.ms", "0"}}
+    );
+    check_raw_kafka(::rd_kafka_init_transactions(producer.get(), 10'000));
+    const auto kept = proxy().keep_next_end();
+    check_raw_kafka(::rd_kafka_begin_transaction(producer.get()));
+    raw_kafka_produce(producer, topic_, 0, "key", "first");
+    check_raw_kafka(::rd_kafka_commit_transaction(producer.get(), 20'000));
+    ASSERT_EQ(kept.wait_for(0s), std::future_status::ready);
+    check_raw_kafka(::rd_kafka_begin_transaction(producer.get()));
+    raw_kafka_produce(producer, topic_, 0, "key", "half of the second");
+    EXPECT_EQ(proxy().deliver(), 0) << "this broker can tell";
+    const std::vector<std::string> torn{"first", "half of the second"};
+    EXPECT_TRUE(eventually([&] { return consumer().values(topic_) == torn; }));
+}
+
+TEST_F(RelayLateEnd, IsRefusedByTheBrokerAsARelayHasANewProducerByThen) {
+    expect_end(*start({"reshard", "shards=1"}), 0);
+    expect_end(*start_writer({"transactions=20"}), 0);
+    auto kept = proxy().keep_next_end();
+    const auto relay = start_relay(
+        {"servers=" + proxied(), "purge=100000", "purge_after=3600000"},
+        {"MORTISE_STOP_AT=kafka.before_last:2"}
+    );
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
+    ASSERT_TRUE(relay->await_stop()) << said();
+    const auto before = consumer().values(topic_);
+    EXPECT_EQ(before.size(), 7u) << "the first batch, and nothing of the second";
+    EXPECT_NE(proxy().deliver(), 0);
+    relay->resume();
+    EXPECT_TRUE(all_is_told()) << said();
+    relay->send(SIGTERM);
+    expect_end(*relay, 0);
+    drain();
+    expect_exactly_once();
+}
+
+}  // namespace
+}  // namespace mortise::test::relay_late_end_test
