@@ -90,6 +90,22 @@ TEST_F(RelayBroker, IsKilledAMomentAfterItWasAskedToCommit) {
     }
 }
 
+TEST_F(RelayBroker, ThatDoesNotAnswerKeepsNoRelayFromStopping) {
+    expect_end(*start_writer({"transactions=20"}), 0);
+    const auto relay = stopped_relay("kafka.commit", 3);
+    ASSERT_TRUE(relay);
+    broker_.suspend();
+    relay->resume();
+    eventually([] { return false; }, 300ms);  // now it waits for an answer
+    relay->send(SIGTERM);
+    const auto begin = clock::now();
+    expect_end(*relay, 0);
+    EXPECT_LT(clock::now() - begin, 10s) << said();
+    broker_.resume();
+    drain();
+    expect_exactly_once();
+}
+
 /// Which forgets in seconds what others forget in a week.
 kafka_broker& forgetful_broker() {
     static kafka_broker broker(
