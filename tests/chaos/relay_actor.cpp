@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // A process of a shop whose events go to Kafka. One writes, another sends:
 //
-//     relay_actor FOLDER write topic=T [transactions=N] [rows=N] [pause=MS] [lazy=1] [writer=TEXT]
+//     relay_actor FOLDER write topic=T [transactions=N] [rows=N] [pause=MS] [lazy=1] [huge=N]
 //     relay_actor FOLDER reshard shards=N
 //     relay_actor FOLDER relay servers=HOST:PORT progress=T [drain=1] [locks=URL] [...]
 //
 // Each transaction of the first makes some sales and tells of each; one of seven is rolled back.
+// If that is wanted the N-th also has a message that is too large to be sent.
 // The last sends until SIGTERM, or until all is sent, and says each event in a line.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/sleep.hpp"
@@ -133,6 +134,8 @@ private:
 
     void sell(db::connection& on, std::int64_t i) const {
         const bool regrets = i % 7 == 6;
+        if (i == number("huge", -1))
+            outbox::append(on, outbox::message(given_.at("topic"), "huge", too_much()));
         for (std::int64_t row = 0; row < number("rows", 2); ++row) {
             const std::string key = std::to_string((i * 5 + row) % keys);
             on.run("INSERT INTO sale(key) VALUES(?1)", std::string_view(key));
@@ -146,6 +149,8 @@ private:
         if (regrets)
             throw std::runtime_error("the customer has changed his mind");
     }
+
+    static std::string too_much() { return std::string(1'200'000, 'x'); }
 
     outbox::relay_config relay_config() {
         kafka::kafka_sink_config sink((kafka::kafka_config(given_.at("servers"))));

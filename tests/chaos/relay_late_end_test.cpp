@@ -6,6 +6,7 @@
 #include "support/kafka_proxy.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <string>
 #include <vector>
@@ -89,6 +90,49 @@ TEST_F(RelayLateEnd, IsRefusedByTheBrokerAsARelayHasANewProducerByThen) {
     expect_end(*relay, 0);
     drain();
     expect_exactly_once();
+}
+
+// librdkafka tells of the same failure once in half a minute.
+TEST_F(RelayLateEnd, IsExpectedAlsoIfTheConnectionHadBeenLostBefore) {
+    expect_end(*start({"reshard", "shards=1"}), 0);
+    expect_end(*start_writer({"transactions=20"}), 0);
+    const auto relay = stopped_relay("kafka.half_produced", 2, {"servers=" + proxied()});
+    ASSERT_TRUE(relay);
+    EXPECT_EQ(said().find("a new producer goes on"), std::string::npos) << said();
+    auto kept = proxy().keep_next_end();
+    proxy().cut_all();
+    relay->resume();
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
+    EXPECT_TRUE(all_is_told()) << said();
+    EXPECT_NE(said().find("a new producer goes on"), std::string::npos) << said();
+    EXPECT_NE(proxy().deliver(), 0);
+    relay->send(SIGTERM);
+    expect_end(*relay, 0);
+    drain();
+    expect_exactly_once();
+}
+
+// One that aborts is worse: the mark comes last, into what is left of the transaction, and would
+// say that rows were sent which were aborted.
+TEST_F(RelayLateEnd, ThatAbortsIsRefusedAsWell) {
+    expect_end(*start({"reshard", "shards=1"}), 0);
+    expect_end(*start_writer({"transactions=20", "rows=100", "huge=19"}), 0);
+    auto kept = proxy().keep_next_end();
+    const auto relay = start_relay(
+        {"servers=" + proxied(), "batch=5000", "purge=100000", "purge_after=3600000"},
+        {"MORTISE_STOP_AT=kafka.before_last:1"}
+    );
+    ASSERT_EQ(kept.wait_for(30s), std::future_status::ready) << said();
+    ASSERT_TRUE(relay->await_stop()) << said();
+    EXPECT_TRUE(consumer().values(topic_).empty()) << "something was committed already";
+    EXPECT_NE(proxy().deliver(), 0);
+    relay->resume();
+    EXPECT_TRUE(all_is_told()) << said();
+    relay->send(SIGTERM);
+    expect_end(*relay, 0);
+    drain();
+    expect_exactly_once();
+    EXPECT_EQ(sql("SELECT count(*) FROM mortise_outbox_parked"), 1);
 }
 
 }  // namespace

@@ -73,6 +73,18 @@ std::future<void> kafka_proxy::keep_next_end() {
     return kept;
 }
 
+void kafka_proxy::cut_all() {
+    const auto cut = [this] {
+        for (const auto& each : std::exchange(links_, {})) {
+            if (const auto on = each.lock()) {
+                on->client.close();
+                on->broker.close();
+            }
+        }
+    };
+    asio::post(context_, asio::use_future(cut)).get();
+}
+
 std::int16_t kafka_proxy::deliver() {
     return asio::co_spawn(context_, ask(), asio::use_future).get();
 }
@@ -95,6 +107,7 @@ asio::awaitable<void> kafka_proxy::serve(socket client) {
     client.set_option(asio::ip::tcp::no_delay(true));
     broker.set_option(asio::ip::tcp::no_delay(true));
     const auto on = std::make_shared<link>(std::move(client), std::move(broker));
+    links_.push_back(on);
     asio::co_spawn(context_, pass_answers(on), asio::detached);
     auto passing = pass_requests(on);
     co_await std::move(passing);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace mortise::test {
 
@@ -35,6 +36,9 @@ public:
 
     /// Of 127.0.0.1.
     std::uint16_t port() const noexcept { return port_.port(); }
+
+    /// Ends all connections; who had them may connect again.
+    void cut_all();
 
     /// Keeps the next one that comes. @return when it is kept
     std::future<void> keep_next_end();
@@ -57,6 +61,7 @@ private:
     const port_reservation port_;
     asio::ip::tcp::acceptor acceptor_;
     std::optional<std::promise<void>> wanted_;
+    std::vector<std::weak_ptr<link>> links_;
     std::shared_ptr<link> kept_by_;  ///< Its half to the broker is still open.
     std::string kept_;
     std::thread thread_;

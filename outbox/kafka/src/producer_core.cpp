@@ -18,8 +18,9 @@ using std::chrono::milliseconds;
 constexpr int slice_ms = 100;
 // What was decided, but not answered yet, may come in so short a time when we are to stop.
 constexpr milliseconds stop_time{1'000};
-// A commit that took longer may have been asked for twice.
+// What took longer may have been asked for twice. An abort that follows a refusal takes its time.
 constexpr milliseconds smooth_commit{2'000};
+constexpr milliseconds smooth_abort{5'000};
 
 }  // namespace
 
@@ -254,13 +255,18 @@ transaction_outcome producer_core::commit(const transaction_batch& batch) {
     const std::size_t count = batch.records.size() + (batch.last ? 1 : 0);
     if (count > 0)
         done.last = book_.position(count - 1);
-    serve();
-    done.renew =
-        clock::now() - began > smooth_commit || disturbed_ != 0 || says().take_failure() != 0;
+    done.renew = clock::now() - began > smooth_commit || was_disturbed();
     return done;
 }
 
+// Whether the broker may have a second request of the same, which comes later (KAFKA-17754).
+bool producer_core::was_disturbed() {
+    serve();
+    return disturbed_ != 0 || says().take_failure() != 0;
+}
+
 transaction_outcome producer_core::abort(failure why) {
+    const clock::time_point began = clock::now();
     if (remedy_of(why.what) == remedy::give_up && why.failed())
         return lose(why, false);
     const failure end = until_decided(
@@ -273,6 +279,10 @@ transaction_outcome producer_core::abort(failure why) {
         return lose(end, remedy_of(end.what) == remedy::resume);
     if (stopping_)
         return lose(asio::error::operation_aborted, {});
+    // Coming late it would abort what is in the next transaction by then, and the mark, which is
+    // not, would be committed.
+    if (was_disturbed() || clock::now() - began > smooth_abort)
+        return lose(errc::uncertain, why.text + "; its end may have been asked for twice");
     book_.judge();
     transaction_outcome outcome;
     outcome.what = transaction_outcome::kind::again;

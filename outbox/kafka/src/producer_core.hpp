@@ -75,6 +75,7 @@ private:
     bool flush();
     transaction_outcome commit(const transaction_batch& batch);
     transaction_outcome abort(failure why);
+    bool was_disturbed();
     void name_guilty(transaction_outcome& outcome) const;
     transaction_outcome search(const transaction_batch& batch, transaction_outcome outcome);
     void narrow(const transaction_batch& batch, bool last_try);

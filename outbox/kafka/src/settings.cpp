@@ -32,11 +32,13 @@ struct only_so {
     std::string_view name;
     std::array<std::string_view, 3> allowed;
 };
-constexpr std::array<only_so, 4> exactly_once = {{
+constexpr std::array<only_so, 5> exactly_once = {{
     {"enable.idempotence", {"true", "t", "1"}},
     {"acks", {"all", "-1", "-1"}},
     {"request.required.acks", {"all", "-1", "-1"}},
     {"queuing.strategy", {"fifo", "fifo", "fifo"}},
+    // Else nothing says that the end of a transaction may have been asked for twice.
+    {"log.connection.close", {"true", "t", "1"}},
 }};
 
 constexpr std::array<std::string_view, 2> delivery_names = {

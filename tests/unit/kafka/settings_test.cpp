@@ -45,6 +45,7 @@ TEST(KafkaSettings, AreRefusedWithTheirNameAndARemedy) {
         {"acks", "1", "exactly-once"},
         {"request.required.acks", "0", "exactly-once"},
         {"queuing.strategy", "lifo", "exactly-once"},
+        {"log.connection.close", "false", "exactly-once"},
         {"transactional.id", "mine", "leave it out"},
         {"bootstrap.servers", "a:1", "bootstrap_servers"},
         {"metadata.broker.list", "a:1", "bootstrap_servers"},

@@ -49,7 +49,8 @@ public:
         /// Nothing of the batch will ever be seen: run it again, with the same producer.
         again,
         /// The producer must be destroyed. Whether the batch was committed, the mark says that a
-        /// new producer of the same transactional id reads after its `async_init`.
+        /// new producer of the same transactional id reads after its `async_init`. So it ends
+        /// also if a broker may have been asked for an abort twice (KAFKA-17754).
         lost,
     };
 
