@@ -3,7 +3,7 @@
 // (KAFKA-17754). Brokers that know only the first version of transactions cannot tell.
 #include "chaos/relay_shop.hpp"
 #include "support/eventually.hpp"
-#include "support/kafka_proxy.hpp"
+#include "support/proxied_broker.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -15,34 +15,6 @@ namespace mortise::test::relay_late_end_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A broker that names a proxy as its address to those who come through it.
-class proxied_broker {
-public:
-    static proxied_broker& get() {
-        static proxied_broker made;
-        return made;
-    }
-    kafka_proxy& proxy() { return proxy_; }
-    kafka_broker& broker() { return broker_; }
-
-private:
-    proxied_broker()
-        : proxy_(inner_.port()),
-          broker_(
-              {"listeners=PLAINTEXT://127.0.0.1:@broker_port@,CONTROLLER://127.0.0.1:"
-               "@controller_port@,PROXIED://127.0.0.1:" +
-                   std::to_string(inner_.port()),
-               "advertised.listeners=PLAINTEXT://127.0.0.1:@broker_port@,PROXIED://127.0.0.1:" +
-                   std::to_string(proxy_.port()),
-               "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
-               "PROXIED:PLAINTEXT"}
-          ) {}
-
-    const port_reservation inner_;
-    kafka_proxy proxy_;
-    kafka_broker broker_;
-};
 
 class RelayLateEnd : public relay_shop {
 protected:

@@ -25,8 +25,13 @@ void on_log(const rd_kafka_t* from, int level, const char* facility, const char*
     voice_of(opaque).tell(kafka_event::kind::log, level, {}, line);
 }
 
+// A connection that worked was lost; that there can be none is said in other words.
+bool tells_of_lost_connection(std::string_view text) {
+    return text.find("in state UP") != std::string_view::npos;
+}
+
 void on_error(rd_kafka_t*, int code, const char* text, void* opaque) {
-    voice_of(opaque).note_failure(code);
+    voice_of(opaque).note_failure(code, tells_of_lost_connection(text));
     voice_of(opaque).tell(kafka_event::kind::error, 3, kafka_error(code), text);
 }
 

@@ -37,7 +37,14 @@ public:
 
     /// The last failure of a connection or a login; zero once that was taken.
     int take_failure() noexcept { return failure_.exchange(0); }
-    void note_failure(int code) noexcept { failure_ = code; }
+    void note_failure(int code, bool connection_lost) noexcept {
+        failure_ = code;
+        if (connection_lost)
+            connection_lost_ = true;
+    }
+    /// Whether a connection that worked was ever lost. librdkafka tells of the same once in half a
+    /// minute, so that once was said may have been twice.
+    bool connection_lost() const noexcept { return connection_lost_; }
 
     /// What gets a delivery report; used on the thread that polls.
     std::function<void(const rd_kafka_message_t&)> on_report;
@@ -49,6 +56,7 @@ private:
     kafka_observer* observer_;
     std::function<void()> wake_;
     std::atomic<int> failure_{0};
+    std::atomic<bool> connection_lost_{false};
 };
 
 /// A handle of librdkafka. Its end takes time, for threads must end: the destructor leaves that to

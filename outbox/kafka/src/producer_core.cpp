@@ -262,7 +262,7 @@ transaction_outcome producer_core::commit(const transaction_batch& batch) {
 // Whether the broker may have a second request of the same, which comes later (KAFKA-17754).
 bool producer_core::was_disturbed() {
     serve();
-    return disturbed_ != 0 || says().take_failure() != 0;
+    return disturbed_ != 0 || says().take_failure() != 0 || says().connection_lost();
 }
 
 transaction_outcome producer_core::abort(failure why) {

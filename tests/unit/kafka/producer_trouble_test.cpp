@@ -3,6 +3,7 @@
 // comes twice, and it is never worse than `lost`.
 #include "mortise/coro/clock.hpp"
 #include "support/eventually.hpp"
+#include "support/proxied_broker.hpp"
 #include "unit/kafka/producer_fixture.hpp"
 
 #include <boost/asio/error.hpp>
@@ -146,6 +147,25 @@ TEST_F(KafkaTrouble, ABrokerThatIsKilledDuringACommitIsWaitedFor) {
     EXPECT_TRUE(now.empty() || outcome.what != kind::again);
     EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).what, kind::committed);
     EXPECT_EQ(seen().size(), now.size() + 1);
+}
+
+TEST_F(KafkaTrouble, AConnectionThatWasLostMakesTheNextCommitTheLastOfItsProducer) {
+    proxied_broker& far = proxied_broker::get();
+    far.broker().create_topic(topic_);
+    auto through = config();
+    through.bootstrap_servers = "127.0.0.1:" + std::to_string(far.proxy().port());
+    const auto producer = make_ready(through);
+    const auto first = producer->run(batch_of(topic_, {"a"}));
+    ASSERT_EQ(first.what, kind::committed) << text(first);
+    EXPECT_FALSE(first.renew);
+    far.broker().suspend();
+    producer->start(with_mark(topic_, "b"));  // it is out before its commit
+    eventually([] { return false; }, 300ms);
+    far.proxy().cut_all();  // in the middle of a request
+    far.broker().resume();
+    const auto second = producer->finish();
+    ASSERT_EQ(second.what, kind::committed) << text(second);
+    EXPECT_TRUE(second.renew);
 }
 
 TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
