@@ -50,6 +50,9 @@ public:
         case errc::offset_gone:
             return "the partition ends before that offset: the topic was made anew, or lost "
                    "records";
+        case errc::offset_removed:
+            return "the partition begins after that offset: retention has removed records that "
+                   "were not dealt with";
         }
         return "an error of the Kafka producer that is not known";
     }

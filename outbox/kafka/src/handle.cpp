@@ -45,6 +45,15 @@ void on_report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
         voice_of(opaque).on_report(*message);
 }
 
+void on_rebalance(
+    rd_kafka_t* from, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* which, void* opaque
+) {
+    if (voice_of(opaque).on_rebalance)
+        voice_of(opaque).on_rebalance(code, *which);
+    else
+        ::rd_kafka_assign(from, nullptr);  // nobody reads any more
+}
+
 void on_waiting(rd_kafka_t*, void* opaque) {
     voice_of(opaque).wake();
 }
@@ -132,15 +141,17 @@ void voice::wake() noexcept {
         wake_();
 }
 
-handle::handle(const kafka_config& config, purpose what_for, const std::string& transactional_id)
+handle::handle(const kafka_config& config, purpose what_for, const std::string& id)
     : voice_(std::make_shared<voice>(config)) {
-    owned<rd_kafka_conf_t> conf = make_settings(config, what_for, transactional_id);
+    owned<rd_kafka_conf_t> conf = make_settings(config, what_for, id);
     ::rd_kafka_conf_set_opaque(conf.get(), voice_.get());
     ::rd_kafka_conf_set_log_cb(conf.get(), &on_log);
     ::rd_kafka_conf_set_error_cb(conf.get(), &on_error);
     ::rd_kafka_conf_set_stats_cb(conf.get(), &on_statistics);
     if (what_for == purpose::producing)
         ::rd_kafka_conf_set_dr_msg_cb(conf.get(), &on_report);
+    if (what_for == purpose::consuming)
+        ::rd_kafka_conf_set_rebalance_cb(conf.get(), &on_rebalance);
     // A consumer's questions never make a topic.
     const rd_kafka_type_t type =
         what_for == purpose::producing ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
@@ -155,7 +166,11 @@ handle::handle(const kafka_config& config, purpose what_for, const std::string& 
         );
     static_cast<void>(conf.release());  // the handle's now
     const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_get_main(handle_));
-    ::rd_kafka_queue_cb_event_enable(queue.get(), &on_waiting, voice_.get());
+    listen_to(*queue);
+}
+
+void handle::listen_to(rd_kafka_queue_t& queue) noexcept {
+    ::rd_kafka_queue_cb_event_enable(&queue, &on_waiting, voice_.get());
 }
 
 handle::~handle() {

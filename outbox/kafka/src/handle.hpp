@@ -49,6 +49,10 @@ public:
     /// What gets a delivery report; used on the thread that polls.
     std::function<void(const rd_kafka_message_t&)> on_report;
 
+    /// What hears that a group gives, or takes back, partitions, and has to answer librdkafka; used
+    /// on the thread that polls. Without one they are given back at once.
+    std::function<void(int code, const rd_kafka_topic_partition_list_t& which)> on_rebalance;
+
 private:
     const coro::detail::fork_guard process_;
     const secrets secrets_;
@@ -63,14 +67,17 @@ private:
 /// a thread of its own, `close` does it on this one. In a forked child nothing is done.
 class handle {
 public:
-    /// Asks nobody yet. @throws mortise::error (`bad_config`)
-    handle(const kafka_config& config, purpose what_for, const std::string& transactional_id = {});
+    /// Asks nobody yet. `id` is as for `make_settings`. @throws mortise::error (`bad_config`)
+    handle(const kafka_config& config, purpose what_for, const std::string& id = {});
     ~handle();
     handle(const handle&) = delete;
     handle& operator=(const handle&) = delete;
 
     rd_kafka_t* get() const noexcept { return handle_; }
     voice& says() noexcept { return *voice_; }
+
+    /// What comes into that queue, too, is told to `on_waiting`.
+    void listen_to(rd_kafka_queue_t& queue) noexcept;
 
     /// Afterwards there is no handle. Blocks.
     void close() noexcept;

@@ -23,6 +23,12 @@ struct closer {
     void operator()(rd_kafka_ConfigResource_t* what) const noexcept {
         ::rd_kafka_ConfigResource_destroy(what);
     }
+    void operator()(rd_kafka_topic_partition_list_t* what) const noexcept {
+        ::rd_kafka_topic_partition_list_destroy(what);
+    }
+    void operator()(rd_kafka_consumer_group_metadata_t* what) const noexcept {
+        ::rd_kafka_consumer_group_metadata_destroy(what);
+    }
     void operator()(const rd_kafka_metadata_t* what) const noexcept {
         ::rd_kafka_metadata_destroy(what);
     }

@@ -41,6 +41,17 @@ constexpr std::array<only_so, 5> exactly_once = {{
     {"log.connection.close", {"true", "t", "1"}},
 }};
 
+// What a consumer has no choice about: the offsets are committed when the work is.
+constexpr std::array<ours_alone, 5> not_for_consumers = {{
+    {"group.id", "leave it out: the consumer is given its group"},
+    {"enable.auto.commit", "leave it out: offsets are committed when the work is"},
+    {"enable.auto.offset.store", "leave it out: offsets are committed when the work is"},
+    {"enable.partition.eof", "leave it out: ends are needed"},
+    {"offset.store.method", "leave it out: offsets are kept together with the work"},
+}};
+
+constexpr const char* reset_name = "auto.offset.reset";
+
 constexpr std::array<std::string_view, 2> delivery_names = {
     "message.timeout.ms", "delivery.timeout.ms"};
 
@@ -98,6 +109,30 @@ void set_producing(
     set(to, "message.timeout.ms", std::to_string(delivery_time(config).count()));
 }
 
+void set_consuming(rd_kafka_conf_t* to, const kafka_config& config, const std::string& group) {
+    for (const auto& [name, remedy] : not_for_consumers) {
+        if (config.settings.contains(std::string(name)))
+            refuse_setting(std::string(name), remedy);
+    }
+    first_offset(config);
+    set(to, "group.id", group);
+    set(to, "enable.auto.commit", "false");
+    set(to, "enable.auto.offset.store", "false");
+    set(to, "enable.partition.eof", "true");
+    set(to, "allow.auto.create.topics", "false");
+    set(to, reset_name, "error");  // that is decided here, and not while it runs
+    set(to, "isolation.level", "read_committed");
+}
+
+void set_looking(rd_kafka_conf_t* to, purpose what_for) {
+    set(to, "enable.partition.eof", "true");
+    set(to, "allow.auto.create.topics", "false");
+    set(to, reset_name, "earliest");
+    set(to, "fetch.wait.max.ms", "50");
+    set(to, "isolation.level", what_for == purpose::reading ? "read_committed" : "read_uncommitted"
+    );
+}
+
 bool is_of_producer(std::string_view name) {
     return name == "transaction.timeout.ms" || name == delivery_names[0] ||
            name == delivery_names[1];
@@ -143,7 +178,7 @@ void check_config(const kafka_config& config) {
 }
 
 owned<rd_kafka_conf_t>
-make_settings(const kafka_config& config, purpose what_for, const std::string& transactional_id) {
+make_settings(const kafka_config& config, purpose what_for, const std::string& id) {
     check_config(config);
     owned<rd_kafka_conf_t> conf(::rd_kafka_conf_new());
     if (!config.bootstrap_servers.empty())
@@ -153,18 +188,32 @@ make_settings(const kafka_config& config, purpose what_for, const std::string& t
         if (!is_of_producer(name))
             set(conf.get(), name, value);
     }
-    if (what_for == purpose::producing)
-        set_producing(conf.get(), config, transactional_id);
-    if (what_for != purpose::producing) {
-        set(conf.get(), "enable.partition.eof", "true");
-        set(conf.get(), "allow.auto.create.topics", "false");
-        set(conf.get(), "auto.offset.reset", "earliest");
-        set(conf.get(), "fetch.wait.max.ms", "50");
-        set(conf.get(),
-            "isolation.level",
-            what_for == purpose::reading ? "read_committed" : "read_uncommitted");
+    switch (what_for) {
+    case purpose::producing:
+        set_producing(conf.get(), config, id);
+        break;
+    case purpose::consuming:
+        set_consuming(conf.get(), config, id);
+        break;
+    case purpose::asking:
+    case purpose::reading:
+    case purpose::measuring:
+        set_looking(conf.get(), what_for);
+        break;
     }
     return conf;
+}
+
+std::optional<std::int64_t> first_offset(const kafka_config& config) {
+    const auto found = config.settings.find(reset_name);
+    const std::string wanted = found == config.settings.end() ? "earliest" : found->second;
+    if (wanted == "earliest" || wanted == "beginning" || wanted == "smallest")
+        return RD_KAFKA_OFFSET_BEGINNING;
+    if (wanted == "latest" || wanted == "end" || wanted == "largest")
+        return RD_KAFKA_OFFSET_END;
+    if (wanted != "error")
+        refuse_setting(reset_name, "use earliest, latest or error");
+    return std::nullopt;
 }
 
 }  // namespace mortise::kafka

@@ -6,6 +6,8 @@
 #include "owned.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace mortise::kafka {
@@ -16,15 +18,21 @@ enum class purpose {
     asking,     ///< The cluster's facts, topics.
     reading,    ///< What was committed.
     measuring,  ///< The true ends of partitions, which also count what is still open.
+    consuming,  ///< As a member of a group.
 };
 
 /// Checks what does not depend on the purpose. @throws mortise::error (`bad_config`)
 void check_config(const kafka_config& config);
 
-/// librdkafka's configuration out of ours. @throws mortise::error (`bad_config`): it names the
-/// setting and what to do, and never shows a secret
+/// librdkafka's configuration out of ours. `id` is the transactional id of who produces, and the
+/// group of who consumes. @throws mortise::error (`bad_config`): it names the setting and what to
+/// do, and never shows a secret
 owned<rd_kafka_conf_t>
-make_settings(const kafka_config& config, purpose what_for, const std::string& transactional_id);
+make_settings(const kafka_config& config, purpose what_for, const std::string& id);
+
+/// Where to begin to consume what was never consumed: `auto.offset.reset`, as librdkafka has it;
+/// none if that is "error". @throws mortise::error (`bad_config`)
+std::optional<std::int64_t> first_offset(const kafka_config& config);
 
 /// `message.timeout.ms` as it is, or would be, set.
 std::chrono::milliseconds delivery_time(const kafka_config& config);

@@ -33,6 +33,10 @@ inbox::executor_type inbox::get_executor() const noexcept {
     return core_->executor();
 }
 
+inbox_config::kind inbox::by() const noexcept {
+    return core_->by();
+}
+
 inbox_stats inbox::stats() const noexcept {
     return core_->stats();
 }

@@ -42,6 +42,7 @@ public:
 
     // Any thread.
     const asio::any_io_executor& executor() const noexcept { return executor_; }
+    inbox_config::kind by() const noexcept { return config_.by; }
     void receive(std::vector<received> messages, code_handler handler);
     void where(positions_handler handler);
     void stop(code_handler handler);

@@ -135,6 +135,22 @@ void drop_held(db::connection& on, std::int64_t row) {
     table::ring_after_commit(on);
 }
 
+void move_inbox(
+    db::connection& on, std::string_view inbox, std::string_view source, std::int64_t next
+) {
+    inbox_detail::require(on);
+    if (next < 0)
+        throw error(errc::no_position, std::to_string(next), "name an offset, from zero on");
+    const inbox_detail::inbox_tables tables{std::string(inbox)};
+    if (!tables.next_offset(on, source))
+        throw error(
+            errc::no_such_row,
+            "source " + std::string(source),
+            "name one that the inbox has had something of: describe_inboxes lists them"
+        );
+    tables.set_next_offset(on, source, next);
+}
+
 std::string_view to_string(held_message::state what) noexcept {
     switch (what) {
     case held_message::state::retried:

@@ -10,6 +10,7 @@
 #include "wall_clock.hpp"
 
 #include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,6 +21,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -390,6 +392,25 @@ TEST_F(OutboxInbox, RefusesAConfigurationThatCannotWork) {
     EXPECT_TRUE(refused([](auto& how) { how.attempts_max = 0; }));
     EXPECT_TRUE(refused([](auto& how) { how.retry_first = 0ms; }));
     EXPECT_THROW(inbox(site_.executor(), nullptr, config()), error);
+}
+
+TEST_F(OutboxInbox, GoesOnWhereAnOperatorSays) {
+    start();
+    const auto move = [](std::string_view source, std::int64_t next) {
+        return
+            [source, next](db::connection& on) { outbox::move_inbox(on, "inbox", source, next); };
+    };
+    const auto at = [](std::int64_t offset, const char* line) {
+        return received("stream", offset, message("events", "k", line));
+    };
+    deliver({at(7, "1")});
+    EXPECT_THROW(run(move("stream", -1)), boost::system::system_error);
+    EXPECT_THROW(run(move("another", 0)), boost::system::system_error);
+    run(move("stream", 0));
+    deliver({at(0, "2"), at(1, "3")});
+    run(move("stream", 5));
+    deliver({at(4, "never"), at(5, "4")});
+    EXPECT_EQ(book(), (texts{"1", "2", "3", "4"}));
 }
 
 TEST_F(OutboxInbox, TakesNothingMoreOnceItIsStopped) {

@@ -73,6 +73,8 @@ public:
     inbox& operator=(inbox&&) noexcept;
 
     executor_type get_executor() const noexcept;
+    /// By what it knows a message again.
+    inbox_config::kind by() const noexcept;
 
     /// Deals with these messages, in their order: each of them is handled, known already, or held
     /// in the database for later. Then it need not be delivered again.

@@ -74,6 +74,13 @@ std::size_t replay_all_held(db::connection& on);
 /// @par Errors `no_such_row`.
 void drop_held(db::connection& on, std::int64_t row);
 
+/// Where an inbox by offsets goes on with a source, whose topic was made anew, say: what comes from
+/// that offset on is new to it, and all before is not. Whoever delivers looks when it starts.
+/// @par Errors `no_such_row`: it never had anything of that source; `no_position`.
+void move_inbox(
+    db::connection& on, std::string_view inbox, std::string_view source, std::int64_t next
+);
+
 }  // namespace mortise::outbox
 
 #endif

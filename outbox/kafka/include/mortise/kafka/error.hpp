@@ -16,13 +16,14 @@ error_code kafka_error(int code) noexcept;
 
 /// What can go wrong besides. The message of each code says what to do about it.
 enum class errc : int {
-    uncertain = 1,  ///< It is not known whether the transaction was committed.
-    lost,           ///< The producer was lost before.
-    not_ready,      ///< `async_init` has not succeeded yet.
-    topic_differs,  ///< The topic exists, with other partitions or another clean-up policy.
-    still_open,     ///< A transaction that is open hides the end of the partition.
-    not_a_mark,     ///< What stands in the place of a shard's mark is none.
-    offset_gone,    ///< The partition ends before the offset that was asked for.
+    uncertain = 1,   ///< It is not known whether the transaction was committed.
+    lost,            ///< The producer was lost before.
+    not_ready,       ///< `async_init` has not succeeded yet.
+    topic_differs,   ///< The topic exists, with other partitions or another clean-up policy.
+    still_open,      ///< A transaction that is open hides the end of the partition.
+    not_a_mark,      ///< What stands in the place of a shard's mark is none.
+    offset_gone,     ///< The partition ends before the offset that was asked for.
+    offset_removed,  ///< The partition begins after the offset that was asked for.
 };
 
 /// Classes of the codes above, for `==`.

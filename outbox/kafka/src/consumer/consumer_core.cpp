@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "consumer/consumer_core.hpp"
+
+#include "consumer/record_in.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/kafka/error.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A turn takes no longer, so that the end of a context is seen; and librdkafka has to see that
+// somebody is there.
+constexpr milliseconds turn_time{500};
+constexpr int identity_wait_ms = 2'000;
+
+// What a group takes to hear that somebody leaves. If nobody answers it goes on in the background.
+constexpr milliseconds close_time{3'000};
+
+}  // namespace
+
+consumer_core::consumer_core(
+    kafka_config config, const std::string& group, std::vector<std::string> topics
+)
+    : config_(std::move(config)),
+      topics_(std::move(topics)),
+      handle_(config_, purpose::consuming, group),
+      records_(::rd_kafka_queue_new(handle_.get())) {
+    check(::rd_kafka_poll_set_consumer(handle_.get()));
+    const owned<rd_kafka_queue_t> news(::rd_kafka_queue_get_consumer(handle_.get()));
+    handle_.listen_to(*news);
+    handle_.listen_to(*records_);
+    handle_.says().on_rebalance = [this](int code, const rd_kafka_topic_partition_list_t& which) {
+        on_rebalance(code, which);
+    };
+    handle_.says().on_waiting([this] { stir(); });
+}
+
+consumer_core::~consumer_core() {
+    handle_.says().silence();
+    handle_.says().on_rebalance = nullptr;
+}
+
+void consumer_core::check(int code) const {
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw boost::system::system_error(kafka_error(code));
+}
+
+void consumer_core::stir() noexcept {
+    const std::lock_guard hold(mutex_);
+    stirred_ = true;
+    changed_.notify_all();
+}
+
+void consumer_core::call() noexcept {
+    const std::lock_guard hold(mutex_);
+    called_ = true;
+    changed_.notify_all();
+}
+
+void consumer_core::request_stop() noexcept {
+    stopping_ = true;
+    call();
+}
+
+// @return whether there is something new of librdkafka's; else the turn is over.
+bool consumer_core::wait_stirred() {
+    std::unique_lock hold(mutex_);
+    changed_.wait_for(hold, turn_time, [this] { return stirred_ || called_; });
+    const bool called = std::exchange(called_, false);
+    return std::exchange(stirred_, false) && !called;
+}
+
+void consumer_core::join() {
+    if (joined_)
+        return;
+    const owned<rd_kafka_topic_partition_list_t> wanted(
+        ::rd_kafka_topic_partition_list_new(static_cast<int>(topics_.size()))
+    );
+    for (const std::string& topic : topics_)
+        ::rd_kafka_topic_partition_list_add(wanted.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
+    check(::rd_kafka_subscribe(handle_.get(), wanted.get()));
+    joined_ = true;
+}
+
+consumer_report consumer_core::turn(std::size_t rows, std::size_t bytes) {
+    if (stopping_ || closing_)
+        throw boost::system::system_error(asio::error::operation_aborted);
+    join();
+    consumer_report came;
+    do {
+        gather(rows, bytes, came);
+        serve(came);
+    } while (came.empty() && wait_stirred());
+    return came;
+}
+
+std::string consumer_core::cluster_id() {
+    char* const id = ::rd_kafka_clusterid(handle_.get(), identity_wait_ms);
+    if (id == nullptr)
+        check(RD_KAFKA_RESP_ERR__TIMED_OUT);
+    std::string found = id;
+    ::rd_kafka_mem_free(handle_.get(), id);
+    return found;
+}
+
+// What is not a record: changes of the group, errors, statistics.
+void consumer_core::serve(consumer_report& into) {
+    while (const owned<rd_kafka_message_t> message{::rd_kafka_consumer_poll(handle_.get(), 0)})
+        sort(*message, into);
+    for (group_change& each : std::exchange(changes_, {}))
+        into.changes.push_back(std::move(each));
+    into.lost = lost_;
+}
+
+void consumer_core::gather(std::size_t rows, std::size_t bytes, consumer_report& into) {
+    for (std::size_t size = 0; into.records.size() < rows && size < bytes;) {
+        const owned<rd_kafka_message_t> message(::rd_kafka_consume_queue(records_.get(), 0));
+        if (!message)
+            return;
+        size += message->len + message->key_len;
+        sort(*message, into);
+    }
+}
+
+void consumer_core::sort(const rd_kafka_message_t& message, consumer_report& into) {
+    const topic_partition from(
+        message.rkt != nullptr ? ::rd_kafka_topic_name(message.rkt) : "", message.partition
+    );
+    switch (message.err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        into.records.push_back(record_in(message));
+        return;
+    case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+        into.ends.emplace_back(from, message.offset);
+        return;
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        into.unsure.push_back(from);
+        return;
+    default:
+        break;
+    }
+    consumer_failure failed;
+    failed.at = from;
+    failed.code = kafka_error(message.err);
+    const char* const text = ::rd_kafka_message_errstr(&message);
+    failed.text = handle_.says().hidden().hide_in(text != nullptr ? text : "");
+    lost_ = lost_ || message.err == RD_KAFKA_RESP_ERR__FATAL ||
+            ::rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR;
+    into.failures.push_back(std::move(failed));
+}
+
+// It is answered later, by `take` and `release`: librdkafka waits for that.
+void consumer_core::on_rebalance(int code, const rd_kafka_topic_partition_list_t& which) {
+    const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    const bool taken = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS;
+    if (closing_ || (!given && !taken))
+        return drop_all();
+    group_change made;
+    made.given = given;
+    for (int i = 0; i < which.cnt; ++i)
+        made.which.emplace_back(which.elems[i].topic, which.elems[i].partition);
+    changes_.push_back(std::move(made));
+}
+
+bool consumer_core::cooperative() const {
+    const char* const protocol = ::rd_kafka_rebalance_protocol(handle_.get());
+    return protocol != nullptr && std::strcmp(protocol, "COOPERATIVE") == 0;
+}
+
+consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& which) {
+    list made(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
+    for (const topic_partition& each : which)
+        ::rd_kafka_topic_partition_list_add(made.get(), each.topic.c_str(), each.partition);
+    return made;
+}
+
+void consumer_core::release(const std::vector<topic_partition>& which) {
+    if (!cooperative())
+        return drop_all();
+    std::vector<topic_partition> known;
+    for (const topic_partition& each : which) {
+        if (reading_.erase(each) != 0)
+            known.push_back(each);
+    }
+    const list gone = list_of(known);
+    const owned<rd_kafka_error_t> failed(::rd_kafka_incremental_unassign(handle_.get(), gone.get())
+    );
+    if (failed)
+        check(::rd_kafka_error_code(failed.get()));
+}
+
+void consumer_core::drop_all() {
+    if (cooperative()) {
+        const list gone = list_of({reading_.begin(), reading_.end()});
+        const owned<rd_kafka_error_t> ignored(
+            ::rd_kafka_incremental_unassign(handle_.get(), gone.get())
+        );
+    } else {
+        ::rd_kafka_assign(handle_.get(), nullptr);
+    }
+    reading_.clear();
+}
+
+void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
+    if (offsets.empty() || closing_)
+        return;
+    const list told(::rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    for (const group_offset& each : offsets) {
+        auto* const one = ::rd_kafka_topic_partition_list_add(
+            told.get(), each.of.topic.c_str(), each.of.partition
+        );
+        one->offset = each.next;
+        if (each.note.empty())
+            continue;
+        one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it
+        one->metadata_size = one->metadata != nullptr ? each.note.size() : 0;
+    }
+    ::rd_kafka_commit(handle_.get(), told.get(), 1);
+}
+
+owned<rd_kafka_consumer_group_metadata_t> consumer_core::group_metadata() {
+    return owned<rd_kafka_consumer_group_metadata_t>(::rd_kafka_consumer_group_metadata(handle_.get(
+    )));
+}
+
+void consumer_core::close() noexcept {
+    if (closing_)
+        return;
+    closing_ = true;
+    const owned<rd_kafka_queue_t> events(::rd_kafka_queue_new(handle_.get()));
+    const owned<rd_kafka_error_t> failed(
+        ::rd_kafka_consumer_close_queue(handle_.get(), events.get())
+    );
+    const clock::time_point end = clock::now() + close_time;
+    const auto is_closed = [&] { return ::rd_kafka_consumer_closed(handle_.get()) != 0; };
+    while (!failed && !is_closed() && clock::now() < end) {
+        // It is answered in `on_rebalance`.
+        const owned<rd_kafka_message_t> none(::rd_kafka_consume_queue(events.get(), 50));
+    }
+    records_.reset();
+    if (is_closed())
+        handle_.close();
+}
+
+}  // namespace mortise::kafka

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_CONSUMER_CONSUMER_CORE_HPP
+#define MORTISE_KAFKA_SRC_CONSUMER_CONSUMER_CORE_HPP
+
+#include "consumer/consumer_report.hpp"
+#include "consumer/start_offset.hpp"
+#include "handle.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::kafka {
+
+/// The blocking half of a member of a consumer group. It reads, and decides nothing.
+///
+/// Its turns have to follow each other, or the group takes it for dead. What is not asked for waits
+/// in librdkafka, which fetches ahead within its own limits.
+///
+/// @par Threads `request_stop`, `call`: any. All else: one, the consumer's own.
+class consumer_core {
+public:
+    /// Asks nobody yet. @throws mortise::error (`bad_config`)
+    consumer_core(kafka_config config, const std::string& group, std::vector<std::string> topics);
+    ~consumer_core();
+    consumer_core(const consumer_core&) = delete;
+    consumer_core& operator=(const consumer_core&) = delete;
+
+    /// Ends the turn that runs, or the next.
+    void call() noexcept;
+    /// What runs ends soon, and what comes later at once.
+    void request_stop() noexcept;
+
+    /// Waits for something to report, for half a second. At most so many records, and some more
+    /// bytes than that at most by one record.
+    consumer_report turn(std::size_t rows, std::size_t bytes);
+
+    /// @throws boost::system::system_error
+    std::string cluster_id();
+
+    /// Answers that partitions were given: looks whether what is wanted is there, and reads it from
+    /// there. With `skip`, what retention has removed is passed over. `anew`: they were read
+    /// before, and these are all of them.
+    /// @throws boost::system::system_error nothing was done
+    std::vector<start_offset> take(std::vector<start_offset> which, bool skip, bool anew);
+
+    /// Answers that partitions are taken back.
+    void release(const std::vector<topic_partition>& which);
+
+    /// Tells the group; does not wait for its answer.
+    void commit(const std::vector<group_offset>& offsets) noexcept;
+
+    /// Where a transaction of a producer says that its work belongs to.
+    owned<rd_kafka_consumer_group_metadata_t> group_metadata();
+    /// How far the group is; no value where it has none. @throws boost::system::system_error
+    std::vector<start_offset> committed(const std::vector<topic_partition>& which);
+
+    /// Leaves the group, for which it takes no longer than three seconds.
+    void close() noexcept;
+
+private:
+    using list = owned<rd_kafka_topic_partition_list_t>;
+
+    static list list_of(const std::vector<topic_partition>& which);
+    void join();
+    void serve(consumer_report& into);
+    void sort(const rd_kafka_message_t& message, consumer_report& into);
+    void on_rebalance(int code, const rd_kafka_topic_partition_list_t& which);
+    void gather(std::size_t rows, std::size_t bytes, consumer_report& into);
+    bool cooperative() const;
+    void drop_all();
+    void stir() noexcept;
+    bool wait_stirred();
+    int ask_ends(start_offset& which) const;
+    void find_begin(start_offset& which, bool skip);
+    bool was_read_past(const start_offset& which) const;
+    void check(int code) const;
+
+    const kafka_config config_;
+    const std::vector<std::string> topics_;
+    handle handle_;
+    owned<rd_kafka_queue_t> records_;  ///< Of all partitions.
+    std::vector<group_change> changes_;
+    std::set<topic_partition> reading_;
+    bool joined_ = false;
+    bool closing_ = false;
+    bool lost_ = false;
+
+    std::atomic<bool> stopping_{false};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stirred_ = false;
+    bool called_ = false;
+};
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// From where a member of a group reads its partitions.
+#include "consumer/consumer_core.hpp"
+#include "failure_classes.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/kafka/error.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace mortise::kafka {
+namespace {
+
+constexpr int slice_ms = 500;
+
+// A leader that was elected a moment ago may not know its end yet.
+constexpr std::chrono::milliseconds election_time{1'000};
+
+bool heals(int code) noexcept {
+    return passes_by_itself(code) || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
+std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
+    if (each.metadata == nullptr)
+        return {};
+    return {static_cast<const char*>(each.metadata), each.metadata_size};
+}
+
+}  // namespace
+
+int consumer_core::ask_ends(start_offset& which) const {
+    return ::rd_kafka_query_watermark_offsets(
+        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, slice_ms
+    );
+}
+
+void consumer_core::find_begin(start_offset& which, bool skip) {
+    which.fault = {};
+    if (!which.wanted) {
+        const auto first = first_offset(config_);
+        which.read = first.has_value();
+        which.begin = first.value_or(RD_KAFKA_OFFSET_INVALID);
+        if (!first)
+            which.fault = kafka_error(RD_KAFKA_RESP_ERR__NO_OFFSET);
+        return;
+    }
+    const clock::time_point begin = clock::now();
+    for (;;) {
+        if (stopping_)
+            throw boost::system::system_error(asio::error::operation_aborted);
+        const int code = ask_ends(which);
+        const auto waited = clock::now() - begin;
+        if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            if (*which.wanted <= which.high || waited >= election_time)
+                break;
+        } else if (!heals(code) || waited >= config_.answer_wait_max) {
+            check(code);
+        }
+        std::unique_lock hold(mutex_);
+        changed_.wait_for(hold, std::chrono::milliseconds(50), [this] { return stopping_.load(); });
+    }
+    which.begin = std::max(*which.wanted, which.low);
+    if (*which.wanted > which.high)
+        which.fault = make_error_code(errc::offset_gone);
+    else if (*which.wanted < which.low && !was_read_past(which))
+        which.fault = make_error_code(errc::offset_removed);
+    which.read = !which.fault || (skip && which.fault == errc::offset_removed);
+}
+
+// Behind the last record there may be what is none (the ends of transactions). If the group was
+// told that nothing but such came up to there, retention has removed no record.
+bool consumer_core::was_read_past(const start_offset& which) const {
+    const list asked = list_of({which.of});
+    check(::rd_kafka_committed(
+        handle_.get(), asked.get(), static_cast<int>(config_.answer_wait_max.count())
+    ));
+    const rd_kafka_topic_partition_t& said = asked->elems[0];
+    check(said.err);
+    return said.offset >= which.low && note_of(said) == std::to_string(*which.wanted);
+}
+
+std::vector<start_offset>
+consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
+    for (start_offset& each : which)
+        find_begin(each, skip);
+    const list given(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
+    if (anew && cooperative())
+        drop_all();
+    if (!cooperative())
+        reading_.clear();
+    for (const start_offset& each : which) {
+        if (!each.read)
+            continue;
+        ::rd_kafka_topic_partition_list_add(given.get(), each.of.topic.c_str(), each.of.partition)
+            ->offset = each.begin;
+        // They come by way of a queue of their own: what is not asked for stays there, and the
+        // group is heard all the same.
+        const owned<rd_kafka_queue_t> queue(
+            ::rd_kafka_queue_get_partition(handle_.get(), each.of.topic.c_str(), each.of.partition)
+        );
+        if (queue)
+            ::rd_kafka_queue_forward(queue.get(), records_.get());
+        reading_.insert(each.of);
+    }
+    if (cooperative()) {
+        const owned<rd_kafka_error_t> failed(
+            ::rd_kafka_incremental_assign(handle_.get(), given.get())
+        );
+        if (failed)
+            check(::rd_kafka_error_code(failed.get()));
+    } else {
+        check(::rd_kafka_assign(handle_.get(), given.get()));
+    }
+    return which;
+}
+
+std::vector<start_offset> consumer_core::committed(const std::vector<topic_partition>& which) {
+    const list asked = list_of(which);
+    check(::rd_kafka_committed(
+        handle_.get(), asked.get(), static_cast<int>(config_.answer_wait_max.count())
+    ));
+    std::vector<start_offset> found;
+    for (int i = 0; i < asked->cnt; ++i) {
+        const rd_kafka_topic_partition_t& each = asked->elems[i];
+        check(each.err);
+        std::optional<std::int64_t> next;
+        if (each.offset >= 0)
+            next = each.offset;
+        found.emplace_back(topic_partition(each.topic, each.partition), next);
+    }
+    return found;
+}
+
+}  // namespace mortise::kafka

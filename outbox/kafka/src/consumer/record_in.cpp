@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "consumer/record_in.hpp"
+
+#include <cstddef>
+
+namespace mortise::kafka {
+namespace {
+
+// Null and the empty text differ.
+std::optional<std::string> text_of(const void* bytes, std::size_t size) {
+    if (bytes == nullptr)
+        return std::nullopt;
+    return std::string(static_cast<const char*>(bytes), size);
+}
+
+}  // namespace
+
+consumed_record record_in(const rd_kafka_message_t& message) {
+    consumed_record made;
+    made.from = topic_partition(::rd_kafka_topic_name(message.rkt), message.partition);
+    made.offset = message.offset;
+    made.key = text_of(message.key, message.key_len);
+    made.value = text_of(message.payload, message.len);
+    made.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
+    rd_kafka_headers_t* headers = nullptr;  // the message's
+    if (::rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return made;
+    made.headers.reserve(::rd_kafka_header_cnt(headers));
+    const char* name = nullptr;
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    for (std::size_t i = 0;
+         ::rd_kafka_header_get_all(headers, i, &name, &bytes, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i)
+        made.headers.emplace_back(name, text_of(bytes, size));
+    return made;
+}
+
+}  // namespace mortise::kafka

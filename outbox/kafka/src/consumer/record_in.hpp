@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_CONSUMER_RECORD_IN_HPP
+#define MORTISE_KAFKA_SRC_CONSUMER_RECORD_IN_HPP
+
+#include "mortise/kafka/consumed_record.hpp"
+#include "owned.hpp"
+
+namespace mortise::kafka {
+
+/// What librdkafka's message, which is no error, holds.
+consumed_record record_in(const rd_kafka_message_t& message);
+
+}  // namespace mortise::kafka
+
+#endif
