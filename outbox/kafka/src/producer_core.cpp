@@ -2,6 +2,7 @@
 #include "producer_core.hpp"
 
 #include "mortise/coro/detail/crash_point.hpp"
+#include "processor/group_position.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -178,7 +179,31 @@ transaction_outcome producer_core::attempt(const transaction_batch& batch) {
     if (!produce_all(batch))
         return abort(last_failure_);
     MORTISE_CRASH_POINT("kafka.produced");
+    if (batch.consumed && !send_offsets(*batch.consumed))
+        return abort(last_failure_);
     return commit(batch);
+}
+
+// In the name of the member that the group knows now: one of before has lost its partitions.
+bool producer_core::send_offsets(const group_position& consumed) {
+    constexpr int limit_ms = 1'000;  // each call asks anew
+    const auto metadata = consumed.metadata();
+    const auto offsets = consumed.list();
+    if (!metadata) {
+        last_failure_ = {};
+        last_failure_.what = {RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, false, true, false};
+        return false;
+    }
+    last_failure_ = until_decided(
+        [&](int) {
+            return ::rd_kafka_send_offsets_to_transaction(
+                handle_.get(), offsets.get(), metadata.get(), limit_ms
+            );
+        },
+        config_.commit_wait_max
+    );
+    MORTISE_CRASH_POINT("kafka.offsets_sent");
+    return !last_failure_.failed();
 }
 
 producer_core::failure producer_core::begin() {

@@ -72,6 +72,7 @@ private:
     bool produce_in_turn(const record& what, std::size_t index);
     int hand_over(const record& what, std::size_t index);
     failure why_not();
+    bool send_offsets(const group_position& consumed);
     bool flush();
     transaction_outcome commit(const transaction_batch& batch);
     transaction_outcome abort(failure why);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a consumer ends: stopped, cancelled at each step, destroyed, or with its context.
+// How a consumer, and a processor, ends: stopped, cancelled at each step, destroyed, or with its
+// context.
 #include "mortise/kafka/inbox_consumer.hpp"
+#include "mortise/kafka/processor.hpp"
 #include "mortise/outbox/inbox.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/kafka_broker.hpp"
@@ -14,7 +16,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::test::kafka_inbox_consumer_end_test {
 namespace {
@@ -68,6 +72,34 @@ private:
     bool stopped_ = false;
 };
 
+class stopping_processor final : public sweep_case {
+public:
+    explicit stopping_processor(db_world& world) {
+        kafka::processor_config how(kafka::kafka_config("127.0.0.1:1"), "group", {"topic"});
+        how.transactional_id = "id";
+        how.handler = [](const kafka::consumed_record&) -> asio::awaitable<records> {
+            co_return records();
+        };
+        subject_.emplace(world.context.get_executor(), how);
+    }
+
+    asio::awaitable<void> operation() override {
+        auto ending = subject_->async_stop();
+        co_await std::move(ending);
+        stopped_ = true;
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(stopped_ || code == asio::error::operation_aborted) << code.message();
+        subject_.reset();
+    }
+
+private:
+    using records = std::vector<kafka::record>;
+    std::optional<kafka::processor> subject_;
+    bool stopped_ = false;
+};
+
 class KafkaInboxEnd : public testing::TestWithParam<asio::cancellation_type> {};
 
 INSTANTIATE_TEST_SUITE_P(Types, KafkaInboxEnd, testing::ValuesIn(cancellation_types), param_name());
@@ -75,6 +107,11 @@ INSTANTIATE_TEST_SUITE_P(Types, KafkaInboxEnd, testing::ValuesIn(cancellation_ty
 TEST_P(KafkaInboxEnd, AStopIsNotCancelled) {
     const auto make = [](db_world& world) { return std::make_unique<stopping>(world); };
     EXPECT_GT(cancel_sweep<db_world>("the stop of a consumer", GetParam(), make), 1u);
+}
+
+TEST_P(KafkaInboxEnd, TheStopOfAProcessorIsNotCancelledEither) {
+    const auto make = [](db_world& world) { return std::make_unique<stopping_processor>(world); };
+    EXPECT_GT(cancel_sweep<db_world>("the stop of a processor", GetParam(), make), 1u);
 }
 
 TEST(KafkaInboxEndOnce, MayBeDestroyedAndEndWithItsContextAtAnyTime) {

@@ -24,7 +24,7 @@ namespace mortise::test::kafka_inbox_consumer_test {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = kafka::inbox_consumer_event::kind;
+using kind = kafka::consumer_event::kind;
 using outbox::message;
 using texts = std::vector<std::string>;
 

@@ -52,7 +52,7 @@ inbox_party::~inbox_party() {
 void inbox_party::start(kafka::inbox_consumer_config how) {
     how.retry_first = std::chrono::milliseconds(5);
     how.retry_max = std::chrono::milliseconds(50);
-    how.observer = [this](const kafka::inbox_consumer_event& what) {
+    how.observer = [this](const kafka::consumer_event& what) {
         const std::lock_guard hold(mutex_);
         events_.push_back(what);
     };
@@ -68,9 +68,9 @@ void inbox_party::stop_inbox() {
     until(inbox_->async_stop(asio::use_future));
 }
 
-std::vector<kafka::inbox_consumer_event> inbox_party::events(kind what) const {
+std::vector<kafka::consumer_event> inbox_party::events(kind what) const {
     const std::lock_guard hold(mutex_);
-    std::vector<kafka::inbox_consumer_event> found;
+    std::vector<kafka::consumer_event> found;
     for (const auto& each : events_) {
         if (each.what == what)
             found.push_back(each);

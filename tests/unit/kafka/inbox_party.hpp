@@ -23,7 +23,7 @@ namespace mortise::test {
 /// context of their own. Unless told otherwise the handler writes down what comes.
 class inbox_party {
 public:
-    using kind = kafka::inbox_consumer_event::kind;
+    using kind = kafka::consumer_event::kind;
 
     explicit inbox_party(std::filesystem::path database, outbox::inbox_handler handler = {});
     ~inbox_party();
@@ -37,7 +37,7 @@ public:
     void destroy() { consumer_.reset(); }
     void stop_inbox();
 
-    std::vector<kafka::inbox_consumer_event> events(kind what) const;
+    std::vector<kafka::consumer_event> events(kind what) const;
     /// What the consumer has said, for people.
     std::string said() const;
     /// So many partitions were given to it and not taken back.
@@ -53,7 +53,7 @@ public:
 private:
     outbox_site site_;
     mutable std::mutex mutex_;
-    std::vector<kafka::inbox_consumer_event> events_;
+    std::vector<kafka::consumer_event> events_;
     std::shared_ptr<db::sqlite> session_;
     std::shared_ptr<outbox::inbox> inbox_;
     std::optional<kafka::inbox_consumer> consumer_;

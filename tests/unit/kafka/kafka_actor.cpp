@@ -4,10 +4,12 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/kafka/inbox_consumer.hpp"
+#include "mortise/kafka/processor.hpp"
 #include "mortise/outbox/inbox.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
@@ -99,7 +101,34 @@ private:
     std::shared_ptr<db::sqlite> session_;
 };
 
+/// ADDRESS GROUP FROM "process" TO: until it is killed.
+int process(const std::vector<std::string>& words) {
+    asio::io_context context(1);
+    kafka::processor_config how;
+    how.cluster.bootstrap_servers = words[0];
+    how.cluster.settings = {
+        {"session.timeout.ms", "1000"},
+        {"heartbeat.interval.ms", "100"},
+        {"fetch.wait.max.ms", "50"}};
+    how.group = words[1];
+    how.topics = {words[2]};
+    how.transactional_id = words[1];
+    how.batch_rows = 7;
+    how.handler = [to = words[4]](const kafka::consumed_record& what
+                  ) -> asio::awaitable<std::vector<kafka::record>> {
+        std::vector<kafka::record> made;
+        made.emplace_back(to, what.key, what.value);
+        co_return made;
+    };
+    const kafka::processor processor(context.get_executor(), how);
+    const auto busy = asio::make_work_guard(context);
+    context.run();
+    return 0;
+}
+
 int run(std::vector<std::string> words) {
+    if (words.size() == 5 && words[3] == "process")
+        return process(words);
     asio::io_context context(1);
     consuming actor(context, std::move(words));
     int code = 0;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// A consumer that is killed at each of its named points, and the next of its group.
+// A consumer, and a processor, that is killed at each of its named points, and the next of its
+// group.
 #include "mortise/db/sqlite.hpp"
 #include "support/child_program.hpp"
+#include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
+#include "support/kafka_reader.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/kafka/inbox_party.hpp"
 
@@ -10,6 +13,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -35,6 +39,13 @@ void PrintTo(const point& what, std::ostream* to) {
     *to << what.name;
 }
 
+std::string name_of(const testing::TestParamInfo<point>& each) {
+    std::string name = each.param.name;
+    for (auto& letter : name)
+        letter = letter == '.' ? '_' : letter;
+    return name;
+}
+
 class KafkaCrash : public testing::TestWithParam<point> {
 protected:
     KafkaCrash() {
@@ -46,19 +57,31 @@ protected:
             );
     }
 
-    int run(const std::string& crash_at = "NONE:1") const {
-        std::vector<std::string> command{"env", "MORTISE_CRASH_AT=" + crash_at};
-        command.insert(
-            command.end(),
-            {MORTISE_KAFKA_ACTOR,
-             broker_.address(),
-             group_,
-             topic_,
-             (folder_.path() / "ship.db").string(),
-             std::to_string(records)}
-        );
-        child_program actor(command, folder_.path() / "output");
+    std::vector<std::string>
+    command(const std::string& crash_at, const std::string& how, const std::string& what) const {
+        return {
+            "env",
+            "MORTISE_CRASH_AT=" + crash_at,
+            MORTISE_KAFKA_ACTOR,
+            broker_.address(),
+            group_,
+            topic_,
+            how,
+            what};
+    }
+    int run(const std::vector<std::string>& words) const {
+        child_program actor(words, folder_.path() / "output");
         return actor.wait(60s).value_or(-1);
+    }
+    int consume(const std::string& crash_at = "NONE:1") const {
+        const std::string database = (folder_.path() / "ship.db").string();
+        return run(command(crash_at, database, std::to_string(records)));
+    }
+    static std::map<std::string, std::vector<std::string>> wanted() {
+        std::map<std::string, std::vector<std::string>> made;
+        for (int i = 0; i < records; ++i)
+            made[std::to_string(i % partitions)].push_back(std::to_string(i));
+        return made;
     }
     std::string said() const {
         std::ifstream file(folder_.path() / "output");
@@ -79,25 +102,54 @@ INSTANTIATE_TEST_SUITE_P(
         point{"inbox.handled", {1, 2}},
         point{"consumer.handled", {1, 3}}
     ),
-    [](const auto& each) {
-        std::string name = each.param.name;
-        for (auto& letter : name)
-            letter = letter == '.' ? '_' : letter;
-        return name;
-    }
+    &name_of
 );
 
 TEST_P(KafkaCrash, TheNextGoesOnAndEachMessageHasItsEffectOnce) {
     for (const int time : GetParam().times) {
         SCOPED_TRACE(time);
-        ASSERT_EQ(run(std::string(GetParam().name) + ':' + std::to_string(time)), killed) << said();
+        ASSERT_EQ(consume(std::string(GetParam().name) + ':' + std::to_string(time)), killed)
+            << said();
     }
-    ASSERT_EQ(run(), 0) << said();
-    std::map<std::string, std::vector<std::string>> wanted;
-    for (int i = 0; i < records; ++i)
-        wanted[std::to_string(i % partitions)].push_back(std::to_string(i));
+    ASSERT_EQ(consume(), 0) << said();
     inbox_party judge(folder_.path() / "ship.db");
-    EXPECT_EQ(judge.written(), wanted);
+    EXPECT_EQ(judge.written(), wanted());
+}
+
+class KafkaProcessorCrash : public KafkaCrash {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Points,
+    KafkaProcessorCrash,
+    testing::Values(
+        point{"consumer.received", {1}},
+        point{"processor.made", {2}},
+        point{"kafka.begun", {1}},
+        point{"kafka.half_produced", {2}},
+        point{"kafka.produced", {1}},
+        point{"kafka.offsets_sent", {2}},
+        point{"kafka.commit", {1}},
+        point{"kafka.committed", {2}},
+        point{"consumer.handled", {1}}
+    ),
+    &name_of
+);
+
+TEST_P(KafkaProcessorCrash, TheNextGoesOnAndOfEachRecordOneIsMade) {
+    const std::string to = fresh_name("to");
+    broker_.create_topic(to, partitions);
+    for (const int time : GetParam().times) {
+        const std::string point = std::string(GetParam().name) + ':' + std::to_string(time);
+        ASSERT_EQ(run(command(point, "process", to)), killed) << said();
+    }
+    const child_program last(command("NONE:1", "process", to), folder_.path() / "output");
+    const kafka_reader reader(broker_.address());
+    EXPECT_TRUE(eventually([&] { return reader.read(to).size() >= std::size_t{records}; }, 30s))
+        << said();
+    std::map<std::string, std::vector<std::string>> seen;
+    for (const kafka_seen& each : reader.read_settled(to))
+        seen[each.key.value()].push_back(each.value.value());
+    EXPECT_EQ(seen, wanted());
 }
 
 }  // namespace

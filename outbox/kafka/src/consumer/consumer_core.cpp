@@ -33,12 +33,10 @@ consumer_core::consumer_core(
 )
     : config_(std::move(config)),
       topics_(std::move(topics)),
-      handle_(config_, purpose::consuming, group),
-      records_(::rd_kafka_queue_new(handle_.get())) {
+      handle_(config_, purpose::consuming, group) {
     check(::rd_kafka_poll_set_consumer(handle_.get()));
     const owned<rd_kafka_queue_t> news(::rd_kafka_queue_get_consumer(handle_.get()));
     handle_.listen_to(*news);
-    handle_.listen_to(*records_);
     handle_.says().on_rebalance = [this](int code, const rd_kafka_topic_partition_list_t& which) {
         on_rebalance(code, which);
     };
@@ -122,13 +120,23 @@ void consumer_core::serve(consumer_report& into) {
     into.lost = lost_;
 }
 
+// Another partition is the first each time, so that none is starved.
 void consumer_core::gather(std::size_t rows, std::size_t bytes, consumer_report& into) {
-    for (std::size_t size = 0; into.records.size() < rows && size < bytes;) {
-        const owned<rd_kafka_message_t> message(::rd_kafka_consume_queue(records_.get(), 0));
-        if (!message)
-            return;
-        size += message->len + message->key_len;
-        sort(*message, into);
+    std::size_t size = 0;
+    auto next = reading_.upper_bound(first_);
+    for (std::size_t asked = 0; asked < reading_.size(); ++asked, ++next) {
+        if (next == reading_.end())
+            next = reading_.begin();
+        if (asked == 0)
+            first_ = next->first;
+        while (into.records.size() < rows && size < bytes) {
+            const owned<rd_kafka_message_t> message(::rd_kafka_consume_queue(next->second.get(), 0)
+            );
+            if (!message)
+                break;
+            size += message->len + message->key_len;
+            sort(*message, into);
+        }
     }
 }
 
@@ -177,6 +185,25 @@ bool consumer_core::cooperative() const {
     return protocol != nullptr && std::strcmp(protocol, "COOPERATIVE") == 0;
 }
 
+std::vector<topic_partition> consumer_core::all_read() const {
+    std::vector<topic_partition> all;
+    for (const auto& [which, queue] : reading_)
+        all.push_back(which);
+    return all;
+}
+
+// librdkafka would have it come by way of the queue with the news of the group.
+void consumer_core::read(const topic_partition& which) {
+    owned<rd_kafka_queue_t> queue(
+        ::rd_kafka_queue_get_partition(handle_.get(), which.topic.c_str(), which.partition)
+    );
+    if (!queue)
+        check(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
+    ::rd_kafka_queue_forward(queue.get(), nullptr);
+    handle_.listen_to(*queue);
+    reading_.insert_or_assign(which, std::move(queue));
+}
+
 consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& which) {
     list made(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
     for (const topic_partition& each : which)
@@ -201,7 +228,7 @@ void consumer_core::release(const std::vector<topic_partition>& which) {
 
 void consumer_core::drop_all() {
     if (cooperative()) {
-        const list gone = list_of({reading_.begin(), reading_.end()});
+        const list gone = list_of(all_read());
         const owned<rd_kafka_error_t> ignored(
             ::rd_kafka_incremental_unassign(handle_.get(), gone.get())
         );
@@ -229,6 +256,8 @@ void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
 }
 
 owned<rd_kafka_consumer_group_metadata_t> consumer_core::group_metadata() {
+    if (::rd_kafka_assignment_lost(handle_.get()) != 0)
+        return nullptr;
     return owned<rd_kafka_consumer_group_metadata_t>(::rd_kafka_consumer_group_metadata(handle_.get(
     )));
 }
@@ -247,7 +276,7 @@ void consumer_core::close() noexcept {
         // It is answered in `on_rebalance`.
         const owned<rd_kafka_message_t> none(::rd_kafka_consume_queue(events.get(), 50));
     }
-    records_.reset();
+    reading_.clear();
     if (is_closed())
         handle_.close();
 }

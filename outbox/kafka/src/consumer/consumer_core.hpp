@@ -10,10 +10,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +57,8 @@ public:
     /// Tells the group; does not wait for its answer.
     void commit(const std::vector<group_offset>& offsets) noexcept;
 
-    /// Where a transaction of a producer says that its work belongs to.
+    /// As whom the group knows this member now; none if it has lost what it read. Any thread, but
+    /// not beside `close`.
     owned<rd_kafka_consumer_group_metadata_t> group_metadata();
     /// How far the group is; no value where it has none. @throws boost::system::system_error
     std::vector<start_offset> committed(const std::vector<topic_partition>& which);
@@ -74,6 +75,8 @@ private:
     void sort(const rd_kafka_message_t& message, consumer_report& into);
     void on_rebalance(int code, const rd_kafka_topic_partition_list_t& which);
     void gather(std::size_t rows, std::size_t bytes, consumer_report& into);
+    void read(const topic_partition& which);
+    std::vector<topic_partition> all_read() const;
     bool cooperative() const;
     void drop_all();
     void stir() noexcept;
@@ -86,9 +89,11 @@ private:
     const kafka_config config_;
     const std::vector<std::string> topics_;
     handle handle_;
-    owned<rd_kafka_queue_t> records_;  ///< Of all partitions.
     std::vector<group_change> changes_;
-    std::set<topic_partition> reading_;
+    /// What is read, and where its records wait: what is not asked for stays there, and the group
+    /// is heard all the same.
+    std::map<topic_partition, owned<rd_kafka_queue_t>> reading_;
+    topic_partition first_;  ///< Whose turn it is to be asked first.
     bool joined_ = false;
     bool closing_ = false;
     bool lost_ = false;

@@ -98,14 +98,7 @@ consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
             continue;
         ::rd_kafka_topic_partition_list_add(given.get(), each.of.topic.c_str(), each.of.partition)
             ->offset = each.begin;
-        // They come by way of a queue of their own: what is not asked for stays there, and the
-        // group is heard all the same.
-        const owned<rd_kafka_queue_t> queue(
-            ::rd_kafka_queue_get_partition(handle_.get(), each.of.topic.c_str(), each.of.partition)
-        );
-        if (queue)
-            ::rd_kafka_queue_forward(queue.get(), records_.get());
-        reading_.insert(each.of);
+        read(each.of);
     }
     if (cooperative()) {
         const owned<rd_kafka_error_t> failed(

@@ -9,11 +9,11 @@
 namespace mortise::kafka {
 
 inbox_consumer::inbox_consumer(
-    executor_type executor, std::shared_ptr<outbox::inbox> to, inbox_consumer_config config
+    executor_type executor, std::shared_ptr<outbox::inbox> to, const inbox_consumer_config& config
 )
-    : core_(std::make_shared<detail::inbox_consumer_core>(
-          std::move(executor), std::move(to), std::move(config)
-      )) {
+    : core_(
+          std::make_shared<detail::inbox_consumer_core>(std::move(executor), std::move(to), config)
+      ) {
     core_->attach();
 }
 
@@ -35,31 +35,4 @@ inbox_consumer::executor_type inbox_consumer::get_executor() const noexcept {
     return core_->executor();
 }
 
-std::string_view to_string(inbox_consumer_event::kind what) noexcept {
-    switch (what) {
-    case inbox_consumer_event::kind::assigned:
-        return "assigned";
-    case inbox_consumer_event::kind::revoked:
-        return "revoked";
-    case inbox_consumer_event::kind::refused:
-        return "refused";
-    case inbox_consumer_event::kind::skipped:
-        return "skipped";
-    case inbox_consumer_event::kind::failed:
-        return "failed";
-    case inbox_consumer_event::kind::ended:
-        return "ended";
-    }
-    return "?";
-}
-
-namespace detail {
-
-void start_stop_consumer(
-    coro::detail::completion<void(error_code)> handler, std::shared_ptr<inbox_consumer_core> core
-) {
-    core->stop(std::move(handler));
-}
-
-}  // namespace detail
 }  // namespace mortise::kafka

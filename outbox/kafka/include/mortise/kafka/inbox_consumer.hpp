@@ -2,7 +2,7 @@
 #ifndef MORTISE_KAFKA_INBOX_CONSUMER_HPP
 #define MORTISE_KAFKA_INBOX_CONSUMER_HPP
 
-#include "mortise/coro/detail/initiate.hpp"
+#include "mortise/kafka/detail/consumer_stop.hpp"
 #include "mortise/kafka/error.hpp"
 #include "mortise/kafka/inbox_consumer_config.hpp"
 
@@ -17,16 +17,6 @@ class inbox;
 }
 
 namespace mortise::kafka {
-
-namespace detail {
-
-class inbox_consumer_core;
-
-void start_stop_consumer(
-    coro::detail::completion<void(error_code)> handler, std::shared_ptr<inbox_consumer_core> core
-);
-
-}  // namespace detail
 
 /// Delivers what is committed in topics of Kafka to an inbox, from when it is made, as a member of
 /// a consumer group: each message has its effect exactly once.
@@ -58,7 +48,9 @@ public:
     /// @param to an inbox by offsets
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     inbox_consumer(
-        executor_type executor, std::shared_ptr<outbox::inbox> to, inbox_consumer_config config
+        executor_type executor,
+        std::shared_ptr<outbox::inbox> to,
+        const inbox_consumer_config& config
     );
     ~inbox_consumer();
     inbox_consumer(inbox_consumer&&) noexcept;
@@ -79,7 +71,7 @@ public:
     }
 
 private:
-    std::shared_ptr<detail::inbox_consumer_core> core_;
+    std::shared_ptr<detail::group_consumer> core_;
 };
 
 }  // namespace mortise::kafka

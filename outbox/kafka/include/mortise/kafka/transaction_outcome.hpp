@@ -7,11 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::kafka {
+
+class group_position;  // of the processor
 
 /// What is to be committed as one.
 class transaction_batch {
@@ -27,6 +30,9 @@ public:
     /// transactions that are never committed. For the batch with which a producer was `lost` with a
     /// code that blames a topic: nothing else says which of them it was.
     bool wary = false;
+
+    /// How far a processor has come, which is committed with what it made; else none.
+    std::shared_ptr<const group_position> consumed;
 };
 
 /// A record that can never be delivered as it is.

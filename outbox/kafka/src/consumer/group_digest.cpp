@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What comes of the turns of a member, and how it gets to the inbox.
-#include "feed/inbox_consumer_core.hpp"
-#include "feed/received_of.hpp"
+// What comes of the turns of a member, and of the work.
+#include "consumer/group_consumer.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/outbox/error.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -14,7 +11,7 @@
 
 namespace mortise::kafka::detail {
 
-void inbox_consumer_core::digest(consumer_report came) {
+void group_consumer::digest(consumer_report came) {
     lost_ = lost_ || came.lost;
     for (consumer_failure& each : came.failures)
         tell(kind::failed, each.at, each.code, std::move(each.text));
@@ -29,9 +26,10 @@ void inbox_consumer_core::digest(consumer_report came) {
     }
     if (!came.unsure.empty())
         take_anew();
+    stir_->set();
 }
 
-void inbox_consumer_core::digest_change(group_change what) {
+void group_consumer::digest_change(group_change what) {
     for (const topic_partition& each : what.which) {
         if (what.given)
             partitions_[each] = progress();
@@ -46,8 +44,8 @@ void inbox_consumer_core::digest_change(group_change what) {
     changes_.push_back(std::move(made));
 }
 
-// What the inbox has not got is read again from where that is.
-void inbox_consumer_core::take_anew() {
+// What was not dealt with is read again.
+void group_consumer::take_anew() {
     change made;
     made.what = change::kind::take_anew;
     for (auto& [which, each] : partitions_) {
@@ -62,49 +60,47 @@ void inbox_consumer_core::take_anew() {
     changes_.push_back(std::move(made));
 }
 
-void inbox_consumer_core::keep(consumed_record what) {
-    const auto known = partitions_.find(what.from);
-    if (known == partitions_.end() || known->second.at != progress::state::reading)
+void group_consumer::keep(consumed_record what) {
+    if (!is_read(what.from))
         return;
-    known->second.read = what.offset + 1;
+    partitions_.at(what.from).read = what.offset + 1;
     waiting_bytes_ += (what.key ? what.key->size() : 0) + (what.value ? what.value->size() : 0);
-    waiting_.push_back(received_of(known->second.source, config_.id_header, std::move(what)));
+    waiting_.push_back(std::move(what));
 }
 
-void inbox_consumer_core::taken(const start_offset& what) {
+void group_consumer::taken(const start_offset& what) {
     progress& into = partitions_.at(what.of);
-    into.read = into.delivered = what.wanted.value_or(-1);
+    into.read = into.done = what.wanted.value_or(-1);
     into.end = into.told = -1;
     into.at = what.read ? progress::state::reading : progress::state::refused;
     std::string text;
     if (what.fault && what.wanted)
-        text = "the inbox wants offset " + std::to_string(*what.wanted) +
-               ", and the partition has " + std::to_string(what.low) + " up to " +
-               std::to_string(what.high);
+        text = "offset " + std::to_string(*what.wanted) + " comes next, and the partition has " +
+               std::to_string(what.low) + " up to " + std::to_string(what.high);
     if (!what.read)
         return tell(kind::refused, what.of, what.fault, std::move(text));
     const kind came = what.fault ? kind::skipped : kind::assigned;
     tell(came, what.of, what.fault, std::move(text), what.begin);
 }
 
-// Nothing is delivered of a partition that is not read any more.
-void inbox_consumer_core::sweep() {
-    const auto is_gone = [this](const outbox::received& each) {
-        const auto which = by_source_.find(each.source);
-        return which == by_source_.end() ||
-               partitions_.at(which->second).at != progress::state::reading;
-    };
+bool group_consumer::is_read(const topic_partition& which) const {
+    const auto known = partitions_.find(which);
+    return known != partitions_.end() && known->second.at == progress::state::reading;
+}
+
+// Nothing is begun of a partition that is not read any more.
+void group_consumer::sweep() {
+    const auto is_gone = [this](const consumed_record& each) { return !is_read(each.from); };
     std::erase_if(waiting_, is_gone);
     if (waiting_.empty())
         waiting_bytes_ = 0;
-    if (!delivering_)
+    if (!working_)
         std::erase_if(batch_, is_gone);
 }
 
-void inbox_consumer_core::forget_all() {
+void group_consumer::forget_all() {
     member_.reset();
     partitions_.clear();
-    by_source_.clear();
     changes_.clear();
     waiting_.clear();
     waiting_bytes_ = 0;
@@ -112,8 +108,8 @@ void inbox_consumer_core::forget_all() {
     lost_ = false;
 }
 
-void inbox_consumer_core::deliver() {
-    if (delivering_ || delayed_ || stopping_ || over_ || lost_ || change_waits())
+void group_consumer::begin_work() {
+    if (working_ || delayed_ || over_ || lost_ || hurry())
         return;
     if (batch_.empty()) {
         batch_.swap(waiting_);
@@ -122,52 +118,76 @@ void inbox_consumer_core::deliver() {
     if (batch_.empty())
         return;
     MORTISE_CRASH_POINT("consumer.received");
-    delivering_ = true;
-    auto then = [self = shared_from_this()](error_code wrong) { self->delivered(wrong); };
-    inbox_->async_receive(batch_, asio::bind_executor(*strand_, std::move(then)));
+    working_ = true;
+    work(batch_);
 }
 
-void inbox_consumer_core::delivered(error_code wrong) {
-    delivering_ = false;
-    if (wrong) {
-        inbox_failed(wrong);
-        sweep();
-    } else {
-        MORTISE_CRASH_POINT("consumer.handled");
-        for (const outbox::received& each : batch_) {
-            progress& of = partitions_.at(by_source_.at(each.source));
-            of.delivered = std::max(of.delivered, each.offset + 1);
-        }
-        batch_.clear();
-        pauses_.reset();
-        deliver();
+void group_consumer::worked() {
+    MORTISE_CRASH_POINT("consumer.handled");
+    for (const consumed_record& each : batch_) {
+        if (const auto known = partitions_.find(each.from); known != partitions_.end())
+            known->second.done = std::max(known->second.done, each.offset + 1);
     }
+    batch_.clear();
+    pauses_.reset();
+    work_dropped();
+}
+
+void group_consumer::work_dropped() {
+    working_ = false;
+    sweep();
+    begin_work();
     call();
 }
 
-// An inbox that was stopped, or whose session is broken, will never take anything any more.
-void inbox_consumer_core::inbox_failed(error_code code) {
-    if (code != outbox::errc::stopped && code != mortise::errc::poisoned &&
-        code != asio::error::operation_aborted)
-        return failed(code, "the inbox");
-    over_ = true;
-    tell(kind::ended, {}, code, "the inbox takes no more: make another, and a consumer for it");
+void group_consumer::work_failed(error_code code, const char* at_what) {
+    working_ = false;
+    sweep();
+    failed(code, at_what);
+    call();
 }
 
-void inbox_consumer_core::failed(error_code code, const char* at_what) {
+void group_consumer::work_lost(error_code code, const char* at_what) {
+    working_ = false;
+    take_anew();
+    batch_.clear();
+    failed(code, at_what);
+    call();
+}
+
+void group_consumer::failed(error_code code, const char* at_what) {
     if (stopping_ || lost_)
         return;
+    if (is_final(code)) {
+        over_ = true;
+        return tell(kind::ended, {}, code, at_what);
+    }
     tell(kind::failed, {}, code, at_what);
     delayed_ = true;
     retry_alarm_.set(*time_, *strand_, time_->now() + pauses_.next(), [this] {
         delayed_ = false;
-        deliver();
+        begin_work();
         call();
     });
 }
 
-std::vector<group_offset> inbox_consumer_core::news() {
+void group_consumer::refuse(const topic_partition& which, error_code code, std::string text) {
+    if (!is_read(which))
+        return;
+    partitions_.at(which).at = progress::state::refused;
+    tell(kind::refused, which, code, std::move(text));
+}
+
+std::int64_t
+group_consumer::next_after(const topic_partition& which, std::int64_t dealt_with) const {
+    const auto known = partitions_.find(which);
+    return known == partitions_.end() ? dealt_with : known->second.next_after(dealt_with);
+}
+
+std::vector<group_offset> group_consumer::news() {
     std::vector<group_offset> all;
+    if (tell_after_ <= std::chrono::milliseconds(0))
+        return all;
     for (auto& [which, each] : partitions_) {
         if (each.at == progress::state::refused)
             continue;
@@ -177,12 +197,12 @@ std::vector<group_offset> inbox_consumer_core::news() {
     return all;
 }
 
-void inbox_consumer_core::tell(
+void group_consumer::tell(
     kind what, const topic_partition& at, error_code code, std::string text, std::int64_t offset
 ) {
     if (!config_.observer)
         return;
-    inbox_consumer_event made;
+    consumer_event made;
     made.what = what;
     made.at = at;
     made.offset = offset;

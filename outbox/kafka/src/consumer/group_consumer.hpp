@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_CONSUMER_GROUP_CONSUMER_HPP
+#define MORTISE_KAFKA_SRC_CONSUMER_GROUP_CONSUMER_HPP
+
+#include "consumer/consumer_core.hpp"
+#include "consumer/partition_progress.hpp"
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/coro/worker.hpp"
+#include "mortise/kafka/consumer_config.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::kafka::detail {
+
+/// What all consumers of ours are: one coroutine lets the member of the group, which has a thread,
+/// take its turns; beside it one batch at a time is worked on. What that means is for who derives
+/// from this.
+///
+/// @par Threads The strand, but for what is said to be for any.
+class group_consumer : public std::enable_shared_from_this<group_consumer>,
+                       public coro::detail::shutdown_hook {
+public:
+    using code_handler = coro::detail::completion<void(error_code)>;
+
+    ~group_consumer() override;
+
+    /// Once, after construction, as it needs `shared_from_this`.
+    void attach();
+
+    // Any thread.
+    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    void stop(code_handler handler);
+    void close() noexcept;
+
+protected:
+    using kind = consumer_event::kind;
+    using records = std::vector<consumed_record>;
+
+    /// @param tell_after how often the group is told how far it is; zero: never.
+    /// @throws mortise::error (`bad_config`)
+    group_consumer(
+        asio::any_io_executor executor, consumer_config config, std::chrono::milliseconds tell_after
+    );
+
+    /// Finds out from where partitions are to be read.
+    virtual asio::awaitable<error_code> find(std::vector<start_offset>& which) = 0;
+    /// Begins to work on the records, which stay until one of the three below is called.
+    virtual void work(const records& these) = 0;
+    /// Whether with that error nothing will ever be done any more.
+    virtual bool is_final(error_code code) const = 0;
+    /// When nothing is under way any more.
+    virtual asio::awaitable<void> finish();
+
+    /// They are dealt with, or are tried again later, or at once.
+    void worked();
+    void work_failed(error_code code, const char* at_what);
+    void work_dropped();
+    /// It is not known how far that came: all is read again from where `find` says.
+    void work_lost(error_code code, const char* at_what);
+    /// Whether the work had better be dropped.
+    bool hurry() const { return stopping_ || change_waits(); }
+
+    /// No more of that partition. While working.
+    void refuse(const topic_partition& which, error_code code, std::string text);
+    /// What was dealt with up to there, as the group should have it.
+    std::int64_t next_after(const topic_partition& which, std::int64_t dealt_with) const;
+    void tell(
+        kind what,
+        const topic_partition& at,
+        error_code code = {},
+        std::string text = {},
+        std::int64_t offset = -1
+    );
+    asio::awaitable<void> pause(clock::duration span, bool whole = false);
+    asio::awaitable<error_code> identify();
+    std::uint64_t draw_seed() const;
+
+    const asio::any_io_executor& strand() const noexcept { return *strand_; }
+    const std::shared_ptr<consumer_core>& member() const noexcept { return member_; }
+    coro::worker& thread() noexcept { return *worker_; }
+    const std::string& cluster_id() const noexcept { return cluster_id_; }
+    const consumer_config& settings() const noexcept { return config_; }
+
+private:
+    using progress = partition_progress;
+
+    /// Something to be done with the partitions, in the order in which it came.
+    struct change {
+        enum class kind : std::uint8_t { take, take_anew, release };
+        kind what;
+        std::vector<topic_partition> which;
+    };
+
+    void shut_down() noexcept override;
+    void start();
+    asio::awaitable<void> run();
+    asio::awaitable<void> take_part();
+    asio::awaitable<void> take_turn();
+    asio::awaitable<void> make_changes();
+    asio::awaitable<void> take(const change& what);
+    asio::awaitable<void> release(const change& what);
+    asio::awaitable<void> leave();
+    asio::awaitable<void> until_idle();
+
+    void digest(consumer_report came);
+    void digest_change(group_change what);
+    void take_anew();
+    void keep(consumed_record what);
+    void taken(const start_offset& what);
+    bool is_read(const topic_partition& which) const;
+    void sweep();
+    void forget_all();
+    bool change_waits() const;
+    void begin_work();
+    void failed(error_code code, const char* at_what);
+    std::vector<group_offset> news();
+    void call();
+    void begin_stop();
+    void end_stop();
+
+    const asio::any_io_executor executor_;
+    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
+    const coro::detail::fork_guard process_;
+    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    const consumer_config config_;
+    const std::chrono::milliseconds tell_after_;
+    const std::shared_ptr<coro::time_source> time_;
+
+    std::shared_ptr<consumer_core> member_;
+    std::unique_ptr<coro::worker> worker_;
+    std::string cluster_id_;
+    std::map<topic_partition, progress> partitions_;
+    std::deque<change> changes_;
+    records waiting_;  ///< The next batch.
+    std::size_t waiting_bytes_ = 0;
+    records batch_;         ///< What is not dealt with yet.
+    bool working_ = false;  ///< Somebody is at it.
+    bool delayed_ = false;  ///< What failed is not tried yet.
+    bool lost_ = false;
+    bool over_ = false;  ///< Nothing will be done any more.
+    coro::backoff pauses_;
+    clock::time_point tell_at_{};
+
+    std::optional<coro::event> stir_;
+    coro::detail::alarm retry_alarm_;
+    std::vector<code_handler> stoppers_;
+    bool running_ = false;
+    bool stopping_ = false;
+};
+
+}  // namespace mortise::kafka::detail
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_PROCESSOR_DEAD_LETTER_HPP
+#define MORTISE_KAFKA_SRC_PROCESSOR_DEAD_LETTER_HPP
+
+#include "mortise/kafka/consumed_record.hpp"
+
+#include <string>
+
+namespace mortise::kafka {
+
+/// The record as it came, for the dead-letter topic, with headers that say where from and why.
+record dead_letter_of(const std::string& topic, const consumed_record& what, std::string why);
+
+}  // namespace mortise::kafka
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_PROCESSOR_GROUP_POSITION_HPP
+#define MORTISE_KAFKA_SRC_PROCESSOR_GROUP_POSITION_HPP
+
+#include "consumer/consumer_core.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace mortise::kafka {
+
+/// How far a member of a group has come, to be committed in a transaction.
+class group_position {
+public:
+    group_position(std::shared_ptr<consumer_core> of, std::vector<group_offset> offsets)
+        : member_(std::move(of)), offsets_(std::move(offsets)) {}
+
+    /// As the group knows the member now; none if it has lost what it read.
+    owned<rd_kafka_consumer_group_metadata_t> metadata() const { return member_->group_metadata(); }
+    owned<rd_kafka_topic_partition_list_t> list() const {
+        owned<rd_kafka_topic_partition_list_t> made(
+            ::rd_kafka_topic_partition_list_new(static_cast<int>(offsets_.size()))
+        );
+        for (const group_offset& each : offsets_)
+            ::rd_kafka_topic_partition_list_add(
+                made.get(), each.of.topic.c_str(), each.of.partition
+            )
+                ->offset = each.next;
+        return made;
+    }
+
+private:
+    const std::shared_ptr<consumer_core> member_;
+    const std::vector<group_offset> offsets_;
+};
+
+}  // namespace mortise::kafka
+
+#endif

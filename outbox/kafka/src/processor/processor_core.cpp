@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "processor/processor_core.hpp"
+
+#include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/error.hpp"
+#include "processor/dead_letter.hpp"
+#include "processor/group_position.hpp"
+#include "settings.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <chrono>
+#include <exception>
+#include <tuple>
+#include <utility>
+
+namespace mortise::kafka::detail {
+namespace {
+
+constexpr auto with_code = asio::as_tuple(asio::deferred);
+
+processor_config checked(processor_config config) {
+    if (config.handler == nullptr)
+        refuse_setting("handler", "say what is to be made of a record");
+    if (config.transactional_id.empty() || config.transactional_id.size() > 249)
+        refuse_setting("transactional_id", "give the processor an id of 1 to 249 bytes");
+    if (config.attempts_max < 1 || config.attempts_max > 1'000'000)
+        refuse_setting("attempts_max", "use 1 to 1,000,000");
+    if (config.dead_letter_topic.size() > 249)
+        refuse_setting("dead_letter_topic", "name a topic of 1 to 249 bytes, or none");
+    make_settings(config.cluster, purpose::producing, config.transactional_id);
+    return config;
+}
+
+}  // namespace
+
+processor_core::processor_core(asio::any_io_executor executor, const processor_config& config)
+    : group_consumer(std::move(executor), config, std::chrono::milliseconds(0)),
+      config_(checked(config)) {}
+
+asio::awaitable<error_code> processor_core::prepare() {
+    if (producer_)
+        co_return error_code();
+    producer_ = std::make_unique<transactional_producer>(
+        executor(), config_.cluster, config_.transactional_id
+    );
+    auto preparing = producer_->async_init(with_code);
+    const auto prepared = co_await std::move(preparing);
+    const error_code wrong = std::get<0>(prepared);
+    if (wrong)
+        producer_.reset();
+    co_return wrong;
+}
+
+// A transaction of before is settled before it is read how far that came.
+asio::awaitable<error_code> processor_core::find(std::vector<start_offset>& which) {
+    auto preparing = prepare();
+    if (const error_code unready = co_await std::move(preparing))
+        co_return unready;
+    std::vector<topic_partition> asked;
+    for (const start_offset& each : which)
+        asked.push_back(each.of);
+    auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
+    auto looking = thread().async_run(std::move(look), with_code);
+    auto found = co_await std::move(looking);
+    if (const error_code wrong = std::get<0>(found))
+        co_return wrong;
+    which = std::move(std::get<1>(found));
+    co_return error_code();
+}
+
+bool processor_core::is_final(error_code) const {
+    return false;
+}
+
+asio::awaitable<void> processor_core::finish() {
+    if (const auto last = std::move(producer_)) {
+        auto ending = last->async_stop(with_code);
+        co_await std::move(ending);
+    }
+}
+
+void processor_core::work(const records& these) {
+    const auto ended = [self = shared_from_this()](const std::exception_ptr& failed) {
+        if (failed)
+            std::rethrow_exception(failed);  // of the program's memory, or of its observer
+    };
+    asio::co_spawn(strand(), process(these), ended);
+}
+
+asio::awaitable<void> processor_core::process(const records& these) {
+    auto preparing = prepare();
+    if (const error_code unready = co_await std::move(preparing))
+        co_return work_failed(unready, "the producer");
+    made_records made;
+    auto making = make_all(these, made);
+    co_await std::move(making);
+    if (made.dropped)
+        co_return work_dropped();
+    auto committing = commit(made);
+    const transaction_outcome outcome = co_await std::move(committing);
+    conclude(outcome, made);
+}
+
+asio::awaitable<void> processor_core::make_all(const records& these, made_records& into) {
+    for (const consumed_record& each : these) {
+        bool stopped = false;
+        for (const auto& stop : into.stops)
+            stopped = stopped || stop.which == each.from;
+        if (stopped)
+            continue;
+        auto making = make(each, into);
+        if (!co_await std::move(making)) {
+            into.dropped = true;
+            co_return;
+        }
+    }
+    MORTISE_CRASH_POINT("processor.made");
+}
+
+// @return whether the batch goes on.
+asio::awaitable<bool> processor_core::make(const consumed_record& what, made_records& into) {
+    coro::backoff_options limits;
+    limits.first = config_.retry_first;
+    limits.max = config_.retry_max;
+    coro::backoff pauses(limits, draw_seed());
+    for (std::uint32_t attempt = 1;; ++attempt) {
+        if (hurry())
+            co_return false;
+        std::vector<record> some;
+        std::string why;
+        auto trying = try_once(what, some, why);
+        const error_code wrong = co_await std::move(trying);
+        if (!wrong) {
+            for (record& each : some)
+                into.records.push_back(std::move(each));
+            into.behind[what.from] = what.offset + 1;
+            co_return true;
+        }
+        if (attempt >= config_.attempts_max) {
+            give_up(what, why, into);
+            co_return true;
+        }
+        tell(kind::failed, what.from, wrong, why, what.offset);
+        auto resting = pause(pauses.next());
+        co_await std::move(resting);
+    }
+}
+
+asio::awaitable<error_code>
+processor_core::try_once(const consumed_record& what, std::vector<record>& into, std::string& why) {
+    try {
+        auto making = config_.handler(what);
+        into = co_await std::move(making);
+        co_return error_code();
+    } catch (const boost::system::system_error& wrong) {
+        why = wrong.what();
+        co_return wrong.code() ? wrong.code() : error_code(coro::errc::work_threw);
+    } catch (const std::exception& wrong) {
+        why = wrong.what();
+    } catch (...) {
+        why = "an exception of an unknown type";
+    }
+    co_return error_code(coro::errc::work_threw);
+}
+
+void processor_core::give_up(
+    const consumed_record& what, const std::string& why, made_records& into
+) {
+    if (config_.dead_letter_topic.empty()) {
+        into.stops.push_back({what.from, why});
+        return;
+    }
+    into.records.push_back(dead_letter_of(config_.dead_letter_topic, what, why));
+    into.behind[what.from] = what.offset + 1;
+    tell(kind::dead_letter, what.from, error_code(coro::errc::work_threw), why, what.offset);
+}
+
+asio::awaitable<transaction_outcome> processor_core::commit(const made_records& made) {
+    std::vector<group_offset> offsets;
+    for (const auto& [which, behind] : made.behind) {
+        group_offset& one = offsets.emplace_back();
+        one.of = which;
+        one.next = next_after(which, behind);
+    }
+    transaction_batch batch;
+    batch.records = made.records;
+    batch.wary = wary_;
+    if (!offsets.empty())
+        batch.consumed = std::make_shared<group_position>(member(), std::move(offsets));
+    auto running = producer_->async_transaction(std::move(batch), with_code);
+    auto came = co_await std::move(running);
+    transaction_outcome outcome = std::move(std::get<1>(came));
+    if (std::get<0>(came))
+        outcome.code = std::get<0>(came);  // it did not begin, and says `lost`
+    co_return outcome;
+}
+
+// Records that Kafka will never take stop their processor's work as anything else that fails does:
+// only people know what should become of them.
+void processor_core::conclude(const transaction_outcome& outcome, const made_records& made) {
+    using what = transaction_outcome::kind;
+    if (outcome.what == what::lost || outcome.renew)
+        producer_.reset();
+    if (outcome.what == what::committed) {
+        wary_ = false;
+        for (const auto& [which, why] : made.stops)
+            refuse(which, error_code(coro::errc::work_threw), why);
+        return worked();
+    }
+    if (outcome.what == what::lost) {
+        wary_ =
+            outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
+        return work_lost(outcome.code, "the transaction");
+    }
+    work_failed(outcome.code, "the transaction");
+}
+
+}  // namespace mortise::kafka::detail

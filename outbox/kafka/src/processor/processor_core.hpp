@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_PROCESSOR_PROCESSOR_CORE_HPP
+#define MORTISE_KAFKA_SRC_PROCESSOR_PROCESSOR_CORE_HPP
+
+#include "consumer/group_consumer.hpp"
+#include "mortise/kafka/processor_config.hpp"
+#include "mortise/kafka/transactional_producer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::kafka::detail {
+
+/// A consumer whose work is a handler and a transaction.
+class processor_core final : public group_consumer {
+public:
+    processor_core(asio::any_io_executor executor, const processor_config& config);
+
+private:
+    /// What was made of a batch.
+    struct made_records {
+        std::vector<record> records;
+        std::map<topic_partition, std::int64_t> behind;  ///< The last that was dealt with.
+        struct stop {
+            topic_partition which;
+            std::string why;
+        };
+        std::vector<stop> stops;
+        bool dropped = false;
+    };
+
+    asio::awaitable<error_code> find(std::vector<start_offset>& which) override;
+    void work(const records& these) override;
+    bool is_final(error_code code) const override;
+    asio::awaitable<void> finish() override;
+
+    asio::awaitable<error_code> prepare();
+    asio::awaitable<void> process(const records& these);
+    asio::awaitable<void> make_all(const records& these, made_records& into);
+    asio::awaitable<bool> make(const consumed_record& what, made_records& into);
+    asio::awaitable<error_code>
+    try_once(const consumed_record& what, std::vector<record>& into, std::string& why);
+    asio::awaitable<transaction_outcome> commit(const made_records& made);
+    void give_up(const consumed_record& what, const std::string& why, made_records& into);
+    void conclude(const transaction_outcome& outcome, const made_records& made);
+
+    const processor_config config_;
+    std::unique_ptr<transactional_producer> producer_;  ///< Ready, if there is one.
+    bool wary_ = false;  ///< The last producer was lost over a topic, nobody knows which.
+};
+
+}  // namespace mortise::kafka::detail
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSL-1.0
+// From Kafka to Kafka: what is made of each record is there once, whoever starts, stops or fails.
+#include "mortise/kafka/processor.hpp"
+#include "support/eventually.hpp"
+#include "support/kafka_broker.hpp"
+#include "support/kafka_reader.hpp"
+#include "unit/outbox/outbox_site.hpp"
+
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::test::kafka_processor_test {
+namespace {
+
+using namespace std::chrono_literals;
+using kafka::consumed_record;
+using kafka::record;
+using kind = kafka::consumer_event::kind;
+using texts = std::vector<std::string>;
+using records = std::vector<record>;
+
+/// A process that makes other records out of records.
+class processing {
+public:
+    ~processing() { processor_.reset(); }
+
+    void start(kafka::processor_config how) {
+        how.observer = [this](const kafka::consumer_event& what) {
+            const std::lock_guard hold(mutex_);
+            events_.push_back(what);
+        };
+        processor_.emplace(site_.executor(), how);
+    }
+    void stop() {
+        auto stopped = processor_->async_stop(asio::use_future);
+        EXPECT_EQ(stopped.wait_for(30s), std::future_status::ready);
+        processor_.reset();
+    }
+    void destroy() { processor_.reset(); }
+
+    std::vector<kafka::consumer_event> events(kind what) const {
+        const std::lock_guard hold(mutex_);
+        std::vector<kafka::consumer_event> found;
+        for (const auto& each : events_) {
+            if (each.what == what)
+                found.push_back(each);
+        }
+        return found;
+    }
+    std::size_t assigned() const {
+        return events(kind::assigned).size() - events(kind::revoked).size();
+    }
+    std::string said() const {
+        const std::lock_guard hold(mutex_);
+        std::string all;
+        for (const auto& each : events_)
+            all += std::string(to_string(each.what)) + ' ' + each.at.topic + '/' +
+                   std::to_string(each.at.partition) + " at " + std::to_string(each.offset) + ' ' +
+                   each.code.message() + ' ' + each.text + '\n';
+        return all;
+    }
+
+private:
+    outbox_site site_;
+    mutable std::mutex mutex_;
+    std::vector<kafka::consumer_event> events_;
+    std::optional<kafka::processor> processor_;
+};
+
+class KafkaProcessor : public testing::Test {
+protected:
+    static constexpr int partitions = 3;
+
+    explicit KafkaProcessor(kafka_broker& broker) : broker_(broker) {
+        broker_.create_topic(from_, partitions);
+        broker_.create_topic(to_, partitions);
+    }
+    KafkaProcessor() : KafkaProcessor(shared_kafka()) {}
+
+    /// What is made of a record: one with the same key and "made of VALUE".
+    records made_of(const consumed_record& what) const {
+        records made;
+        made.emplace_back(to_, what.key, "made of " + *what.value);
+        return made;
+    }
+    kafka::processor_config config(const std::string& id) const {
+        kafka::processor_config made(kafka::kafka_config(broker_.address()), group_, {from_});
+        made.cluster.settings = {
+            {"linger.ms", "0"},
+            {"reconnect.backoff.ms", "20"},
+            {"reconnect.backoff.max.ms", "100"},
+            {"heartbeat.interval.ms", "100"},
+            {"fetch.wait.max.ms", "50"}};
+        made.transactional_id = group_ + "." + id;
+        made.handler = [this](const consumed_record& what) -> asio::awaitable<records> {
+            co_return made_of(what);
+        };
+        made.batch_rows = 10;
+        made.attempts_max = 3;
+        made.retry_first = 1ms;
+        made.retry_max = 20ms;
+        return made;
+    }
+    /// One record for each partition, with the key of its number.
+    void produce(int rounds = 1) {
+        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        for (int i = 0; i < rounds; ++i, ++rounds_)
+            for (int part = 0; part < partitions; ++part)
+                raw_kafka_produce(by, from_, part, std::to_string(part), std::to_string(rounds_));
+    }
+    std::map<std::string, texts> seen(const std::string& topic) const {
+        std::map<std::string, texts> found;
+        for (const kafka_seen& each : kafka_reader(broker_.address()).read_settled(topic))
+            found[each.key.value()].push_back(each.value.value());
+        return found;
+    }
+    std::map<std::string, texts> wanted() const {
+        std::map<std::string, texts> made;
+        for (int part = 0; part < partitions; ++part)
+            for (int round = 0; round < rounds_; ++round)
+                made[std::to_string(part)].push_back("made of " + std::to_string(round));
+        return made;
+    }
+    std::size_t count() const { return kafka_reader(broker_.address()).read(to_).size(); }
+    void expect_each_once(const processing& by) {
+        const auto all = static_cast<std::size_t>(rounds_ * partitions);
+        EXPECT_TRUE(eventually([&] { return count() >= all; }, 40s)) << count() << by.said();
+        EXPECT_EQ(seen(to_), wanted()) << by.said();
+    }
+
+    kafka_broker& broker_;
+    const std::string from_ = fresh_name("from");
+    const std::string to_ = fresh_name("to");
+    const std::string group_ = fresh_name("group");
+    int rounds_ = 0;
+};
+
+TEST_F(KafkaProcessor, MakesOfEachRecordWhatItIsToMakeOnceAndInOrder) {
+    produce(10);
+    processing by;
+    by.start(config("one"));
+    produce(5);
+    expect_each_once(by);
+    EXPECT_EQ(by.events(kind::assigned).size(), 3u) << by.said();
+    EXPECT_TRUE(by.events(kind::failed).empty()) << by.said();
+    by.stop();
+    produce(2);
+    by.start(config("one"));
+    expect_each_once(by);
+}
+
+TEST_F(KafkaProcessor, SeveralOfAGroupThatComeAndGoMakeEachOnce) {
+    processing one;
+    processing two;
+    one.start(config("one"));
+    produce(3);
+    EXPECT_TRUE(eventually([&] { return one.assigned() == 3; })) << one.said();
+    two.start(config("two"));
+    EXPECT_TRUE(eventually([&] {
+        produce();
+        return two.assigned() > 0 && one.assigned() + two.assigned() == 3;
+    })) << one.said()
+        << two.said();
+    produce(5);
+    one.stop();
+    produce(2);
+    EXPECT_TRUE(eventually([&] { return two.assigned() == 3; })) << two.said();
+    one.start(config("one"));
+    produce(2);
+    two.destroy();
+    produce(2);
+    expect_each_once(one);
+}
+
+TEST_F(KafkaProcessor, WhatFailsIsTriedAgainAndThenStopsItsPartitionAlone) {
+    std::atomic<int> calls = 0;
+    auto how = config("one");
+    how.handler = [this, &calls](const consumed_record& what) -> asio::awaitable<records> {
+        if (*what.key == "1" && *what.value == "2" && ++calls < 100)
+            throw std::runtime_error("cannot be made");
+        co_return made_of(what);
+    };
+    processing by;
+    by.start(how);
+    produce(5);
+    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.said();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; })) << by.said();
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(by.events(kind::failed).size(), 2u) << by.said();
+    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.said();
+    EXPECT_EQ(by.events(kind::refused)[0].text, "cannot be made");
+    by.stop();
+    calls = 100;  // it has been mended
+    by.start(how);
+    expect_each_once(by);
+}
+
+TEST_F(KafkaProcessor, WhatFailsTooOftenGoesToTheDeadLetters) {
+    const std::string dead = fresh_name("dead");
+    broker_.create_topic(dead);
+    auto how = config("one");
+    how.dead_letter_topic = dead;
+    how.handler = [this](const consumed_record& what) -> asio::awaitable<records> {
+        if (*what.value == "1")
+            throw std::runtime_error("cannot be made");
+        co_return made_of(what);
+    };
+    processing by;
+    by.start(how);
+    produce(3);
+    EXPECT_TRUE(eventually([&] { return count() == 6; })) << count() << by.said();
+    const auto letters = kafka_reader(broker_.address()).read_settled(dead);
+    ASSERT_EQ(letters.size(), 3u) << by.said();
+    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.said();
+    EXPECT_EQ(letters[0].value, "1");
+    ASSERT_EQ(letters[0].headers.size(), 4u);
+    EXPECT_EQ(letters[0].headers[0].first, "mortise-dead-topic");
+    EXPECT_EQ(letters[0].headers[0].second, from_);
+    EXPECT_EQ(letters[0].headers[1].second, letters[0].key);
+    EXPECT_EQ(letters[0].headers[2].second, "1");
+    EXPECT_EQ(letters[0].headers[3].second, "cannot be made");
+}
+
+TEST_F(KafkaProcessor, OneThatWasFencedGoesOnFromWhatWasCommitted) {
+    processing by;
+    by.start(config("one"));
+    produce(3);
+    expect_each_once(by);
+    const raw_kafka rival = open_raw_kafka(
+        RD_KAFKA_PRODUCER, broker_.address(), {{"transactional.id", group_ + ".one"}}
+    );
+    check_raw_kafka(::rd_kafka_init_transactions(rival.get(), 10'000));
+    produce(3);
+    expect_each_once(by);
+    EXPECT_FALSE(by.events(kind::failed).empty()) << by.said();
+    EXPECT_EQ(by.events(kind::assigned).size(), 6u) << by.said();  // read again from there
+}
+
+TEST_F(KafkaProcessor, IsCheckedWhenItIsMade) {
+    processing by;
+    const auto refusal = [&](const kafka::processor_config& how) {
+        try {
+            by.start(how);
+            by.destroy();
+            return std::string();
+        } catch (const error& e) {
+            return e.value();
+        }
+    };
+    EXPECT_EQ(refusal(config("one")), "");
+    auto bad = config("one");
+    bad.handler = nullptr;
+    EXPECT_EQ(refusal(bad), "handler");
+    bad = config("one");
+    bad.transactional_id.clear();
+    EXPECT_EQ(refusal(bad), "transactional_id");
+    bad = config("one");
+    bad.attempts_max = 0;
+    EXPECT_EQ(refusal(bad), "attempts_max");
+    bad = config("one");
+    bad.group.clear();
+    EXPECT_EQ(refusal(bad), "group");
+    bad = config("one");
+    bad.cluster.settings["acks"] = "1";
+    EXPECT_EQ(refusal(bad), "acks");
+}
+
+class KafkaProcessorAlone : public KafkaProcessor {
+protected:
+    static kafka_broker& own_broker() {
+        static kafka_broker broker;
+        return broker;
+    }
+    KafkaProcessorAlone() : KafkaProcessor(own_broker()) {}
+};
+
+TEST_F(KafkaProcessorAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing) {
+    processing by;
+    by.start(config("one"));
+    produce(5);
+    expect_each_once(by);
+    produce(10);
+    broker_.kill();
+    broker_.start();
+    produce(5);
+    expect_each_once(by);
+    produce(5);
+    broker_.suspend();
+    eventually([] { return false; }, 2s);
+    broker_.resume();
+    produce(2);
+    expect_each_once(by);
+}
+
+}  // namespace
+}  // namespace mortise::test::kafka_processor_test
