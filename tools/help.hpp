@@ -363,8 +363,9 @@ inline constexpr const char* relay_footer = R"(
 A table is filled and a relay empties it into Kafka; in turns with it, producers of librdkafka alone
 send the same rows, as many producers as the table has shards, in batches as large. Then a hundred
 rows a second are committed one by one, and a consumer that reads committed records notes when each
-came; the limit is a transaction of librdkafka with one record. Before, without Kafka: what a
-message adds to a small transaction.
+came; the limit is a transaction of librdkafka with one record. An inbox receives what was sent, and
+so does a consumer of librdkafka that does nothing with it. Before, without Kafka: what a message
+adds to a small transaction.
 
 The topics have names of their own and are removed again, as far as the login may do that. Files are
 made in the folder of --dir and removed again: name one on the disk that you want to measure.

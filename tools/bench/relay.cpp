@@ -63,7 +63,15 @@ void report_throughput(bench_report& to, const relay_throughput& found) {
         6,
         "transactions of the relay with its database, purges apart"
     );
-    to.add("rows_per_purge", found.purge_rows, 1, "that one transaction forgets");
+    to.add("purged_per_s", found.purged_per_s, 1, "rows that it forgets, when it is stopped");
+}
+
+void report_inbox(bench_report& to, const inbox_speed& found) {
+    to.add(
+        "inbox_per_s", found.per_s, 1, "messages that an inbox by offsets receives, 500 a batch"
+    );
+    to.add("consumed_per_s", found.alone_per_s, 1, "the same by a consumer of librdkafka alone");
+    to.add("inbox_ratio", found.per_s / found.alone_per_s, 3, "of the two");
 }
 
 void report_latency(bench_report& to, const relay_latency& found) {
@@ -96,6 +104,7 @@ bench_report measure_relay(const bench_settings& settings) {
     );
     const passing_topics topics(at);
     report_throughput(report, measure_throughput(at));
+    report_inbox(report, measure_inbox(at));
     report_latency(report, measure_latency(at));
     return report;
 }

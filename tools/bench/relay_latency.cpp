@@ -8,7 +8,6 @@
 #include "bench/relay_phases.hpp"
 #include "bench/relay_site.hpp"
 #include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -85,7 +84,7 @@ relay_latency measure_latency(const relay_bench& at) {
     asio::io_context context(1);
     relay_site site(context.get_executor(), at, file.path());
     std::map<std::uint64_t, clock::time_point> committed;
-    const auto run = [&]() -> asio::awaitable<int> {
+    const auto work = [&]() -> asio::awaitable<void> {
         co_await site.append(warm_up_rows);
         co_await site.relay().async_drained();
         arrivals seen(at.servers, at.topic(), at.partitions);
@@ -107,10 +106,8 @@ relay_latency measure_latency(const relay_bench& at) {
         found.p50_ms = quantile(took, 0.5);
         found.p99_ms = quantile(took, 0.99);
         found.repeated = seen.repeated();
-        co_await site.stop();
-        co_return exit_code::success;
     };
-    await_main(context, run());
+    await_main(context, site.run(work()));
     return found;
 }
 

@@ -48,7 +48,7 @@ struct relay_throughput {
     std::uint64_t batches = 0;  ///< in so many,
     std::uint64_t writes = 0;   ///< with so many transactions with its database,
     std::uint64_t purges = 0;   ///< of which so many forgot rows.
-    double purge_rows = 0;      ///< Each, on average.
+    double purged_per_s = 0;    ///< Rows that the relay forgets when it is stopped.
 };
 
 /// A table that is full, emptied by a relay; and the same rows in batches of the same size by
@@ -65,6 +65,15 @@ struct relay_latency {
 
 /// From a commit to whoever reads what is committed, at a hundred rows a second.
 relay_latency measure_latency(const relay_bench& at);
+
+struct inbox_speed {
+    double per_s = 0;
+    double alone_per_s = 0;
+};
+
+/// What the relay has sent, received by an inbox by offsets in batches of 500, and by a consumer of
+/// librdkafka that does nothing with it.
+inbox_speed measure_inbox(const relay_bench& at);
 
 }  // namespace mortise::tool
 

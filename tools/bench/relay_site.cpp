@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/relay_site.hpp"
 
+#include "exit_code.hpp"
 #include "kafka_target.hpp"
 #include "mortise/outbox/append.hpp"
 
+#include <chrono>
+#include <exception>
 #include <utility>
 
 namespace mortise::tool {
@@ -17,6 +20,8 @@ outbox::relay_config config_for(const relay_bench& at, const std::filesystem::pa
     outbox::relay_config made;
     made.database = database;
     made.sink = kafka_target(target);
+    made.purge_after = std::chrono::hours(24);  // apart: it forgets all when it is stopped
+    made.purge_rows = 10'000'000;
     return made;
 }
 
@@ -51,6 +56,22 @@ asio::awaitable<void> relay_site::append(std::uint64_t rows) {
     appended_ += rows;
     auto appending = shop_.async_run(work, db::durability::force);
     co_await std::move(appending);
+}
+
+asio::awaitable<int> relay_site::run(asio::awaitable<void> work) {
+    std::exception_ptr failed;
+    try {
+        co_await std::move(work);
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    const auto begin = clock::now();
+    auto stopping = stop();
+    co_await std::move(stopping);
+    stop_took_ = clock::now() - begin;
+    if (failed)
+        std::rethrow_exception(failed);
+    co_return exit_code::success;
 }
 
 asio::awaitable<void> relay_site::stop() {

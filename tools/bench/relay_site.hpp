@@ -3,6 +3,7 @@
 #define MORTISE_TOOLS_BENCH_RELAY_SITE_HPP
 
 #include "bench/relay_phases.hpp"
+#include "mortise/coro/clock.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay.hpp"
 
@@ -30,7 +31,10 @@ public:
     /// Rows with the next numbers, in one transaction that is on the disk when it is complete.
     asio::awaitable<void> append(std::uint64_t rows);
     std::uint64_t appended() const noexcept { return appended_; }
-    asio::awaitable<void> stop();
+
+    /// Awaits that, and stops relay and database whatever comes of it.
+    asio::awaitable<int> run(asio::awaitable<void> work);
+    clock::duration stop_took() const noexcept { return stop_took_; }
 
     /// Of all shards.
     struct sum {
@@ -44,11 +48,14 @@ public:
     sum sums() const;
 
 private:
+    asio::awaitable<void> stop();
+
     const bench_records records_;
     db::sqlite shop_;
     const outbox::relay_config config_;
     outbox::relay relay_;
     std::uint64_t appended_ = 0;
+    clock::duration stop_took_{};
 };
 
 }  // namespace mortise::tool

@@ -7,7 +7,6 @@
 #include "bench/relay_phases.hpp"
 #include "bench/relay_site.hpp"
 #include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
 #include "mortise/coro/clock.hpp"
 
 #include <algorithm>
@@ -83,7 +82,7 @@ relay_throughput measure_throughput(const relay_bench& at) {
     asio::io_context context(1);
     relay_site site(context.get_executor(), at, file.path());
     const std::uint64_t rows = at.rows / turns;
-    const auto run = [&]() -> asio::awaitable<int> {
+    const auto work = [&]() -> asio::awaitable<void> {
         co_await drain(site, warm_up_rows);
         const auto before = site.sums();
         bare_crew bare(at, before.shards);
@@ -104,15 +103,12 @@ relay_throughput measure_throughput(const relay_bench& at) {
         found.batches = after.batches - before.batches;
         found.rows_per_s = static_cast<double>(rows * turns) / seconds_of(took);
         found.bare_per_s = static_cast<double>(rows * turns) / seconds_of(took_bare);
-        co_await site.stop();
-        const auto all = site.sums();
-        found.writes = all.writes;
-        found.purges = all.purges;
-        found.purge_rows =
-            all.purges == 0 ? 0 : static_cast<double>(all.purged) / static_cast<double>(all.purges);
-        co_return exit_code::success;
     };
-    await_main(context, run());
+    await_main(context, site.run(work()));
+    const auto all = site.sums();
+    found.writes = all.writes;
+    found.purges = all.purges;
+    found.purged_per_s = static_cast<double>(all.purged) / seconds_of(site.stop_took());
     return found;
 }
 

@@ -29,6 +29,7 @@ class lease;
 
 namespace mortise::outbox::detail {
 
+class pending_read;
 class relay_core;
 
 /// Empties one shard: holds its lock, opens its sink, finds where to go on, and sends one batch
@@ -66,7 +67,7 @@ private:
     asio::awaitable<void> close_sink();
     asio::awaitable<void> save_mark();
     asio::awaitable<end> send_all();
-    asio::awaitable<table::batch> read();
+    std::shared_ptr<pending_read> start_read(std::int64_t after);
     asio::awaitable<std::optional<end>> send(const table::batch& next);
     asio::awaitable<published> publish(const std::vector<outgoing>& rows, const mark& after);
     asio::awaitable<bool> park(std::vector<table::poison_row> which);

@@ -2,6 +2,7 @@
 // One batch after the other.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
+#include "relay/pending_read.hpp"
 #include "relay/relay_core.hpp"
 #include "relay/shard_runner.hpp"
 #include "table/durable.hpp"
@@ -9,10 +10,12 @@
 #include "wall_clock.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 namespace mortise::outbox::detail {
@@ -22,12 +25,19 @@ constexpr auto kept_code = asio::as_tuple(asio::deferred);
 
 }  // namespace
 
+// While a batch is sent, the next one is read.
 asio::awaitable<shard_runner::end> shard_runner::send_all() {
+    std::shared_ptr<pending_read> reading;
     while (!core_.stopping()) {
-        news_.reset();
-        const std::uint64_t number = core_.begin_read();
-        auto reading = read();
-        const auto next = co_await std::move(reading);
+        if (!reading || reading->after != known_.last.row)
+            reading = start_read(known_.last.row);
+        auto waiting = reading->ready.async_wait();
+        co_await std::move(waiting);
+        if (reading->failed)
+            throw boost::system::system_error(reading->failed);
+        const std::uint64_t number = reading->read;
+        const auto next = std::move(reading->found);
+        reading.reset();
         MORTISE_CRASH_POINT("relay.read");
         if (next.newest_layout != layout_seen_) {
             layout_seen_ = next.newest_layout;
@@ -52,6 +62,8 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
             continue;
         }
         set(state::sending);
+        if (next.more)
+            reading = start_read(next.rows.back().row);
         auto sending = send(next);
         if (const auto came = co_await std::move(sending))
             co_return *came;
@@ -64,9 +76,11 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
     co_return end::lost;
 }
 
-asio::awaitable<table::batch> shard_runner::read() {
+std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
+    news_.reset();  // what comes from now on may be too late for this one
+    const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
     auto work = [shard = shard_,
-                 after = known_.last.row,
+                 after,
                  rows = core_.config().batch_rows,
                  bytes = core_.config().batch_bytes,
                  path = core_.config().database](db::connection& on) {
@@ -76,9 +90,18 @@ asio::awaitable<table::batch> shard_runner::read() {
             table::make_durable(path);
         return found;
     };
-    const auto session = core_.session();
-    auto reading = session->async_read(std::move(work));
-    co_return co_await std::move(reading);
+    core_.session()->async_read(
+        std::move(work),
+        asio::bind_executor(
+            core_.strand(),
+            [made](error_code failed, table::batch found) {
+                made->failed = failed;
+                made->found = std::move(found);
+                made->ready.set();
+            }
+        )
+    );
+    return made;
 }
 
 // @return how it ended, if it did.

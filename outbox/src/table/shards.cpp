@@ -114,8 +114,9 @@ result<std::size_t> purge(
         return error_code(errc::superseded);
     remember(on, by, now);
     on.run(
-        "DELETE FROM mortise_outbox WHERE id IN (SELECT id FROM mortise_outbox"
-        " WHERE shard = ?1 AND id < ?2 AND written < ?3 ORDER BY id LIMIT ?4)",
+        "DELETE FROM mortise_outbox WHERE shard = ?1 AND id < ?2 AND written < ?3 AND id < ifnull("
+        "(SELECT id FROM mortise_outbox WHERE shard = ?1 AND id < ?2 AND written < ?3"
+        " ORDER BY id LIMIT 1 OFFSET ?4), ?2)",
         by.shard,
         now.last.row,
         written_before,

@@ -39,7 +39,9 @@ public:
     published publish(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
         return run(sink_->publish(messages, after));
     }
-    void start_opening(const outbox::shard_name& shard) { begin(sink_->open(shard), opened_); }
+    void start_opening(const outbox::shard_name& shard) {
+        begin(opened_or_ended(sink_->open(shard)), opened_);
+    }
     const std::optional<result<outbox::opening>>& opened() const { return opened_; }
     void start(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
         begin(sink_->publish(messages, after), outcome_);
@@ -59,6 +61,15 @@ public:
     }
 
 private:
+    // A signal between two steps ends it as it ends any coroutine: by an exception.
+    static asio::awaitable<result<outbox::opening>>
+    opened_or_ended(asio::awaitable<result<outbox::opening>> opening) {
+        try {
+            co_return co_await std::move(opening);
+        } catch (const boost::system::system_error& thrown) {
+            co_return thrown.code();
+        }
+    }
     template <class Value>
     void begin(asio::awaitable<Value> work, std::optional<Value>& into) {
         auto done = [&into](std::exception_ptr failed, Value value) {

@@ -41,7 +41,8 @@ public:
     /// lock (`mortise.outbox/ID-SHARD`), and the others stand by. Null: the last to come takes all.
     std::shared_ptr<lock_client> locks;
 
-    /// Messages of a batch: up to so many, and bytes in them: 1 to 1,000,000, 1 to 1 GiB.
+    /// Messages of a batch: up to so many, and bytes in them: 1 to 1,000,000, 1 to 1 GiB. Each
+    /// shard has two of them in memory: one is sent, the next one is read.
     std::size_t batch_rows = 5'000;
     std::size_t batch_bytes = 4u << 20;
 
