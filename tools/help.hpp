@@ -276,9 +276,13 @@ its handler could not deal with is parked, and what has its topic and key waits 
 tries it again as if for the first time, `drop` gives it up, and what waits behind it is tried.
 Inboxes in other processes of this host hear of it at once.
 
+`move` says where an inbox goes on with a source whose offsets do not fit any more: a topic that was
+made anew, or from which records were removed before they came. All before that offset counts as
+dealt with, all from there on as new. Stop who delivers before, and start it again then.
+
 Exit codes:
   0   it was done
-  66  there is no such row, or nothing that is parked
+  66  there is no such row, or source, or nothing that is parked
   64  the command line is wrong
   69  the database cannot be used, has no inbox, or one of a newer version
 
@@ -287,13 +291,15 @@ Examples:
   mortise inbox parked --db shop.db --json | jq -r '.parked[].reason'
   mortise inbox replay 7 --db shop.db
   mortise inbox replay --all --db shop.db
-  mortise inbox drop 7 --yes --db shop.db)";
+  mortise inbox drop 7 --yes --db shop.db
+  mortise inbox move MkU3OEVBNTcwNTJENDM2Qg/orders/0 --to 0 --inbox shipping --db shop.db)";
 
 inline constexpr const char* inbox_ls = "Show how far each inbox is, and how much it holds";
 inline constexpr const char* inbox_parked = "Show what could not be dealt with, and why";
 inline constexpr const char* inbox_replay = "Try a parked message again";
 inline constexpr const char* inbox_drop =
     "Give a message up for ever that is parked, or tried again";
+inline constexpr const char* inbox_move = "Say where an inbox goes on with a source";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
 

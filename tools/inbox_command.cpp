@@ -73,14 +73,16 @@ void require_inbox(const std::string& database) {
     looked.ask([](db::connection& on) { return outbox::list_held(on, 0, 1); });
 }
 
-/// An order, for a transaction. @return how many messages it was about.
+/// An order, for a transaction. @return how many messages, or sources, it was about.
 class order {
 public:
     explicit order(const inbox_settings& settings) : settings_(settings) {}
 
     std::size_t operator()(db::connection& on) const {
         const std::int64_t row = settings_.row.value_or(0);
-        if (settings_.what == kind::drop)
+        if (settings_.what == kind::move)
+            outbox::move_inbox(on, settings_.inbox, settings_.source, settings_.next);
+        else if (settings_.what == kind::drop)
             outbox::drop_held(on, row);
         else if (settings_.all)
             return outbox::replay_all_held(on);
@@ -94,7 +96,22 @@ private:
 };
 
 std::string subject_of(const inbox_settings& settings) {
+    if (settings.what == kind::move)
+        return settings.inbox + ": " + settings.source;
     return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
+}
+
+void tell_move(std::ostream& out, const global_settings& global, const inbox_settings& settings) {
+    if (!global.json) {
+        out << "move " << subject_of(settings) << ": goes on with offset " << settings.next << '\n';
+        return;
+    }
+    json::object fields;
+    fields["order"] = "move";
+    set_bytes(fields, "inbox", settings.inbox);
+    set_bytes(fields, "source", settings.source);
+    fields["next"] = settings.next;
+    out << json::serialize(fields) << '\n';
 }
 
 void tell(
@@ -103,6 +120,8 @@ void tell(
     const inbox_settings& settings,
     std::size_t messages
 ) {
+    if (settings.what == kind::move)
+        return tell_move(out, global, settings);
     const bool dropped = settings.what == kind::drop;
     if (global.json) {
         json::object fields;
@@ -145,6 +164,14 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
         auto doing = change_database(settings.database, order(settings));
         messages = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
+        if (thrown.code() == outbox::errc::no_such_row && settings.what == kind::move) {
+            throw failure(
+                exit_code::nothing_to_do,
+                "that inbox has had nothing of that source, by its offset",
+                subject_of(settings),
+                "`mortise inbox ls` shows inboxes and their sources"
+            );
+        }
         if (thrown.code() == outbox::errc::no_such_row) {
             throw failure(
                 exit_code::nothing_to_do,

@@ -188,6 +188,20 @@ CLI::App& add_inbox(CLI::App& app, inbox_settings& target) {
     CLI::App& parked = add_command(inbox, "parked", help::inbox_parked, target, kind::parked);
     parked.add_flag("--all", target.all, "Also what is tried again by itself");
     add_orders(inbox, target, help::inbox_replay, help::inbox_drop);
+    CLI::App& move = add_command(inbox, "move", help::inbox_move, target, kind::move);
+    move.add_option("SOURCE", target.source, "Of what, as `mortise inbox ls` has it")
+        ->required()
+        ->type_name("");
+    const auto read_next = [&target](const std::string& text) {
+        target.next = parse_number<std::int64_t>(
+            text, 0, "this is no offset", "name the first that is new to the inbox, from zero on"
+        );
+    };
+    move.add_option_function<std::string>("--to", read_next, "The first offset that is new to it")
+        ->required()
+        ->type_name("OFFSET");
+    move.add_option("--inbox", target.inbox, "Which inbox of the database; default: inbox")
+        ->type_name("NAME");
     return inbox;
 }
 

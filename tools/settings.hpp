@@ -102,13 +102,16 @@ struct outbox_settings {
 };
 
 struct inbox_settings {
-    enum class kind : std::uint8_t { ls, parked, replay, drop };
+    enum class kind : std::uint8_t { ls, parked, replay, drop, move };
 
     kind what = kind::ls;
     std::string database;
     std::optional<std::int64_t> row;
     bool all = false;
     bool yes = false;
+    std::string inbox = "inbox";  ///< Which one of the database, of `move`;
+    std::string source;           ///< of what;
+    std::int64_t next = 0;        ///< and where it goes on.
 };
 
 struct bench_settings {

@@ -205,5 +205,30 @@ TEST_F(InboxCommand, MakesNothingWhereNothingIs) {
     }
 }
 
+TEST_F(InboxCommand, SaysWhereASourceGoesOn) {
+    start();
+    deliver({{"a", "0"}, {"a", "1"}, {"a", "2"}});
+    EXPECT_EQ(handled_, 3);
+    auto back = order(kind::move);
+    back.inbox = "orders";
+    back.source = "events-0";
+    back.next = 2;
+    EXPECT_THAT(say(back), HasSubstr("orders: events-0: goes on with offset 2"));
+    next_ = 0;
+    deliver({{"a", "0"}, {"a", "1"}, {"a", "2"}});
+    EXPECT_EQ(handled_, 4) << "the last one alone was new";
+    back.next = 0;
+    global_.json = true;
+    const auto told = boost::json::parse(say(back)).as_object();
+    EXPECT_EQ(told.at("order"), "move");
+    EXPECT_EQ(told.at("source"), "events-0");
+    EXPECT_EQ(told.at("next").to_number<int>(), 0);
+    global_.json = false;
+    back.source = "events-1";
+    const auto [code, text] = failure_of(back);
+    EXPECT_EQ(code, tool::exit_code::nothing_to_do);
+    EXPECT_THAT(text, HasSubstr("events-1"));
+}
+
 }  // namespace
 }  // namespace mortise::test::inbox_command_test

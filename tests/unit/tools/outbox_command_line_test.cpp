@@ -129,6 +129,12 @@ TEST(OutboxCommandLine, KnowsInboxes) {
     EXPECT_EQ(inbox_order({"parked"}).what, kind::parked);
     EXPECT_FALSE(inbox_order({"parked"}).all);
     EXPECT_TRUE(inbox_order({"parked", "--all"}).all);
+    const auto move = inbox_order({"move", "c/orders/0", "--to", "17", "--inbox", "shipping"});
+    EXPECT_EQ(move.what, kind::move);
+    EXPECT_EQ(move.source, "c/orders/0");
+    EXPECT_EQ(move.next, 17);
+    EXPECT_EQ(move.inbox, "shipping");
+    EXPECT_EQ(inbox_order({"move", "c/orders/0", "--to", "0"}).inbox, "inbox");
     const auto replay = inbox_order({"replay", "4"});
     EXPECT_EQ(replay.what, kind::replay);
     EXPECT_EQ(replay.row, 4);
@@ -147,6 +153,8 @@ TEST(OutboxCommandLine, SaysWhatIsMissing) {
         return of(arguments).find(word) != std::string::npos;
     };
     EXPECT_TRUE(says({"outbox", "replay"}, "--all"));
+    EXPECT_TRUE(says({"inbox", "move", "s"}, "--to"));
+    EXPECT_TRUE(says({"inbox", "move", "s", "--to", "-1"}, "offset"));
     EXPECT_TRUE(says({"outbox", "drop", "7"}, "--yes"));
     EXPECT_TRUE(says({"outbox", "rebase", "3"}, "--beginning"));
     EXPECT_TRUE(says({"outbox", "rebase", "--end"}, "--all"));
