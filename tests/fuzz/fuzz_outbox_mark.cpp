@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a relay keeps as text and bytes of its own: marks at a sink, headers in a column. Whatever
+// stands there, it is refused, or is what was written.
+#include "fuzz/target.hpp"
+#include "mortise/outbox/mark.hpp"
+#include "table/header_bytes.hpp"
+#include "table/key_hash.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::fuzz::outbox_mark_target {
+namespace {
+
+using outbox::mark;
+
+mark some_mark(input& in) {
+    mark made;
+    made.table = in.text(20);
+    made.generation = in.edge<std::uint64_t>();
+    made.shard = in.edge<std::uint32_t>();
+    made.sequence = in.edge<std::uint64_t>();
+    made.row = in.edge<std::int64_t>();
+    made.message = in.text(20);
+    return made;
+}
+
+// Whoever reads less than the whole text, or another one, must not take it for a mark.
+void check_written(const mark& made, std::size_t cut, std::size_t changed, std::uint8_t by) {
+    const std::string text = made.text();
+    MORTISE_ASSERT(text.find_first_of("\t\n\r") == std::string::npos);
+    MORTISE_ASSERT(mark::parse(text) == made);
+    MORTISE_ASSERT(!mark::parse(text.substr(0, cut % text.size())));
+    std::string other = text;
+    other[changed % other.size()] = static_cast<char>(other[changed % other.size()] ^ by);
+    const auto read = mark::parse(other);
+    MORTISE_ASSERT(
+        !read || other == text || other.substr(other.rfind(' ')) != text.substr(text.rfind(' '))
+    );
+}
+
+void check_read(const std::string& body) {
+    mark::parse(body);
+    // With the right checksum it gets further.
+    const auto read = mark::parse(body + ' ' + std::to_string(outbox::table::key_hash(body)));
+    if (read)
+        MORTISE_ASSERT(mark::parse(read->text()) == read);
+}
+
+void check_headers(const std::string& bytes) {
+    const auto read = outbox::table::headers_in(bytes);
+    if (read)
+        MORTISE_ASSERT(outbox::table::bytes_of(*read) == bytes);
+}
+
+std::vector<outbox::header> some_headers(input& in) {
+    std::vector<outbox::header> made;
+    for (auto left = in.pick(5); left != 0; --left) {
+        std::string name = in.text(10);
+        std::string value = in.text(10);
+        made.emplace_back(std::move(name), std::move(value));
+    }
+    return made;
+}
+
+}  // namespace
+
+MORTISE_FUZZ_TARGET(outbox_mark) {
+    const mark made = some_mark(in);
+    const auto cut = in.number<std::uint16_t>();
+    const auto changed = in.number<std::uint16_t>();
+    const auto by = in.number<std::uint8_t>();
+    check_written(made, cut, changed, by);
+    const auto headers = some_headers(in);
+    const std::string bytes = outbox::table::bytes_of(headers);
+    MORTISE_ASSERT(outbox::table::headers_in(bytes) == headers);
+    check_headers(bytes.substr(0, cut % (bytes.size() + 1)));
+    const std::string rest = in.rest();
+    check_read(rest);
+    check_read("mortise-mark-1 " + rest);
+    check_headers(rest);
+}
+
+}  // namespace mortise::fuzz::outbox_mark_target
