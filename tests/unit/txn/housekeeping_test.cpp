@@ -62,7 +62,8 @@ TEST_F(TxnHousekeeping, KeepsWhatIsNotOverHoweverOldItIs) {
     wallet_->answer_by({});
     tcc_.reset();
     open(how);
-    EXPECT_TRUE(settled(stuck.gid()).confirmed());
+    EXPECT_TRUE(settled(stuck.gid()).confirmed()) << "though it has only begun to open its log";
+    EXPECT_EQ(tcc_->stats().ended, 1u);
 }
 
 TEST_F(TxnHousekeeping, RemembersForAsLongAsItIsTold) {

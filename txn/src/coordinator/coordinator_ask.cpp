@@ -69,15 +69,23 @@ void coordinator_core::settle(const gid& which, outcome_handler handler) {
     asio::dispatch(
         *strand_,
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
-            const auto found = self->open_.find(which.number);
-            if (self->log_id_ != which.log)
-                return self->ask_log(which, std::move(handler));
-            if (found == self->open_.end())
-                return self->settle_logged(which, std::move(handler));
-            found->second->settlers.push_back(std::move(handler));
-            self->hurry(found->second);
+            if (!self->opening_ || self->closed_ || self->stopping_)
+                return self->settle_now(which, std::move(handler));
+            if (self->early_settlers_.size() >= self->config_.open_max)
+                return handler.complete(errc::too_many_open, outcome());
+            self->early_settlers_.emplace_back(which, std::move(handler));
         }
     );
+}
+
+void coordinator_core::settle_now(const gid& which, outcome_handler handler) {
+    const auto found = open_.find(which.number);
+    if (log_id_ != which.log)
+        return ask_log(which, std::move(handler));
+    if (found == open_.end())
+        return settle_logged(which, std::move(handler));
+    found->second->settlers.push_back(std::move(handler));
+    hurry(found->second);
 }
 
 // It has ended, or its turn in the recovery has not come yet: it comes now.

@@ -84,6 +84,8 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     deadlines_.clear(early_timer_);
     for (const auto& each : std::exchange(early_, {}))
         start(each);
+    for (auto& [which, handler] : std::exchange(early_settlers_, {}))
+        settle_now(which, std::move(handler));
     if (at.id == 0)
         purge();
     if (config_.locks && !balance_timer_)

@@ -113,6 +113,7 @@ void coordinator_core::shut_down() noexcept {
     alarm_.cancel();
     const auto open = std::exchange(open_, {});
     const auto early = std::exchange(early_, {});
+    const auto settlers = std::exchange(early_settlers_, {});
     const auto stoppers = std::exchange(stoppers_, {});
     for (const auto& each : partitions_)
         each->left.close();
@@ -245,6 +246,8 @@ void coordinator_core::drop_early(error_code why) {
     deadlines_.clear(early_timer_);
     for (const auto& what : std::exchange(early_, {}))
         answer(what->waiters, why, outcome());
+    for (auto& [which, handler] : std::exchange(early_settlers_, {}))
+        handler.complete(why, outcome(outcome::kind::unknown, which));
 }
 
 void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) {

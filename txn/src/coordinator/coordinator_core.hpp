@@ -188,6 +188,7 @@ private:
 
     // coordinator_ask.cpp
     void ask_log(const gid& which, outcome_handler handler);
+    void settle_now(const gid& which, outcome_handler handler);
     void settle_logged(const gid& which, outcome_handler handler);
     void hurry(const running_ptr& what);
 
@@ -248,10 +249,11 @@ private:
     bool opening_ = true;       ///< It may be that one is ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
-    std::vector<running_ptr> early_;  ///< They wait for a partition.
-    std::size_t beginning_ = 0;       ///< They wait for their number.
-    std::size_t resumed_ = 0;         ///< Of those that are open: taken up from the log,
-    std::size_t slow_ = 0;            ///< and of those: they take their time.
+    std::vector<running_ptr> early_;                               ///< They wait for a partition,
+    std::vector<std::pair<gid, outcome_handler>> early_settlers_;  ///< and so do these.
+    std::size_t beginning_ = 0;                                    ///< They wait for their number.
+    std::size_t resumed_ = 0;  ///< Of those that are open: taken up from the log,
+    std::size_t slow_ = 0;     ///< and of those: they take their time.
     std::uint64_t flights_ = 0;
     std::uint64_t ended_below_ = 0;
     std::size_t ends_since_ = 0;
