@@ -5,11 +5,16 @@
 // does it without a lock and sells more than there is; round 2 does the same under a lock that all
 // processes share, and sells exactly the stock. In round 3 those who hold the lock are killed, or
 // stopped until somebody else has it, and the stock is sold exactly still. In round 4 the buyers
-// pay from wallets in another database, by transactions under the lock. What matters is in
-// flash_sale/buyers.cpp and flash_sale/checkout.cpp; the rest starts processes, does them harm,
-// counts and shows.
+// pay from wallets in another database, by transactions under the lock, and with each sale a
+// message is put down for the shippers. These ship most of the goods and refuse the rest, by
+// messages upon which the shop takes back what it sold; those who deliver are killed, too.
+//
+// What matters is in flash_sale/: buyers.cpp, checkout.cpp, delivery.cpp, shipping.cpp, refund.cpp.
+// The rest starts processes, does them harm, counts and shows.
 
 #include "flash_sale/buyers.hpp"
+#include "flash_sale/delivery.hpp"
+#include "flash_sale/delivery_round.hpp"
 #include "flash_sale/sale_folder.hpp"
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_report.hpp"
@@ -45,7 +50,9 @@ int run_sale(const flash_sale::sale_options& options) {
     std::vector<flash_sale::round_result> rounds;
     for (const int round : {1, 2, 3, 4})
         rounds.push_back(flash_sale::run_round(options, round, folder.path()));
-    return flash_sale::report(options, locks.title(), rounds) ? 0 : 1;
+    const auto delivery =
+        flash_sale::run_delivery_round(options, rounds.back().sold, folder.path());
+    return flash_sale::report(options, locks.title(), rounds, delivery) ? 0 : 1;
 }
 
 }  // namespace
@@ -57,7 +64,9 @@ int main(int argc, char** argv) try {
         return options ? 0 : 64;
     }
     if (!options->folder.empty())
-        return flash_sale::run_buyers(*options);
+        return options->round == flash_sale::sale_options::delivery
+                   ? flash_sale::run_delivery(*options)
+                   : flash_sale::run_buyers(*options);
     return run_sale(*options);
 } catch (const std::exception& e) {
     std::cerr << "flash_sale: " << e.what() << '\n';

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/checkout.hpp"
 
+#include "flash_sale/order.hpp"
+#include "flash_sale/sale_databases.hpp"
 #include "mortise/open_store.hpp"
+#include "mortise/outbox/append.hpp"
 #include "mortise/txn/barrier.hpp"
 #include "mortise/txn/functions.hpp"
 
@@ -24,18 +27,28 @@ namespace txn = mortise::txn;
 
 using step = txn::reply (*)(db::connection& on, const txn::call& what);
 
-constexpr const char* goods_file = "goods.db";
-constexpr const char* wallets_file = "wallets.db";
 constexpr const char* log_file = "decisions.db";
 
-// The stock: one item goes aside, and is sold or comes back.
+// The stock: one item goes aside, and is sold or comes back. With the sale the order is put down
+// for the shippers, who are told if and only if it is committed.
 
 txn::reply set_aside(db::connection& on, const txn::call&) {
     on.run("UPDATE item SET stock = stock - 1, reserved = reserved + 1 WHERE stock > 0");
     return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("sold out");
 }
-txn::reply hand_out(db::connection& on, const txn::call&) {
+int number_sale(db::connection& on) {
     on.run("UPDATE item SET reserved = reserved - 1, sold = sold + 1");
+    auto row = on.query("SELECT sold FROM item");
+    row.step();
+    return static_cast<int>(row.integer(0));
+}
+txn::reply hand_out(db::connection& on, const txn::call& what) {
+    const order made(number_sale(on), std::stoi(what.payload));
+    on.run("INSERT INTO sale VALUES(?1, ?2, 0)", made.number, made.buyer);
+    auto message = made.placed();
+    for (const auto& each : what.locks)
+        message.under(each.name, each.token);
+    mortise::outbox::append(on, message);
     return txn::reply::done();
 }
 txn::reply put_back(db::connection& on, const txn::call&) {
@@ -78,13 +91,6 @@ txn::call_function guarded(db::sqlite& where, step work) {
     };
 }
 
-db::sqlite_config in(const std::filesystem::path& folder, const char* name) {
-    db::sqlite_config made;
-    made.path = folder / name;
-    made.busy_max = std::chrono::seconds(30);
-    return made;
-}
-
 txn::coordinator_config config_for(
     const std::filesystem::path& folder,
     std::shared_ptr<mortise::lock_client> locks,
@@ -123,6 +129,7 @@ asio::awaitable<void> make_tables(db::sqlite& goods, db::sqlite& wallets, int st
     co_await goods.async_run([stock](db::connection& on) {
         on.run("CREATE TABLE item(stock INTEGER, reserved INTEGER, sold INTEGER)");
         on.run("INSERT INTO item VALUES(?1, 0, 0)", stock);
+        on.run("CREATE TABLE sale(number INTEGER PRIMARY KEY, buyer INTEGER, returned INTEGER)");
     });
     co_await wallets.async_run([buyers](db::connection& on) {
         on.run("CREATE TABLE wallet(id INTEGER PRIMARY KEY, free INTEGER, reserved INTEGER)");
@@ -155,16 +162,16 @@ asio::awaitable<void> read_books(db::sqlite& goods, db::sqlite& wallets, books& 
 
 void checkout::open(const std::filesystem::path& folder, int stock, int buyers) {
     asio::io_context context;
-    db::sqlite goods(context.get_executor(), in(folder, goods_file));
-    db::sqlite wallets(context.get_executor(), in(folder, wallets_file));
+    db::sqlite goods(context.get_executor(), database_in(folder, goods_file));
+    db::sqlite wallets(context.get_executor(), database_in(folder, wallets_file));
     asio::co_spawn(context, make_tables(goods, wallets, stock, buyers), rethrow);
     context.run();
 }
 
 books checkout::read(const std::filesystem::path& folder) {
     asio::io_context context;
-    db::sqlite goods(context.get_executor(), in(folder, goods_file));
-    db::sqlite wallets(context.get_executor(), in(folder, wallets_file));
+    db::sqlite goods(context.get_executor(), database_in(folder, goods_file));
+    db::sqlite wallets(context.get_executor(), database_in(folder, wallets_file));
     books found;
     asio::co_spawn(context, read_books(goods, wallets, found), rethrow);
     context.run();
@@ -185,8 +192,8 @@ checkout::checkout(
     const std::filesystem::path& folder,
     std::shared_ptr<mortise::lock_client> locks
 )
-    : goods_(executor, in(folder, goods_file)),
-      wallets_(executor, in(folder, wallets_file)),
+    : goods_(executor, database_in(folder, goods_file)),
+      wallets_(executor, database_in(folder, wallets_file)),
       tcc_(executor, config_for(folder, locks, goods_, wallets_)),
       locks_(std::move(locks)) {}
 
@@ -198,7 +205,7 @@ asio::awaitable<books> checkout::look() {
 
 asio::awaitable<txn::outcome> checkout::sell(int buyer, const mortise::lease& held) {
     txn::transaction what;
-    what.add("stock", "");
+    what.add("stock", std::to_string(buyer));
     what.add("wallet", std::to_string(buyer));
     what.under(held);
     auto running = tcc_.async_run(std::move(what), asio::as_tuple(asio::deferred));

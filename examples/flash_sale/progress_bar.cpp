@@ -15,8 +15,9 @@ constexpr int width_max = 40;
 
 }  // namespace
 
-progress_bar::progress_bar(std::string title, int stock, bool quiet)
+progress_bar::progress_bar(std::string title, int stock, bool quiet, const char* done)
     : title_(std::move(title)),
+      done_(done),
       stock_(stock),
       quiet_(quiet),
       terminal_(::isatty(STDOUT_FILENO) == 1) {
@@ -30,7 +31,8 @@ progress_bar::~progress_bar() {
     if (terminal_)
         std::cout << '\n' << std::flush;
     else
-        std::cout << title_ << ": " << sold_ << " of " << stock_ << " sold\n" << std::flush;
+        std::cout << title_ << ": " << sold_ << " of " << stock_ << ' ' << done_ << '\n'
+                  << std::flush;
 }
 
 void progress_bar::show(int sold) {
@@ -46,7 +48,7 @@ std::string progress_bar::line(int sold) const {
         static_cast<std::size_t>(std::clamp<long>(parts - stock_width, 0, width_max - stock_width));
     return title_ + "  [" + std::string(honest, '#') + std::string(stock_width - honest, '.') +
            ']' + std::string(over, '!') + "  " + std::to_string(sold) + " of " +
-           std::to_string(stock_) + " sold";
+           std::to_string(stock_) + ' ' + done_;
 }
 
 }  // namespace flash_sale

@@ -11,7 +11,7 @@ namespace flash_sale {
 /// the end.
 class progress_bar {
 public:
-    progress_bar(std::string title, int stock, bool quiet);
+    progress_bar(std::string title, int stock, bool quiet, const char* done = "sold");
     ~progress_bar();  ///< Ends the line.
     progress_bar(const progress_bar&) = delete;
     progress_bar& operator=(const progress_bar&) = delete;
@@ -22,6 +22,7 @@ private:
     std::string line(int sold) const;
 
     std::string title_;
+    const char* done_;
     int stock_;
     int sold_ = 0;
     bool quiet_;

@@ -14,13 +14,15 @@ Several processes with many buyers each compete for few items. The stock is read
 for --think milliseconds, and written, as careless code does. Round 1 does so without a lock,
 round 2 under one. In round 3 those who hold the lock are killed, and stopped until others have it.
 Round 4 is that again, with the money of the buyers in another database: one transaction goes over
-stock and wallets, and each third buyer has no money.
+stock and wallets, and each third buyer has no money. With each sale an order goes to shippers, who
+refuse each seventh; then the item and the money go back. Processes that deliver are killed.
 
 The stock is in SQLite, and so are the locks, in a file of their own: --store says where else. With
 `redis` a Redis server of the sale's own is started on this host and stopped again; a URL such as
 redis://127.0.0.1:6379 names one that runs.
 
-Exit code: 0, or 1 if a round with the lock did not sell exactly the stock.
+Exit code: 0, or 1 if a round with the lock did not sell exactly the stock, or if a message was lost
+or had its effect twice, or if the money does not add up.
 )";
 
 namespace {
@@ -41,7 +43,7 @@ bool read_option(std::string_view name, std::string_view value, sale_options& op
     if (name == "--visits")
         return read_number(value, 1, 1'000, options.visits);
     if (name == "--round")
-        return read_number(value, 1, 4, options.round);
+        return read_number(value, 1, options.delivery, options.round);
     if (name == "--process")
         return read_number(value, 0, 255, options.process);
     if (name == "--think") {

@@ -21,8 +21,10 @@ struct sale_options {
 
     // Set only for the processes that the program starts by itself.
     std::string folder;  ///< Not empty: be one process full of buyers.
-    int round = 1;
+    int round = 1;       ///< Or `delivery`.
     int process = 0;
+
+    static constexpr int delivery = 5;  ///< What comes after the last round.
 
     int demand() const { return processes * buyers * visits; }
 };

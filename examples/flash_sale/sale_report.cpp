@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/sale_report.hpp"
 
+#include "flash_sale/delivery_report.hpp"
+
 #include <algorithm>
 #include <array>
 #include <iomanip>
@@ -64,7 +66,10 @@ void explain_wallets(const round_result& round) {
 }
 
 void write_table(
-    const sale_options& options, const std::string& store, const std::vector<round_result>& rounds
+    const sale_options& options,
+    const std::string& store,
+    const std::vector<round_result>& rounds,
+    const delivery_result& delivery
 ) {
     std::cout
         << '\n'
@@ -73,6 +78,8 @@ void write_table(
         << "round               stock   sold   oversold by  seconds   sales/s   late and refused\n";
     for (const round_result& each : rounds)
         write_row(each);
+    std::cout << '\n';
+    write_delivery_table(delivery);
     std::cout << '\n';
     for (const round_result& each : rounds) {
         if (each.round == 1)
@@ -86,6 +93,7 @@ void write_table(
         else
             explain_wallets(each);
     }
+    explain_delivery(delivery, rounds.back().sold);
 }
 
 void write_json_row(const round_result& round) {
@@ -99,28 +107,37 @@ void write_json_row(const round_result& round) {
               << ",\"sales_per_s\":" << std::setprecision(1) << sales_per_s(round) << '}';
 }
 
-void write_json(const std::vector<round_result>& rounds, bool exact) {
+void write_json(
+    const std::vector<round_result>& rounds, const delivery_result& delivery, bool exact
+) {
     const char* separator = "{\"rounds\":[";
     for (const round_result& each : rounds) {
         std::cout << separator;
         write_json_row(each);
         separator = ",";
     }
-    std::cout << "],\"exact\":" << (exact ? "true" : "false") << "}\n";
+    std::cout << "],\"delivery\":";
+    write_delivery_json(delivery);
+    std::cout << ",\"exact\":" << (exact ? "true" : "false") << "}\n";
 }
 
 }  // namespace
 
 bool report(
-    const sale_options& options, const std::string& store, const std::vector<round_result>& rounds
+    const sale_options& options,
+    const std::string& store,
+    const std::vector<round_result>& rounds,
+    const delivery_result& delivery
 ) {
-    const bool exact = std::all_of(rounds.begin(), rounds.end(), [&](const round_result& each) {
-        return each.round == 1 || each.exact(options.demand());
-    });
+    const bool sold_exactly =
+        std::all_of(rounds.begin(), rounds.end(), [&](const round_result& each) {
+            return each.round == 1 || each.exact(options.demand());
+        });
+    const bool exact = sold_exactly && delivery.exact(rounds.back().sold);
     if (options.json)
-        write_json(rounds, exact);
+        write_json(rounds, delivery, exact);
     else
-        write_table(options, store, rounds);
+        write_table(options, store, rounds, delivery);
     return exact;
 }
 

@@ -8,7 +8,6 @@
 #include "flash_sale/shop_database.hpp"
 #include "mortise/coro/clock.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <span>
@@ -31,12 +30,6 @@ const char* title_of(int round) {
     default:
         return "round 4, with wallets  ";
     }
-}
-
-int count(const std::vector<sale_event>& events, sale_event::kind what) {
-    return static_cast<int>(std::count_if(
-        events.begin(), events.end(), [what](const sale_event& each) { return each.what == what; }
-    ));
 }
 
 void let_them_buy(crowd& buyers, progress_bar& bar, round_result& result) {

@@ -71,7 +71,19 @@ protected:
         EXPECT_TRUE(paid.at("balanced").as_bool());
         EXPECT_GT(paid.at("killed").as_int64(), 0);
         EXPECT_GT(paid.at("poor").as_int64(), 0) << "nobody was without money";
+        expect_delivered(result.at("delivery"));
         expect_nothing_left();
+    }
+
+    /// Each order came to the shippers, and each seventh of them back.
+    static void expect_delivered(const boost::json::value& delivery) {
+        EXPECT_EQ(delivery.at("ordered").as_int64(), 20);
+        EXPECT_EQ(delivery.at("shipped").as_int64(), 18);
+        EXPECT_EQ(delivery.at("refused").as_int64(), 2);
+        EXPECT_EQ(delivery.at("taken_back").as_int64(), 2);
+        EXPECT_EQ(delivery.at("twice").as_int64(), 0);
+        EXPECT_TRUE(delivery.at("balanced").as_bool());
+        EXPECT_GT(delivery.at("killed").as_int64(), 0) << "nobody was killed while delivering";
     }
 
     /// What the server says that a sale started; nothing before it does.
