@@ -49,7 +49,7 @@ void crowd::start() {
     if (::pipe2(ends, O_CLOEXEC) != 0)
         throw std::runtime_error("no pipe can be made");
     const int number = started_++;
-    const std::vector<std::string> arguments{
+    std::vector<std::string> arguments{
         "flash_sale",
         "--folder",
         folder_.native(),
@@ -63,6 +63,8 @@ void crowd::start() {
         std::to_string(options_.visits),
         "--think",
         std::to_string(options_.think.count())};
+    if (!options_.kafka.empty())
+        arguments.insert(arguments.end(), {"--kafka", options_.kafka});
     members_.push_back({number, -1, ends[0]});
     members_.back().pid = spawn(arguments, ends[1]);
     ::close(ends[1]);  // now the pipe ends when the process does

@@ -25,12 +25,14 @@ void write_delivery_table(const delivery_result& result) {
     write_row("refusals", result.refused, result.taken_back);
 }
 
-void explain_delivery(const delivery_result& result, int sold) {
-    if (!result.exact(sold)) {
-        std::cout << "The messages are off: " << sold << " sold, " << result.ordered << " ordered, "
-                  << result.shipped << " shipped, " << result.refused << " refused, "
-                  << result.taken_back << " taken back, " << result.twice << " twice"
-                  << (result.balanced ? "" : ", and the money does not add up")
+void explain_delivery(const delivery_result& result) {
+    if (!result.exact()) {
+        std::cout << "The messages are off: " << result.sold << " sold, " << result.ordered
+                  << " ordered, " << result.shipped << " shipped, " << result.refused
+                  << " refused, " << result.taken_back << " taken back, " << result.twice
+                  << " twice"
+                  << ", and the shop has " << result.paid << " euros"
+                  << (result.balanced ? "" : ", and money is lost or made")
                   << ". That must not happen.\n";
         return;
     }
@@ -38,8 +40,12 @@ void explain_delivery(const delivery_result& result, int sold) {
               << result.refused << ": those items are back, and so is the money.\n";
     say("process was", "processes were", result.killed);
     std::cout << " killed while delivering; ";
-    say("message came", "messages came", result.repeated);
-    std::cout << " again, and had no second effect.\n";
+    if (result.repeated > 0) {
+        say("message came", "messages came", result.repeated);
+        std::cout << " again, and had no second effect.\n";
+    } else {
+        std::cout << "no message came again.\n";
+    }
 }
 
 void write_delivery_json(const delivery_result& result) {

@@ -8,7 +8,7 @@ namespace flash_sale {
 
 /// The lines of a table and what to learn from it, for the standard output.
 void write_delivery_table(const delivery_result& result);
-void explain_delivery(const delivery_result& result, int sold);
+void explain_delivery(const delivery_result& result);
 
 /// A JSON object.
 void write_delivery_json(const delivery_result& result);

@@ -8,7 +8,7 @@ namespace flash_sale {
 
 const char* const usage =
     R"(usage: flash_sale [--processes 4] [--buyers 32] [--stock 100] [--visits 4] [--think 30]
-                  [--store sqlite|redis|URL] [--json]
+                  [--store sqlite|redis|URL] [--kafka HOST:PORT] [--json]
 
 Several processes with many buyers each compete for few items. The stock is read, thought about
 for --think milliseconds, and written, as careless code does. Round 1 does so without a lock,
@@ -20,6 +20,8 @@ refuse each seventh; then the item and the money go back. Processes that deliver
 The stock is in SQLite, and so are the locks, in a file of their own: --store says where else. With
 `redis` a Redis server of the sale's own is started on this host and stopped again; a URL such as
 redis://127.0.0.1:6379 names one that runs.
+
+The messages are handed over from database to database; with --kafka they go by these brokers.
 
 Exit code: 0, or 1 if a round with the lock did not sell exactly the stock, or if a message was lost
 or had its effect twice, or if the money does not add up.
@@ -56,6 +58,12 @@ bool read_option(std::string_view name, std::string_view value, sale_options& op
         options.store = value;
         return value == "sqlite" || value == "redis" || value.find(':') != value.npos;
     }
+#ifdef FLASH_SALE_WITH_KAFKA
+    if (name == "--kafka") {
+        options.kafka = value;
+        return value.find(':') != value.npos;
+    }
+#endif
     if (name == "--folder") {
         options.folder = value;
         return !value.empty();

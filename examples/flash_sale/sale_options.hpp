@@ -16,6 +16,7 @@ struct sale_options {
     int visits = 4;                       ///< How often each buyer comes back for one more.
     std::chrono::milliseconds think{30};  ///< Between reading the stock and writing it.
     std::string store = "sqlite";         ///< Where the locks are: `sqlite`, `redis`, or a URL.
+    std::string kafka;  ///< Where brokers are that carry the messages; empty: none.
     bool json = false;
     bool help = false;
 

@@ -74,7 +74,8 @@ void write_table(
     std::cout
         << '\n'
         << options.processes << " processes with " << options.buyers << " buyers each, who come "
-        << options.visits << " times at most; the locks are at " << store << "\n\n"
+        << options.visits << " times at most; the locks are at " << store
+        << (options.kafka.empty() ? "" : ", and Kafka has the messages") << "\n\n"
         << "round               stock   sold   oversold by  seconds   sales/s   late and refused\n";
     for (const round_result& each : rounds)
         write_row(each);
@@ -93,7 +94,7 @@ void write_table(
         else
             explain_wallets(each);
     }
-    explain_delivery(delivery, rounds.back().sold);
+    explain_delivery(delivery);
 }
 
 void write_json_row(const round_result& round) {
@@ -133,7 +134,7 @@ bool report(
         std::all_of(rounds.begin(), rounds.end(), [&](const round_result& each) {
             return each.round == 1 || each.exact(options.demand());
         });
-    const bool exact = sold_exactly && delivery.exact(rounds.back().sold);
+    const bool exact = sold_exactly && delivery.exact();
     if (options.json)
         write_json(rounds, delivery, exact);
     else
