@@ -14,15 +14,18 @@ void busy_wait::install(sqlite3* db) noexcept {
 }
 
 int busy_wait::on_busy(void* self, int tries) noexcept {
-    auto& wait = *static_cast<busy_wait*>(self);
+    return static_cast<busy_wait*>(self)->once_more(tries) ? 1 : 0;
+}
+
+bool busy_wait::once_more(int tries) noexcept {
     const auto now = clock::now();
     if (tries == 0)
-        wait.begin_ = now;
-    if (now - wait.begin_ >= wait.max_)
-        return 0;
+        begin_ = now;
+    if (now - begin_ >= max_)
+        return false;
     constexpr std::chrono::microseconds least(50);
     constexpr int doublings_max = 6;
-    return wait.state_.wait_stop(least * (1 << std::min(tries, doublings_max))) ? 0 : 1;
+    return !state_.wait_stop(least * (1 << std::min(tries, doublings_max)));
 }
 
 }  // namespace mortise::db::detail

@@ -23,6 +23,10 @@ public:
     void install(sqlite3* db) noexcept;
     void set_max(std::chrono::milliseconds max) noexcept { max_ = max; }
 
+    /// Blocks for a moment that grows with the number of tries before, which is 0 at first.
+    /// @return false if the time is over or the session ends: give up.
+    bool once_more(int tries) noexcept;
+
 private:
     static int on_busy(void* self, int tries) noexcept;
 

@@ -18,8 +18,13 @@ namespace {
 
 using store_detail::sqlite_db;
 
+bool is_busy(const sqlite_db& db) noexcept {
+    return (db.code() & 0xff) == SQLITE_BUSY;
+}
+
 [[noreturn]] void fail(const sqlite_db& db, const sqlite_config& config) {
-    const errc code = store_detail::meaning_of(db.code(), db.system_error());
+    const errc code =
+        is_busy(db) ? errc::database_busy : store_detail::meaning_of(db.code(), db.system_error());
     throw error(
         code,
         config.path.string() + " (" + db.text() + ")",
@@ -42,14 +47,10 @@ std::string run_pragma(sqlite_db& db, const std::string& pragma) {
     return value;
 }
 
-void set_pragma(
-    sqlite_db& db,
-    const sqlite_config& config,
-    const std::string& name,
-    const std::string& value,
-    const std::string& expected
+// What cannot be set stays as it was, without a word.
+void check_pragma(
+    sqlite_db& db, const sqlite_config& config, const std::string& name, const std::string& expected
 ) {
-    run_pragma(db, name + " = " + value);
     const std::string found = run_pragma(db, name);
     if (db.failed())
         fail(db, config);
@@ -60,6 +61,29 @@ void set_pragma(
                 " was set",
             "use a file on a local disk, and an SQLite that was built with write-ahead logs"
         );
+    }
+}
+
+void set_pragma(
+    sqlite_db& db,
+    const sqlite_config& config,
+    const std::string& name,
+    const std::string& value,
+    const std::string& expected
+) {
+    run_pragma(db, name + " = " + value);
+    check_pragma(db, config, name, expected);
+}
+
+// The change to a write-ahead log reads, and then wants to write. SQLite asks no busy handler there
+// if another connection writes already, or is as far: two of them would wait for each other.
+void ask_for_log(sqlite_db& db, const busy_wait& wait) {
+    busy_wait again = wait;
+    for (int tries = 0;; ++tries) {
+        run_pragma(db, "journal_mode = wal");
+        if (!is_busy(db) || !again.once_more(tries))
+            return;
+        db.forgive();
     }
 }
 
@@ -97,7 +121,8 @@ void open_database(sqlite_db& db, busy_wait& wait, const sqlite_config& config, 
         db.fail(SQLITE_READONLY);
         fail(db, config);
     }
-    set_pragma(db, config, "journal_mode", "wal", "wal");
+    ask_for_log(db, wait);
+    check_pragma(db, config, "journal_mode", "wal");
     set_pragma(db, config, "synchronous", "full", "2");
     const std::string page_size = run_pragma(db, "page_size");
     if (db.failed())

@@ -6,14 +6,42 @@
 
 #include <sqlite3.h>
 
+#include <barrier>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
+#include <vector>
 
 namespace mortise::test::db_open_test {
 namespace {
 
 using db::connection;
+
+using namespace std::chrono_literals;
+
+// Another program in the middle of a transaction on a database with a rollback journal.
+class raw_transaction {
+public:
+    raw_transaction(const std::filesystem::path& path, const char* sql) {
+        EXPECT_EQ(::sqlite3_open(path.c_str(), &db_), SQLITE_OK);
+        run("CREATE TABLE IF NOT EXISTS t(n)");
+        run(sql);
+    }
+    ~raw_transaction() { ::sqlite3_close(db_); }
+    raw_transaction(const raw_transaction&) = delete;
+    raw_transaction& operator=(const raw_transaction&) = delete;
+
+    void end() { run("COMMIT"); }
+
+private:
+    void run(const char* sql) {
+        EXPECT_EQ(::sqlite3_exec(db_, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    }
+
+    sqlite3* db_ = nullptr;
+};
 
 class DbOpen : public testing::Test {
 protected:
@@ -59,6 +87,52 @@ TEST_F(DbOpen, MakesADatabaseWithALog) {
     EXPECT_TRUE(std::filesystem::exists(config.path));
     EXPECT_TRUE(std::filesystem::exists(config.path.string() + ".checkpoint"));
     EXPECT_EQ(session.path(), config.path);
+}
+
+// To change to a write-ahead log a connection wants to write while it reads already: if another one
+// is as far, SQLite refuses that at once, without a question to the busy handler.
+TEST_F(DbOpen, MakesADatabaseThatOthersMakeAtTheSameTime) {
+    constexpr int files = 20;
+    constexpr int openers = 4;
+    std::barrier together(openers);
+    std::vector<std::future<std::string>> said;
+    for (int opener = 0; opener < openers; ++opener) {
+        said.push_back(std::async(std::launch::async, [&] {
+            std::string wrong;
+            for (int file = 0; file < files; ++file) {
+                auto config = world.config();
+                config.path.replace_filename("new" + std::to_string(file) + ".db");
+                together.arrive_and_wait();
+                try {
+                    asio::io_context context;
+                    const db::sqlite session(context.get_executor(), config);
+                } catch (const error& e) {
+                    wrong += e.what() + std::string("; ");
+                }
+            }
+            return wrong;
+        }));
+    }
+    for (auto& each : said)
+        EXPECT_EQ(each.get(), "");
+}
+
+TEST_F(DbOpen, WaitsForThoseWhoUseAFileWithoutALog) {
+    const char* const uses[] = {"BEGIN; SELECT count(*) FROM t", "BEGIN IMMEDIATE"};
+    for (const char* use : uses) {
+        SCOPED_TRACE(use);
+        auto config = world.config();
+        config.path.replace_filename(use == uses[0] ? "read.db" : "written.db");
+        raw_transaction other(config.path, use);
+        config.busy_max = 20ms;
+        EXPECT_EQ(refusal(config), errc::database_busy);
+        EXPECT_NE(what.find("locked"), std::string::npos) << what;
+        config.busy_max = 60s;
+        auto opened = std::async(std::launch::async, [&] { return refusal(config); });
+        EXPECT_EQ(opened.wait_for(50ms), std::future_status::timeout);
+        other.end();
+        EXPECT_EQ(opened.get(), error_code());
+    }
 }
 
 TEST_F(DbOpen, RefusesASettingThatDidNotTake) {

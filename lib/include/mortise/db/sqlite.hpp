@@ -31,8 +31,10 @@ class sqlite {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Opens the database, which is I/O: SQLite may have to repair what a crash left.
-    /// @throws error if it cannot be opened, or does not accept a setting that is needed.
+    /// Opens the database, which is I/O: SQLite may have to repair what a crash left. Several may
+    /// open or make the same one at a time.
+    /// @throws error if it cannot be opened, or does not accept a setting that is needed;
+    ///         `database_busy` if another connection held it for `busy_max`.
     sqlite(executor_type executor, sqlite_config config);
     sqlite(sqlite&&) noexcept;
     sqlite& operator=(sqlite&&) noexcept;

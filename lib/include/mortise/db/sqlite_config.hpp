@@ -32,7 +32,7 @@ public:
     /// times that at most, unless a long read holds on to it.
     std::size_t checkpoint_bytes = 4u << 20;
 
-    /// How long a batch waits for another connection that holds the database.
+    /// How long a batch waits, and the opening, for another connection that holds the database.
     std::chrono::milliseconds busy_max{5'000};
 
     /// How long the destructor waits for running closures; at most a year.
