@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/coro/detail/wait_service.hpp"
 
+#include <boost/asio/detail/strand_executor_service.hpp>
+
 namespace mortise::coro::detail {
 
 asio::execution_context::id wait_service::id;
 
+// A context shuts its services down in the reverse of their order. Strands have to be there still
+// when our threads are stopped, which post to them: so their service is made before this one.
 wait_service::wait_service(asio::execution_context& owner)
-    : asio::execution_context::service(owner), ended_(std::make_shared<std::atomic<bool>>(false)) {}
+    : asio::execution_context::service(owner), ended_(std::make_shared<std::atomic<bool>>(false)) {
+    asio::use_service<asio::detail::strand_executor_service>(owner);
+}
 
 wait_service::~wait_service() = default;
 

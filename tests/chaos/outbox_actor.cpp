@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A process of a shop, or of those who ship what it sells:
 //
-//     outbox_actor FOLDER sell COUNT [locks=URL] [seconds=N]
+//     outbox_actor FOLDER sell count=N [locks=URL] [seconds=N]
 //     outbox_actor FOLDER ship
 //     outbox_actor FOLDER take_back
 //
@@ -18,18 +18,16 @@
 #include "mortise/outbox/file_sink.hpp"
 #include "mortise/outbox/inbox.hpp"
 #include "mortise/outbox/relay.hpp"
+#include "support/actor_program.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -49,24 +47,12 @@ constexpr int keys = 16;
 
 class outbox_actor {
 public:
-    outbox_actor(std::filesystem::path folder, std::map<std::string, std::string> given)
+    outbox_actor(std::filesystem::path folder, actor_settings given)
         : folder_(std::move(folder)), given_(std::move(given)) {}
 
     /// @return the exit code
     int run(asio::awaitable<void> (outbox_actor::*what)()) {
-        int code = 0;
-        asio::co_spawn(context_, (this->*what)(), [&](const std::exception_ptr& failed) {
-            try {
-                if (failed)
-                    std::rethrow_exception(failed);
-            } catch (const std::exception& why) {
-                std::printf("failed: %s\n", why.what());
-                code = 1;
-            }
-            context_.stop();
-        });
-        context_.run();
-        return code;
+        return run_to_end_of(context_, (this->*what)());
     }
 
     asio::awaitable<void> sell() {
@@ -225,24 +211,16 @@ private:
 
     asio::io_context context_{1};
     const std::filesystem::path folder_;
-    const std::map<std::string, std::string> given_;
+    const actor_settings given_;
     std::shared_ptr<db::sqlite> session_;
     std::unique_ptr<outbox::relay> relay_;
     std::set<std::int64_t> tried_;
 };
 
-int run(const std::vector<std::string>& words) {
+int run(const actor_words& words) {
     if (words.size() < 2)
         throw std::runtime_error("what?");
-    std::map<std::string, std::string> given;
-    for (std::size_t i = 2; i < words.size(); ++i) {
-        const auto at = words[i].find('=');
-        if (at == std::string::npos)
-            given["count"] = words[i];
-        else
-            given[words[i].substr(0, at)] = words[i].substr(at + 1);
-    }
-    outbox_actor actor(words[0], given);
+    outbox_actor actor(words[0], settings_among(words));
     if (words[1] == "sell")
         return actor.run(&outbox_actor::sell);
     if (words[1] == "ship")
@@ -256,10 +234,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace mortise::test
 
 int main(int argc, char** argv) {
-    try {
-        return mortise::test::run({argv + 1, argv + argc});
-    } catch (const std::exception& failed) {
-        std::printf("failed: %s\n", failed.what());
-        return 1;
-    }
+    return mortise::test::actor_main(argc, argv, &mortise::test::run);
 }

@@ -93,7 +93,7 @@ protected:
         EXPECT_FALSE(column("shop.db", "SELECT n FROM sale WHERE taken_back = 1").empty());
     }
     void carry_on() {
-        ASSERT_EQ(run({"sell", "0"}), 0) << said();
+        ASSERT_EQ(run({"sell", "count=0"}), 0) << said();
         expect_told();
         ASSERT_EQ(run({"ship"}), 0) << said();
         ASSERT_EQ(run({"take_back"}), 0) << said();
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
     const bool ships = std::string(GetParam().what) == "ship";
     if (ships) {
-        ASSERT_EQ(run({"sell", "300"}), 0) << said();
+        ASSERT_EQ(run({"sell", "count=300"}), 0) << said();
     }
     for (const int time : GetParam().times) {
         SCOPED_TRACE(time);
@@ -150,7 +150,7 @@ TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
         if (ships)
             ASSERT_EQ(run({"ship"}, {crash}), killed) << said();
         else
-            ASSERT_EQ(run({"sell", "120"}, {crash}), killed) << said();
+            ASSERT_EQ(run({"sell", "count=120"}, {crash}), killed) << said();
     }
     carry_on();
 }
@@ -159,9 +159,10 @@ TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
     const std::string locks = "locks=sqlite:" + (folder_.path() / "locks.db").string();
     int deaths = 0;
     for (int round = 0; round < 4; ++round) {
-        child_program one(command({"sell", "200", locks}, {}), output());
+        child_program one(command({"sell", "count=200", locks}, {}), output());
         child_program two(
-            command({"sell", "200", locks}, {crash_at("relay.published", 2 + 4 * round)}), output()
+            command({"sell", "count=200", locks}, {crash_at("relay.published", 2 + 4 * round)}),
+            output()
         );
         // It may have too few of the shards to come so far.
         const int came = two.wait(60s).value_or(-1);

@@ -18,19 +18,17 @@
 #include "mortise/outbox/append.hpp"
 #include "mortise/outbox/operate.hpp"
 #include "mortise/outbox/relay.hpp"
+#include "support/actor_program.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -47,24 +45,12 @@ constexpr std::int64_t keys = 16;
 
 class relay_actor {
 public:
-    relay_actor(std::filesystem::path folder, std::map<std::string, std::string> given)
+    relay_actor(std::filesystem::path folder, actor_settings given)
         : database_(folder / "shop.db"), given_(std::move(given)) {}
 
     /// @return the exit code
     int run(asio::awaitable<void> (relay_actor::*what)()) {
-        int code = 0;
-        asio::co_spawn(context_, (this->*what)(), [&](const std::exception_ptr& failed) {
-            try {
-                if (failed)
-                    std::rethrow_exception(failed);
-            } catch (const std::exception& why) {
-                std::printf("failed: %s\n", why.what());
-                code = 1;
-            }
-            context_.stop();
-        });
-        context_.run();
-        return code;
+        return run_to_end_of(context_, (this->*what)());
     }
 
     asio::awaitable<void> write() {
@@ -193,21 +179,14 @@ private:
 
     asio::io_context context_{1};
     const std::filesystem::path database_;
-    const std::map<std::string, std::string> given_;
+    const actor_settings given_;
     std::shared_ptr<db::sqlite> session_;
 };
 
-int run(const std::vector<std::string>& words) {
+int run(const actor_words& words) {
     if (words.size() < 2)
         throw std::runtime_error("what?");
-    std::map<std::string, std::string> given;
-    for (std::size_t i = 2; i < words.size(); ++i) {
-        const auto at = words[i].find('=');
-        if (at == std::string::npos)
-            throw std::runtime_error(words[i] + " is nothing");
-        given[words[i].substr(0, at)] = words[i].substr(at + 1);
-    }
-    relay_actor actor(words[0], given);
+    relay_actor actor(words[0], settings_among(words));
     if (words[1] == "write")
         return actor.run(&relay_actor::write);
     if (words[1] == "reshard")
@@ -221,10 +200,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace mortise::test
 
 int main(int argc, char** argv) {
-    try {
-        return mortise::test::run({argv + 1, argv + argc});
-    } catch (const std::exception& failed) {
-        std::printf("failed: %s\n", failed.what());
-        return 1;
-    }
+    return mortise::test::actor_main(argc, argv, &mortise::test::run);
 }

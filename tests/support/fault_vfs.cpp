@@ -201,6 +201,7 @@ std::size_t fault_vfs::unsynced() const {
 }
 
 void fault_vfs::lose_unsynced(std::size_t kept) {
+    const std::lock_guard hold(mutex_);
     while (undo_.size() > kept) {
         const undo& last = undo_.back();
         {

@@ -113,6 +113,9 @@ void open_database(sqlite_db& db, busy_wait& wait, const sqlite_config& config, 
     wait.install(db.handle());
     if (use == database_use::read) {
         set_pragma(db, config, "query_only", "1", "1");
+        // A negative size is one in KiB.
+        const auto cache = '-' + std::to_string(config.read_cache_bytes >> 10u);
+        set_pragma(db, config, "cache_size", cache, cache);
         if (run_pragma(db, "journal_mode") != "wal" || db.failed())
             fail(db, config);
         return;

@@ -22,10 +22,12 @@ void check(const sqlite_config& config) {
     constexpr std::size_t batch_most = std::size_t{1} << 20;  // room for them is kept
     if (config.batch_max > batch_most)
         refuse("sqlite_config::batch_max", "use at most 1,048,576");
-    constexpr std::uint64_t log_least = std::uint64_t{64} << 10;
-    constexpr std::uint64_t log_most = std::uint64_t{1} << 40;
-    if (config.checkpoint_bytes < log_least || config.checkpoint_bytes > log_most)
-        refuse("sqlite_config::checkpoint_bytes", "use 64 KiB to 1 TiB");
+    for (const auto& [name, bytes] :
+         {std::pair("sqlite_config::checkpoint_bytes", config.checkpoint_bytes),
+          std::pair("sqlite_config::read_cache_bytes", config.read_cache_bytes)}) {
+        if (bytes < std::uint64_t{64} << 10 || bytes > std::uint64_t{1} << 40)
+            refuse(name, "use 64 KiB to 1 TiB");
+    }
     constexpr std::chrono::hours busy_most(1);
     if (config.busy_max.count() < 0 || config.busy_max > busy_most)
         refuse("sqlite_config::busy_max", "use zero to one hour");

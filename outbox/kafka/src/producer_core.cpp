@@ -215,12 +215,16 @@ producer_core::failure producer_core::begin() {
 // Before anything is sent.
 bool producer_core::check_topics(const transaction_batch& batch, transaction_outcome& refused) {
     std::map<std::string, int> unusable;
-    const auto code_of = [&](const record& what) {
+    const record* usable = nullptr;  // the last one that was
+    const auto code_of = [&](const record& what) -> int {
+        if (usable && usable->topic == what.topic && usable->partition == what.partition)
+            return 0;
         if (const auto found = unusable.find(what.topic); found != unusable.end())
             return found->second;
         const int code = guide_.check(what.topic, what.partition);
         if (code != 0 && code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
             unusable.emplace(what.topic, code);
+        usable = code == 0 ? &what : nullptr;
         return code;
     };
     int other = 0;

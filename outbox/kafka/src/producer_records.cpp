@@ -5,6 +5,7 @@
 #include "record_size.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace mortise::kafka {
@@ -80,17 +81,20 @@ bool producer_core::produce_in_turn(const record& what, std::size_t index) {
         if (!flush())
             return false;
     }
-    together_[what.topic] += size_of(what);
+    if (!together_max_.empty())
+        together_[what.topic] += size_of(what);
     return produce(what, index);
 }
 
 bool producer_core::produce(const record& what, std::size_t index) {
-    const clock::time_point end = clock::now() + delivery_time(config_);
+    std::optional<clock::time_point> end;
     for (;;) {
         const int code = hand_over(what, index);
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             return true;
-        if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock::now() < end && !stopping_) {
+        if (!end)
+            end = clock::now() + delivery_time(config_);
+        if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock::now() < *end && !stopping_) {
             ::rd_kafka_poll(handle_.get(), slice_ms);  // until something has gone out
             continue;
         }

@@ -10,8 +10,12 @@ namespace mortise::kafka {
 
 producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
     topics all;
-    for (const record& each : batch.records)
-        all.insert(each.topic);
+    const record* before = nullptr;
+    for (const record& each : batch.records) {
+        if (!before || before->topic != each.topic)
+            all.insert(each.topic);
+        before = &each;
+    }
     if (batch.last)
         all.insert(batch.last->topic);
     return all;

@@ -2,7 +2,6 @@
 #include "inbox/inbox_core.hpp"
 
 #include "mortise/coro/backoff.hpp"
-#include "mortise/coro/detail/untracked_executor.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/options.hpp"
@@ -13,8 +12,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -63,38 +60,33 @@ std::uint64_t seed_of(const inbox_config& config) {
 inbox_core::inbox_core(
     asio::any_io_executor executor, std::shared_ptr<db::sqlite> session, inbox_config config
 )
-    : executor_(std::move(executor)),
-      strand_(coro::detail::untracked_executor(asio::any_io_executor(asio::make_strand(executor_)))
-      ),
+    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       session_(std::move(session)),
       work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))) {
     require(session_ != nullptr, "session", "open one with the database of the handler");
-    wake_.emplace(*strand_);
+    wake_.emplace(seat_.strand());
 }
 
 inbox_core::~inbox_core() = default;
 
 void inbox_core::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->start(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
 void inbox_core::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     stopping_ = true;
     const auto stoppers = std::exchange(stoppers_, {});
     alarm_.cancel();
     bell_.reset();
     wake_.reset();
-    strand_.reset();
+    seat_.leave();
 }
 
 void inbox_core::start() {
@@ -102,7 +94,7 @@ void inbox_core::start() {
         return end_stop();
     keeping_ = true;
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         keep(),
         asio::bind_cancellation_slot(
             stop_keeping_.slot(),
@@ -142,7 +134,7 @@ asio::awaitable<void> inbox_core::keep() {
 
 asio::awaitable<void> inbox_core::keep_once() {
     if (!bell_)
-        bell_.emplace(*strand_, session_->path(), [this] { wake_->set(); });
+        bell_.emplace(seat_.strand(), session_->path(), [this] { wake_->set(); });
     wake_->reset();
     const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
     auto looking = session_->async_read(look);
@@ -156,7 +148,7 @@ asio::awaitable<void> inbox_core::keep_once() {
     }
     if (due) {
         const std::chrono::microseconds left(std::max<std::int64_t>(*due - wall_now(), 0));
-        alarm_.set(*time_, *strand_, time_->now() + left, [this] { wake_->set(); });
+        alarm_.set(*time_, seat_.strand(), time_->now() + left, [this] { wake_->set(); });
     }
     auto waiting = wake_->async_wait();
     co_await std::move(waiting);
@@ -174,7 +166,7 @@ error_code inbox_core::fault_of(const received& what) const {
 }
 
 void inbox_core::receive(std::vector<received> messages, code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
     for (const auto& each : messages) {
         if (const error_code fault = fault_of(each))
@@ -183,7 +175,9 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
     ++receiving_;  // and only then a look: a stop that is not seen sees this
     if (stopping_) {
         handler.complete(errc::stopped);
-        return asio::dispatch(*strand_, [self = shared_from_this()] { self->received_one(); });
+        return asio::dispatch(seat_.strand(), [self = shared_from_this()] {
+            self->received_one();
+        });
     }
     const auto slot = handler.release_slot();
     auto work = [work = work_, messages = std::move(messages)](db::connection& on) {
@@ -199,7 +193,7 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
     session_->async_run(
         std::move(work),
         db::durability::force,
-        asio::bind_cancellation_slot(slot, asio::bind_executor(*strand_, std::move(then)))
+        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
     );
 }
 
@@ -218,7 +212,7 @@ void inbox_core::note(const report& came) {
 }
 
 void inbox_core::where(positions_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
     if (stopping_)
         return handler.complete(errc::stopped, positions());
@@ -228,26 +222,30 @@ void inbox_core::where(positions_handler handler) {
         handler.complete(failed, std::move(found));
     };
     session_->async_read(
-        look, asio::bind_cancellation_slot(slot, asio::bind_executor(*strand_, std::move(then)))
+        look,
+        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
     );
 }
 
 void inbox_core::stop(code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
     stopping_ = true;
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        self->stoppers_.push_back(std::move(handler));
-        self->begin_stop();
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            self->stoppers_.push_back(std::move(handler));
+            self->begin_stop();
+        }
+    );
 }
 
 void inbox_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
     stopping_ = true;
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
 }
 
 void inbox_core::received_one() {

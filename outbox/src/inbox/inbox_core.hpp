@@ -4,7 +4,7 @@
 
 #include "inbox/inbox_work.hpp"
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/bell.hpp"
@@ -41,7 +41,7 @@ public:
     void attach();
 
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     inbox_config::kind by() const noexcept { return config_.by; }
     void receive(std::vector<received> messages, code_handler handler);
     void where(positions_handler handler);
@@ -62,10 +62,7 @@ private:
     void end_stop();
     error_code fault_of(const received& what) const;
 
-    const asio::any_io_executor executor_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
-    const coro::detail::fork_guard process_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    coro::detail::strand_seat seat_;
     const inbox_config config_;
     const std::shared_ptr<coro::time_source> time_;
     const std::shared_ptr<db::sqlite> session_;

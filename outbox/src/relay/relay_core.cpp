@@ -2,7 +2,6 @@
 #include "relay/relay_core.hpp"
 
 #include "mortise/coro/backoff.hpp"
-#include "mortise/coro/detail/untracked_executor.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/outbox/error.hpp"
@@ -15,8 +14,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <map>
@@ -29,6 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds stop_grace{5'000};
 constexpr std::size_t due_at_once = 1'000;
+// The shards' rows lie among each other: what one has read, the next ones read soon.
+constexpr std::size_t read_cache_bytes = 16u << 20u;
 
 void require(bool right, const char* name, const char* remedy) {
     if (!right)
@@ -74,30 +73,25 @@ relay_config checked(relay_config config) {
 }  // namespace
 
 relay_core::relay_core(asio::any_io_executor executor, relay_config config)
-    : executor_(std::move(executor)),
-      strand_(coro::detail::untracked_executor(asio::any_io_executor(asio::make_strand(executor_)))
-      ),
+    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
-    work_.emplace(*strand_);
+    work_.emplace(seat_.strand());
     session();
 }
 
 relay_core::~relay_core() = default;
 
 void relay_core::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->start(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
 void relay_core::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     closed_ = stopping_ = true;
     const auto drains = std::exchange(drains_, {});
@@ -109,7 +103,7 @@ void relay_core::shut_down() noexcept {
     session_.reset();
     runners_.clear();
     work_.reset();
-    strand_.reset();
+    seat_.leave();
 }
 
 void relay_core::start() {
@@ -117,7 +111,7 @@ void relay_core::start() {
         return;
     ++running_;
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         keep(),
         asio::bind_cancellation_slot(
             stop_keeping_.slot(),
@@ -135,7 +129,8 @@ std::shared_ptr<db::sqlite> relay_core::session() {
         db::sqlite_config config;
         config.path = config_.database;
         config.vfs = config_.vfs;
-        session_ = std::make_shared<db::sqlite>(executor_, std::move(config));
+        config.read_cache_bytes = read_cache_bytes;
+        session_ = std::make_shared<db::sqlite>(seat_.executor(), std::move(config));
     }
     return session_;
 }
@@ -196,7 +191,7 @@ asio::awaitable<void> relay_core::keep_once() {
     }
     if (due_) {
         const std::chrono::microseconds left(*due_ - wall_now());
-        alarm_.set(*time_, *strand_, time_->now() + left, [this] { work_->set(); });
+        alarm_.set(*time_, seat_.strand(), time_->now() + left, [this] { work_->set(); });
     }
     auto waiting = work_->async_wait();
     co_await std::move(waiting);
@@ -210,7 +205,7 @@ asio::awaitable<void> relay_core::open() {
     };
     auto making = session()->async_run(work, db::durability::force);
     table_id_ = co_await std::move(making);
-    bell_.emplace(*strand_, config_.database, [this] { news(); });
+    bell_.emplace(seat_.strand(), config_.database, [this] { news(); });
     opened_ = true;
 }
 
@@ -221,7 +216,7 @@ void relay_core::add_runner(std::uint32_t shard) {
     runners_.emplace(shard, made);
     ++running_;
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         made->run(),
         asio::bind_cancellation_slot(
             made->slot(),
@@ -274,15 +269,18 @@ void relay_core::tell(const relay_event& what) {
 }
 
 void relay_core::drained(code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        if (self->stopping_)
-            return handler.complete(errc::stopped);
-        // Nobody who appends changes the shards, but what was appended may be the first.
-        self->early_drains_.push_back(std::move(handler));
-        self->look_for_shards();
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            if (self->stopping_)
+                return handler.complete(errc::stopped);
+            // Nobody who appends changes the shards, but what was appended may be the first.
+            self->early_drains_.push_back(std::move(handler));
+            self->look_for_shards();
+        }
+    );
 }
 
 void relay_core::begin_drains(std::size_t count, const std::vector<table::open_shard>& shards) {
@@ -364,19 +362,22 @@ void relay_core::answer_drains(error_code why) {
 }
 
 void relay_core::stop(code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        self->stoppers_.push_back(std::move(handler));
-        self->begin_stop(false);
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            self->stoppers_.push_back(std::move(handler));
+            self->begin_stop(false);
+        }
+    );
 }
 
 void relay_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] {
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
         self->closed_ = true;
         self->begin_stop(true);
     });
@@ -387,7 +388,7 @@ void relay_core::begin_stop(bool at_once) {
         answer_drains(errc::stopped);
         stop_keeping_.emit(asio::cancellation_type::terminal);
         if (!at_once)
-            stop_alarm_.set(*time_, *strand_, time_->now() + stop_grace, [this] {
+            stop_alarm_.set(*time_, seat_.strand(), time_->now() + stop_grace, [this] {
                 begin_stop(true);
             });
     }
@@ -405,7 +406,7 @@ void relay_core::end_stop() {
     if (const auto last = std::exchange(session_, nullptr)) {
         // The files are closed beside the event loop; whoever waits, waits for that.
         last->async_stop(asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(), last](error_code) {
                 for (auto& each : std::exchange(self->stoppers_, {}))
                     each.complete(error_code());

@@ -3,7 +3,7 @@
 #define MORTISE_OUTBOX_SRC_RELAY_RELAY_CORE_HPP
 
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/bell.hpp"
@@ -14,7 +14,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,7 +37,7 @@ public:
     void attach();
 
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     void drained(code_handler handler);
     void stop(code_handler handler);
     void close() noexcept;
@@ -46,7 +45,7 @@ public:
 
     // For the runners.
     const relay_config& config() const noexcept { return config_; }
-    const asio::any_io_executor& strand() const noexcept { return *strand_; }
+    const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     coro::time_source& time() const noexcept { return *time_; }
     /// The session with the database; a new one if that of before is broken. @throws error
     std::shared_ptr<db::sqlite> session();
@@ -91,10 +90,7 @@ private:
     template <class Ended>
     void end_waits(Ended ended);
 
-    const asio::any_io_executor executor_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
-    const coro::detail::fork_guard process_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    coro::detail::strand_seat seat_;
     const relay_config config_;
     const std::shared_ptr<coro::time_source> time_;
     std::uint64_t seed_;

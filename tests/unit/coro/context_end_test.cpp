@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Destroying an io_context while coroutines wait: every frame is destroyed, nothing is leaked (the
 // leak sanitizer looks as well) and nothing is touched afterwards.
+#include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/mutex.hpp"
 #include "mortise/coro/sleep.hpp"
@@ -355,6 +356,33 @@ TEST(WorkerDetached, NeitherRunsNorDestroysTheHandlerWhenItsContextIsGone) {
     pipe.release();
     left->get_future().wait();
     EXPECT_EQ(held.use_count(), 2);
+}
+
+/// Posts to a strand when it is shut down, as a thread may that is only now told to stop.
+class late_poster final : public coro::detail::shutdown_hook {
+public:
+    explicit late_poster(any_io_executor strand) : strand_(std::move(strand)) {}
+
+    std::optional<bool> kept;
+
+private:
+    void shut_down() noexcept override {
+        const auto frame = std::make_shared<int>(0);
+        asio::post(strand_, [frame] {});
+        kept = frame.use_count() > 1;
+        strand_ = {};
+    }
+
+    any_io_executor strand_;
+};
+
+TEST(ContextEnd, FindsStrandsStillThereWhenThreadsAreToldToStop) {
+    std::optional<asio::io_context> context(std::in_place);
+    auto& service = coro::detail::wait_service::of(*context);  // before there is any strand
+    const auto poster = std::make_shared<late_poster>(asio::make_strand(*context));
+    ASSERT_TRUE(service.link(poster));
+    context.reset();
+    EXPECT_EQ(poster->kept, true) << "a strand that was shut down drops it at once";
 }
 
 }  // namespace mortise::context_end_test

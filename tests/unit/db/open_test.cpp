@@ -80,6 +80,21 @@ TEST_F(DbOpen, SetsThePragmasThatItsPromisesRestOn) {
     EXPECT_EQ(number("PRAGMA journal_size_limit"), 8 << 20);
 }
 
+TEST_F(DbOpen, KeepsAsManyPagesToReadAsItIsTold) {
+    auto config = world.config();
+    config.read_cache_bytes = 16u << 20;
+    db::sqlite session = world.open(config);
+    const auto look = [&]() -> asio::awaitable<std::int64_t> {
+        const auto work = [](connection& on) {
+            auto row = on.query("PRAGMA cache_size");
+            return row.step() ? row.integer(0) : 0;
+        };
+        auto reading = session.async_read(work);
+        co_return co_await std::move(reading);
+    };
+    EXPECT_EQ(world.run(look()), -16'384) << "in KiB";
+}
+
 TEST_F(DbOpen, MakesADatabaseWithALog) {
     auto config = world.config();
     config.path.replace_filename("new.db");
@@ -184,6 +199,9 @@ TEST_F(DbOpen, RefusesSettingsThatCannotWork) {
     config.checkpoint_bytes = 1;
     EXPECT_EQ(refusal(config), errc::bad_config);
     config.checkpoint_bytes = SIZE_MAX;
+    EXPECT_EQ(refusal(config), errc::bad_config);
+    config = world.config();
+    config.read_cache_bytes = 0;
     EXPECT_EQ(refusal(config), errc::bad_config);
     config = world.config();
     config.busy_max = std::chrono::hours(2);

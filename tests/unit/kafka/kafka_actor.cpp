@@ -6,16 +6,14 @@
 #include "mortise/kafka/inbox_consumer.hpp"
 #include "mortise/kafka/processor.hpp"
 #include "mortise/outbox/inbox.hpp"
+#include "support/actor_program.hpp"
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -126,34 +124,17 @@ int process(const std::vector<std::string>& words) {
     return 0;
 }
 
-int run(std::vector<std::string> words) {
+int run(const actor_words& words) {
     if (words.size() == 5 && words[3] == "process")
         return process(words);
     asio::io_context context(1);
-    consuming actor(context, std::move(words));
-    int code = 0;
-    asio::co_spawn(context, actor.run(), [&](const std::exception_ptr& failed) {
-        try {
-            if (failed)
-                std::rethrow_exception(failed);
-        } catch (const std::exception& why) {
-            std::printf("failed: %s\n", why.what());
-            code = 1;
-        }
-        context.stop();
-    });
-    context.run();
-    return code;
+    consuming actor(context, words);
+    return run_to_end_of(context, actor.run());
 }
 
 }  // namespace
 }  // namespace mortise::test
 
 int main(int argc, char** argv) {
-    try {
-        return mortise::test::run({argv + 1, argv + argc});
-    } catch (const std::exception& failed) {
-        std::printf("failed: %s\n", failed.what());
-        return 1;
-    }
+    return mortise::test::actor_main(argc, argv, &mortise::test::run);
 }

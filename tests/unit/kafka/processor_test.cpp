@@ -234,6 +234,59 @@ TEST_F(KafkaProcessor, WhatFailsTooOftenGoesToTheDeadLetters) {
     EXPECT_EQ(letters[0].headers[3].second, "cannot be made");
 }
 
+TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeGoesToTheDeadLetters) {
+    const std::string dead = fresh_name("dead");
+    const std::string narrow = fresh_name("narrow");
+    broker_.create_topic(dead);
+    broker_.create_topic(narrow, 1, {{"max.message.bytes", "2000"}});
+    auto how = config("one");
+    how.dead_letter_topic = dead;
+    how.handler = [this, narrow](const consumed_record& what) -> asio::awaitable<records> {
+        auto made = made_of(what);
+        if (*what.value == "1")
+            made.emplace_back(narrow, what.key, std::string(5'000, 'x'));
+        co_return made;
+    };
+    produce(4);
+    processing by;
+    by.start(how);
+    EXPECT_TRUE(eventually([&] { return count() == 9; })) << count() << by.said();
+    const auto letters = kafka_reader(broker_.address()).read_settled(dead);
+    ASSERT_EQ(letters.size(), 3u) << by.said();
+    EXPECT_EQ(letters[0].value, "1");
+    ASSERT_EQ(letters[0].headers.size(), 4u);
+    EXPECT_TRUE(letters[0].headers[3].second.value().starts_with("Kafka does not take it"));
+    EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.said();
+    EXPECT_EQ(by.events(kind::dead_letter)[0].code, kafka::condition::too_large);
+    EXPECT_TRUE(by.events(kind::failed).empty()) << by.said();
+    auto expected = wanted();
+    for (auto& [key, values] : expected)
+        std::erase(values, "made of 1");
+    EXPECT_EQ(seen(to_), expected) << "all that was made of a record, or nothing";
+}
+
+TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeStopsItsPartitionIfThereAreNoDeadLetters) {
+    std::atomic<bool> mended = false;
+    auto how = config("one");
+    how.handler = [this, &mended](const consumed_record& what) -> asio::awaitable<records> {
+        auto made = made_of(what);
+        if (*what.key == "1" && *what.value == "2" && !mended)
+            made[0].value = std::string(2'000'000, 'x');
+        co_return made;
+    };
+    produce(5);
+    processing by;
+    by.start(how);
+    EXPECT_TRUE(eventually([&] { return count() == 12; })) << count() << by.said();
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == 1; })) << by.said();
+    EXPECT_EQ(by.events(kind::refused)[0].at, kafka::topic_partition(from_, 1)) << by.said();
+    EXPECT_EQ(by.events(kind::refused)[0].code, kafka::condition::too_large) << by.said();
+    by.stop();
+    mended = true;
+    by.start(how);
+    expect_each_once(by);
+}
+
 TEST_F(KafkaProcessor, OneThatWasFencedGoesOnFromWhatWasCommitted) {
     processing by;
     by.start(config("one"));

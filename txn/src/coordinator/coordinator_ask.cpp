@@ -33,10 +33,10 @@ error_code code_in(const said& what) {
 }  // namespace
 
 void coordinator_core::ask(const gid& which, outcome_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, outcome());
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
             self->ask_log(which, std::move(handler));
         }
@@ -64,10 +64,10 @@ void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
 }
 
 void coordinator_core::settle(const gid& which, outcome_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, outcome());
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
             if (!self->opening_ || self->closed_ || self->stopping_)
                 return self->settle_now(which, std::move(handler));
@@ -119,13 +119,16 @@ void coordinator_core::settle_logged(const gid& which, outcome_handler handler) 
 void coordinator_core::log_stats(
     coro::detail::completion<void(error_code, db::sqlite_stats)> handler
 ) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, {});
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        if (self->closed_ || !self->log_)
-            return handler.complete(self->unusable(), {});
-        handler.complete({}, self->log_->stats());
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            if (self->closed_ || !self->log_)
+                return handler.complete(self->unusable(), {});
+            handler.complete({}, self->log_->stats());
+        }
+    );
 }
 
 // Who waits for its next attempt need not wait any longer.

@@ -131,7 +131,7 @@ void coordinator_core::make_call(client_lane& at, const running_ptr& what, branc
     ++branch.attempts;
     branch.flight = ++flights_;
     branch.sent = now();
-    branch.stop = std::make_shared<call_stop>(executor_);
+    branch.stop = std::make_shared<call_stop>(seat_.executor());
     at.judge.begin();
     ++count_.calls;
     const auto flight = branch.flight;
@@ -150,7 +150,7 @@ void coordinator_core::make_call(client_lane& at, const running_ptr& what, branc
         asio::bind_cancellation_slot(
             branch.stop->slot(),
             asio::bind_executor(
-                *strand_,
+                seat_.strand(),
                 [self = shared_from_this(), what, which, flight, kept = branch.stop](
                     const std::exception_ptr& thrown, result<reply> got
                 ) { self->called(what, which, flight, thrown, std::move(got)); }

@@ -34,7 +34,7 @@ void coordinator_core::prepared(error_code failed, const log::log_facts& found) 
     log_id_ = found.id;
     while (partitions_.size() < found.partitions) {
         const auto next = static_cast<std::uint32_t>(partitions_.size());
-        partitions_.push_back(std::make_unique<partition>(next, *strand_));
+        partitions_.push_back(std::make_unique<partition>(next, seat_.strand()));
     }
     for (const auto& each : partitions_) {
         if (config_.locks)
@@ -102,7 +102,7 @@ void coordinator_core::stand(partition& at) {
     at.stop = std::make_shared<asio::cancellation_signal>();
     ++standing_;
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         lead_partition(shared_from_this(), &at, log_number_),
         asio::bind_cancellation_slot(
             at.stop->slot(),
@@ -278,7 +278,7 @@ void coordinator_core::balance() {
         lock_name(**mine),
         coordinators_max,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this()](error_code failed, const std::optional<lock_view>& seen) {
                 if (!failed && seen && !self->closed_)
                     self->balance_among(seen->waiters.size() + 1);

@@ -9,8 +9,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -79,10 +77,9 @@ coordinator_config checked(coordinator_config config) {
 }  // namespace
 
 coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_config config)
-    : executor_(std::move(executor)),
-      strand_(asio::make_strand(executor_)),
+    : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       jitter_(static_cast<std::minstd_rand::result_type>(
           config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low
       )) {
@@ -90,23 +87,20 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
         lanes_.try_emplace(
             name, lane(calls_at_once, config_.breaker_failures, config_.retry_max), who
         );
-    log_.emplace(*strand_, config_);
+    log_.emplace(seat_.strand(), config_);
 }
 
 coordinator_core::~coordinator_core() = default;
 
 void coordinator_core::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->open_log(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->open_log(); });
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
 void coordinator_core::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     closed_ = true;
     deadlines_.clear();
@@ -121,14 +115,14 @@ void coordinator_core::shut_down() noexcept {
         each.queue.clear();
     bell_.reset();
     log_.reset();
-    strand_.reset();
+    seat_.leave();
 }
 
 void coordinator_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->close_now(); });
 }
 
 void coordinator_core::close_now() {
@@ -174,7 +168,7 @@ void coordinator_core::open_log() {
         return;
     if (!log_) {
         try {
-            log_.emplace(*strand_, config_);
+            log_.emplace(seat_.strand(), config_);
         } catch (const boost::system::system_error& failed) {
             return log_failed(failed.code());
         }
@@ -182,7 +176,7 @@ void coordinator_core::open_log() {
     log_->prepare(
         config_.partitions,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(),
              number = ++log_number_](error_code failed, const log::log_facts& found) {
                 if (number == self->log_number_ && !self->closed_)
@@ -251,18 +245,21 @@ void coordinator_core::drop_early(error_code why) {
 }
 
 void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped);
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        self->stoppers_.push_back(std::move(handler));
-        if (self->closed_)
-            return self->close_now();
-        self->stopping_ = true;
-        const auto open = self->open_;
-        for (const auto& [number, what] : open)
-            self->abort(*what, errc::withdrawn, "the coordinator was stopped");
-        self->end_stop();
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            self->stoppers_.push_back(std::move(handler));
+            if (self->closed_)
+                return self->close_now();
+            self->stopping_ = true;
+            const auto open = self->open_;
+            for (const auto& [number, what] : open)
+                self->abort(*what, errc::withdrawn, "the coordinator was stopped");
+            self->end_stop();
+        }
+    );
 }
 
 // When every transaction is decided, the rest is for whoever comes next.
@@ -278,7 +275,7 @@ void coordinator_core::end_stop() {
     if (!log_)
         return close_now();
     log_stopping_ = true;
-    log_->stop(asio::bind_executor(*strand_, [self = shared_from_this()](error_code) {
+    log_->stop(asio::bind_executor(seat_.strand(), [self = shared_from_this()](error_code) {
         self->close_now();
     }));
 }
@@ -286,7 +283,7 @@ void coordinator_core::end_stop() {
 // What waited for a decision may have been dropped: nobody else would say then that it is over.
 void coordinator_core::end_stop_later() {
     if (stopping_ && !closed_)
-        asio::post(*strand_, [self = shared_from_this()] { self->end_stop(); });
+        asio::post(seat_.strand(), [self = shared_from_this()] { self->end_stop(); });
 }
 
 void coordinator_core::arm() {
@@ -298,7 +295,7 @@ void coordinator_core::arm() {
     if (alarm_.is_set() && armed_for_ <= next)
         return;
     armed_for_ = next;
-    alarm_.set(*time_, *strand_, next, [weak = weak_from_this()] {
+    alarm_.set(*time_, seat_.strand(), next, [weak = weak_from_this()] {
         if (const auto self = weak.lock())
             self->on_alarm();
     });

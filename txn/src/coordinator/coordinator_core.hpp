@@ -8,7 +8,7 @@
 #include "log/decision_log.hpp"
 #include "log/wish_tables.hpp"
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/coordinator.hpp"
@@ -49,7 +49,7 @@ public:
     void attach();
 
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     void run(transaction what, outcome_handler handler);
     void ask(const gid& which, outcome_handler handler);
     void settle(const gid& which, outcome_handler handler);
@@ -100,7 +100,7 @@ private:
     template <class Then>
     auto with_log(Then then) {
         return asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(),
              number = log_number_,
              then = std::move(then)](error_code failed, auto&&... more) mutable {
@@ -226,10 +226,7 @@ private:
     void learn_ends();
     void purge();
 
-    const asio::any_io_executor executor_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
-    const coro::detail::fork_guard process_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    coro::detail::strand_seat seat_;
     const coordinator_config config_;
     static constexpr std::chrono::milliseconds reopen_first{50};
     static constexpr std::chrono::milliseconds asked_pause_max = std::chrono::hours(24);

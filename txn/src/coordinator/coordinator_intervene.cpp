@@ -31,10 +31,10 @@ void coordinator_core::show(
     const gid& which,
     coro::detail::completion<void(error_code, std::optional<transaction_view>)> handler
 ) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, std::nullopt);
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
             if (self->closed_ || !self->log_)
                 return handler.complete(self->unusable(), std::nullopt);
@@ -58,10 +58,10 @@ void coordinator_core::list(
     std::size_t limit,
     coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler
 ) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, {});
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), which, after, limit, handler = std::move(handler)]() mutable {
             if (self->closed_ || !self->log_)
                 return handler.complete(self->unusable(), {});
@@ -80,10 +80,10 @@ void coordinator_core::list(
 }
 
 void coordinator_core::intervene(intervention what, code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped);
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
         ) mutable { self->intervene_now(what, std::nullopt, std::move(handler)); }
     );
@@ -141,7 +141,7 @@ void coordinator_core::intervene_now(
         },
         db::durability::force,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(), what, how, asked, wish](error_code failed) {
                 if (failed)
                     mark_skipped(*what, how, false);

@@ -39,7 +39,7 @@ void coordinator_core::recover(partition& at) {
             return log::log_tables::open_after(on, partition, after, limit);
         },
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(), &at, id = at.term->id, limit](
                 error_code failed, const std::vector<log::logged>& found
             ) {

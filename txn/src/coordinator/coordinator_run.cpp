@@ -42,7 +42,7 @@ constexpr milliseconds ask_log_again{100};
 }  // namespace
 
 void coordinator_core::run(transaction what, outcome_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return handler.complete(errc::stopped, outcome());
     if (const auto wrong = check(what))
         return handler.complete(wrong, outcome());
@@ -53,12 +53,12 @@ void coordinator_core::run(transaction what, outcome_handler handler) {
     made->time_max = what.deadline() == milliseconds(0) ? config_.deadline : what.deadline();
     // The slot is read in the initiating call: later nobody may touch it.
     coro::detail::install_cancel_proxy<running>(
-        handler.release_slot(), *strand_, std::weak_ptr<running>(made)
+        handler.release_slot(), seat_.strand(), std::weak_ptr<running>(made)
     );
     made->since = now();
     made->until = coro::saturating_add(made->since, made->time_max);
     made->waiters.push_back(std::move(handler));
-    asio::dispatch(*strand_, [self = shared_from_this(), made] { self->start(made); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this(), made] { self->start(made); });
 }
 
 void coordinator_core::start(const running_ptr& what) {
@@ -84,7 +84,7 @@ void coordinator_core::begin(const running_ptr& what, partition& at) {
         what->key,
         what->what->encode(),
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(), what, &at](error_code failed, const log::begun& made) {
                 --self->beginning_;
                 --at.beginning;
@@ -228,7 +228,7 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
         confirm ? 0 : what->why.value(),
         what->text,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(),
              what](error_code failed, std::optional<log::durable_decision> proof) {
                 if (!self->gone(*what)) {
@@ -246,7 +246,7 @@ void coordinator_core::decide_too_late(const running_ptr& what) {
     log::logged never;
     never.number = what->which.number;
     never.at = standing::confirmed;
-    asio::post(*strand_, [self = shared_from_this(), what, never] {
+    asio::post(seat_.strand(), [self = shared_from_this(), what, never] {
         if (!self->gone(*what))
             self->decided(what, {}, log::decision_log::proof_of(*what->home->term, never));
     });
@@ -321,7 +321,7 @@ void coordinator_core::end(const running_ptr& what) {
         what->done.encode(),
         true,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [self = shared_from_this(), what](error_code failed) {
                 if (!self->gone(*what))
                     self->ended(what, failed);

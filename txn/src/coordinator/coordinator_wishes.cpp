@@ -21,7 +21,7 @@ constexpr std::size_t portion = 256;
 void coordinator_core::listen() {
     if (!bell_) {
         try {
-            bell_.emplace(*strand_, config_.log, [weak = weak_from_this()] {
+            bell_.emplace(seat_.strand(), config_.log, [weak = weak_from_this()] {
                 if (const auto self = weak.lock())
                     self->read_wishes(0);
             });

@@ -41,6 +41,10 @@ public:
     /// Prepared statements that each of the two connections keeps.
     std::size_t statements_max = 128;
 
+    /// Pages of the database that the reading connection keeps, in bytes. They are of use to
+    /// the next read if nobody has written meanwhile.
+    std::size_t read_cache_bytes = 2u << 20;
+
     /// Accept a network file system, where several hosts at once destroy the database.
     bool allow_network_file_system = false;
 

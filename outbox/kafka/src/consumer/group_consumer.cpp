@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "consumer/group_consumer.hpp"
 
-#include "mortise/coro/detail/untracked_executor.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store_types.hpp"
 #include "settings.hpp"
@@ -9,8 +8,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -77,34 +74,29 @@ std::shared_ptr<consumer_core> make_member(const consumer_config& config) {
 group_consumer::group_consumer(
     asio::any_io_executor executor, consumer_config config, milliseconds tell_after
 )
-    : executor_(std::move(executor)),
-      strand_(coro::detail::untracked_executor(asio::any_io_executor(asio::make_strand(executor_)))
-      ),
+    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
       tell_after_(tell_after),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       member_(make_member(config_)),
       pauses_(pauses_of(config_)) {
     coro::worker_config thread;
     thread.name = "mortise-kafka";
-    worker_ = std::make_unique<coro::worker>(executor_, std::move(thread));
-    stir_.emplace(*strand_);
+    worker_ = std::make_unique<coro::worker>(seat_.executor(), std::move(thread));
+    stir_.emplace(seat_.strand());
 }
 
 group_consumer::~group_consumer() = default;
 
 void group_consumer::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->start(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
 void group_consumer::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     stopping_ = true;
     const auto stoppers = std::exchange(stoppers_, {});
@@ -112,14 +104,14 @@ void group_consumer::shut_down() noexcept {
     if (member_)
         member_->request_stop();
     stir_.reset();
-    strand_.reset();
+    seat_.leave();
 }
 
 void group_consumer::start() {
     if (stopping_)
         return end_stop();
     running_ = true;
-    asio::co_spawn(*strand_, run(), [self = shared_from_this()](const std::exception_ptr&) {
+    asio::co_spawn(seat_.strand(), run(), [self = shared_from_this()](const std::exception_ptr&) {
         self->running_ = false;
         self->end_stop();
     });
@@ -289,7 +281,7 @@ asio::awaitable<void> group_consumer::leave() {
 asio::awaitable<void> group_consumer::pause(clock::duration span, bool whole) {
     coro::detail::alarm alarm;
     bool over = false;
-    alarm.set(*time_, *strand_, time_->now() + span, [this, &over] {
+    alarm.set(*time_, seat_.strand(), time_->now() + span, [this, &over] {
         over = true;
         stir_->set();
     });
@@ -316,19 +308,22 @@ void group_consumer::call() {
 }
 
 void group_consumer::stop(code_handler handler) {
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-        self->stoppers_.push_back(std::move(handler));
-        self->begin_stop();
-    });
+    asio::dispatch(
+        seat_.strand(),
+        [self = shared_from_this(), handler = std::move(handler)]() mutable {
+            self->stoppers_.push_back(std::move(handler));
+            self->begin_stop();
+        }
+    );
 }
 
 void group_consumer::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
 }
 
 void group_consumer::begin_stop() {

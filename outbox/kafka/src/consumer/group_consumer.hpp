@@ -6,7 +6,7 @@
 #include "consumer/partition_progress.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/worker.hpp"
@@ -15,7 +15,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +43,7 @@ public:
     void attach();
 
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     void stop(code_handler handler);
     void close() noexcept;
 
@@ -91,7 +90,7 @@ protected:
     asio::awaitable<error_code> identify();
     std::uint64_t draw_seed() const;
 
-    const asio::any_io_executor& strand() const noexcept { return *strand_; }
+    const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     const std::shared_ptr<consumer_core>& member() const noexcept { return member_; }
     coro::worker& thread() noexcept { return *worker_; }
     const std::string& cluster_id() const noexcept { return cluster_id_; }
@@ -134,10 +133,7 @@ private:
     void begin_stop();
     void end_stop();
 
-    const asio::any_io_executor executor_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
-    const coro::detail::fork_guard process_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
+    coro::detail::strand_seat seat_;
     const consumer_config config_;
     const std::chrono::milliseconds tell_after_;
     const std::shared_ptr<coro::time_source> time_;

@@ -95,34 +95,36 @@ asio::awaitable<void> processor_core::process(const records& these) {
     auto preparing = prepare();
     if (const error_code unready = co_await std::move(preparing))
         co_return work_failed(unready, "the producer");
-    made_records made;
+    made_batch made(config_.dead_letter_topic);
     auto making = make_all(these, made);
-    co_await std::move(making);
-    if (made.dropped)
+    if (!co_await std::move(making))
         co_return work_dropped();
-    auto committing = commit(made);
-    const transaction_outcome outcome = co_await std::move(committing);
-    conclude(outcome, made);
+    for (;;) {
+        auto committing = commit(made);
+        const transaction_outcome outcome = co_await std::move(committing);
+        const bool refused = outcome.what == transaction_outcome::kind::refused && !outcome.renew;
+        if (!refused || !made.refuse(outcome.refused))
+            co_return conclude(outcome, made);
+        if (hurry())
+            co_return work_dropped();
+    }
 }
 
-asio::awaitable<void> processor_core::make_all(const records& these, made_records& into) {
+// @return whether it was to the end.
+asio::awaitable<bool> processor_core::make_all(const records& these, made_batch& into) {
     for (const consumed_record& each : these) {
-        bool stopped = false;
-        for (const auto& stop : into.stops)
-            stopped = stopped || stop.which == each.from;
-        if (stopped)
+        if (into.stopped_before(each))
             continue;
         auto making = make(each, into);
-        if (!co_await std::move(making)) {
-            into.dropped = true;
-            co_return;
-        }
+        if (!co_await std::move(making))
+            co_return false;
     }
     MORTISE_CRASH_POINT("processor.made");
+    co_return true;
 }
 
 // @return whether the batch goes on.
-asio::awaitable<bool> processor_core::make(const consumed_record& what, made_records& into) {
+asio::awaitable<bool> processor_core::make(const consumed_record& what, made_batch& into) {
     coro::backoff_options limits;
     limits.first = config_.retry_first;
     limits.max = config_.retry_max;
@@ -135,13 +137,11 @@ asio::awaitable<bool> processor_core::make(const consumed_record& what, made_rec
         auto trying = try_once(what, some, why);
         const error_code wrong = co_await std::move(trying);
         if (!wrong) {
-            for (record& each : some)
-                into.records.push_back(std::move(each));
-            into.behind[what.from] = what.offset + 1;
+            into.add(what, std::move(some));
             co_return true;
         }
         if (attempt >= config_.attempts_max) {
-            give_up(what, why, into);
+            into.give_up(what, wrong, std::move(why));
             co_return true;
         }
         tell(kind::failed, what.from, wrong, why, what.offset);
@@ -167,27 +167,15 @@ processor_core::try_once(const consumed_record& what, std::vector<record>& into,
     co_return error_code(coro::errc::work_threw);
 }
 
-void processor_core::give_up(
-    const consumed_record& what, const std::string& why, made_records& into
-) {
-    if (config_.dead_letter_topic.empty()) {
-        into.stops.push_back({what.from, why});
-        return;
-    }
-    into.records.push_back(dead_letter_of(config_.dead_letter_topic, what, why));
-    into.behind[what.from] = what.offset + 1;
-    tell(kind::dead_letter, what.from, error_code(coro::errc::work_threw), why, what.offset);
-}
-
-asio::awaitable<transaction_outcome> processor_core::commit(const made_records& made) {
+asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& made) {
     std::vector<group_offset> offsets;
-    for (const auto& [which, behind] : made.behind) {
+    for (const auto& [which, last] : made.dealt_with()) {
         group_offset& one = offsets.emplace_back();
         one.of = which;
-        one.next = next_after(which, behind);
+        one.next = next_after(which, last + 1);
     }
     transaction_batch batch;
-    batch.records = made.records;
+    batch.records = made.records();
     batch.wary = wary_;
     if (!offsets.empty())
         batch.consumed = std::make_shared<group_position>(member(), std::move(offsets));
@@ -199,16 +187,16 @@ asio::awaitable<transaction_outcome> processor_core::commit(const made_records& 
     co_return outcome;
 }
 
-// Records that Kafka will never take stop their processor's work as anything else that fails does:
-// only people know what should become of them.
-void processor_core::conclude(const transaction_outcome& outcome, const made_records& made) {
+void processor_core::conclude(const transaction_outcome& outcome, const made_batch& made) {
     using what = transaction_outcome::kind;
     if (outcome.what == what::lost || outcome.renew)
         producer_.reset();
     if (outcome.what == what::committed) {
         wary_ = false;
-        for (const auto& [which, why] : made.stops)
-            refuse(which, error_code(coro::errc::work_threw), why);
+        for (const auto& [of, code, why] : made.dead_letters())
+            tell(kind::dead_letter, of->from, code, why, of->offset);
+        for (const auto& [which, stop] : made.stops())
+            refuse(which, stop.code, stop.why);
         return worked();
     }
     if (outcome.what == what::lost) {

@@ -5,10 +5,8 @@
 #include "consumer/group_consumer.hpp"
 #include "mortise/kafka/processor_config.hpp"
 #include "mortise/kafka/transactional_producer.hpp"
+#include "processor/made_batch.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,18 +19,6 @@ public:
     processor_core(asio::any_io_executor executor, const processor_config& config);
 
 private:
-    /// What was made of a batch.
-    struct made_records {
-        std::vector<record> records;
-        std::map<topic_partition, std::int64_t> behind;  ///< The last that was dealt with.
-        struct stop {
-            topic_partition which;
-            std::string why;
-        };
-        std::vector<stop> stops;
-        bool dropped = false;
-    };
-
     asio::awaitable<error_code> find(std::vector<start_offset>& which) override;
     void work(const records& these) override;
     bool is_final(error_code code) const override;
@@ -40,13 +26,12 @@ private:
 
     asio::awaitable<error_code> prepare();
     asio::awaitable<void> process(const records& these);
-    asio::awaitable<void> make_all(const records& these, made_records& into);
-    asio::awaitable<bool> make(const consumed_record& what, made_records& into);
+    asio::awaitable<bool> make_all(const records& these, made_batch& into);
+    asio::awaitable<bool> make(const consumed_record& what, made_batch& into);
     asio::awaitable<error_code>
     try_once(const consumed_record& what, std::vector<record>& into, std::string& why);
-    asio::awaitable<transaction_outcome> commit(const made_records& made);
-    void give_up(const consumed_record& what, const std::string& why, made_records& into);
-    void conclude(const transaction_outcome& outcome, const made_records& made);
+    asio::awaitable<transaction_outcome> commit(const made_batch& made);
+    void conclude(const transaction_outcome& outcome, const made_batch& made);
 
     const processor_config config_;
     std::unique_ptr<transactional_producer> producer_;  ///< Ready, if there is one.

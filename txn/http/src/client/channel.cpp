@@ -15,8 +15,6 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -109,36 +107,32 @@ private:
 };
 
 channel::channel(asio::any_io_executor executor, http_client_config config)
-    : executor_(std::move(executor)),
+    : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      at_(base_url::parse(config_.url)),
-      strand_(asio::make_strand(executor_)) {}
+      at_(base_url::parse(config_.url)) {}
 
 channel::~channel() {
     coro::detail::wait_service::unlink(*this);
 }
 
 void channel::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         shut_down();
 }
 
 void channel::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     closed_ = true;
     idle_.clear();
-    strand_.reset();
+    seat_.leave();
 }
 
 void channel::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] {
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
         self->closed_ = true;
         self->idle_.clear();
         for (const auto& each : std::exchange(self->under_way_, {})) {
@@ -149,13 +143,13 @@ void channel::close() noexcept {
 }
 
 void channel::exchange(request what, completion done) {
-    if (*context_ended_ || process_.forked() || !strand_)
+    if (seat_.deserted())
         return done.complete(errc::call_failed, response());
     const auto stops_it = done.release_slot();
     auto doing = std::make_shared<operation>(std::move(done));
-    coro::detail::install_cancel_proxy(stops_it, *strand_, std::weak_ptr(doing));
+    coro::detail::install_cancel_proxy(stops_it, seat_.strand(), std::weak_ptr(doing));
     asio::dispatch(
-        *strand_,
+        seat_.strand(),
         [self = shared_from_this(), doing = std::move(doing), what = std::move(what)]() mutable {
             self->start(std::move(doing), std::move(what));
         }
@@ -171,7 +165,7 @@ void channel::start(std::shared_ptr<operation> doing, request what) {
     std::erase_if(under_way_, [](const auto& each) { return each.expired(); });
     under_way_.push_back(doing);
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         run(shared_from_this(), doing, std::move(what)),
         asio::bind_cancellation_slot(
             doing->stop.slot(), [doing](const std::exception_ptr&) { /* run() tells it */ }
@@ -220,7 +214,7 @@ asio::awaitable<response> channel::carry(const request& what) {
 
 asio::awaitable<void> channel::take_slot() {
     auto waiting = coro::detail::async_start<void(error_code)>(
-        *strand_,
+        seat_.strand(),
         asio::deferred,
         [](coro::detail::completion<void(error_code)> done, channel* self) {
             const auto outcome = self->slot_waiters_.wait_unless(done, [self] {
@@ -259,13 +253,13 @@ asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
         error_code failed;
         tcp::resolver::results_type found;
     };
-    const auto look = std::make_shared<looking>(*strand_);
+    const auto look = std::make_shared<looking>(seat_.strand());
     look->by.async_resolve(
         at_.host,
         std::to_string(at_.port),
         tcp::resolver::numeric_service,
         asio::bind_executor(
-            *strand_,
+            seat_.strand(),
             [look](error_code failed, tcp::resolver::results_type results) {
                 look->failed = failed;
                 look->found = std::move(results);
@@ -285,7 +279,7 @@ asio::awaitable<channel::connection_ptr> channel::connect() {
     const auto places = co_await resolve();
     error_code last = asio::error::host_not_found;
     for (const auto& place : places) {
-        auto made = std::make_unique<connection>(*strand_);
+        auto made = std::make_unique<connection>(seat_.strand());
         const auto came =
             co_await made->socket.async_connect(place, asio::as_tuple(asio::deferred));
         last = std::get<0>(came);

@@ -4,8 +4,8 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/completion.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/initiate.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/error.hpp"
@@ -17,10 +17,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,13 +43,13 @@ public:
     void attach();
 
     const base_url& at() const noexcept { return at_; }
-    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+    const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
 
     /// One request, and what is answered to it. A signal closes its connection.
     template <class Token = asio::deferred_t>
     auto async_exchange(request what, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, response)>(
-            executor_,
+            seat_.executor(),
             std::forward<Token>(token),
             [](completion done, const std::shared_ptr<channel>& self, request asked) {
                 self->exchange(std::move(asked), std::move(done));
@@ -90,12 +88,9 @@ private:
     void drop_expired();
     clock::time_point now() const noexcept;
 
-    const asio::any_io_executor executor_;
+    coro::detail::strand_seat seat_;
     const http_client_config config_;
     const base_url at_;
-    const coro::detail::fork_guard process_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
 
     // On the strand.
     bool closed_ = false;

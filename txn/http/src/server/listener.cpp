@@ -11,8 +11,6 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -62,10 +60,9 @@ http_server_config checked(http_server_config config) {
 listener::listener(
     asio::any_io_executor executor, http_server_config config, answer_function answer
 )
-    : executor_(std::move(executor)),
+    : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
-      strand_(asio::make_strand(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       answer_(std::move(answer)) {
     open();
 }
@@ -81,12 +78,12 @@ void listener::open() {
     if (failed)
         throw error(failed, place, "write the address as numbers, such as 127.0.0.1 or ::1");
     try {
-        acceptor_.emplace(*strand_, tcp::endpoint(address, config_.port));
+        acceptor_.emplace(seat_.strand(), tcp::endpoint(address, config_.port));
         port_ = acceptor_->local_endpoint().port();
     } catch (const system_error& why) {
         throw error(why.code(), place, "use an address of this host, and a port that is free");
     }
-    room_.emplace(*strand_);
+    room_.emplace(seat_.strand());
 }
 
 std::string listener::url() const {
@@ -96,15 +93,12 @@ std::string listener::url() const {
 }
 
 void listener::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
     accepting_ = true;
-    asio::dispatch(*strand_, [self = shared_from_this()] {
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
         asio::co_spawn(
-            *self->strand_,
+            self->seat_.strand(),
             accept(self),
             asio::bind_cancellation_slot(
                 self->accept_stop_.slot(),
@@ -119,7 +113,7 @@ void listener::attach() {
 
 // The context is being destroyed: let go of all that lives in it.
 void listener::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     stopping_ = true;
     deadlines_.clear();
@@ -128,14 +122,14 @@ void listener::shut_down() noexcept {
     const auto stoppers = std::exchange(stoppers_, {});
     acceptor_.reset();
     room_.reset();
-    strand_.reset();
+    seat_.leave();
 }
 
 void listener::stop(coro::detail::completion<void(error_code)> done) {
     static_cast<void>(done.release_slot());
-    if (*context_ended_ || process_.forked() || !strand_)
+    if (seat_.deserted())
         return done.complete(error_code());
-    asio::dispatch(*strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+    asio::dispatch(seat_.strand(), [self = shared_from_this(), done = std::move(done)]() mutable {
         self->stoppers_.push_back(std::move(done));
         self->begin_stop(self->config_.grace);
         self->tell_stopped();
@@ -143,9 +137,9 @@ void listener::stop(coro::detail::completion<void(error_code)> done) {
 }
 
 void listener::close() noexcept {
-    if (!context_ended_ || *context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] {
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
         self->begin_stop(clock::duration::zero());
         self->cut_all();
         self->tell_stopped();
@@ -195,7 +189,8 @@ asio::awaitable<void> listener::accept(std::shared_ptr<listener> self) {
 asio::awaitable<void> listener::accept_all() {
     while (!stopping_) {
         co_await wait_for_room();
-        auto came = co_await acceptor_->async_accept(*strand_, asio::as_tuple(asio::deferred));
+        auto came =
+            co_await acceptor_->async_accept(seat_.strand(), asio::as_tuple(asio::deferred));
         auto& [failed, socket] = came;
         if (stopping_)
             co_return;
@@ -235,7 +230,7 @@ void listener::start(tcp::socket accepted) {
     const auto on = std::make_shared<connection>(std::move(accepted));
     open_.insert(on);
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         serve(shared_from_this(), on),
         asio::bind_cancellation_slot(
             on->stop.slot(),
@@ -267,7 +262,7 @@ void listener::arm() {
     if (next == clock::time_point::max() || (alarm_.is_set() && armed_for_ <= next))
         return;  // one that goes off too early does no harm
     armed_for_ = next;
-    alarm_.set(*time_, *strand_, next, [this] { due(); });
+    alarm_.set(*time_, seat_.strand(), next, [this] { due(); });
 }
 
 void listener::due() {

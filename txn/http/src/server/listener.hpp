@@ -5,7 +5,7 @@
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/error.hpp"
@@ -19,7 +19,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,7 +46,7 @@ public:
     /// Takes connections from here on.
     void attach();
 
-    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+    const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
     std::uint16_t port() const noexcept { return port_; }
     /// Where it listens: `http://127.0.0.1:4711`.
     std::string url() const;
@@ -84,12 +83,9 @@ private:
     void arm();
     void due();
 
-    const asio::any_io_executor executor_;
+    coro::detail::strand_seat seat_;
     const http_server_config config_;
-    const coro::detail::fork_guard process_;
     std::shared_ptr<coro::time_source> time_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
     std::optional<tcp::acceptor> acceptor_;
     std::uint16_t port_ = 0;
 

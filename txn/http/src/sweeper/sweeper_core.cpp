@@ -12,8 +12,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -80,12 +78,11 @@ sweeper_core::sweeper_core(
     std::shared_ptr<outcome_source> asks,
     sweeper_config config
 )
-    : executor_(std::move(executor)),
+    : seat_(std::move(executor)),
       of_(of),
       asks_(std::move(asks)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(executor_)),
-      strand_(asio::make_strand(executor_)),
+      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       away_(limits(), config_.jitter_seed),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
     require(asks_ != nullptr, "asks", "name whom to ask");
@@ -96,15 +93,12 @@ sweeper_core::~sweeper_core() {
 }
 
 void sweeper_core::attach() {
-    auto& service =
-        coro::detail::wait_service::of(asio::query(executor_, asio::execution::context));
-    context_ended_ = service.ended();
-    if (!service.link(shared_from_this()))
+    if (!seat_.take(shared_from_this()))
         return shut_down();
     running_ = true;
-    asio::dispatch(*strand_, [self = shared_from_this()] {
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
         asio::co_spawn(
-            *self->strand_,
+            self->seat_.strand(),
             run(self),
             asio::bind_cancellation_slot(
                 self->stop_.slot(), [self](const std::exception_ptr&) { self->ended(); }
@@ -115,11 +109,11 @@ void sweeper_core::attach() {
 
 // The context is being destroyed: let go of all that lives in it.
 void sweeper_core::shut_down() noexcept {
-    if (process_.forked())
+    if (seat_.forked())
         return;
     stopping_ = true;
     const auto stoppers = std::exchange(stoppers_, {});
-    strand_.reset();
+    seat_.leave();
 }
 
 sweeper_stats sweeper_core::stats() const noexcept {
@@ -134,18 +128,18 @@ void sweeper_core::count(std::uint64_t sweeper_stats::*what, std::uint64_t more)
 
 void sweeper_core::stop(coro::detail::completion<void(error_code)> done) {
     static_cast<void>(done.release_slot());
-    if (*context_ended_ || process_.forked())
+    if (seat_.deserted())
         return done.complete(error_code());
-    asio::dispatch(*strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+    asio::dispatch(seat_.strand(), [self = shared_from_this(), done = std::move(done)]() mutable {
         self->stoppers_.push_back(std::move(done));
         self->begin_stop();
     });
 }
 
 void sweeper_core::close() noexcept {
-    if (!context_ended_ || *context_ended_ || process_.forked())
+    if (seat_.deserted())
         return;
-    asio::dispatch(*strand_, [self = shared_from_this()] { self->begin_stop(); });
+    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
 }
 
 void sweeper_core::begin_stop() {
@@ -234,9 +228,9 @@ asio::awaitable<bool> sweeper_core::ask_those_due() {
 }
 
 asio::awaitable<result<standing>> sweeper_core::ask(gid which) {
-    const auto asked = std::make_shared<question>(*strand_);
+    const auto asked = std::make_shared<question>(seat_.strand());
     asio::co_spawn(
-        *strand_,
+        seat_.strand(),
         carry(asks_, which),
         asio::bind_cancellation_slot(
             asked->stop.slot(),
@@ -249,7 +243,7 @@ asio::awaitable<result<standing>> sweeper_core::ask(gid which) {
     );
     coro::detail::alarm too_late;
     const auto end = coro::saturating_add(time_->now(), config_.ask_max);
-    too_late.set(*time_, *strand_, end, [asked] {
+    too_late.set(*time_, seat_.strand(), end, [asked] {
         asked->stop.emit(asio::cancellation_type::terminal);
     });
     try {

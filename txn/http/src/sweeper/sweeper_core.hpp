@@ -4,7 +4,7 @@
 
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/completion.hpp"
-#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
@@ -16,12 +16,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 namespace mortise::txn::http {
@@ -39,7 +37,7 @@ public:
     ~sweeper_core() override;
     void attach();
 
-    const asio::any_io_executor& get_executor() const noexcept { return executor_; }
+    const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
     sweeper_stats stats() const noexcept;
 
     void stop(coro::detail::completion<void(error_code)> done);
@@ -68,14 +66,11 @@ private:
     std::uint64_t draw() noexcept;
     void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
 
-    const asio::any_io_executor executor_;
+    coro::detail::strand_seat seat_;
     db::sqlite& of_;
     std::shared_ptr<outcome_source> asks_;
     const sweeper_config config_;
-    const coro::detail::fork_guard process_;
     std::shared_ptr<coro::time_source> time_;
-    std::shared_ptr<const std::atomic<bool>> context_ended_;
-    std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
 
     // On the strand.
     bool running_ = false;

@@ -35,8 +35,9 @@ public:
     /// How often a record is tried for which the handler throws: 1 to 1,000,000.
     std::uint32_t attempts_max = 10;
 
-    /// Where a record goes for which the handler has thrown so often, with headers that name its
-    /// place and the reason. Empty: the partition is refused at that record.
+    /// Where a record goes for which the handler has thrown so often, or of which it makes what
+    /// Kafka will never take, with headers that name its place and the reason. Empty, or if that is
+    /// not taken either: the partition is refused at that record.
     std::string dead_letter_topic;
 };
 

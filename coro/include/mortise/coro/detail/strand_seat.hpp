@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CORO_DETAIL_STRAND_SEAT_HPP
+#define MORTISE_CORO_DETAIL_STRAND_SEAT_HPP
+
+#include "mortise/coro/detail/fork_guard.hpp"
+#include "mortise/coro/detail/wait_service.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace mortise::coro::detail {
+
+/// Where an object lives that works beside its users: an executor, a strand of its own there, and
+/// what ends both, which is the end of the context, or a fork for the child's copy.
+///
+/// The object is a `shutdown_hook`. In `shut_down` it lets go of every handler, posts nothing, and
+/// leaves the seat at last.
+class strand_seat {
+public:
+    /// Whether a coroutine that waits on the strand keeps `run` of the context from returning.
+    enum class work { counted, not_counted };
+
+    explicit strand_seat(asio::any_io_executor executor, work how = work::counted);
+    strand_seat(const strand_seat&) = delete;
+    strand_seat& operator=(const strand_seat&) = delete;
+
+    const asio::any_io_executor& executor() const noexcept { return executor_; }
+    /// Until it has been left.
+    const asio::any_io_executor& strand() const noexcept { return *strand_; }
+
+    /// Once, before anybody else has the object.
+    /// @return false if the context is ending: it has to shut down by itself.
+    [[nodiscard]] bool take(const std::shared_ptr<shutdown_hook>& who);
+    void leave() noexcept { strand_.reset(); }
+
+    /// Whether nobody answers here: it was not taken, the context has ended, or this is the copy
+    /// of a forked child. Any thread.
+    bool deserted() const noexcept { return !ended_ || *ended_ || process_.forked(); }
+    bool forked() const noexcept { return process_.forked(); }
+
+private:
+    const asio::any_io_executor executor_;
+    std::optional<asio::any_io_executor> strand_;
+    const fork_guard process_;
+    std::shared_ptr<const std::atomic<bool>> ended_;
+};
+
+}  // namespace mortise::coro::detail
+
+#endif
