@@ -19,31 +19,22 @@
 //     SIGTERM came during a purchase: 200, close
 //     locks that are held or wanted afterwards: 0
 
+#include "http_server/program.hpp"
 #include "http_server/self_test.hpp"
 #include "http_server/server.hpp"
+#include "http_server/shop.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/address_v4.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string_view>
 
 namespace asio = boost::asio;
 using namespace http_server;
 
 namespace {
-
-std::uint16_t parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (code != std::errc() || end != text.data() + text.size())
-        throw std::invalid_argument("usage: 10_http_server [PORT | --self-test]");
-    return port;
-}
 
 asio::awaitable<void> sell(server& door, shop& goods) {
     co_await goods.open();
@@ -55,11 +46,7 @@ asio::awaitable<void> sell(server& door, shop& goods) {
 void serve(asio::io_context& context, std::uint16_t port) {
     shop goods(context.get_executor(), "shop");
     server door(context.get_executor(), goods, {asio::ip::address_v4::loopback(), port});
-    asio::co_spawn(context, sell(door, goods), [](const std::exception_ptr& e) {
-        if (e)
-            std::rethrow_exception(e);
-    });
-    context.run();
+    run(context, sell(door, goods));
 }
 
 }  // namespace
@@ -70,7 +57,7 @@ int main(int argc, char** argv) try {
     if (what == "--self-test")
         run_self_test(context);
     else
-        serve(context, parse_port(what));
+        serve(context, parse_port(what, "10_http_server"));
 } catch (const std::exception& e) {
     std::cerr << e.what() << '\n';
     return 1;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "http_server/self_test.hpp"
 
+#include "http_server/customer.hpp"
+#include "http_server/program.hpp"
 #include "http_server/server.hpp"
+#include "http_server/shop.hpp"
 #include "mortise/open_store.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/address_v4.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include <chrono>
 #include <csignal>
-#include <exception>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -20,34 +19,9 @@
 namespace http_server {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int lamps = 10;
 constexpr int clients = 8;
 constexpr int wishes_each = 3;
-
-/// One connection to a server, which is kept alive from request to request.
-class customer {
-public:
-    customer(const asio::any_io_executor& executor, const tcp::endpoint& where)
-        : socket_(executor), buffer_(buffer_bytes_max) {
-        socket_.connect(where);
-    }
-
-    asio::awaitable<response> ask(http::verb what, std::string target) {
-        request wish(what, target, 11);
-        wish.set(http::field::host, "localhost");
-        co_await write_request(socket_, wish);
-        auto answer = co_await read_response(socket_, buffer_);
-        if (!answer)
-            throw std::runtime_error("no answer to " + target);
-        co_return std::move(*answer);
-    }
-
-private:
-    tcp::socket socket_;
-    boost::beast::flat_buffer buffer_;
-};
 
 using tally = std::map<unsigned, int>;
 
@@ -57,15 +31,6 @@ asio::awaitable<void> want_lamps(const server& from, tally& answers) {
         const response answer = co_await self.ask(http::verb::post, "/buy/lamp");
         ++answers[answer.result_int()];
     }
-}
-
-/// The value of a counter on the page of metrics.
-asio::awaitable<int> read_counter(customer& self, std::string name) {
-    const response page = co_await self.ask(http::verb::get, "/metrics");
-    const auto found = page.body().find('\n' + name + '{');
-    if (found == std::string::npos)
-        throw std::runtime_error("no metric " + name);
-    co_return std::stoi(page.body().substr(page.body().find(' ', found + 1)));
 }
 
 asio::awaitable<void> storm(const server& one, const server& two) {
@@ -87,8 +52,11 @@ asio::awaitable<void> look_around(const server& one, const server& two) {
     const response strange = co_await there.ask(http::verb::post, "/buy/moon");
     std::cout << "in stock: " << stock.body() << "the moon: " << strange.result_int() << '\n';
     const std::string granted = "mortise_leases_granted_total";
-    const int sum = co_await read_counter(here, granted) + co_await read_counter(there, granted);
-    std::cout << "leases that the two servers took: " << sum << '\n';
+    const response one_page = co_await here.ask(http::verb::get, "/metrics");
+    const response other_page = co_await there.ask(http::verb::get, "/metrics");
+    std::cout << "leases that the two servers took: "
+              << counter_on(one_page.body(), granted) + counter_on(other_page.body(), granted)
+              << '\n';
 }
 
 asio::awaitable<void> buy_vase(const server& from) {
@@ -104,10 +72,10 @@ asio::awaitable<void> terminate(const server& one) {
     customer self(executor, one.address());
     mortise::coro::task_scope scope(executor);
     scope.spawn(buy_vase(one));
-    while (co_await read_counter(self, "mortise_leases_held") == 0) {
-        asio::steady_timer timer(executor, 1ms);
-        co_await timer.async_wait(asio::deferred);
-    }
+    const auto bought = [](const std::string& page) {
+        return counter_on(page, "mortise_leases_held") > 0;
+    };
+    co_await self.await_page("/metrics", bought);
     if (std::raise(SIGTERM) != 0)
         throw std::runtime_error("no signal can be sent");
     co_await scope.join();
@@ -143,11 +111,7 @@ asio::awaitable<void> test(asio::any_io_executor executor) {
 }  // namespace
 
 void run_self_test(asio::io_context& context) {
-    asio::co_spawn(context, test(context.get_executor()), [](const std::exception_ptr& e) {
-        if (e)
-            std::rethrow_exception(e);
-    });
-    context.run();
+    run(context, test(context.get_executor()));
 }
 
 }  // namespace http_server

@@ -10,6 +10,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace http_server {
@@ -21,11 +23,20 @@ using namespace std::chrono_literals;
 /// How long a connection may take to end when the server does.
 constexpr auto grace = 10s;
 
+tcp::acceptor listen_at(const asio::any_io_executor& executor, const tcp::endpoint& where) try {
+    return {executor, where};
+} catch (const boost::system::system_error& wrong) {
+    throw std::runtime_error(
+        "port " + std::to_string(where.port()) + ": " + wrong.code().message() +
+        "; name another one"
+    );
+}
+
 }  // namespace
 
-server::server(const asio::any_io_executor& executor, shop& goods, const tcp::endpoint& where)
-    : shop_(goods),
-      acceptor_(executor, where),
+server::server(const asio::any_io_executor& executor, handler& behind, const tcp::endpoint& where)
+    : handler_(behind),
+      acceptor_(listen_at(executor, where)),
       signals_(executor, SIGTERM, SIGINT),
       connections_(executor) {}
 
@@ -39,7 +50,7 @@ asio::awaitable<void> server::run() {
     auto end =
         asio::co_spawn(executor, connections_.join(), asio::cancel_after(grace, asio::deferred));
     co_await std::move(end);
-    co_await shop_.stop();
+    co_await handler_.stop();
 }
 
 asio::awaitable<void> server::accept() {
@@ -72,7 +83,7 @@ asio::awaitable<void> server::converse(tcp::socket& socket) {
         const auto wish = co_await read_request(socket, buffer);
         if (!wish)
             co_return;
-        response answer = co_await shop_.answer(*wish);
+        response answer = co_await handler_.answer(*wish);
         goes_on = wish->keep_alive() && !stopping_;
         answer.keep_alive(goes_on);
         co_await write_response(socket, answer);

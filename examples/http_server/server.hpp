@@ -2,8 +2,8 @@
 #ifndef MORTISE_EXAMPLES_HTTP_SERVER_SERVER_HPP
 #define MORTISE_EXAMPLES_HTTP_SERVER_SERVER_HPP
 
+#include "http_server/handler.hpp"
 #include "http_server/http_io.hpp"
-#include "http_server/shop.hpp"
 #include "mortise/coro/task_scope.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,12 +19,13 @@ namespace http_server {
 class server {
 public:
     /// Port zero: any that is free, see `address`.
-    server(const asio::any_io_executor& executor, shop& goods, const tcp::endpoint& where);
+    /// @throws std::runtime_error if there is a server at that port.
+    server(const asio::any_io_executor& executor, handler& behind, const tcp::endpoint& where);
 
     tcp::endpoint address() const { return acceptor_.local_endpoint(); }
 
     /// Serves until a signal comes. Then it takes no more connections and no more requests, answers
-    /// those that were heard, and stops the shop, which releases every lock.
+    /// those that were heard, and stops the handler, which releases every lock.
     asio::awaitable<void> run();
 
 private:
@@ -33,7 +34,7 @@ private:
     asio::awaitable<void> converse(tcp::socket& socket);
     void stop();
 
-    shop& shop_;
+    handler& handler_;
     tcp::acceptor acceptor_;
     asio::signal_set signals_;
     mortise::coro::task_scope connections_;

@@ -27,13 +27,6 @@ db::sqlite_config books_config() {
     return config;
 }
 
-response make_response(http::status status, unsigned version, std::string text) {
-    response made(status, version);
-    made.set(http::field::content_type, "text/plain; version=0.0.4");
-    made.body() = std::move(text);
-    return made;
-}
-
 std::optional<std::int64_t> count_of(db::connection& on, std::string_view item) {
     auto row = on.query("SELECT left FROM stock WHERE item = ?", item);
     return row.step() ? std::optional(row.integer(0)) : std::nullopt;
@@ -69,41 +62,23 @@ asio::awaitable<void> shop::stop() {
     co_await books_.async_stop();
 }
 
-// A failure is an answer, too.
-asio::awaitable<response> shop::answer(const request& wish) {
-    response made;
-    try {
-        made = co_await route(wish);
-    } catch (const boost::system::system_error& wrong) {
-        const bool later = wrong.code() == mortise::condition::retryable;
-        made = make_response(
-            later ? http::status::service_unavailable : http::status::internal_server_error,
-            wish.version(),
-            std::string(wrong.what()) + '\n'
-        );
-        if (later)
-            made.set(http::field::retry_after, "1");
-    }
-    co_return made;
-}
-
 asio::awaitable<response> shop::route(const request& wish) {
     constexpr std::string_view buy_path = "/buy/";
     constexpr std::string_view stock_path = "/stock/";
     const std::string_view target = wish.target();
     if (wish.method() == http::verb::post && target.starts_with(buy_path))
-        co_return co_await buy(std::string(target.substr(buy_path.size())), wish.version());
+        co_return co_await buy(std::string(target.substr(buy_path.size())));
     if (wish.method() == http::verb::get && target.starts_with(stock_path))
-        co_return co_await look(std::string(target.substr(stock_path.size())), wish.version());
+        co_return co_await look(std::string(target.substr(stock_path.size())));
     if (wish.method() == http::verb::get && target == "/metrics") {
         std::string page = mortise::prometheus_text(locks_.stats(), label_);
-        co_return make_response(http::status::ok, wish.version(), std::move(page));
+        co_return make_response(http::status::ok, std::move(page));
     }
-    co_return make_response(http::status::not_found, wish.version(), "no such page\n");
+    co_return make_response(http::status::not_found, "no such page\n");
 }
 
 // One at a time for each item, in whichever process; the items do not hold each other up.
-asio::awaitable<response> shop::buy(std::string item, unsigned version) {
+asio::awaitable<response> shop::buy(std::string item) {
     http::status status = http::status::ok;
     std::string text = co_await mortise::with_lock(
         locks_,
@@ -111,7 +86,7 @@ asio::awaitable<response> shop::buy(std::string item, unsigned version) {
         {.wait_max = 5s},
         [&](const mortise::lease& held) { return sell_one(item, held.token(), status); }
     );
-    co_return make_response(status, version, std::move(text));
+    co_return make_response(status, std::move(text));
 }
 
 // Looks, thinks, writes. The fence is raised before the look and asked again with the write: a
@@ -138,12 +113,12 @@ shop::sell_one(std::string item, mortise::fencing_token token, http::status& sta
     co_return std::to_string(*before - 1) + " left\n";
 }
 
-asio::awaitable<response> shop::look(std::string item, unsigned version) {
+asio::awaitable<response> shop::look(std::string item) {
     const auto left =
         co_await books_.async_read([&](db::connection& on) { return count_of(on, item); });
     if (!left)
-        co_return make_response(http::status::not_found, version, "no such item\n");
-    co_return make_response(http::status::ok, version, std::to_string(*left) + '\n');
+        co_return make_response(http::status::not_found, "no such item\n");
+    co_return make_response(http::status::ok, std::to_string(*left) + '\n');
 }
 
 }  // namespace http_server

@@ -2,7 +2,7 @@
 #ifndef MORTISE_EXAMPLES_HTTP_SERVER_SHOP_HPP
 #define MORTISE_EXAMPLES_HTTP_SERVER_SHOP_HPP
 
-#include "http_server/http_io.hpp"
+#include "http_server/handler.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/lock_client.hpp"
 
@@ -23,7 +23,7 @@ namespace http_server {
 /// is not free in time |
 /// | `GET /stock/ITEM` | 200 and a number, or 404 |
 /// | `GET /metrics` | the counters of the lock client, for Prometheus |
-class shop {
+class shop : public handler {
 public:
     /// With `locks.db` and `books.db` in the present folder.
     shop(const asio::any_io_executor& executor, std::string label);
@@ -32,17 +32,15 @@ public:
     asio::awaitable<void> open();
     asio::awaitable<void> put_in_stock(std::string item, std::int64_t count);
 
-    asio::awaitable<response> answer(const request& wish);
-
     /// Releases every lock and closes the books.
-    asio::awaitable<void> stop();
+    asio::awaitable<void> stop() override;
 
 private:
-    asio::awaitable<response> route(const request& wish);
-    asio::awaitable<response> buy(std::string item, unsigned version);
+    asio::awaitable<response> route(const request& wish) override;
+    asio::awaitable<response> buy(std::string item);
     asio::awaitable<std::string>
     sell_one(std::string item, mortise::fencing_token token, http::status& status);
-    asio::awaitable<response> look(std::string item, unsigned version);
+    asio::awaitable<response> look(std::string item);
 
     std::string label_;
     mortise::lock_client locks_;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_HTTP_SERVER_CUSTOMER_HPP
+#define MORTISE_EXAMPLES_HTTP_SERVER_CUSTOMER_HPP
+
+#include "http_server/http_io.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <string>
+
+namespace http_server {
+
+/// One connection to a server, which is kept alive from request to request.
+class customer {
+public:
+    /// @throws boost::system::system_error if nobody listens there.
+    customer(const asio::any_io_executor& executor, const tcp::endpoint& where);
+
+    /// @throws std::runtime_error if there is no answer.
+    asio::awaitable<response> ask(request wish);
+    asio::awaitable<response> ask(http::verb what, std::string target);
+
+    /// Asks for a page until it is as it is hoped for.
+    asio::awaitable<void>
+    await_page(std::string target, std::function<bool(const std::string&)> hoped);
+
+    /// Waits until the server hangs up.
+    asio::awaitable<void> hung_up();
+
+private:
+    tcp::socket socket_;
+    boost::beast::flat_buffer buffer_;
+};
+
+/// The value of a counter on the page of metrics.
+/// @throws std::runtime_error if it is not there.
+int counter_on(const std::string& page, const std::string& name);
+
+}  // namespace http_server
+
+#endif
