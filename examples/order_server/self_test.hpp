@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_ORDER_SERVER_SELF_TEST_HPP
+#define MORTISE_EXAMPLES_ORDER_SERVER_SELF_TEST_HPP
+
+#include <boost/asio/awaitable.hpp>
+
+namespace order_server {
+
+/// A crowd that wants more than there is, and asks twice; a server that ends while somebody orders,
+/// and another one that goes on. Prints what the clients heard and what the databases say. Uses the
+/// present folder, and ports of the loopback device.
+/// @throws std::exception if a server does not do what it should.
+boost::asio::awaitable<void> test();
+
+}  // namespace order_server
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "order_server/shop.hpp"
+
+#include "mortise/open_store.hpp"
+#include "mortise/outbox/operate.hpp"
+#include "mortise/prometheus.hpp"
+#include "mortise/txn/barrier.hpp"
+#include "mortise/txn/functions.hpp"
+#include "mortise/with_lock.hpp"
+#include "order_server/stock.hpp"
+#include "order_server/wallets.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace order_server {
+namespace {
+
+namespace db = mortise::db;
+namespace outbox = mortise::outbox;
+namespace txn = mortise::txn;
+using namespace std::chrono_literals;
+
+using step = txn::reply (*)(db::connection& on, const txn::call& what);
+
+constexpr std::size_t purged_at_once = 4;  // more than one call makes
+constexpr const char* place_again = "place the order again, with the same key";
+
+// The barrier stands in the same transaction as the work: it lets each call work once, and refuses
+// the try of a server whose lock has passed on.
+txn::call_function guarded(databases::session_ptr where, step work) {
+    return [where = std::move(where), work](const txn::call& what) -> asio::awaitable<txn::reply> {
+        co_return co_await where->async_run([&what, work](db::connection& on) {
+            txn::barrier::purge(on, purged_at_once);
+            return txn::barrier::pass(on, what, [&] { return work(on, what); });
+        });
+    };
+}
+
+txn::coordinator_config
+config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) {
+    txn::coordinator_config made;
+    made.log = "decisions.db";
+    made.locks = std::move(locks);
+    made.participants.emplace(
+        "stock",
+        txn::make_participant(
+            guarded(books.shop, &stock::set_aside),
+            guarded(books.shop, &stock::hand_out),
+            guarded(books.shop, &stock::put_back)
+        )
+    );
+    made.participants.emplace(
+        "wallet",
+        txn::make_participant(
+            guarded(books.wallets, &wallets::take_aside),
+            guarded(books.wallets, &wallets::pay),
+            guarded(books.wallets, &wallets::give_back)
+        )
+    );
+    return made;
+}
+
+/// By its number, or as the order of somebody who asks again.
+template <class Which>
+asio::awaitable<std::optional<order_book::entry>> look_up(db::sqlite& book, const Which& which) {
+    co_return co_await book.async_read([&which](db::connection& on) {
+        return order_book::find(on, which);
+    });
+}
+
+// How many messages wait to be sent, and for how long.
+asio::awaitable<std::string> lag_of(db::sqlite& whose, std::string name) {
+    const auto found =
+        co_await whose.async_read([](db::connection& on) { return outbox::describe(on); });
+    const std::string label = "{from=\"" + name + "\"} ";
+    const auto age = std::chrono::duration<double>(found.oldest);
+    co_return "order_server_messages_waiting" + label + std::to_string(found.waiting) +
+        "\norder_server_message_age_seconds" + label + std::to_string(age.count()) + '\n';
+}
+
+}  // namespace
+
+shop::shop(const asio::any_io_executor& executor)
+    : locks_(
+          std::make_shared<mortise::lock_client>(executor, mortise::open_store("sqlite:locks.db"))
+      ),
+      books_(executor) {}
+
+asio::awaitable<void> shop::open(int copies) {
+    co_await books_.open();
+    tcc_.emplace(locks_->get_executor(), config_for(books_, locks_));
+    post_.emplace(books_, locks_, copies);
+}
+
+asio::awaitable<void> shop::stop() {
+    co_await post_->stop();
+    co_await tcc_->async_stop();
+    co_await books_.stop();
+    co_await locks_->async_stop();
+}
+
+// One at a time for each item, in whichever process; the items do not hold each other up.
+asio::awaitable<std::optional<shop::entry>> shop::place(order wanted) {
+    try {
+        const auto price = co_await books_.shop->async_read([&wanted](db::connection& on) {
+            return stock::price_of(on, wanted.item);
+        });
+        if (!price)
+            co_return std::nullopt;
+        wanted.euros = *price;
+        co_return co_await mortise::with_lock(
+            *locks_,
+            wanted.lock(),
+            {.wait_max = 20s},
+            [&](const mortise::lease& held) { return find_or_sell(held, wanted); }
+        );
+    } catch (const boost::system::system_error& wrong) {
+        if (wrong.code() == mortise::condition::retryable)
+            throw;
+        throw mortise::error(mortise::errc::outcome_unknown, wrong.what(), place_again);
+    }
+}
+
+// A server may have died in the midst of it, or lost its lock. Then the log knows what is to become
+// of it, and that is seen to first.
+asio::awaitable<shop::entry> shop::find_or_sell(const mortise::lease& held, const order& wanted) {
+    auto found = co_await look_up(*books_.shop, wanted);
+    if (found && found->is(order_book::pending)) {
+        [[maybe_unused]] const auto settled = co_await tcc_->async_settle(found->under);
+        found = co_await look_up(*books_.shop, wanted);
+    }
+    if (!found) {
+        co_await sell(held, wanted);
+        found = co_await look_up(*books_.shop, wanted);
+    }
+    if (!found || (found->is(order_book::pending) && found->item == wanted.item))
+        throw mortise::error(mortise::errc::rolled_back, wanted.item, place_again);
+    co_return *found;
+}
+
+// The wallet is asked after the stock: who has no money hears that only while there are items.
+asio::awaitable<void> shop::sell(const mortise::lease& held, const order& wanted) {
+    txn::transaction what;
+    const auto item = what.add("stock", wanted.text());
+    what.add("wallet", wanted.text(), {item});
+    what.under(held);
+    auto running = tcc_->async_run(std::move(what));
+    const txn::outcome came = co_await std::move(running);
+    if (came.gid()) {  // what was refused leaves the book before the refusal comes in
+        [[maybe_unused]] const auto settled = co_await tcc_->async_settle(came.gid());
+    }
+    if (came.text() != order_book::sold_out && came.text() != order_book::no_money)
+        co_return;
+    co_await books_.shop->async_run([&](db::connection& on) {
+        order_book::refuse(on, wanted, came.text());
+    });
+}
+
+asio::awaitable<std::optional<shop::entry>> shop::find(std::int64_t number) {
+    co_return co_await look_up(*books_.shop, number);
+}
+
+asio::awaitable<std::string> shop::metrics() {
+    std::string page = mortise::prometheus_text(locks_->stats(), "order_server");
+    page += co_await lag_of(*books_.shop, "shop");
+    page += co_await lag_of(*books_.shippers, "shippers");
+    co_return page;
+}
+
+}  // namespace order_server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_ORDER_SERVER_STOCK_HPP
+#define MORTISE_EXAMPLES_ORDER_SERVER_STOCK_HPP
+
+#include "mortise/db/connection.hpp"
+#include "mortise/outbox/answer.hpp"
+#include "mortise/outbox/received.hpp"
+#include "mortise/txn/call.hpp"
+#include "mortise/txn/reply.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// What the shop has, in the database that its book is in, too.
+namespace order_server::stock {
+
+void make_table(mortise::db::connection& on);
+/// Unless it is there.
+void put(mortise::db::connection& on, std::string_view item, std::int64_t euros, int count);
+/// Nothing if there is no such item.
+std::optional<std::int64_t> price_of(mortise::db::connection& on, std::string_view item);
+
+// Its part in the transaction of a sale: one item is set aside, and sold or put back. The order
+// becomes a message for the shippers in the same database transaction that says it is sold.
+mortise::txn::reply set_aside(mortise::db::connection& on, const mortise::txn::call& what);
+mortise::txn::reply hand_out(mortise::db::connection& on, const mortise::txn::call& what);
+mortise::txn::reply put_back(mortise::db::connection& on, const mortise::txn::call& what);
+
+/// What the shippers write: it is on its way, or it has to be taken back.
+mortise::outbox::answer hear(mortise::db::connection& on, const mortise::outbox::received& came);
+
+}  // namespace order_server::stock
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_EXAMPLES_ORDER_SERVER_WISH_HPP
+#define MORTISE_EXAMPLES_ORDER_SERVER_WISH_HPP
+
+#include "http_server/customer.hpp"
+
+#include <string>
+#include <utility>
+
+namespace order_server {
+
+/// An order as a client sends it, as often as it likes, and what it hears.
+class wish {
+public:
+    wish(std::string who, std::string what, std::string named)
+        : buyer_(std::move(who)), item_(std::move(what)), key_(std::move(named)) {}
+
+    /// Orders, until there is an answer that says what came of it.
+    boost::asio::awaitable<void> send(http_server::customer& by);
+
+    const http_server::response& answer() const { return answer_; }
+    unsigned status() const { return answer_.result_int(); }
+    /// Where the server tells what has become of it.
+    std::string page() const;
+    /// How many answers were others than the one before.
+    int differing() const { return differing_; }
+
+private:
+    std::string buyer_;
+    std::string item_;
+    std::string key_;
+    http_server::response answer_;
+    int answers_ = 0;
+    int differing_ = 0;
+};
+
+}  // namespace order_server
+
+#endif
