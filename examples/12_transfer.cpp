@@ -80,7 +80,7 @@ asio::awaitable<void> transfer(txn::coordinator& tcc, std::int64_t euros) {
         std::cout << "cancelled, " << came.text() << std::endl;
     else
         std::cout << "unknown: ask for " << came.gid().text() << " later" << std::endl;
-    co_await tcc.async_settle(came.gid());  // until both banks have done it
+    const auto settled = co_await tcc.async_settle(came.gid());  // both banks have done it
 }
 //]
 

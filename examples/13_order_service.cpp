@@ -65,7 +65,7 @@ asio::awaitable<void> place(txn::coordinator& coordinator, int number, tally& co
     const auto came = co_await coordinator.async_run(wanted);
     ++counts.decided;
     counts.carried_out += came.confirmed() ? 1 : 0;
-    co_await coordinator.async_settle(came.gid());  // only to count what is left at the end
+    const auto settled = co_await coordinator.async_settle(came.gid());  // all can be counted then
 }
 // [order]
 

@@ -64,6 +64,26 @@ constexpr code_text texts[] = {
     {errc::call_too_late, "the participant did not answer in time"},
 };
 
+bool may_succeed_later(errc code) noexcept {
+    switch (code) {
+    case errc::no_answer:
+    case errc::deadline:
+    case errc::lock_lost:
+    case errc::interrupted:
+    case errc::standby:
+    case errc::too_many_open:
+    case errc::call_failed:
+    case errc::call_too_late:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool is_bad_argument(errc code) noexcept {
+    return code >= errc::no_branches && code <= errc::bad_gid;
+}
+
 class txn_category final : public boost::system::error_category {
 public:
     const char* name() const noexcept override { return "mortise.txn"; }
@@ -73,6 +93,14 @@ public:
                 return each.text;
         }
         return "an error of a transaction that is not known";
+    }
+    bool
+    equivalent(int value, const boost::system::error_condition& wanted) const noexcept override {
+        if (wanted == condition::retryable)
+            return may_succeed_later(static_cast<errc>(value));
+        if (wanted == condition::bad_argument)
+            return is_bad_argument(static_cast<errc>(value));
+        return error_category::equivalent(value, wanted);
     }
 };
 

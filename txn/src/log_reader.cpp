@@ -48,8 +48,7 @@ standing log_reader::standing_of(const gid& which) const {
     if (which.log != id_)
         return standing::never_existed;
     return file_->ask([&](db::connection& on) {
-        int why = 0;
-        return log::log_tables::standing_of(on, which.number, why);
+        return log::log_tables::verdict_on(on, which.number).at;
     });
 }
 

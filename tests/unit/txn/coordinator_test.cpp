@@ -162,6 +162,21 @@ TEST_F(TxnCoordinator, TheSameKeyHasTheSameOutcome) {
     EXPECT_EQ(refusal(std::move(other)), txn::errc::key_reused);
 }
 
+TEST_F(TxnCoordinator, WhyItWasCancelledIsSaidLaterToo) {
+    wallet_->answer_by([](const txn::call&) { return txn::reply::refused("no money"); });
+    open();
+    auto what = of_both();
+    what.key("order 9");
+    const auto came = run(what);
+    EXPECT_EQ(came.text(), "no money");
+    const auto asked = tcc_->async_outcome(came.gid(), asio::use_future).get();
+    EXPECT_EQ(asked.why(), txn::errc::refused);
+    EXPECT_EQ(asked.text(), "no money");
+    const auto again = run(what);
+    EXPECT_EQ(again.gid(), came.gid());
+    EXPECT_EQ(again.text(), "no money");
+}
+
 TEST_F(TxnCoordinator, TheSameKeyAtTheSameTimeIsOneTransaction) {
     wallet_->hold_tries(true);
     open();

@@ -135,5 +135,46 @@ TEST(TxnGid, HasOneSpelling) {
         EXPECT_FALSE(gid::parse(wrong)) << wrong;
 }
 
+TEST(TxnError, SaysWhatMaySucceedLaterAndWhatNever) {
+    using txn::errc;
+    for (const errc each :
+         {errc::no_answer,
+          errc::deadline,
+          errc::lock_lost,
+          errc::interrupted,
+          errc::standby,
+          errc::too_many_open,
+          errc::call_failed,
+          errc::call_too_late}) {
+        EXPECT_EQ(error_code(each), condition::retryable) << error_code(each).message();
+        EXPECT_NE(error_code(each), condition::bad_argument);
+    }
+    for (const errc each :
+         {errc::no_branches,
+          errc::too_many_branches,
+          errc::unknown_participant,
+          errc::payload_too_large,
+          errc::bad_order,
+          errc::bad_key,
+          errc::key_reused,
+          errc::bad_gid}) {
+        EXPECT_EQ(error_code(each), condition::bad_argument) << error_code(each).message();
+        EXPECT_NE(error_code(each), condition::retryable);
+    }
+    // Another run could do it twice, or never succeeds.
+    for (const errc each :
+         {errc::refused,
+          errc::withdrawn,
+          errc::forced,
+          errc::stepped_down,
+          errc::stopped,
+          errc::newer_log,
+          errc::conflict,
+          errc::late_try}) {
+        EXPECT_NE(error_code(each), condition::retryable) << error_code(each).message();
+        EXPECT_NE(error_code(each), condition::bad_argument);
+    }
+}
+
 }  // namespace
 }  // namespace mortise::txn::log::records_test

@@ -100,6 +100,23 @@ TEST_F(TxnUnderLock, OneOfSeveralIsEnough) {
     EXPECT_EQ(came.text(), "other");
 }
 
+TEST_F(TxnUnderLock, AKeyIsTheSameUnderALaterGrantAndInAnotherTrace) {
+    const auto order = [this] {
+        auto what = of_both();
+        what.key("order 7").under(acquire("door"));
+        return what;
+    };
+    const auto came = run(order());
+    EXPECT_TRUE(came.confirmed());
+    held_.reset();
+    auto later = order();
+    later.traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    const auto again = run(std::move(later));
+    EXPECT_EQ(again.gid(), came.gid());
+    EXPECT_TRUE(again.confirmed());
+    EXPECT_EQ(tcc_->stats().begun, 1u);
+}
+
 TEST_F(TxnUnderLock, AfterTheDecisionItIsNotNeeded) {
     wallet_->answer_by([n = 0](const txn::call& made) mutable -> result<txn::reply> {
         if (made.what == txn::operation::confirm && ++n < 3)

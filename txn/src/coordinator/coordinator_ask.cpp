@@ -11,26 +11,21 @@
 namespace mortise::txn::detail {
 namespace {
 
-/// What the log says of a transaction.
-struct said {
-    standing at = standing::never_existed;
-    int why = 0;
-};
-
-outcome outcome_in(const gid& which, const said& what) {
-    const auto kind = what.at == standing::confirmed   ? outcome::kind::confirmed
-                      : what.at == standing::cancelled ? outcome::kind::cancelled
-                                                       : outcome::kind::unknown;
-    return {kind, which, what.why != 0 ? error_code(static_cast<errc>(what.why)) : error_code()};
-}
-
-error_code code_in(const said& what) {
+error_code code_in(const log::verdict& what) {
     return what.at == standing::never_existed ? error_code(errc::bad_gid)
            : what.at == standing::forgotten   ? error_code(errc::not_open)
                                               : error_code();
 }
 
 }  // namespace
+
+outcome coordinator_core::outcome_in(const gid& which, const log::verdict& what) {
+    const auto kind = what.at == standing::confirmed   ? outcome::kind::confirmed
+                      : what.at == standing::cancelled ? outcome::kind::cancelled
+                                                       : outcome::kind::unknown;
+    const auto why = what.why != 0 ? error_code(static_cast<errc>(what.why)) : error_code();
+    return {kind, which, why, what.text};
+}
 
 void coordinator_core::ask(const gid& which, outcome_handler handler) {
     if (seat_.deserted())
@@ -52,12 +47,10 @@ void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
     auto asked = std::make_shared<outcome_handler>(std::move(handler));
     log_->ask(
         [which](db::connection& on) {
-            said found;
-            if (log::log_tables::log_id(on) == which.log)
-                found.at = log::log_tables::standing_of(on, which.number, found.why);
-            return found;
+            const bool its_log = log::log_tables::log_id(on) == which.log;
+            return its_log ? log::log_tables::verdict_on(on, which.number) : log::verdict();
         },
-        with_log([asked, which](error_code failed, const said& found) {
+        with_log([asked, which](error_code failed, const log::verdict& found) {
             asked->complete(failed ? failed : code_in(found), outcome_in(which, found));
         })
     );

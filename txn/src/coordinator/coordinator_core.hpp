@@ -153,6 +153,7 @@ private:
     void begin(const running_ptr& what, partition& at);
     void begun(const running_ptr& what, partition& at, error_code failed, const log::begun& made);
     void join(const running_ptr& what, const log::begun& answer);
+    static outcome outcome_in(const gid& which, const log::verdict& what);
     void carry_out(const running_ptr& what, const steps& next);
     void abort(running& what, errc why, std::string text = {});
     void decide(const running_ptr& what, bool confirm);

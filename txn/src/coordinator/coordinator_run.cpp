@@ -137,15 +137,8 @@ void coordinator_core::begun(
 // The key names a transaction that began before: its outcome is this one's.
 void coordinator_core::join(const running_ptr& what, const log::begun& made) {
     const txn::gid which{*log_id_, made.number};
-    if (made.at != standing::open) {
-        const auto kind =
-            made.at == standing::confirmed ? outcome::kind::confirmed : outcome::kind::cancelled;
-        return answer(
-            what->waiters,
-            {},
-            outcome(kind, which, made.why ? error_code(static_cast<errc>(made.why)) : error_code())
-        );
-    }
+    if (made.first.at != standing::open)
+        return answer(what->waiters, {}, outcome_in(which, made.first));
     const auto found = open_.find(made.number);
     if (found == open_.end()) {
         const outcome elsewhere(outcome::kind::unknown, which, errc::standby);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "log/log_tables.hpp"
 
+#include "log/plan.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"
@@ -73,15 +74,33 @@ void make_tables(db::connection& on, const log_facts& fresh) {
     );
 }
 
+verdict verdict_in(const db::statement& row, int column) {
+    verdict made;
+    made.at = standing_in(row.integer(column));
+    made.why = static_cast<int>(row.integer(column + 1));
+    made.text = row.text(column + 2);
+    return made;
+}
+
+// Under which locks it runs, and in which trace, is not what is to be done.
+bool same_branches(std::string_view a, std::string_view b) {
+    if (a == b)
+        return true;
+    const auto one = plan::decode(a);
+    const auto other = plan::decode(b);
+    return one && other && one->branches == other->branches;
+}
+
 std::optional<begun> find_key(db::connection& on, const std::string& key, std::string_view plan) {
-    auto row = on.query("SELECT number, state, why, plan FROM mortise_txn WHERE key = ?1", key);
+    constexpr const char* sql = "SELECT number, plan, state, why, text FROM mortise_txn"
+                                " WHERE key = ?1";
+    auto row = on.query(sql, key);
     if (!row.step())
         return std::nullopt;
     begun found;
     found.joined = true;
-    found.number = row.text(3) == plan ? unsigned_of(row.integer(0)) : 0;
-    found.at = standing_in(row.integer(1));
-    found.why = static_cast<int>(row.integer(2));
+    found.number = same_branches(row.text(1), plan) ? unsigned_of(row.integer(0)) : 0;
+    found.first = verdict_in(row, 2);
     return found;
 }
 
@@ -292,17 +311,16 @@ std::uint64_t log_tables::ended_below(db::connection& on) {
     return row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
 }
 
-standing log_tables::standing_of(db::connection& on, std::uint64_t number, int& why) {
-    {
-        auto row = on.query("SELECT state, why FROM mortise_txn WHERE number = ?1", stored(number));
-        if (row.step()) {
-            why = static_cast<int>(row.integer(1));
-            return standing_in(row.integer(0));
-        }
-    }
+verdict log_tables::verdict_on(db::connection& on, std::uint64_t number) {
+    constexpr const char* sql = "SELECT state, why, text FROM mortise_txn WHERE number = ?1";
+    if (auto row = on.query(sql, stored(number)); row.step())
+        return verdict_in(row, 0);
     auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
     const auto last = row.step() ? unsigned_of(row.integer(0)) : 0;
-    return number != 0 && number <= last ? standing::forgotten : standing::never_existed;
+    verdict gone;
+    if (number != 0 && number <= last)
+        gone.at = standing::forgotten;
+    return gone;
 }
 
 log_tables::purged log_tables::purge(

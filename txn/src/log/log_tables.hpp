@@ -49,12 +49,18 @@ public:
     std::string progress;
 };
 
+/// What became of a transaction, and why.
+struct verdict {
+    standing at = standing::never_existed;
+    int why = 0;
+    std::string text;
+};
+
 /// What came of a begin.
 struct begun {
     std::uint64_t number = 0;
     bool joined = false;  ///< The key was used before: nothing was begun.
-    standing at = standing::open;
-    int why = 0;
+    verdict first;        ///< On that one.
 };
 
 /// The statements of the log. Each runs in the transaction of its caller.
@@ -120,7 +126,7 @@ public:
     /// All transactions with a lower number have ended.
     static std::uint64_t ended_below(db::connection& on);
 
-    static standing standing_of(db::connection& on, std::uint64_t number, int& why);
+    static verdict verdict_on(db::connection& on, std::uint64_t number);
 
     /// Looks at `limit` transactions with a number above `after`, and forgets those that ended so
     /// long ago.

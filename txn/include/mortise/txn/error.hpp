@@ -7,7 +7,8 @@
 namespace mortise::txn {
 
 /// What can go wrong with a transaction, and why one was cancelled. The message of each code says
-/// what to do about it.
+/// what to do about it. Of a transaction that is not decided, or was cancelled, for which another
+/// run may succeed, it is `mortise::condition::retryable`; of what cannot be run, `bad_argument`.
 enum class errc : int {
     // Why a transaction was cancelled.
     refused = 1,  ///< A participant refused its try.

@@ -32,7 +32,8 @@ public:
     /// The lease is not kept: hold it until the transaction is decided.
     transaction& under(const lease& held);
 
-    /// Who runs a transaction with the same key again gets the outcome of the first one.
+    /// Who runs a transaction with the same key and the same branches again gets the outcome of the
+    /// first one, whatever locks and trace come with the second.
     transaction& key(std::string unique);
 
     /// If not all tries have succeeded by then, counted from `async_run`, it is cancelled.
