@@ -155,13 +155,18 @@ void relay_shop::expect_exactly_once() const {
     expect_marks();
 }
 
+// Each goes out once more with the messages that come after it.
 void relay_shop::expect_marks() const {
     std::map<std::uint32_t, outbox::mark> newest;
+    std::map<std::string, int> times;
     for (const auto& each : kafka_reader(broker_.address()).read_settled(progress_)) {
         const auto mark = outbox::mark::parse(each.value.value());
         ASSERT_TRUE(mark) << each.value.value();
         outbox::mark& last = newest[mark->shard];
-        EXPECT_GT(mark->sequence, last.sequence) << "of shard " << mark->shard;
+        EXPECT_LE(++times[mark->text()], 2) << mark->text();
+        if (mark->text() != last.text()) {
+            EXPECT_GT(mark->sequence, last.sequence) << "of shard " << mark->shard;
+        }
         last = *mark;
     }
     const looked_at_file file(database());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "producer_core.hpp"
 
+#include "batch_records.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "processor/group_position.hpp"
 
@@ -167,8 +168,7 @@ transaction_outcome producer_core::attempt_in_sequence(const transaction_batch& 
 }
 
 transaction_outcome producer_core::attempt(const transaction_batch& batch) {
-    const std::size_t count = batch.records.size() + (batch.last ? 1 : 0);
-    book_.open(count);
+    book_.open(index_end(batch));
     together_.clear();
     transaction_outcome refused;
     if (!check_topics(batch, refused))
@@ -228,17 +228,13 @@ bool producer_core::check_topics(const transaction_batch& batch, transaction_out
         return code;
     };
     int other = 0;
-    const auto look = [&](const record& what, std::size_t index) {
-        const int code = code_of(what);
+    for_each_record(batch, [&](const record& what, std::size_t index) {
+        const int code = other == 0 ? code_of(what) : 0;
         if (blame_of_call(code) == blame::record)
             book_.on_refusal(index, code);
         else if (code != 0)
             other = code;
-    };
-    for (std::size_t i = 0; i < batch.records.size() && other == 0; ++i)
-        look(batch.records[i], i);
-    if (batch.last && other == 0)
-        look(*batch.last, batch.records.size());
+    });
     if (book_.guilty().empty() && other == 0)
         return true;
     if (stopping_) {
@@ -281,9 +277,10 @@ transaction_outcome producer_core::commit(const transaction_batch& batch) {
     MORTISE_CRASH_POINT("kafka.committed");
     transaction_outcome done;
     done.what = transaction_outcome::kind::committed;
-    const std::size_t count = batch.records.size() + (batch.last ? 1 : 0);
-    if (count > 0)
-        done.last = book_.position(count - 1);
+    if (batch.last)
+        done.last = book_.position(index_of_last(batch));
+    else if (!batch.records.empty())
+        done.last = book_.position(batch.records.size() - 1);
     done.renew = clock::now() - began > smooth_commit || was_disturbed();
     return done;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How the records of a batch go out.
+#include "batch_records.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "producer_core.hpp"
 #include "record_size.hpp"
@@ -43,6 +44,8 @@ owned<rd_kafka_headers_t> headers_of(const record& what) {
 // A record that is refused does not end it: the others may be guilty, too.
 bool producer_core::produce_all(const transaction_batch& batch) {
     last_failure_ = {};
+    if (batch.first && !produce(*batch.first, index_of_first(batch)))
+        return false;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
         if (!produce_in_turn(batch.records[i], i))
             return false;
@@ -57,10 +60,10 @@ bool producer_core::produce_all(const transaction_batch& batch) {
         return true;
     // If a late request of this very transaction should end it early (KAFKA-17754), the mark must
     // not be in it without what it stands for.
-    if (!batch.records.empty() && !flush())
+    if (!(batch.records.empty() && !batch.first) && !flush())
         return false;
     MORTISE_CRASH_POINT("kafka.before_last");
-    if (!produce(*batch.last, batch.records.size()))
+    if (!produce(*batch.last, index_of_last(batch)))
         return false;
     if (book_.failed())
         last_failure_ = why_not();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which records of a batch are guilty when Kafka does not say.
+#include "batch_records.hpp"
 #include "producer_core.hpp"
 #include "record_size.hpp"
 
@@ -11,13 +12,11 @@ namespace mortise::kafka {
 producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
     topics all;
     const record* before = nullptr;
-    for (const record& each : batch.records) {
+    for_each_record(batch, [&](const record& each, std::size_t) {
         if (!before || before->topic != each.topic)
             all.insert(each.topic);
         before = &each;
-    }
-    if (batch.last)
-        all.insert(batch.last->topic);
+    });
     return all;
 }
 
@@ -27,10 +26,9 @@ void producer_core::try_topics(
     const transaction_batch& batch, const topics& which, transaction_outcome& outcome
 ) {
     std::map<std::string, const record*> samples;
-    for (const record& each : batch.records)
+    for_each_record(batch, [&](const record& each, std::size_t) {
         samples.emplace(each.topic, &each);
-    if (batch.last)
-        samples.emplace(batch.last->topic, &*batch.last);
+    });
     std::map<std::string, int> refused;
     for (const std::string& topic : which) {
         book_.open(1);
@@ -54,7 +52,7 @@ bool producer_core::try_new_topics(const transaction_batch& batch, transaction_o
     std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
     outcome.what = transaction_outcome::kind::committed;
     if (fresh.size() > 1) {
-        book_.open(batch.records.size() + 1);
+        book_.open(index_end(batch));
         if (!check_topics(batch, outcome))
             return false;
         try_topics(batch, fresh, outcome);
@@ -81,15 +79,11 @@ void producer_core::refuse_topics(
 ) {
     if (refused.empty())
         return;
-    book_.open(batch.records.size() + 1);
-    const auto look = [&](const record& what, std::size_t index) {
+    book_.open(index_end(batch));
+    for_each_record(batch, [&](const record& what, std::size_t index) {
         if (const auto found = refused.find(what.topic); found != refused.end())
             book_.on_refusal(index, found->second);
-    };
-    for (std::size_t i = 0; i < batch.records.size(); ++i)
-        look(batch.records[i], i);
-    if (batch.last)
-        look(*batch.last, batch.records.size());
+    });
     name_guilty(outcome);
     outcome.renew = state_ == state::lost;
 }

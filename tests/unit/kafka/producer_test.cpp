@@ -83,6 +83,22 @@ TEST_F(KafkaProducer, KeepsTheOrderAndLetsTheLastRecordComeLast) {
     EXPECT_EQ(seen(), expected);
 }
 
+TEST_F(KafkaProducer, LetsTheFirstRecordComeFirst) {
+    const auto producer = make_ready();
+    transaction_batch batch;
+    batch.records = {record(topic_, std::nullopt, "a"), record(topic_, std::nullopt, "b")};
+    batch.first = record(topic_, "mark", "0");
+    batch.last = record(topic_, "mark", "1");
+    auto outcome = producer->run(batch);
+    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    EXPECT_EQ(outcome.last.offset, 3);
+    EXPECT_EQ(seen(), (texts{"0", "a", "b", "1"}));
+    batch.first->value = std::string(2'000'000, 'x');
+    outcome = producer->run(batch);
+    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    EXPECT_EQ(indexes(outcome), positions{3}) << "behind the last one";
+}
+
 TEST_F(KafkaProducer, CommitsNothingWithoutARecord) {
     const auto producer = make_ready();
     const transaction_outcome outcome = producer->run({});

@@ -75,6 +75,7 @@ private:
     std::unique_ptr<cluster> cluster_;
     std::unique_ptr<transactional_producer> producer_;
     std::string cluster_id_;
+    std::string mark_;    ///< The last one that is there, as it stands there; empty: none.
     bool wary_ = false;   ///< The last producer was lost over a topic, nobody knows which.
     bool stale_ = false;  ///< Better not used again.
 };
@@ -174,10 +175,12 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         co_return found.error();
     outbox::opening made;
     made.identity = "kafka:" + cluster_id_ + "/" + config_->progress_topic;
+    mark_.clear();
     if (MORTISE_PLANTED_NAME("mark_not_read"))
         co_return made;
     if (*found && (*found)->value) {
-        made.last = outbox::mark::parse(*(*found)->value);
+        mark_ = *(*found)->value;
+        made.last = outbox::mark::parse(mark_);
         if (!made.last)
             co_return error_code(errc::not_a_mark);
     }
@@ -190,7 +193,7 @@ kafka_sink::publish(std::span<const outbox::outgoing> messages, const outbox::ma
         co_return outbox::published(
             outbox::published::kind::lost, error_code(errc::lost), "a new producer goes on"
         );
-    transaction_batch batch = batch_of(*config_, messages, after);
+    transaction_batch batch = batch_of(*config_, messages, after, mark_);
     batch.wary = wary_;
     const auto said = std::make_shared<pending<transaction_outcome>>(strand_);
     producer_->async_transaction(std::move(batch), telling(said));
@@ -201,11 +204,13 @@ kafka_sink::publish(std::span<const outbox::outgoing> messages, const outbox::ma
         outcome.code = said->ec;  // it did not begin, and says `lost`
     using kind = transaction_outcome::kind;
     stale_ = outcome.renew;
-    if (outcome.what == kind::committed)
+    if (outcome.what == kind::committed) {
         wary_ = false;
-    else if (outcome.what == kind::lost)
+        mark_ = after.text();
+    } else if (outcome.what == kind::lost) {
         wary_ =
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
+    }
     co_return published_by(std::move(outcome), messages.size());
 }
 

@@ -41,15 +41,21 @@ std::string transactional_id(const kafka_sink_config& config, const outbox::shar
 transaction_batch batch_of(
     const kafka_sink_config& config,
     std::span<const outbox::outgoing> messages,
-    const outbox::mark& after
+    const outbox::mark& after,
+    const std::string& mark_there
 ) {
     transaction_batch batch;
     batch.records.reserve(messages.size());
     for (const outbox::outgoing& each : messages)
         batch.records.push_back(record_of(config, each));
-    record mark(config.progress_topic, mark_key(after.table, after.shard), after.text());
-    mark.partition = mark_partition(config, after.shard);
-    batch.last = std::move(mark);
+    const auto mark_of = [&](const std::string& text) {
+        record mark(config.progress_topic, mark_key(after.table, after.shard), text);
+        mark.partition = mark_partition(config, after.shard);
+        return mark;
+    };
+    if (!mark_there.empty() && !messages.empty())
+        batch.first = mark_of(mark_there);
+    batch.last = mark_of(after.text());
     return batch;
 }
 

@@ -23,6 +23,10 @@ public:
 
     std::vector<record> records;
 
+    /// Goes out with the others, before them. One to the partition of `last` spares that a round
+    /// trip, for its partition is part of the transaction by then.
+    std::optional<record> first;
+
     /// Goes out only when all others are acknowledged: the mark that says how far they reach.
     std::optional<record> last;
 
@@ -37,7 +41,8 @@ public:
 
 /// A record that can never be delivered as it is.
 struct refused_record {
-    std::size_t index = 0;  ///< In the batch; `records.size()` is its last record.
+    /// In the batch; `records.size()` is its last record, and one more is its first.
+    std::size_t index = 0;
     error_code code;
     std::string text;
 };

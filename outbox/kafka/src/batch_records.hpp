@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_KAFKA_SRC_BATCH_RECORDS_HPP
+#define MORTISE_KAFKA_SRC_BATCH_RECORDS_HPP
+
+#include "mortise/kafka/transaction_outcome.hpp"
+
+#include <cstddef>
+
+namespace mortise::kafka {
+
+// The extra records of a batch have the numbers behind the others'.
+inline std::size_t index_of_last(const transaction_batch& batch) noexcept {
+    return batch.records.size();
+}
+inline std::size_t index_of_first(const transaction_batch& batch) noexcept {
+    return batch.records.size() + 1;
+}
+inline std::size_t index_end(const transaction_batch& batch) noexcept {
+    return batch.records.size() + 2;
+}
+
+/// Calls `look(record, index)` for all that a batch has.
+template <class Look>
+void for_each_record(const transaction_batch& batch, Look look) {
+    for (std::size_t i = 0; i < batch.records.size(); ++i)
+        look(batch.records[i], i);
+    if (batch.last)
+        look(*batch.last, index_of_last(batch));
+    if (batch.first)
+        look(*batch.first, index_of_first(batch));
+}
+
+}  // namespace mortise::kafka
+
+#endif
