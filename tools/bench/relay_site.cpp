@@ -3,6 +3,8 @@
 
 #include "exit_code.hpp"
 #include "kafka_target.hpp"
+#include "mortise/coro/sleep.hpp"
+#include "mortise/coro/time_source.hpp"
 #include "mortise/outbox/append.hpp"
 
 #include <chrono>
@@ -56,6 +58,24 @@ asio::awaitable<void> relay_site::append(std::uint64_t rows) {
     appended_ += rows;
     auto appending = shop_.async_run(work, db::durability::force);
     co_await std::move(appending);
+}
+
+// A commit begins a pass if the log is long, and the one after it begins the log anew.
+asio::awaitable<void> relay_site::settle() {
+    constexpr std::chrono::milliseconds pause(2);
+    const auto time = coro::make_boot_time_source(shop_.get_executor());
+    const auto write = [](db::connection& on) {
+        on.run("CREATE TABLE IF NOT EXISTS settled(times INTEGER NOT NULL)");
+        on.run("INSERT INTO settled VALUES(1)");
+    };
+    for (;;) {
+        auto writing = shop_.async_run(write, db::durability::lazy);
+        co_await std::move(writing);
+        if (shop_.stats().log_bytes < db::sqlite_config().checkpoint_bytes)
+            co_return;
+        auto sleeping = coro::sleep_for(*time, pause);
+        co_await std::move(sleeping);
+    }
 }
 
 asio::awaitable<int> relay_site::run(asio::awaitable<void> work) {

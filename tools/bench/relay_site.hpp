@@ -32,6 +32,10 @@ public:
     asio::awaitable<void> append(std::uint64_t rows);
     std::uint64_t appended() const noexcept { return appended_; }
 
+    /// Until what was appended has been copied from the write-ahead log into the database, so that
+    /// this work of the writer falls into nobody's time.
+    asio::awaitable<void> settle();
+
     /// Awaits that, and stops relay and database whatever comes of it.
     asio::awaitable<int> run(asio::awaitable<void> work);
     clock::duration stop_took() const noexcept { return stop_took_; }

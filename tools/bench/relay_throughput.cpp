@@ -68,6 +68,7 @@ double seconds_of(clock::duration span) {
 }
 
 asio::awaitable<clock::duration> drain(relay_site& site, std::uint64_t rows) {
+    co_await site.settle();
     co_await site.append(rows);
     const auto begin = clock::now();
     co_await site.relay().async_drained();
