@@ -95,8 +95,8 @@ void nemesis::spoil_network(clock::duration span) {
 
 void nemesis::stop() {
     end_ = world_.now();
-    world_.net().heal();
     world_.net().usual().delay_mean = microseconds(200);
+    world_.net().heal();  // every way is as the usual one now
     for (sim::process* const each : victims_) {
         if (!each->alive())
             each->restart();

@@ -142,8 +142,8 @@ void txn_nemesis::hit_disk(clock::duration span) {
 }
 
 void txn_nemesis::stop() {
-    world_.net().heal();
     world_.net().usual().delay_mean = milliseconds(1);
+    world_.net().heal();  // every way is as the usual one now
     floor_.disk.fail_at = 0;
     for (sim::process* const each :
          {&floor_.here.host(), &floor_.there.host(), &floor_.locks.host()}) {
