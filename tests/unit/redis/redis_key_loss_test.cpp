@@ -2,6 +2,7 @@
 // What is lost in the single-key form, and who learns of it when.
 #include "mortise/coro/time_source.hpp"
 #include "support/eventually.hpp"
+#include "support/machine_delay.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -55,10 +56,11 @@ TEST(RedisKeyLoss, AHolderThatStopsIsReplacedWithinATtlAndAHundredMilliseconds) 
     while (clock::now() < alive_until)
         context.run_one_for(10ms);
     EXPECT_EQ(asked.wait_for(0s), std::future_status::timeout) << "heartbeats keep it";
+    const machine_delay delay;
     const auto last_alive = clock::now();  // From now on its context does not run any more.
     auto got = outcome_of(asked);
     ASSERT_FALSE(got.code) << got.code.message();
-    EXPECT_LE(got.at - last_alive, ttl + 100ms);
+    EXPECT_LE(got.at - last_alive, ttl + 100ms + delay.so_far());
     EXPECT_GE(got.at, held.valid_until()) << "two held it";
     EXPECT_FALSE(held.held());
     EXPECT_FALSE(waiter.release(got.held));
@@ -71,9 +73,10 @@ TEST(RedisKeyLoss, AKeyThatIsGoneIsFoundByTheNextHeartbeatAndTheOthersStay) {
     auto stays = user.acquire("stays");
     ASSERT_TRUE(gone.held.held() && stays.held.held());
     server.connect().command({"DEL", "key-loss:gone"});
+    const machine_delay delay;
     const auto deleted = clock::now();
     ASSERT_TRUE(eventually([&] { return gone.held.state() == lease_state::lost; }));
-    EXPECT_LT(clock::now() - deleted, ttl / 3 + 100ms);
+    EXPECT_LT(clock::now() - deleted, ttl / 3 + 100ms + delay.so_far());
     EXPECT_EQ(gone.held.check(), errc::lease_lost);
     EXPECT_TRUE(stays.held.held());
     EXPECT_FALSE(user.release(stays.held));

@@ -4,6 +4,7 @@
 #include "mortise/txn/coordinator.hpp"
 #include "mortise/txn/wish.hpp"
 #include "support/eventually.hpp"
+#include "support/machine_delay.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/txn/coordinator_site.hpp"
 #include "unit/txn/scripted_participant.hpp"
@@ -157,9 +158,10 @@ TEST_F(TxnSharedLog, AStoppedCoordinatorThatGoesOnWritesNothing) {
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
     first_->pause();
     wallet_->hold_tries(false);
+    const machine_delay delay;
     const auto stopped = clock::now();
     ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
-    EXPECT_LT(clock::now() - stopped, ttl + 1s);
+    EXPECT_LT(clock::now() - stopped, ttl + 1s + delay.so_far());
     ASSERT_TRUE(eventually([&] { return (*second_)->stats().ended == 1; }));
     first_->resume();
     const auto came = wait_for(std::move(running));
@@ -189,9 +191,11 @@ TEST_F(TxnSharedLog, WhoeverStopsHandsOverAtOnceWhateverIsUnderWay) {
         EXPECT_TRUE(came.cancelled());
     }
     wait_for(std::move(stopping));
+    const machine_delay delay;
     const auto stopped = clock::now();
     ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
-    EXPECT_LT(clock::now() - stopped, 500ms) << "the lock is handed over, it need not expire";
+    EXPECT_LT(clock::now() - stopped, 500ms + delay.so_far())
+        << "the lock is handed over, it need not expire";
     EXPECT_TRUE(eventually([&] {
         const auto open =
             wait_for((*second_)->async_list(txn::list_filter::unfinished, 0, 1, asio::use_future));
