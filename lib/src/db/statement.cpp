@@ -88,11 +88,19 @@ double statement::real(int column) const noexcept {
 }
 
 std::string statement::text(int column) const {
-    // As a blob: text is not converted, and may hold zeros.
-    const void* const data = ::sqlite3_column_type(use_->handle(), column) == SQLITE_BLOB
-                                 ? ::sqlite3_column_blob(use_->handle(), column)
-                                 : ::sqlite3_column_text(use_->handle(), column);
-    const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(use_->handle(), column));
+    return text_or_null(column).value_or(std::string());
+}
+
+std::optional<std::string> statement::text_or_null(int column) const {
+    sqlite3_stmt* const row = use_->handle();
+    const int type = ::sqlite3_column_type(row, column);
+    if (type == SQLITE_NULL)
+        return std::nullopt;
+    // As a blob: text is not converted, and may hold zeros. One that is empty has no address.
+    const void* const data = type == SQLITE_BLOB
+                                 ? ::sqlite3_column_blob(row, column)
+                                 : static_cast<const void*>(::sqlite3_column_text(row, column));
+    const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(row, column));
     return data ? std::string(static_cast<const char*>(data), size) : std::string();
 }
 

@@ -68,8 +68,8 @@ private:
     asio::awaitable<void> save_mark();
     asio::awaitable<end> send_all();
     std::shared_ptr<pending_read> start_read(std::int64_t after);
-    asio::awaitable<std::optional<end>> send(const table::batch& next);
-    asio::awaitable<published> publish(const std::vector<outgoing>& rows, const mark& after);
+    asio::awaitable<std::optional<end>> send(table::batch& next);
+    asio::awaitable<published> publish(std::vector<outgoing>& rows, const mark& after);
     asio::awaitable<bool> park(std::vector<table::poison_row> which);
     asio::awaitable<bool> park_blocked(std::vector<std::int64_t> which);
     bool parked(error_code failed, std::size_t moved);

@@ -36,7 +36,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
         if (reading->failed)
             throw boost::system::system_error(reading->failed);
         const std::uint64_t number = reading->read;
-        const auto next = std::move(reading->found);
+        auto next = std::move(reading->found);
         reading.reset();
         MORTISE_CRASH_POINT("relay.read");
         if (next.newest_layout != layout_seen_) {
@@ -104,8 +104,8 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     return made;
 }
 
-// @return how it ended, if it did.
-asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(const table::batch& next) {
+// The sink may move from the messages. @return how it ended, if it did.
+asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batch& next) {
     mark after = known_.last;
     ++after.sequence;
     after.row = next.rows.back().row;
@@ -152,8 +152,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(const table
     co_return end::lost;
 }
 
-asio::awaitable<published>
-shard_runner::publish(const std::vector<outgoing>& rows, const mark& after) {
+asio::awaitable<published> shard_runner::publish(std::vector<outgoing>& rows, const mark& after) {
     publishing_ = true;
     std::exception_ptr failed;
     published came;
@@ -310,7 +309,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::finish() {
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::send_idle_mark() {
     mark after = known_.last;
     ++after.sequence;
-    const std::vector<outgoing> none;
+    std::vector<outgoing> none;
     auto publishing = publish(none, after);
     auto came = co_await std::move(publishing);
     if (came.what == published::kind::committed) {

@@ -41,8 +41,7 @@ public:
         co_return made;
     }
 
-    asio::awaitable<published>
-    publish(std::span<const outgoing> messages, const mark& after) override {
+    asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) override {
         std::string lines;
         for (const auto& each : messages)
             lines += sinks::message_line(each);

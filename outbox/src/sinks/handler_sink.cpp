@@ -23,7 +23,7 @@ public:
         co_return made;
     }
 
-    asio::awaitable<published> publish(std::span<const outgoing> messages, const mark&) override {
+    asio::awaitable<published> publish(std::span<outgoing> messages, const mark&) override {
         published came;
         for (std::size_t i = 0; i < messages.size(); ++i) {
             verdict said;

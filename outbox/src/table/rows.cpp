@@ -7,6 +7,7 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,17 +18,14 @@ namespace {
 enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
 constexpr int written_column = 5;
 
+// From so many rows of a batch on it is known how many it may have, and their memory made ready.
+constexpr std::size_t few_rows = 32;
+
 void bind(db::statement& to, const std::optional<std::string>& bytes) {
     if (bytes)
         to.bind_bytes(*bytes);
     else
         to.bind(nullptr);
-}
-
-std::optional<std::string> bytes_at(const db::statement& row, int column) {
-    if (row.is_null(column))
-        return std::nullopt;
-    return row.text(column);
 }
 
 std::size_t size_of(const message& what) noexcept {
@@ -97,7 +95,7 @@ std::size_t move_due(db::connection& on, std::int64_t now, std::size_t limit) {
             limit
         );
         while (row.step())
-            due.push_back({row.integer(0), hash_of(row.text(1), bytes_at(row, 2))});
+            due.push_back({row.integer(0), hash_of(row.text(1), row.text_or_null(2))});
     }
     for (const auto& each : due) {
         on.run(
@@ -120,21 +118,39 @@ std::optional<std::int64_t> next_due(db::connection& on) {
     return row.integer(0);
 }
 
-message without_headers_at(const db::statement& row, int column) {
-    message made;
+namespace {
+
+void read_without_headers(const db::statement& row, int column, message& made) {
     made.id = row.text(column + id_column);
     made.topic = row.text(column + topic_column);
-    made.key = bytes_at(row, column + key_column);
-    made.payload = bytes_at(row, column + payload_column);
+    made.key = row.text_or_null(column + key_column);
+    made.payload = row.text_or_null(column + payload_column);
+}
+
+/// @return whether its headers could be read.
+bool read_message(const db::statement& row, int column, message& made) {
+    read_without_headers(row, column, made);
+    const auto bytes = row.text_or_null(column + headers_column);
+    if (!bytes)
+        return true;
+    auto headers = headers_in(*bytes);
+    if (headers)
+        made.headers = std::move(*headers);
+    return headers.has_value();
+}
+
+}  // namespace
+
+message without_headers_at(const db::statement& row, int column) {
+    message made;
+    read_without_headers(row, column, made);
     return made;
 }
 
 std::optional<message> message_at(const db::statement& row, int column) {
-    message made = without_headers_at(row, column);
-    auto headers = headers_in(row.text(column + headers_column));
-    if (!headers)
+    message made;
+    if (!read_message(row, column, made))
         return std::nullopt;
-    made.headers = std::move(*headers);
     return made;
 }
 
@@ -159,18 +175,21 @@ batch read(
     std::size_t count = 0;
     while (row.step()) {
         ++count;
+        if (made.rows.size() == few_rows)
+            made.rows.reserve(std::min(
+                rows_max, few_rows + few_rows * bytes_max / std::max<std::size_t>(bytes, 1)
+            ));
         if (row.integer(2 + written_column) != 0) {
             made.blocked.push_back(row.integer(0));
             continue;
         }
-        auto what = message_at(row, 1);
-        if (!what) {
-            made.corrupt.push_back(row.integer(0));
-            continue;
-        }
         outgoing& next = made.rows.emplace_back();
         next.row = row.integer(0);
-        next.what = std::move(*what);
+        if (!read_message(row, 1, next.what)) {
+            made.corrupt.push_back(next.row);
+            made.rows.pop_back();
+            continue;
+        }
         next.written = std::chrono::system_clock::time_point(
             std::chrono::microseconds(row.integer(1 + written_column))
         );

@@ -37,14 +37,16 @@ public:
         return run(sink_->open(shard));
     }
     published publish(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
-        return run(sink_->publish(messages, after));
+        sent_ = messages;
+        return run(sink_->publish(sent_, after));
     }
     void start_opening(const outbox::shard_name& shard) {
         begin(opened_or_ended(sink_->open(shard)), opened_);
     }
     const std::optional<result<outbox::opening>>& opened() const { return opened_; }
     void start(const std::vector<outbox::outgoing>& messages, const outbox::mark& after) {
-        begin(sink_->publish(messages, after), outcome_);
+        sent_ = messages;
+        begin(sink_->publish(sent_, after), outcome_);
     }
     void cancel() { signal_.emit(asio::cancellation_type::terminal); }
     /// While something runs that is not of this thread.
@@ -94,6 +96,7 @@ private:
     asio::cancellation_signal signal_;
     std::unique_ptr<outbox::sink> sink_;
     std::optional<published> outcome_;
+    std::vector<outbox::outgoing> sent_;
     std::optional<result<outbox::opening>> opened_;
 };
 

@@ -34,8 +34,10 @@ public:
     }
 
     asio::awaitable<published>
-    publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) override {
+    publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override {
         auto came = publish_now(messages, after);
+        for (auto& each : messages)
+            each.what = outbox::message();  // as a sink may, whatever came of it
         if (!came) {
             auto waiting = never_.async_wait();
             co_await std::move(waiting);
@@ -47,7 +49,7 @@ public:
 
 private:
     std::optional<published>
-    publish_now(std::span<const outbox::outgoing> messages, const outbox::mark& after) {
+    publish_now(std::span<outbox::outgoing> messages, const outbox::mark& after) {
         const std::lock_guard hold(at_.mutex_);
         auto& mine = at_.shards_[shard_];
         if (mine.epoch != epoch_)

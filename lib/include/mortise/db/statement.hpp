@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,8 @@ public:
     double real(int column) const noexcept;
     /// Text, or the bytes of a blob.
     std::string text(int column) const;
+    /// The same; nothing if it is NULL.
+    std::optional<std::string> text_or_null(int column) const;
     /// SQLite's number of the type of the value: `SQLITE_INTEGER`, ...
     int type(int column) const noexcept;
 

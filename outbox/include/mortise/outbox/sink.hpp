@@ -111,10 +111,11 @@ public:
     /// it is called again a moment later.
     virtual asio::awaitable<result<opening>> open(const shard_name& shard) = 0;
 
-    /// Publishes these messages in their order, with the mark. Both are left alone until the answer
-    /// is there. A signal of cancellation may end it early, as `lost`.
-    virtual asio::awaitable<published>
-    publish(std::span<const outgoing> messages, const mark& after) = 0;
+    /// Publishes these messages in their order, with the mark. Both stay until the answer is there.
+    /// What a message holds is the sink's to move from, but for the id of one that got through
+    /// (`done`): what is to be sent again is read again. A signal of cancellation may end it early,
+    /// as `lost`.
+    virtual asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) = 0;
 
     /// Lets go of everything. Nothing happens if it is not open. Blocks nobody.
     virtual asio::awaitable<void> close() = 0;

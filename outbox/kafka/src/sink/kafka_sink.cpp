@@ -57,7 +57,7 @@ public:
 
     awaitable<result<outbox::opening>> open(const outbox::shard_name& shard) override;
     awaitable<outbox::published>
-    publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) override;
+    publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override;
     awaitable<void> close() override;
 
 private:
@@ -188,7 +188,7 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
 }
 
 awaitable<outbox::published>
-kafka_sink::publish(std::span<const outbox::outgoing> messages, const outbox::mark& after) {
+kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& after) {
     if (!producer_ || stale_)
         co_return outbox::published(
             outbox::published::kind::lost, error_code(errc::lost), "a new producer goes on"

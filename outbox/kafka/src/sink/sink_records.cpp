@@ -9,15 +9,16 @@
 namespace mortise::kafka {
 namespace {
 
-record record_of(const kafka_sink_config& config, const outbox::outgoing& each) {
+record record_of(const kafka_sink_config& config, outbox::outgoing& each) {
     using std::chrono::duration_cast;
     using std::chrono::milliseconds;
-    record made(each.what.topic, each.what.key, each.what.payload);
-    made.headers.reserve(each.what.headers.size() + 1);
-    for (const outbox::header& header : each.what.headers)
-        made.headers.emplace_back(header.name, header.value);
+    outbox::message& from = each.what;
+    record made(std::move(from.topic), std::move(from.key), std::move(from.payload));
+    made.headers.reserve(from.headers.size() + 1);
+    for (outbox::header& header : from.headers)
+        made.headers.emplace_back(std::move(header.name), std::move(header.value));
     if (!config.id_header.empty())
-        made.headers.emplace_back(config.id_header, each.what.id);
+        made.headers.emplace_back(config.id_header, std::move(from.id));
     made.timestamp = duration_cast<milliseconds>(each.written.time_since_epoch()).count();
     return made;
 }
@@ -40,13 +41,13 @@ std::string transactional_id(const kafka_sink_config& config, const outbox::shar
 
 transaction_batch batch_of(
     const kafka_sink_config& config,
-    std::span<const outbox::outgoing> messages,
+    std::span<outbox::outgoing> messages,
     const outbox::mark& after,
     const std::string& mark_there
 ) {
     transaction_batch batch;
     batch.records.reserve(messages.size());
-    for (const outbox::outgoing& each : messages)
+    for (outbox::outgoing& each : messages)
         batch.records.push_back(record_of(config, each));
     const auto mark_of = [&](const std::string& text) {
         record mark(config.progress_topic, mark_key(after.table, after.shard), text);
