@@ -17,9 +17,9 @@ std::int32_t mark_partition(const kafka_sink_config& config, std::uint32_t shard
 
 std::string transactional_id(const kafka_sink_config& config, const outbox::shard_name& shard);
 
-/// What the messages hold, moved from them, and the mark as the last record. The mark that is there already, if there is one,
-/// goes out with the messages once more, which changes nothing but that its partition is part of
-/// the transaction early.
+/// What the messages hold, moved from them, and the mark as the last record. The mark that is
+/// there already, if there is one, goes out with the messages once more, which changes nothing but
+/// that its partition is part of the transaction early.
 transaction_batch batch_of(
     const kafka_sink_config& config,
     std::span<outbox::outgoing> messages,
