@@ -71,7 +71,7 @@ TEST_F(BusyStorage, AForeignWriterOfSecondsTakesNoLeaseAndLeavesNothingBehind) {
         const auto waiter = start(1s);
         holder->acquire("door");
         waiter->tell("acquire door");
-        settle();
+        queued("door", 2);
         {
             const foreigner busy(folder / "locks.db", begin);
             holder->tell("acquire window");
@@ -107,7 +107,8 @@ TEST_F(BusyStorage, WhatCouldNotBeReleasedOrWithdrawnIsMadeUpForAfterwards) {
     waiter->acquire("attic");
     waiter->tell("acquire door");
     waiter->tell("acquire window");
-    settle();
+    queued("door", 2);
+    queued("window", 2);
     {
         const foreigner busy(folder / "locks.db", "BEGIN IMMEDIATE");
         holder->tell("release door");
@@ -132,7 +133,7 @@ protected:
         token = inside->acquire("door");
         beside->acquire("window");
         next->tell("acquire door");
-        settle();
+        queued("door", 2);
         inside->tell("trap stop " + std::to_string(write));
         ASSERT_TRUE(inside->hear("trap set"));
         inside->tell("release door");

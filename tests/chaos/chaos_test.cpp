@@ -2,6 +2,7 @@
 #include "chaos/chaos_test.hpp"
 
 #include "mortise/coro/clock.hpp"
+#include "support/eventually.hpp"
 
 #include <sqlite3.h>
 
@@ -59,6 +60,13 @@ bool chaos_test::nothing_is_left() {
     while (!clean() && clock::now() < end)
         settle();
     return clean();
+}
+
+void chaos_test::queued(const std::string& name, int entries) {
+    const std::string count =
+        "SELECT count(*) FROM entry WHERE name = CAST('" + name + "' AS BLOB)";
+    EXPECT_TRUE(eventually([&] { return sql(count) == entries; })) << name << ": " << sql(count);
+    settle();
 }
 
 void chaos_test::settle() {

@@ -31,7 +31,10 @@ protected:
     /// within some seconds.
     bool nothing_is_left();
 
-    /// Lets an actor's command reach the store's queue.
+    /// Waits until so many hold the lock or wait for it, and have done what comes after.
+    void queued(const std::string& name, int entries);
+
+    /// Lets the others do what nobody can see.
     static void settle();
 
 private:

@@ -37,7 +37,7 @@ TEST_F(Containers, ExcludeEachOtherAndHandOver) {
     const auto other = start(12s, actor_place::container);
     const auto first = outside->acquire("door");
     one->tell("acquire door");
-    settle();
+    queued("door", 2);
     other->tell("acquire door");
     EXPECT_FALSE(one->hear("held door", 300ms));
     EXPECT_EQ(sql("SELECT count(*) FROM session WHERE pid = 1"), 2) << "these are no containers";
@@ -53,7 +53,7 @@ TEST_F(Containers, ExcludeEachOtherAndHandOver) {
         last = token_in(*line);
     }
     outside->tell("acquire door");
-    settle();
+    queued("door", 2);
     other->tell("release door");
     EXPECT_TRUE(outside->hear("held door", 1s));
 }
@@ -67,7 +67,7 @@ TEST_F(Containers, AKilledHolderInsideIsReplacedAtOnceAndSoIsOneOutside) {
         const auto waiter = start(12s, inside ? here : there);
         const auto token = holder->acquire("door");
         waiter->tell("acquire door");
-        settle();
+        queued("door", 2);
         const auto killed = holder->kill();
         const auto line = waiter->hear("held door", 2s);
         ASSERT_TRUE(line) << "it had to wait for the TTL";
@@ -88,7 +88,7 @@ TEST_F(Containers, AStoppedHolderInsideIsReplacedAfterItsTtl) {
     const auto waiter = start(800ms);
     holder->acquire("door");
     waiter->tell("acquire door");
-    settle();
+    queued("door", 2);
     holder->send(SIGSTOP);
     EXPECT_FALSE(waiter->hear("held door", 300ms)) << "it was not dead";
     EXPECT_TRUE(waiter->hear("held door", 3s));

@@ -30,9 +30,9 @@ TEST_F(CrashPoint, OneThatDiesAfterTheCommitOfItsReleaseIsReplacedByTheNextAtOnc
     const auto last = start(ttl);
     const auto token = holder->acquire("door");
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     last->tell("acquire door");
-    settle();
+    queued("door", 3);
     holder->tell("trap send");
     ASSERT_TRUE(holder->hear("trap set"));
     // While the others are stopped, what the rows say was written by the release alone.
@@ -67,7 +67,7 @@ TEST_F(CrashPoint, TheNextOneLearnsOfItAlsoIfOthersWatchedTheDead) {
     holder->acquire("door");
     const auto next = start(ttl);
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     // Each session is watched by the three before it in the ring: of the first one these.
     const auto one = start(ttl);
     const auto other = start(ttl);
@@ -91,9 +91,9 @@ TEST_F(CrashPoint, OneThatDiesAfterTheCommitOfItsWithdrawalHoldsUpNobody) {
     const auto held = reader->hear("held door");
     ASSERT_TRUE(held);
     writer->tell("acquire door");
-    settle();
+    queued("door", 2);
     later->tell("acquire door shared");  // waits, for a writer is before it
-    settle();
+    queued("door", 3);
     writer->tell("trap send");
     ASSERT_TRUE(writer->hear("trap set"));
     reader->send(SIGSTOP);
@@ -127,7 +127,7 @@ TEST_F(CrashPoint, OneThatDiesInWhateverWriteOfItsReleaseIsReplacedByTheNextAtOn
         const auto token = holder->acquire("door");
         EXPECT_GT(token, last);
         next->tell("acquire door");
-        settle();
+        queued("door", 2);
         holder->tell("trap kill " + std::to_string(write));
         ASSERT_TRUE(holder->hear("trap set"));
         holder->tell("release door");

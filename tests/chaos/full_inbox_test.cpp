@@ -74,15 +74,15 @@ TEST_F(FullInbox, HoldsUpNobodyElseAndTheWaiterFindsItsGrantByLooking) {
     holder->acquire("window");
     const auto other = start(12s);
     other->tell("acquire window");
-    settle();
+    queued("window", 2);
     const auto known = inboxes();
     const auto waiter = start(12s);
     waiter->tell("acquire door");
     const auto box = inbox_besides(known);
-    settle();
+    queued("door", 2);
     const auto last = start(12s);
     last->tell("acquire door");
-    settle();
+    queued("door", 3);
     waiter->send(SIGSTOP);
     fill(box);
     const machine_delay delay;
@@ -114,7 +114,7 @@ TEST_F(FullInbox, AHolderThatIsStoppedForTooLongLearnsOfItsLossByLooking) {
     const auto holder = start(1s);
     const auto first = holder->acquire("door");
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     holder->send(SIGSTOP);
     fill(inbox_besides(known));
     const auto line = next->hear("held door", 5s);
@@ -129,7 +129,7 @@ TEST_F(FullInbox, AHolderThatIsStoppedForTooLongLearnsOfItsLossByLooking) {
     });
     EXPECT_TRUE(found);
     holder->tell("acquire door");
-    settle();
+    queued("door", 2);
     next->tell("release door");
     EXPECT_TRUE(holder->hear("held door", 2s)) << "its new session cannot be reached";
 }

@@ -28,7 +28,7 @@ TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
         const auto token = holder->acquire("door");
         EXPECT_GT(token, last);
         waiter->tell("acquire door");
-        settle();
+        queued("door", 2);
         const machine_delay delay;
         const auto killed = holder->kill();
         const auto gone = clock::now().time_since_epoch().count();
@@ -57,9 +57,9 @@ TEST_F(LockChaos, AKilledNextWaiterDoesNotHoldUpTheQueue) {
     const auto last = start();
     holder->acquire("door");
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     last->tell("acquire door");
-    settle();
+    queued("door", 3);
     next->kill();
     holder->tell("release door");
     EXPECT_TRUE(holder->hear("released door"));
@@ -72,9 +72,9 @@ TEST_F(LockChaos, OneThatWasJustHandedTheLockMayDieOfIt) {
     const auto last = start();
     holder->acquire("door");
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     last->tell("acquire door");
-    settle();
+    queued("door", 3);
     // Stopped, it cannot take notice: the grant is written for it, and then it is dead.
     next->send(SIGSTOP);
     holder->tell("release door");
@@ -90,9 +90,9 @@ TEST_F(LockChaos, HolderAndNextWaiterDieTogether) {
     const auto last = start();
     holder->acquire("door");
     next->tell("acquire door");
-    settle();
+    queued("door", 2);
     last->tell("acquire door");
-    settle();
+    queued("door", 3);
     holder->send(SIGKILL);
     next->send(SIGKILL);
     EXPECT_TRUE(last->hear("held door", 2s));
@@ -107,7 +107,7 @@ TEST_F(LockChaos, AStoppedHolderIsReplacedAfterItsTtlAndItsLateWriteIsRefused) {
     holder->tell("write door mine");
     EXPECT_TRUE(holder->hear("wrote door"));
     waiter->tell("acquire door");
-    settle();
+    queued("door", 2);
     holder->send(SIGSTOP);
     EXPECT_FALSE(waiter->hear("held door", 300ms));  // it may still come back
     const auto line = waiter->hear("held door", 5s);
@@ -134,7 +134,7 @@ TEST_F(LockChaos, AShortStopLosesNothing) {
     const auto waiter = start(2s);
     holder->acquire("door");
     waiter->tell("acquire door");
-    settle();
+    queued("door", 2);
     holder->send(SIGSTOP);
     std::this_thread::sleep_for(500ms);
     holder->send(SIGCONT);
