@@ -58,6 +58,7 @@ TEST_F(TxnHousekeeping, KeepsWhatIsNotOverHoweverOldItIs) {
     const auto stuck = run(of_both());
     run_many(600, of("stock"));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().forgotten > 200; }));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 600; }));
     EXPECT_TRUE(asked(stuck.gid()).confirmed());
     wallet_->answer_by({});
     tcc_.reset();
