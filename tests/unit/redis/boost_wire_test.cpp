@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/boost_wire.hpp"
-
 #include "store/redis/deaf_wire_events.hpp"
+#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 namespace mortise::store_detail::boost_wire_test {
 namespace {
@@ -40,7 +44,9 @@ bool closed_before(int nth) {
     deaf_wire_events events;
     uses made;
     asio::co_spawn(
-        context, open_and_subscribe(*wire, events, made), [](const std::exception_ptr& failed) {
+        context,
+        open_and_subscribe(*wire, events, made),
+        [](const std::exception_ptr& failed) {
             if (failed)
                 std::rethrow_exception(failed);
         }
@@ -62,6 +68,46 @@ TEST(BoostWire, ThatIsClosedAtWhateverStepOfItsOpeningKeepsNobodyWaiting) {
     while (closed_before(steps) && !HasFailure())
         ++steps;
     EXPECT_GT(steps, 10) << "an opening takes more steps than that";
+}
+
+/// Closes a wire at its end, as a client does that ends with its context.
+class closer {
+public:
+    explicit closer(std::shared_ptr<redis_wire> which) : wire_(std::move(which)) {}
+    closer(closer&&) noexcept = default;
+    closer& operator=(closer&&) = delete;
+    ~closer() {
+        if (wire_)
+            wire_->close();
+    }
+
+private:
+    std::shared_ptr<redis_wire> wire_;
+};
+
+asio::awaitable<void> open_and_wait(redis_wire& wire, deaf_wire_events& events, bool& opened) {
+    auto opening = wire.open(events);
+    opened = !(co_await std::move(opening)).code;
+    auto calling = wire.call({"BLPOP", "nothing", "0"});
+    co_await std::move(calling);
+}
+
+TEST(BoostWire, ThatIsClosedByTheEndOfItsContextLooksAtNoCommandThatIsGone) {
+    deaf_wire_events events;
+    bool opened = false;
+    asio::io_context context(1);
+    const asio::any_io_executor strand = asio::make_strand(context);
+    wire_settings settings;
+    settings.host = "127.0.0.1";
+    settings.port = test::shared_redis().port();
+    auto wire = make_boost_wire(strand, settings);
+    asio::co_spawn(strand, open_and_wait(*wire, events, opened), asio::detached);
+    ASSERT_TRUE(test::eventually([&] {
+        context.run_one_for(std::chrono::milliseconds(10));
+        return opened;
+    }));
+    context.run_for(std::chrono::milliseconds(50));  // the command goes out
+    asio::post(strand, [last = closer(std::move(wire))] { static_cast<void>(last); });
 }
 
 }  // namespace

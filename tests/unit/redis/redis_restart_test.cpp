@@ -131,7 +131,8 @@ TEST_F(RedisRestart, WithoutADiskTheLeaseIsUnsureAndThenLost) {
     }
 }
 
-// The newcomer is the first whom the new server meets.
+// The newcomer is the first whom the new server meets, as a rule; on a busy machine it may be who
+// has waited.
 TEST_F(RedisRestart, ANewcomerAfterARestartWithoutADiskWaitsForOneTtl) {
     begin();
     redis_user other(server_->port(), restart_ttl);
@@ -139,13 +140,29 @@ TEST_F(RedisRestart, ANewcomerAfterARestartWithoutADiskWaitsForOneTtl) {
     const auto killed = clock::now();
     server_->kill();
     server_->start();
-    auto got = other.acquire("door");
+    auto newcomer = other.ask("door", 30s);
+    const auto came = [](const auto& which) {
+        return which.wait_for(0s) == std::future_status::ready;
+    };
+    ASSERT_TRUE(eventually([&] { return came(newcomer) || came(asked_); }, 30s));
+    const bool is_first = came(newcomer);
+    if (!is_first) {
+        auto second = outcome_of(asked_);
+        ASSERT_FALSE(second.code) << second.code.message();
+        EXPECT_GE(second.at, killed + restart_ttl);
+        EXPECT_FALSE(waiter_->release(second.held));
+    }
+    auto got = outcome_of(newcomer);
     ASSERT_FALSE(got.code) << got.code.message();
     EXPECT_GE(got.at, killed + restart_ttl);
     EXPECT_FALSE(first_.held.held());
+    const auto token = got.held.token().value;
     EXPECT_FALSE(other.release(got.held));
     EXPECT_FALSE(other.stop());
-    expect_succession(killed + restart_ttl);
+    if (is_first)
+        expect_succession(killed + restart_ttl);
+    else
+        expect_life(token);
 }
 
 // Its uptime is counted in seconds of the clock that have begun: one may be a short one.

@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,35 @@ slot_adapter<reply_slot> boost_redis_adapt(reply_slot& slot) {
 slot_adapter<push_slot> boost_redis_adapt(push_slot& slot) {
     return {&slot};
 }
+
+/// A command on its way, which Boost.Redis looks at until its reply is there.
+struct exchange {
+    redis::request request;
+    reply_slot reply;
+};
+
+/// Keeps one among those of its wire until it is answered. A coroutine that is destroyed before, as
+/// its context ends, leaves it there: the connection may still be told to look at it.
+class passage {
+public:
+    explicit passage(std::list<exchange>& among)
+        : among_(among), mine_(among.emplace(among.end())) {}
+    ~passage() {
+        if (!under_way_)
+            among_.erase(mine_);
+    }
+    passage(const passage&) = delete;
+    passage& operator=(const passage&) = delete;
+
+    exchange& mine() noexcept { return *mine_; }
+    void sent() noexcept { under_way_ = true; }
+    void answered() noexcept { under_way_ = false; }
+
+private:
+    std::list<exchange>& among_;
+    const std::list<exchange>::iterator mine_;
+    bool under_way_ = false;
+};
 
 // A file that cannot be used is told when the wire is opened.
 asio::ssl::context make_tls(const wire_settings& settings, redis_failure& failure) {
@@ -160,6 +190,7 @@ private:
 
     const wire_settings settings_;
     redis_failure failure_;  ///< Why it is not open; the first reason.
+    std::list<exchange> exchanges_;
     connection connection_;
     push_slot pushes_;
     signal opened_;
@@ -281,12 +312,15 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
     const auto kept = shared_from_this();
     if (!open_ || closed_)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
-    redis::request request;
+    passage going(exchanges_);
+    redis::request& request = going.mine().request;
     request.get_config().cancel_if_not_connected = true;
     request.push("SUBSCRIBE", channel);
     refused_ = {};
     auto sending = connection_.async_exec(request, redis::ignore, asio::as_tuple(asio::deferred));
+    going.sent();
     const auto [failed, size] = co_await std::move(sending);
+    going.answered();
     if (failed)
         co_return redis_failure(errc::store_unavailable, failed.message());
     auto waiting = heard_.async_receive(asio::as_tuple(asio::deferred));
@@ -314,7 +348,8 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     const auto kept = shared_from_this();
     if (!open_ || closed_)
         co_return error_code(errc::store_unavailable);
-    redis::request request;
+    passage going(exchanges_);
+    redis::request& request = going.mine().request;
     constexpr std::size_t usual_size = 192;
     request.get_config().cancel_if_not_connected = true;
     request.reserve(usual_size);
@@ -322,10 +357,12 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
         request.push(command.front());
     else
         request.push_range(command.front(), command.begin() + 1, command.end());
-    reply_slot reply;
+    reply_slot& reply = going.mine().reply;
     auto running =
         connection_.async_exec(request, redis::any_adapter(reply), asio::as_tuple(asio::deferred));
+    going.sent();
     const auto [failed, size] = co_await std::move(running);
+    going.answered();
     if (failed == redis::error::not_connected)
         co_return error_code(errc::store_unavailable);
     if (failed)
