@@ -2,7 +2,6 @@
 #include "conformance/client_fixture.hpp"
 #include "conformance/detachable_store.hpp"
 #include "mortise/with_lock.hpp"
-#include "support/machine_delay.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -54,7 +53,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
         const auto deadline = held.valid_until();
         EXPECT_EQ(why, errc::lease_expired);
         // The alarm comes before the end of the window.
-        EXPECT_LT(told, deadline + delay.so_far());
+        EXPECT_LT(told, deadline + harness.lateness(delay));
         co_await until(harness, [&] { return taken != clock::time_point(); });
         EXPECT_LE(deadline, taken);  // and the window ends before the store gives the lock away
         EXPECT_NE(held.state(), lease_state::held);

@@ -19,6 +19,7 @@ public:
     std::unique_ptr<store> make_store() override { return server_.make_store(clients_); }
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
+    bool simulates_time() const override { return true; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
 
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {

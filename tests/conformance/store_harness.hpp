@@ -5,6 +5,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/sim/network.hpp"
 #include "mortise/store.hpp"
+#include "support/machine_delay.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -42,6 +43,13 @@ public:
 
     /// Runs the task to its end and gives its exception; fails the test if it takes too long.
     void run(asio::awaitable<void> task);
+
+    /// Whether no time passes but what the test lets pass.
+    virtual bool simulates_time() const { return false; }
+    /// By how much more than promised something may be late: what the machine was, in real time.
+    machine_delay::milliseconds lateness(const machine_delay& since) const {
+        return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
+    }
 
     /// Whether a call of the store does all of its work inside of the call, and suspends nobody.
     virtual bool answers_at_once() const { return false; }
