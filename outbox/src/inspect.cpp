@@ -57,8 +57,7 @@ row_view view_of(const db::statement& row, row_kind kind) {
     made.written = time_of(row.integer(written_column));
     if (kind == row_kind::parked)
         made.parked = time_of(row.integer(written_column + 1));
-    if (!row.is_null(written_column + 2))
-        made.reason = row.text(written_column + 2);
+    made.reason = row.text_or_null(written_column + 2);
     return made;
 }
 
@@ -75,8 +74,7 @@ shard_view shard_at(db::connection& on, const db::statement& row, std::uint32_t 
     made.sink = std::move(known.sink);
     made.newest = made.shard >= newest;
     made.done = row.integer(1) != 0;
-    if (!row.is_null(2))
-        made.refused = row.text(2);
+    made.refused = row.text_or_null(2);
     made.refused_mark = mark::parse(row.text(3));
     auto waiting = on.query(
         "SELECT count(*) FROM mortise_outbox WHERE shard = ?1 AND id > ?2",

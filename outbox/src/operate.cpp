@@ -36,10 +36,7 @@ void move_to_end(db::connection& on, const moved_row& each) {
 }
 
 std::uint32_t hash_at(const db::statement& row) {
-    std::optional<std::string> key;
-    if (!row.is_null(2))
-        key = row.text(2);
-    return table::hash_of(row.text(1), key);
+    return table::hash_of(row.text(1), row.text_or_null(2));
 }
 
 // What is parked with this row's topic and key, and what was written after that and no relay has

@@ -7,7 +7,6 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,9 +16,6 @@ namespace {
 // From the id of a message to when it was written.
 enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
 constexpr int written_column = 5;
-
-// From so many rows of a batch on it is known how many it may have, and their memory made ready.
-constexpr std::size_t few_rows = 32;
 
 void bind(db::statement& to, const std::optional<std::string>& bytes) {
     if (bytes)
@@ -35,6 +31,25 @@ std::size_t size_of(const message& what) noexcept {
     for (const auto& each : what.headers)
         size += each.name.size() + each.value.size();
     return size;
+}
+
+void read_without_headers(const db::statement& row, int column, message& made) {
+    made.id = row.text(column + id_column);
+    made.topic = row.text(column + topic_column);
+    made.key = row.text_or_null(column + key_column);
+    made.payload = row.text_or_null(column + payload_column);
+}
+
+/// @return whether its headers could be read.
+bool read_message(const db::statement& row, int column, message& made) {
+    read_without_headers(row, column, made);
+    const auto bytes = row.text_or_null(column + headers_column);
+    if (!bytes)
+        return true;
+    auto headers = headers_in(*bytes);
+    if (headers)
+        made.headers = std::move(*headers);
+    return headers.has_value();
 }
 
 bool any_parked(db::connection& on) {
@@ -118,29 +133,6 @@ std::optional<std::int64_t> next_due(db::connection& on) {
     return row.integer(0);
 }
 
-namespace {
-
-void read_without_headers(const db::statement& row, int column, message& made) {
-    made.id = row.text(column + id_column);
-    made.topic = row.text(column + topic_column);
-    made.key = row.text_or_null(column + key_column);
-    made.payload = row.text_or_null(column + payload_column);
-}
-
-/// @return whether its headers could be read.
-bool read_message(const db::statement& row, int column, message& made) {
-    read_without_headers(row, column, made);
-    const auto bytes = row.text_or_null(column + headers_column);
-    if (!bytes)
-        return true;
-    auto headers = headers_in(*bytes);
-    if (headers)
-        made.headers = std::move(*headers);
-    return headers.has_value();
-}
-
-}  // namespace
-
 message without_headers_at(const db::statement& row, int column) {
     message made;
     read_without_headers(row, column, made);
@@ -175,10 +167,6 @@ batch read(
     std::size_t count = 0;
     while (row.step()) {
         ++count;
-        if (made.rows.size() == few_rows)
-            made.rows.reserve(std::min(
-                rows_max, few_rows + few_rows * bytes_max / std::max<std::size_t>(bytes, 1)
-            ));
         if (row.integer(2 + written_column) != 0) {
             made.blocked.push_back(row.integer(0));
             continue;

@@ -50,6 +50,10 @@ TEST_F(DbConnection, BindsAndGivesEveryKindOfValue) {
     EXPECT_EQ(row.real(1), 0.5);
     EXPECT_EQ(row.text(2), "a\0b"sv);
     EXPECT_TRUE(row.is_null(3));
+    EXPECT_EQ(row.text(3), "");
+    EXPECT_EQ(row.text_or_null(3), std::nullopt);
+    EXPECT_EQ(row.text_or_null(4), "");
+    EXPECT_EQ(row.text_or_null(2), "a\0b"sv);
     EXPECT_FALSE(row.is_null(4));
     EXPECT_EQ(row.text(4), "");
     EXPECT_FALSE(row.step());
@@ -58,6 +62,9 @@ TEST_F(DbConnection, BindsAndGivesEveryKindOfValue) {
     ASSERT_TRUE(bytes.step());
     EXPECT_EQ(bytes.text(0), "blob");
     EXPECT_EQ(bytes.text(1), "\xff\0\x01"sv);
+    auto empty = on.query("SELECT x''");
+    ASSERT_TRUE(empty.step());
+    EXPECT_EQ(empty.text_or_null(0), "") << "an empty blob has no address, and is no NULL";
 }
 
 TEST_F(DbConnection, PreparesAStatementOnce) {
