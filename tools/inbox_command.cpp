@@ -60,10 +60,10 @@ void list_parked(
 ) {
     const auto all = held_in(from, settings.all).messages();
     if (!global.json)
-        return write_held(out, all);
+        return write_held(out, all, wall_now());
     json::object fields;
     set_bytes(fields, "database", settings.database);
-    fields["parked"] = held_json(all);
+    fields["parked"] = held_json(all, wall_now());
     out << json::serialize(fields) << '\n';
 }
 

@@ -4,7 +4,6 @@
 #include "message_json.hpp"
 #include "printable.hpp"
 #include "text_table.hpp"
-#include "time_text.hpp"
 
 #include <ostream>
 #include <utility>
@@ -30,6 +29,10 @@ void write_positions(std::ostream& out, const std::vector<outbox::inbox_view>& a
     table.write(out);
 }
 
+bool holds_any(const outbox::inbox_view& of) {
+    return of.retried + of.behind + of.parked > 0;
+}
+
 std::string place_text(const outbox::received& what) {
     return what.offset < 0 ? "-" : std::to_string(what.offset);
 }
@@ -37,8 +40,8 @@ std::string place_text(const outbox::received& what) {
 }  // namespace
 
 void write_inboxes(std::ostream& out, const std::vector<outbox::inbox_view>& all) {
-    text_table table({"INBOX", "SOURCES", "IDS", "RETRIED", "BEHIND", "PARKED"});
-    for (const std::size_t numbers : {1u, 2u, 3u, 4u, 5u})
+    text_table table({"INBOX", "SOURCES", "IDS", "RETRIED", "BEHIND", "PARKED", "OLDEST"});
+    for (const std::size_t numbers : {1u, 2u, 3u, 4u, 5u, 6u})
         table.align_right(numbers);
     for (const auto& each : all)
         table.add(
@@ -47,7 +50,8 @@ void write_inboxes(std::ostream& out, const std::vector<outbox::inbox_view>& all
              std::to_string(each.ids),
              std::to_string(each.retried),
              std::to_string(each.behind),
-             std::to_string(each.parked)}
+             std::to_string(each.parked),
+             holds_any(each) ? seconds_text(each.oldest) : "-"}
         );
     table.write(out);
     write_positions(out, all);
@@ -70,6 +74,7 @@ json::array inboxes_json(const std::vector<outbox::inbox_view>& all) {
         one["retried"] = each.retried;
         one["behind"] = each.behind;
         one["parked"] = each.parked;
+        one["oldest_seconds"] = seconds_of(each.oldest);
         made.push_back(std::move(one));
     }
     return made;
@@ -98,17 +103,28 @@ std::vector<unhandled_message> held_list::messages() const {
     return made;
 }
 
-void write_held(std::ostream& out, const std::vector<unhandled_message>& all) {
+void write_held(std::ostream& out, const std::vector<unhandled_message>& all, wall_time now) {
     text_table table(
-        {"ROW", "INBOX", "STATE", "TRIED", "BEHIND", "SOURCE", "PLACE", "TOPIC", "KEY", "WHY"}
+        {"ROW",
+         "INBOX",
+         "STATE",
+         "AGE",
+         "TRIED",
+         "BEHIND",
+         "SOURCE",
+         "PLACE",
+         "TOPIC",
+         "KEY",
+         "WHY"}
     );
-    for (const std::size_t numbers : {0u, 3u, 4u, 6u})
+    for (const std::size_t numbers : {0u, 3u, 4u, 5u, 7u})
         table.align_right(numbers);
     for (const auto& [held, behind] : all)
         table.add(
             {std::to_string(held.row),
              printable(held.inbox),
              std::string(outbox::to_string(held.at)),
+             seconds_text(since(held.arrived, now)),
              std::to_string(held.attempts),
              std::to_string(behind),
              printable(held.what.source),
@@ -120,7 +136,7 @@ void write_held(std::ostream& out, const std::vector<unhandled_message>& all) {
     table.write(out);
 }
 
-json::array held_json(const std::vector<unhandled_message>& all) {
+json::array held_json(const std::vector<unhandled_message>& all, wall_time now) {
     json::array made;
     for (const auto& [held, behind] : all) {
         json::object one;
@@ -128,6 +144,8 @@ json::array held_json(const std::vector<unhandled_message>& all) {
         set_bytes(one, "inbox", held.inbox);
         one["state"] = outbox::to_string(held.at);
         one["attempts"] = held.attempts;
+        one["arrived"] = time_text(held.arrived);
+        one["age_seconds"] = seconds_of(since(held.arrived, now));
         one["behind"] = behind;
         set_bytes(one, "source", held.what.source);
         if (held.what.offset >= 0)

@@ -4,6 +4,7 @@
 
 #include "json.hpp"
 #include "mortise/outbox/inbox_view.hpp"
+#include "time_text.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,8 +44,8 @@ private:
     std::map<std::tuple<std::string, std::string, std::string>, std::size_t> of_key_;
 };
 
-void write_held(std::ostream& out, const std::vector<unhandled_message>& all);
-json::array held_json(const std::vector<unhandled_message>& all);
+void write_held(std::ostream& out, const std::vector<unhandled_message>& all, wall_time now);
+json::array held_json(const std::vector<unhandled_message>& all, wall_time now);
 
 }  // namespace mortise::tool
 

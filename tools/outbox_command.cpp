@@ -26,10 +26,6 @@ using kind = outbox_settings::kind;
 
 constexpr std::size_t page = 1'000;
 
-wall_time wall_now() {
-    return std::chrono::system_clock::now();
-}
-
 outbox::table_view described(db::read_only& from) {
     return from.ask([](db::connection& on) { return outbox::describe(on); });
 }

@@ -14,11 +14,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Clocks may be set back.
-microseconds since(wall_time then, wall_time now) {
-    return std::max(microseconds(0), std::chrono::duration_cast<microseconds>(now - then));
-}
-
 std::string sentence(const std::string& text) {
     return printable(text, newlines::as_spaces);
 }

@@ -7,15 +7,13 @@
 #include "mortise/outbox/table_view.hpp"
 #include "parked_list.hpp"
 #include "text_table.hpp"
+#include "time_text.hpp"
 
-#include <chrono>
 #include <iosfwd>
 #include <string>
 #include <vector>
 
 namespace mortise::tool {
-
-using wall_time = std::chrono::system_clock::time_point;
 
 /// A message table: totals, shards, and what to do about those that are refused.
 void write_table(std::ostream& out, const outbox::table_view& what);

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "time_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
 namespace mortise::tool {
 
-std::string time_text(std::chrono::system_clock::time_point at) {
+wall_time wall_now() {
+    return std::chrono::system_clock::now();
+}
+
+std::chrono::microseconds since(wall_time then, wall_time now) {
+    using std::chrono::microseconds;
+    return std::max(microseconds(0), std::chrono::duration_cast<microseconds>(now - then));
+}
+
+std::string time_text(wall_time at) {
     using std::chrono::milliseconds;
     // Not in the clock's own unit: a whole second may lie before its first moment.
     const auto when = std::chrono::floor<milliseconds>(at);

@@ -56,13 +56,6 @@ void require_transaction(sqlite3* on) {
         );
 }
 
-bool has_tables(db::connection& on) {
-    auto row = on.query(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mortise_outbox_layout'"
-    );
-    return row.step();
-}
-
 void insert(db::connection& on, const message& what) {
     if (what.not_before) {
         using std::chrono::microseconds;
@@ -87,9 +80,8 @@ std::string append(db::connection& on, const message& what) {
         // SQLite may have rolled back as a whole: a message must not be written alone then.
         if (::sqlite3_get_autocommit(on.handle()) != 0)
             throw;
-        const bool there = has_tables(on);
-        table::make(on);  // refuses those of a newer version
-        if (there)
+        // Refuses those of a newer version.
+        if (!table::make(on))
             throw;
         insert(on, whole);
     }

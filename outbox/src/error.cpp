@@ -20,6 +20,9 @@ constexpr code_text texts[] = {
      "a header has a name of 1 to 255 bytes, and a message at most 1,024 of them"},
     {errc::newer_format,
      "the message table was written by a newer version of mortise: use that one"},
+    {errc::older_format,
+     "the tables were written by an older version of mortise: a message that is appended or "
+     "received, or a relay, brings them up to date"},
     {errc::corrupt_row,
      "a row of the message table contradicts itself: look at it with `mortise outbox show`"},
     {errc::not_an_outbox, "the database has no message table: append a message first"},

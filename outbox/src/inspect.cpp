@@ -14,18 +14,14 @@ namespace mortise::outbox {
 namespace {
 
 using std::chrono::microseconds;
-using std::chrono::system_clock;
-
-system_clock::time_point time_of(std::int64_t since) noexcept {
-    return system_clock::time_point(microseconds(since));
-}
 
 // Columns: id, shard or due, those of the message, parked, reason.
 constexpr int message_column = 2;
 constexpr int written_column = message_column + 5;
 
 constexpr const char* select_waiting =
-    "SELECT id, shard, " MORTISE_OUTBOX_COLUMNS ", NULL, NULL FROM mortise_outbox";
+    "SELECT " MORTISE_OUTBOX_ROW ", " MORTISE_OUTBOX_SHARD ", " MORTISE_OUTBOX_COLUMNS
+    ", NULL, NULL FROM mortise_outbox";
 constexpr const char* select_later =
     "SELECT id, due, " MORTISE_OUTBOX_COLUMNS ", NULL, NULL FROM mortise_outbox_later";
 constexpr const char* select_parked =
@@ -51,12 +47,12 @@ row_view view_of(const db::statement& row, row_kind kind) {
     made.corrupt = !what;
     made.what = what ? std::move(*what) : table::without_headers_at(row, message_column);
     if (kind == row_kind::later)
-        made.what.not_before = time_of(row.integer(1));
+        made.what.not_before = wall_time(row.integer(1));
     else
         made.shard = static_cast<std::uint32_t>(row.integer(1));
-    made.written = time_of(row.integer(written_column));
+    made.written = wall_time(row.integer(written_column));
     if (kind == row_kind::parked)
-        made.parked = time_of(row.integer(written_column + 1));
+        made.parked = wall_time(row.integer(written_column + 1));
     made.reason = row.text_or_null(written_column + 2);
     return made;
 }
@@ -77,11 +73,39 @@ shard_view shard_at(db::connection& on, const db::statement& row, std::uint32_t 
     made.refused = row.text_or_null(2);
     made.refused_mark = mark::parse(row.text(3));
     auto waiting = on.query(
-        "SELECT count(*) FROM mortise_outbox WHERE shard = ?1 AND id > ?2",
-        made.shard,
-        made.last.row
+        "SELECT count(*) FROM mortise_outbox WHERE slot > ?1 AND slot < ?2",
+        table::slot_of(made.shard, made.last.row),
+        table::slot_of(made.shard + 1, 0)
     );
     made.rows = waiting.step() ? static_cast<std::uint64_t>(waiting.integer(0)) : 0;
+    return made;
+}
+
+// The next of each shard, of which the first ones in all are the first of the table.
+std::vector<row_view> list_waiting(db::connection& on, std::int64_t after, std::size_t limit) {
+    std::vector<std::int64_t> slots;
+    auto each = on.query("SELECT shard FROM mortise_outbox_shard");
+    while (each.step()) {
+        const auto shard = static_cast<std::uint32_t>(each.integer(0));
+        auto next = on.query(
+            "SELECT slot FROM mortise_outbox WHERE slot > ?1 AND slot < ?2 ORDER BY slot LIMIT ?3",
+            table::slot_of(shard, after),
+            table::slot_of(shard + 1, 0),
+            limit
+        );
+        while (next.step())
+            slots.push_back(next.integer(0));
+    }
+    std::sort(slots.begin(), slots.end(), [](std::int64_t a, std::int64_t b) {
+        return table::row_at(a) < table::row_at(b);
+    });
+    slots.resize(std::min(slots.size(), limit));
+    std::vector<row_view> made;
+    for (const auto slot : slots) {
+        auto row = on.query(std::string(select_waiting) + " WHERE slot = ?1", slot);
+        if (row.step())
+            made.push_back(view_of(row, row_kind::waiting));
+    }
     return made;
 }
 
@@ -101,10 +125,8 @@ table_view describe(db::connection& on) {
         made.waiting += each.rows;
         if (each.rows > 0) {
             auto first = on.query(
-                "SELECT written FROM mortise_outbox WHERE shard = ?1 AND id > ?2 ORDER BY id"
-                " LIMIT 1",
-                each.shard,
-                each.last.row
+                "SELECT written FROM mortise_outbox WHERE slot > ?1 ORDER BY slot LIMIT 1",
+                table::slot_of(each.shard, each.last.row)
             );
             if (first.step() && (oldest == 0 || first.integer(0) < oldest))
                 oldest = first.integer(0);
@@ -121,6 +143,8 @@ table_view describe(db::connection& on) {
 std::vector<row_view>
 list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit) {
     table::require(on);
+    if (which == row_kind::waiting)
+        return list_waiting(on, after, limit);
     std::vector<row_view> made;
     auto row = on.query(select_of(which) + " WHERE id > ?1 ORDER BY id LIMIT ?2", after, limit);
     while (row.step())
@@ -130,8 +154,13 @@ list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit) 
 
 std::optional<row_view> find(db::connection& on, std::int64_t row) {
     table::require(on);
+    if (row < 1 || row >= table::rows_end)
+        return std::nullopt;
+    constexpr const char* of_any_shard =
+        " WHERE slot IN (SELECT " MORTISE_OUTBOX_SLOT("shard", "?1") " FROM mortise_outbox_shard)";
     for (const row_kind which : {row_kind::waiting, row_kind::parked}) {
-        auto found = on.query(select_of(which) + " WHERE id = ?1", row);
+        const char* const where = which == row_kind::waiting ? of_any_shard : " WHERE id = ?1";
+        auto found = on.query(select_of(which) + where, row);
         if (found.step())
             return view_of(found, which);
     }

@@ -8,6 +8,7 @@
 #include "table/shards.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,20 +20,23 @@ constexpr std::uint32_t shards_max = 256;
 /// A row that is to be written anew, at the end.
 struct moved_row {
     std::int64_t row;
-    bool parked;
+    std::optional<std::int64_t> slot;  // none: it is parked
     std::uint32_t hash;
 };
 
 void move_to_end(db::connection& on, const moved_row& each) {
-    const std::string from = each.parked ? "mortise_outbox_parked" : "mortise_outbox";
+    const std::string there = each.slot ? " FROM mortise_outbox WHERE slot = "
+                                        : " FROM mortise_outbox_parked WHERE id = ";
+    const std::int64_t where = each.slot.value_or(each.row);
+    table::count_row(on);
     on.run(
-        "INSERT INTO mortise_outbox(shard, " MORTISE_OUTBOX_COLUMNS ")"
-        " SELECT " MORTISE_OUTBOX_NEW_SHARD ", " MORTISE_OUTBOX_COLUMNS " FROM " +
-            from + " WHERE id = ?2",
+        "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
+        " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS +
+            there + "?2",
         each.hash,
-        each.row
+        where
     );
-    on.run("DELETE FROM " + from + " WHERE id = ?1", each.row);
+    on.run("DELETE" + there + "?1", where);
 }
 
 std::uint32_t hash_at(const db::statement& row) {
@@ -51,19 +55,19 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
             row
         );
         while (each.step())
-            found.push_back({each.integer(0), true, hash_at(each)});
+            found.push_back({each.integer(0), std::nullopt, hash_at(each)});
     }
     if (found.empty())
         throw error(errc::no_such_row, "row " + std::to_string(row), "name one that is parked");
     auto each = on.query(
-        "SELECT o.id, o.message_id, o.key FROM mortise_outbox AS o, mortise_outbox_parked AS first"
-        " WHERE first.id = ?1 AND o.id > ?2 AND o.topic = first.topic AND o.key = first.key"
-        " ORDER BY o.id",
+        "SELECT o.slot, o.message_id, o.key"
+        " FROM mortise_outbox AS o, mortise_outbox_parked AS first WHERE first.id = ?1"
+        " AND " MORTISE_OUTBOX_ROW " > ?2 AND o.topic = first.topic AND o.key = first.key",
         row,
         found.front().row
     );
     while (each.step())
-        found.push_back({each.integer(0), false, hash_at(each)});
+        found.push_back({table::row_at(each.integer(0)), each.integer(0), hash_at(each)});
     std::sort(found.begin(), found.end(), [](const moved_row& a, const moved_row& b) {
         return a.row < b.row;
     });

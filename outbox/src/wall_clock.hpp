@@ -2,6 +2,7 @@
 #ifndef MORTISE_OUTBOX_SRC_WALL_CLOCK_HPP
 #define MORTISE_OUTBOX_SRC_WALL_CLOCK_HPP
 
+#include <chrono>
 #include <cstdint>
 
 namespace mortise::outbox {
@@ -9,6 +10,9 @@ namespace mortise::outbox {
 /// Microseconds since 1970: for people, for ids, for how long rows are kept, and to know what is
 /// due. Nothing that must be right rests on it.
 std::int64_t wall_now() noexcept;
+
+/// The moment of which that is the number.
+std::chrono::system_clock::time_point wall_time(std::int64_t number) noexcept;
 
 }  // namespace mortise::outbox
 

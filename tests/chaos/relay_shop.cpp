@@ -171,10 +171,8 @@ void relay_shop::expect_marks() const {
     }
     const looked_at_file file(database());
     auto on = file.connect();
-    auto row = on.query(
-        "SELECT shard, row, (SELECT max(id) FROM mortise_outbox AS o WHERE o.shard = s.shard)"
-        " FROM mortise_outbox_shard AS s"
-    );
+    auto row = on.query("SELECT shard, row, (SELECT max(slot & 0x3fffffffffff) FROM mortise_outbox"
+                        " WHERE slot >> 46 = shard) FROM mortise_outbox_shard");
     while (row.step()) {
         if (row.is_null(2))
             continue;  // nothing was ever in it

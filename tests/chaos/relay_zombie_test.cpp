@@ -28,7 +28,7 @@ protected:
     std::size_t waiting() const {
         return static_cast<std::size_t>(
             sql("SELECT count(*) FROM mortise_outbox AS o, mortise_outbox_shard AS s"
-                " WHERE o.shard = s.shard AND o.id > s.row")
+                " WHERE o.slot >> 46 = s.shard AND o.slot & 0x3fffffffffff > s.row")
         );
     }
 };

@@ -102,14 +102,13 @@ relay_throughput measure_throughput(const relay_bench& at) {
         const auto after = site.sums();
         found.rows = after.messages - before.messages;
         found.batches = after.batches - before.batches;
+        found.writes = after.writes - before.writes;
+        found.purges = after.purges - before.purges;
         found.rows_per_s = static_cast<double>(rows * turns) / seconds_of(took);
         found.bare_per_s = static_cast<double>(rows * turns) / seconds_of(took_bare);
     };
     await_main(context, site.run(work()));
-    const auto all = site.sums();
-    found.writes = all.writes;
-    found.purges = all.purges;
-    found.purged_per_s = static_cast<double>(all.purged) / seconds_of(site.stop_took());
+    found.purged_per_s = static_cast<double>(site.sums().purged) / seconds_of(site.stop_took());
     return found;
 }
 

@@ -5,13 +5,15 @@
 #include "table/format.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
+#include "wall_clock.hpp"
 
 #include <utility>
 
 namespace mortise::outbox::inbox_detail {
 namespace {
 
-constexpr std::int64_t format = 1;
+constexpr std::int64_t format = 2;
+constexpr std::int64_t format_without_arrival = 1;
 
 constexpr const char* tables[] = {
     ("CREATE TABLE mortise_inbox_offset(inbox TEXT NOT NULL, source TEXT NOT NULL,"
@@ -22,21 +24,32 @@ constexpr const char* tables[] = {
     ("CREATE TABLE mortise_inbox_held(id INTEGER PRIMARY KEY AUTOINCREMENT, inbox TEXT NOT NULL,"
      " source TEXT NOT NULL, place INTEGER NOT NULL, state INTEGER NOT NULL,"
      " attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL,"
-     " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB)"),
+     " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB,"
+     " arrived INTEGER NOT NULL)"),
     "CREATE INDEX mortise_inbox_by_key ON mortise_inbox_held(inbox, topic, key, id)",
     "CREATE INDEX mortise_inbox_by_due ON mortise_inbox_held(inbox, due) WHERE state = 0",
 };
+
+// Nobody knows when what is there has come: now.
+void add_arrival(db::connection& on) {
+    on.run("ALTER TABLE mortise_inbox_held ADD COLUMN arrived INTEGER NOT NULL DEFAULT 0");
+    on.run("UPDATE mortise_inbox_held SET arrived = ?1", wall_now());
+    on.run("UPDATE mortise_inbox_about SET value = ?1 WHERE name = 'format'", format);
+}
 
 constexpr const char* about = "mortise_inbox_about";
 
 }  // namespace
 
 bool are_made(db::connection& on) {
-    return table::is_there(on, about, format);
+    return table::format_there(on, about, format).has_value();
 }
 
 void make(db::connection& on) {
-    if (are_made(on))
+    const auto found = table::format_there(on, about, format);
+    if (found == format_without_arrival)
+        add_arrival(on);
+    if (found)
         return;
     table::make_about(on, about, format);
     for (const char* each : tables)
@@ -44,10 +57,12 @@ void make(db::connection& on) {
 }
 
 void require(db::connection& on) {
-    if (!are_made(on))
+    const auto found = table::format_there(on, about, format);
+    if (!found)
         throw error(
             errc::not_an_inbox, table::path_of(on), "let one receive something, or name another"
         );
+    table::refuse_older(on, *found, format);
 }
 
 std::optional<std::int64_t>
@@ -125,15 +140,16 @@ void inbox_tables::hold(
 ) const {
     auto row = on.query(
         "INSERT INTO mortise_inbox_held(inbox, source, place, state, attempts, due, reason,"
-        " message_id, topic, key, payload, headers)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        " arrived, message_id, topic, key, payload, headers)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         std::string_view(name_),
         std::string_view(what.source),
         what.offset,
         static_cast<std::int64_t>(as),
         as == behind ? 0 : 1,
         due,
-        reason
+        reason,
+        wall_now()
     );
     table::bind_message(row, what.what);
     row.run();

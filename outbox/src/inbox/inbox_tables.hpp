@@ -16,12 +16,12 @@
 
 namespace mortise::outbox::inbox_detail {
 
-/// Makes the tables of the inboxes if they are not there: `mortise_inbox_offset`, `_seen`, `_held`,
-/// `_about`. @throws error `newer_format`
+/// Makes the tables of the inboxes if they are not there, or brings them up to date:
+/// `mortise_inbox_offset`, `_seen`, `_held`, `_about`. @throws error `newer_format`
 void make(db::connection& on);
 /// Whether they are there. @throws error `newer_format`
 bool are_made(db::connection& on);
-/// @throws error `not_an_inbox`, `newer_format`
+/// @throws error `not_an_inbox`, `newer_format`, `older_format`
 void require(db::connection& on);
 
 /// As they stand in the table: never change them.

@@ -7,10 +7,14 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace mortise::outbox {
 namespace {
+
+constexpr int message_column = 9;
 
 held_message::state state_of(std::int64_t stored) noexcept {
     switch (stored) {
@@ -39,6 +43,15 @@ void count_held(db::connection& on, std::map<std::string, inbox_view>& into) {
             at.parked = count;
             break;
         }
+    }
+}
+
+void find_oldest(db::connection& on, std::map<std::string, inbox_view>& into) {
+    const std::int64_t now = wall_now();
+    auto row = on.query("SELECT inbox, min(arrived) FROM mortise_inbox_held GROUP BY inbox");
+    while (row.step()) {
+        const auto age = std::max<std::int64_t>(now - row.integer(1), 0);
+        into[row.text(0)].oldest = std::chrono::microseconds(age);
     }
 }
 
@@ -73,6 +86,7 @@ std::vector<inbox_view> describe_inboxes(db::connection& on) {
             found[row.text(0)].ids = static_cast<std::uint64_t>(row.integer(1));
     }
     count_held(on, found);
+    find_oldest(on, found);
     std::vector<inbox_view> made;
     for (auto& [name, each] : found) {
         each.name = name;
@@ -85,7 +99,7 @@ std::vector<held_message> list_held(db::connection& on, std::int64_t after, std:
     inbox_detail::require(on);
     std::vector<held_message> made;
     auto row = on.query(
-        "SELECT id, inbox, source, place, state, attempts, due, reason,"
+        "SELECT id, inbox, source, place, state, attempts, due, reason, arrived,"
         " message_id, topic, key, payload, headers FROM mortise_inbox_held"
         " WHERE id > ?1 ORDER BY id LIMIT ?2",
         after,
@@ -99,10 +113,11 @@ std::vector<held_message> list_held(db::connection& on, std::int64_t after, std:
         next.what.offset = row.integer(3);
         next.at = state_of(row.integer(4));
         next.attempts = static_cast<std::uint32_t>(row.integer(5));
-        next.due = std::chrono::system_clock::time_point(std::chrono::microseconds(row.integer(6)));
+        next.due = wall_time(row.integer(6));
         next.reason = row.text(7);
-        auto what = table::message_at(row, 8);
-        next.what.what = what ? std::move(*what) : table::without_headers_at(row, 8);
+        next.arrived = wall_time(row.integer(8));
+        auto what = table::message_at(row, message_column);
+        next.what.what = what ? std::move(*what) : table::without_headers_at(row, message_column);
     }
     return made;
 }

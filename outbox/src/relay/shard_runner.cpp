@@ -244,7 +244,9 @@ asio::awaitable<bool> shard_runner::begin() {
 }
 
 asio::awaitable<std::optional<std::string>> shard_runner::marked_message(std::int64_t row) {
-    const auto work = [row](db::connection& on) { return table::message_in(on, row); };
+    const auto work = [shard = shard_, row](db::connection& on) {
+        return table::message_in(on, shard, row);
+    };
     const auto session = core_.session();
     auto reading = session->async_read(work);
     co_return co_await std::move(reading);

@@ -2,26 +2,37 @@
 #include "table/format.hpp"
 
 #include "mortise/outbox/error.hpp"
+#include "table/schema.hpp"
 
 #include <string_view>
 
 namespace mortise::outbox::table {
 
-bool is_there(db::connection& on, const std::string& about, std::int64_t format) {
+std::optional<std::int64_t>
+format_there(db::connection& on, const std::string& about, std::int64_t newest) {
     auto known = on.query(
         "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1", std::string_view(about)
     );
     if (!known.step())
-        return false;
+        return std::nullopt;
     auto row = on.query("SELECT value FROM " + about + " WHERE name = 'format'");
     const std::int64_t found = row.step() ? row.integer(0) : 0;
-    if (found != format)
+    if (found < 1 || found > newest)
         throw error(
             errc::newer_format,
             "format " + std::to_string(found),
-            "this version reads format " + std::to_string(format)
+            "this version reads up to format " + std::to_string(newest)
         );
-    return true;
+    return found;
+}
+
+void refuse_older(const db::connection& on, std::int64_t found, std::int64_t newest) {
+    if (found < newest)
+        throw error(
+            errc::older_format,
+            "format " + std::to_string(found) + " in " + path_of(on),
+            "this version uses format " + std::to_string(newest)
+        );
 }
 
 void make_about(db::connection& on, const std::string& about, std::int64_t format) {

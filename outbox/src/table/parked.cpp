@@ -13,12 +13,13 @@ namespace {
 
 #define MORTISE_OUTBOX_MOVE                                                                        \
     "INSERT INTO mortise_outbox_parked(id, shard, " MORTISE_OUTBOX_COLUMNS ", parked, reason)"     \
-    " SELECT id, shard, " MORTISE_OUTBOX_COLUMNS ", ?2, ?3 FROM mortise_outbox AS o WHERE id = ?1"
+    " SELECT " MORTISE_OUTBOX_ROW ", " MORTISE_OUTBOX_SHARD ", " MORTISE_OUTBOX_COLUMNS ", ?2, ?3" \
+    " FROM mortise_outbox AS o WHERE slot = ?1"
 
-std::size_t drop_moved(db::connection& on, std::int64_t row) {
+std::size_t drop_moved(db::connection& on, std::int64_t slot) {
     if (on.changes() == 0)
         return 0;
-    on.run("DELETE FROM mortise_outbox WHERE id = ?1", row);
+    on.run("DELETE FROM mortise_outbox WHERE slot = ?1", slot);
     return 1;
 }
 
@@ -30,8 +31,9 @@ park(db::connection& on, const holder& by, const std::vector<poison_row>& which)
         return error_code(errc::superseded);
     std::size_t moved = 0;
     for (const auto& each : which) {
-        on.run(MORTISE_OUTBOX_MOVE, each.row, wall_now(), std::string_view(each.reason));
-        moved += drop_moved(on, each.row);
+        const std::int64_t slot = slot_of(by.shard, each.row);
+        on.run(MORTISE_OUTBOX_MOVE, slot, wall_now(), std::string_view(each.reason));
+        moved += drop_moved(on, slot);
     }
     return moved;
 }
@@ -42,14 +44,16 @@ park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_
         return error_code(errc::superseded);
     std::size_t moved = 0;
     for (const auto each : which) {
+        const std::int64_t slot = slot_of(by.shard, each);
         on.run(
-            MORTISE_OUTBOX_MOVE " AND EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
-                                " WHERE p.topic = o.topic AND p.key = o.key AND p.id < o.id)",
-            each,
+            MORTISE_OUTBOX_MOVE
+            " AND EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
+            " WHERE p.topic = o.topic AND p.key = o.key AND p.id < " MORTISE_OUTBOX_ROW ")",
+            slot,
             wall_now(),
             nullptr
         );
-        moved += drop_moved(on, each);
+        moved += drop_moved(on, slot);
     }
     return moved;
 }

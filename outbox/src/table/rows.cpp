@@ -7,7 +7,6 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace mortise::outbox::table {
@@ -73,10 +72,15 @@ void bind_message(db::statement& to, const message& what) {
         to.bind_bytes(bytes_of(what.headers));
 }
 
+void count_row(db::connection& on) {
+    on.run("UPDATE mortise_outbox_counter SET last_row = last_row + 1");
+}
+
 void insert(db::connection& on, const message& what, std::int64_t written) {
+    count_row(on);
     auto row = on.query(
-        "INSERT INTO mortise_outbox(shard, written, message_id, topic, key, payload, headers)"
-        " VALUES(" MORTISE_OUTBOX_NEW_SHARD ", ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO mortise_outbox(slot, written, message_id, topic, key, payload, headers)"
+        " VALUES(" MORTISE_OUTBOX_NEW_SLOT ", ?2, ?3, ?4, ?5, ?6, ?7)",
         hash_of(what.id, what.key),
         written
     );
@@ -113,9 +117,10 @@ std::size_t move_due(db::connection& on, std::int64_t now, std::size_t limit) {
             due.push_back({row.integer(0), hash_of(row.text(1), row.text_or_null(2))});
     }
     for (const auto& each : due) {
+        count_row(on);
         on.run(
-            "INSERT INTO mortise_outbox(shard, " MORTISE_OUTBOX_COLUMNS ")"
-            " SELECT " MORTISE_OUTBOX_NEW_SHARD ", " MORTISE_OUTBOX_COLUMNS
+            "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
+            " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS
             " FROM mortise_outbox_later WHERE id = ?2",
             each.hash,
             each.id
@@ -156,31 +161,36 @@ batch read(
     batch made;
     made.newest_layout = newest_layout(on);
     made.next_due = next_due(on);
-    constexpr const char* all_free = "SELECT id, " MORTISE_OUTBOX_COLUMNS ", 0 FROM mortise_outbox"
-                                     " WHERE shard = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+#define MORTISE_OUTBOX_NEXT                                                                        \
+    " FROM mortise_outbox AS o WHERE slot > ?1 AND slot < ?2 ORDER BY slot LIMIT ?3"
+    constexpr const char* all_free =
+        "SELECT slot, " MORTISE_OUTBOX_COLUMNS ", 0" MORTISE_OUTBOX_NEXT;
     constexpr const char* with_parked =
-        "SELECT id, " MORTISE_OUTBOX_COLUMNS ", EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
-        " WHERE p.topic = o.topic AND p.key = o.key AND p.id < o.id) FROM mortise_outbox AS o"
-        " WHERE shard = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    auto row = on.query(any_parked(on) ? with_parked : all_free, shard, after, rows_max);
+        "SELECT slot, " MORTISE_OUTBOX_COLUMNS ", EXISTS(SELECT 1 FROM mortise_outbox_parked AS p"
+        " WHERE p.topic = o.topic AND p.key = o.key"
+        " AND p.id < " MORTISE_OUTBOX_ROW ")" MORTISE_OUTBOX_NEXT;
+    auto row = on.query(
+        any_parked(on) ? with_parked : all_free,
+        slot_of(shard, after),
+        slot_of(shard + 1, 0),
+        rows_max
+    );
     std::size_t bytes = 0;
     std::size_t count = 0;
     while (row.step()) {
         ++count;
         if (row.integer(2 + written_column) != 0) {
-            made.blocked.push_back(row.integer(0));
+            made.blocked.push_back(row_at(row.integer(0)));
             continue;
         }
         outgoing& next = made.rows.emplace_back();
-        next.row = row.integer(0);
+        next.row = row_at(row.integer(0));
         if (!read_message(row, 1, next.what)) {
             made.corrupt.push_back(next.row);
             made.rows.pop_back();
             continue;
         }
-        next.written = std::chrono::system_clock::time_point(
-            std::chrono::microseconds(row.integer(1 + written_column))
-        );
+        next.written = wall_time(row.integer(1 + written_column));
         bytes += size_of(next.what);
         if (bytes >= bytes_max) {
             made.more = true;
@@ -191,16 +201,21 @@ batch read(
     return made;
 }
 
-std::optional<std::string> message_in(db::connection& on, std::int64_t row) {
-    auto found = on.query("SELECT message_id FROM mortise_outbox WHERE id = ?1", row);
+std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, std::int64_t row) {
+    auto found =
+        on.query("SELECT message_id FROM mortise_outbox WHERE slot = ?1", slot_of(shard, row));
     if (!found.step())
         return std::nullopt;
     return found.text(0);
 }
 
 std::int64_t last_row(db::connection& on, std::uint32_t shard) {
-    auto found = on.query("SELECT max(id) FROM mortise_outbox WHERE shard = ?1", shard);
-    return found.step() ? found.integer(0) : 0;
+    auto found = on.query(
+        "SELECT slot FROM mortise_outbox WHERE slot >= ?1 AND slot < ?2 ORDER BY slot DESC LIMIT 1",
+        slot_of(shard, 0),
+        slot_of(shard + 1, 0)
+    );
+    return found.step() ? row_at(found.integer(0)) : 0;
 }
 
 }  // namespace mortise::outbox::table

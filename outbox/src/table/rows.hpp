@@ -5,6 +5,7 @@
 #include "mortise/db/connection.hpp"
 #include "mortise/outbox/message.hpp"
 #include "mortise/outbox/sink.hpp"
+#include "table/slot.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +18,16 @@ namespace mortise::outbox::table {
 
 /// Columns of every table that has messages.
 #define MORTISE_OUTBOX_COLUMNS "message_id, topic, key, payload, headers, written"
-/// In a statement: the shard of a new row, whose hash is the parameter ?1.
-#define MORTISE_OUTBOX_NEW_SHARD                                                                   \
-    "(SELECT first_shard + ?1 % shards FROM mortise_outbox_layout"                                 \
-    " ORDER BY first_shard DESC LIMIT 1)"
+/// In a statement that adds a row after `count_row`: its slot; the hash is the parameter ?1.
+#define MORTISE_OUTBOX_NEW_SLOT                                                                    \
+    MORTISE_OUTBOX_SLOT(                                                                           \
+        "(SELECT first_shard + ?1 % shards FROM mortise_outbox_layout"                             \
+        " ORDER BY first_shard DESC LIMIT 1)",                                                     \
+        "(SELECT last_row FROM mortise_outbox_counter)"                                            \
+    )
+
+/// Draws the number of a new row.
+void count_row(db::connection& on);
 
 /// What decides about the shard of a message: messages without a key go anywhere.
 std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
@@ -63,8 +70,8 @@ batch read(
     std::size_t bytes_max
 );
 
-/// The id of the message in that row, if it is there.
-std::optional<std::string> message_in(db::connection& on, std::int64_t row);
+/// The id of the message in that row of the shard, if it is there.
+std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, std::int64_t row);
 
 /// The last row of the shard; zero if there is none.
 std::int64_t last_row(db::connection& on, std::uint32_t shard);

@@ -5,6 +5,8 @@
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
 #include "table/format.hpp"
+#include "table/rows.hpp"
+#include "table/slot.hpp"
 #include "wall_clock.hpp"
 
 #include <sqlite3.h>
@@ -12,18 +14,24 @@
 namespace mortise::outbox::table {
 namespace {
 
-constexpr std::int64_t format = 1;
+constexpr std::int64_t format = 2;
+constexpr std::int64_t format_with_index = 1;  // rows by number, and an index by shard
 constexpr std::uint32_t shards_at_first = 4;
 
 #define MORTISE_OUTBOX_MESSAGE                                                                     \
     "message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB,"         \
     " written INTEGER NOT NULL"
 
+constexpr const char* make_rows =
+    "CREATE TABLE mortise_outbox(slot INTEGER PRIMARY KEY, " MORTISE_OUTBOX_MESSAGE ")";
+// Numbers of rows that were purged are never used again: a mark would be taken for theirs.
+constexpr const char* make_counter =
+    "CREATE TABLE mortise_outbox_counter(last_row INTEGER NOT NULL CHECK(last_row < 1 << 46))";
+
 constexpr const char* tables[] = {
-    // Numbers of rows that were purged are never used again: a mark would be taken for theirs.
-    ("CREATE TABLE mortise_outbox(id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL,"
-     " " MORTISE_OUTBOX_MESSAGE ")"),
-    "CREATE INDEX mortise_outbox_by_shard ON mortise_outbox(shard, id)",
+    make_rows,
+    make_counter,
+    "INSERT INTO mortise_outbox_counter(last_row) VALUES(0)",
     ("CREATE TABLE mortise_outbox_later(id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL,"
      " " MORTISE_OUTBOX_MESSAGE ")"),
     "CREATE INDEX mortise_outbox_by_due ON mortise_outbox_later(due, id)",
@@ -40,24 +48,48 @@ constexpr const char* tables[] = {
      " since INTEGER NOT NULL)"),
 };
 
+// The rows keep their numbers, so the marks stay true.
+constexpr const char* from_index[] = {
+    "DROP INDEX mortise_outbox_by_shard",
+    "ALTER TABLE mortise_outbox RENAME TO mortise_outbox_before",
+    make_rows,
+    make_counter,
+    "INSERT INTO mortise_outbox_counter(last_row) SELECT ifnull("
+    "(SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox_before'), 0)",
+    "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
+    " SELECT " MORTISE_OUTBOX_SLOT("shard", "id") ", " MORTISE_OUTBOX_COLUMNS
+                                                  " FROM mortise_outbox_before ORDER BY shard, id",
+    "DROP TABLE mortise_outbox_before",
+    "UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'",
+};
+
 constexpr const char* about = "mortise_outbox_about";
 
 }  // namespace
 
-void make(db::connection& on) {
-    if (is_there(on, about, format))
-        return;
+bool make(db::connection& on) {
+    const auto found = format_there(on, about, format);
+    if (found == format)
+        return false;
+    if (found == format_with_index) {
+        for (const char* each : from_index)
+            on.run(each);
+        return true;
+    }
     make_about(on, about, format);
     for (const char* each : tables)
         on.run(each);
     const std::string id = random_id::draw().text();
     on.run("INSERT INTO mortise_outbox_about(name, value) VALUES('id', ?1)", std::string_view(id));
     add_layout(on, shards_at_first);
+    return true;
 }
 
 void require(db::connection& on) {
-    if (!is_there(on, about, format))
+    const auto found = format_there(on, about, format);
+    if (!found)
         throw error(errc::not_an_outbox, path_of(on), "append a message, or name another database");
+    refuse_older(on, *found, format);
 }
 
 std::string id_of(db::connection& on) {
@@ -69,6 +101,12 @@ void add_layout(db::connection& on, std::uint32_t shards) {
     std::int64_t first = 0;
     if (auto row = on.query("SELECT max(shard) + 1 FROM mortise_outbox_shard"); row.step())
         first = row.integer(0);
+    if (first + shards >= shards_end)
+        throw error(
+            errc::bad_shards,
+            std::to_string(first) + " shards were used in all",
+            "begin a new table in another database"
+        );
     const std::int64_t last_row = last_number(on);
     on.run(
         "INSERT INTO mortise_outbox_layout(first_shard, shards, since) VALUES(?1, ?2, ?3)",
@@ -81,7 +119,7 @@ void add_layout(db::connection& on, std::uint32_t shards) {
 }
 
 std::int64_t last_number(db::connection& on) {
-    auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'");
+    auto row = on.query("SELECT last_row FROM mortise_outbox_counter");
     return row.step() ? row.integer(0) : 0;
 }
 

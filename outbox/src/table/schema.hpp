@@ -10,7 +10,8 @@
 
 namespace mortise::outbox::table {
 
-/// Makes what is missing of the tables, in the transaction that is open:
+/// Makes what is missing of the tables, in the transaction that is open, and brings those of an
+/// older version up to date:
 ///
 /// | table | a row for |
 /// | --- | --- |
@@ -19,18 +20,21 @@ namespace mortise::outbox::table {
 /// | `mortise_outbox_parked` | each message that cannot be sent, and those of its key behind it |
 /// | `mortise_outbox_shard` | each shard, also of before: how far it was sent, and by whom |
 /// | `mortise_outbox_layout` | each number of shards that there was, and is |
+/// | `mortise_outbox_counter` | one with the number of the last row that there was |
 /// | `mortise_outbox_about` | the format, the random id |
 ///
+/// @return whether anything was to be done.
 /// @throws error `newer_format`.
-void make(db::connection& on);
+bool make(db::connection& on);
 
-/// @throws error `not_an_outbox`, `newer_format`.
+/// @throws error `not_an_outbox`, `newer_format`, `older_format`.
 void require(db::connection& on);
 
 /// The random id of the message table, which `require` has found.
 std::string id_of(db::connection& on);
 
 /// Adds a layout of so many shards for the rows that come.
+/// @throws error `bad_shards` if there were too many layouts.
 void add_layout(db::connection& on, std::uint32_t shards);
 
 /// The highest number that a row has had; zero if there was none.

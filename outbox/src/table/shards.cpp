@@ -4,6 +4,7 @@
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "table/schema.hpp"
+#include "table/slot.hpp"
 
 #include <string_view>
 
@@ -28,8 +29,12 @@ void remember(db::connection& on, const holder& by, const shadow& now) {
 std::vector<open_shard> open_shards(db::connection& on) {
     std::vector<open_shard> found;
     auto row = on.query(
-        "SELECT shard, row, (SELECT max(id) FROM mortise_outbox AS o WHERE o.shard = s.shard)"
-        " FROM mortise_outbox_shard AS s WHERE done = 0 ORDER BY shard"
+        "SELECT shard, row, (SELECT " MORTISE_OUTBOX_ROW
+        " FROM mortise_outbox WHERE slot >= " MORTISE_OUTBOX_SLOT(
+            "shard", "0"
+        ) " AND slot < " MORTISE_OUTBOX_SLOT("(shard + 1)", "0") " ORDER BY slot DESC LIMIT 1)"
+                                                                 " FROM mortise_outbox_shard WHERE "
+                                                                 "done = 0 ORDER BY shard"
     );
     while (row.step()) {
         open_shard& next = found.emplace_back();
@@ -114,11 +119,11 @@ result<std::size_t> purge(
         return error_code(errc::superseded);
     remember(on, by, now);
     on.run(
-        "DELETE FROM mortise_outbox WHERE shard = ?1 AND id < ?2 AND written < ?3 AND id < ifnull("
-        "(SELECT id FROM mortise_outbox WHERE shard = ?1 AND id < ?2 AND written < ?3"
-        " ORDER BY id LIMIT 1 OFFSET ?4), ?2)",
-        by.shard,
-        now.last.row,
+        "DELETE FROM mortise_outbox WHERE slot >= ?1 AND written < ?3 AND slot < ifnull("
+        "(SELECT slot FROM mortise_outbox WHERE slot >= ?1 AND slot < ?2 AND written < ?3"
+        " ORDER BY slot LIMIT 1 OFFSET ?4), ?2)",
+        slot_of(by.shard, 0),
+        slot_of(by.shard, now.last.row),
         written_before,
         limit
     );
@@ -134,9 +139,10 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     {
         auto row = on.query(
             "SELECT ?1 < (SELECT max(first_shard) FROM mortise_outbox_layout)"
-            " AND NOT EXISTS(SELECT 1 FROM mortise_outbox WHERE shard = ?1 AND id > ?2)",
+            " AND NOT EXISTS(SELECT 1 FROM mortise_outbox WHERE slot > ?2 AND slot < ?3)",
             by.shard,
-            now.last.row
+            slot_of(by.shard, now.last.row),
+            slot_of(by.shard + 1, 0)
         );
         if (!row.step() || row.integer(0) == 0)
             return false;

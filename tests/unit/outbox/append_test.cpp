@@ -10,6 +10,8 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -191,10 +193,57 @@ TEST_F(OutboxAppend, RingsWhenItIsCommittedAndNotBefore) {
     EXPECT_TRUE(eventually([&] { return heard > 0; }));
 }
 
+TEST_F(OutboxAppend, GivesNumbersInTheOrderOfTheMessagesWhateverTheirShard) {
+    for (int i = 1; i <= 40; ++i)
+        append(std::to_string(i % 7), std::to_string(i));
+    const auto page = [&](std::int64_t after, std::size_t limit) {
+        return run([=](db::connection& on) {
+            return outbox::list(on, row_kind::waiting, after, limit);
+        });
+    };
+    std::set<std::uint32_t> shards;
+    std::int64_t seen = 0;
+    for (const std::size_t limit : {1u, 6u, 10u, 50u}) {
+        for (const auto& each : page(seen, limit)) {
+            EXPECT_EQ(each.row, seen + 1);
+            EXPECT_EQ(each.what.payload, std::to_string(each.row));
+            shards.insert(each.shard.value());
+            seen = each.row;
+        }
+    }
+    EXPECT_EQ(seen, 40);
+    EXPECT_EQ(shards.size(), 4u);
+    EXPECT_TRUE(page(40, 10).empty());
+    EXPECT_TRUE(page(std::numeric_limits<std::int64_t>::max(), 10).empty());
+    EXPECT_EQ(page(std::numeric_limits<std::int64_t>::min(), 50).size(), 40u);
+}
+
+TEST_F(OutboxAppend, FindsARowByItsNumberAndNoOther) {
+    for (int i = 1; i <= 8; ++i)
+        append(std::to_string(i), std::to_string(i));
+    const auto found = [&](std::int64_t row) {
+        return run([row](db::connection& on) { return outbox::find(on, row); });
+    };
+    for (int i = 1; i <= 8; ++i) {
+        const auto row = found(i);
+        ASSERT_TRUE(row);
+        EXPECT_EQ(row->what.payload, std::to_string(i));
+        // In the file it stands at a place that tells of its shard, too.
+        EXPECT_FALSE(found((std::int64_t{1} << 46) + i));
+    }
+    for (const std::int64_t none :
+         {std::int64_t{0},
+          std::int64_t{-1},
+          std::int64_t{9},
+          std::numeric_limits<std::int64_t>::min(),
+          std::numeric_limits<std::int64_t>::max()})
+        EXPECT_FALSE(found(none)) << none;
+}
+
 TEST_F(OutboxAppend, LeavesATableOfANewerVersionAlone) {
     append("k", "v");
     run([](db::connection& on) {
-        on.run("UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'");
+        on.run("UPDATE mortise_outbox_about SET value = 3 WHERE name = 'format'");
         on.run("DROP TABLE mortise_outbox_layout");
     });
     EXPECT_EQ(refusal_of(message("events", "k", "v")), errc::newer_format);

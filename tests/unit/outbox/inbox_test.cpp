@@ -441,10 +441,33 @@ TEST_F(OutboxInbox, AStopWaitsForTheHandler) {
     delivered.get();
 }
 
+TEST_F(OutboxInbox, BringsTablesOfAnOlderVersionUpToDate) {
+    start();
+    deliver({of("k", "is nonsense")});
+    ASSERT_EQ(held().size(), 1u);
+    run([](db::connection& on) {
+        on.run("ALTER TABLE mortise_inbox_held DROP COLUMN arrived");
+        on.run("UPDATE mortise_inbox_about SET value = 1 WHERE name = 'format'");
+    });
+    const auto look = [](db::connection& on) { return outbox::list_held(on, 0, 10); };
+    try {
+        run(look);
+        ADD_FAILURE() << "it was read";
+    } catch (const boost::system::system_error& refused) {
+        EXPECT_EQ(refused.code(), outbox::errc::older_format);
+    }
+    const std::int64_t before = outbox::wall_now();
+    deliver({of("k", "2")});
+    const auto all = held();
+    ASSERT_EQ(all.size(), 2u);
+    for (const auto& each : all)
+        EXPECT_GE(each.arrived, outbox::wall_time(before)) << each.row;
+}
+
 TEST_F(OutboxInbox, LeavesTablesOfANewerVersionAlone) {
     start();
     deliver({of("k", "1")});
-    run([](db::connection& on) { on.run("UPDATE mortise_inbox_about SET value = 2"); });
+    run([](db::connection& on) { on.run("UPDATE mortise_inbox_about SET value = 3"); });
     EXPECT_EQ(fault_of({of("k", "2")}), outbox::errc::newer_format);
 }
 

@@ -311,7 +311,7 @@ TEST_F(OutboxRelay, DoesNotUseTheNumbersOfRowsTwice) {
     stop();
     run([](db::connection& on) { on.run("DELETE FROM mortise_outbox"); });
     const auto mark_before = run([](db::connection& on) {
-        auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'");
+        auto row = on.query("SELECT max(row) FROM mortise_outbox_shard");
         row.step();
         return row.integer(0);
     });

@@ -72,6 +72,18 @@ protected:
         deliver({{"k", "nonsense"}, {"k", "2"}, {"k", "3"}, {"r", "not yet"}, {"f", "5"}});
     }
 
+    /// What is parked came a minute and a half ago.
+    void make_first_older() {
+        wait_for(session_->async_run(
+            [](db::connection& on) {
+                on.run("UPDATE mortise_inbox_held SET arrived = arrived - 90000000 WHERE state = 2"
+                );
+            },
+            db::durability::lazy,
+            asio::use_future
+        ));
+    }
+
     tool::inbox_settings order(kind what) const {
         tool::inbox_settings made;
         made.what = what;
@@ -125,8 +137,10 @@ protected:
 
 TEST_F(InboxCommand, ShowsHowFarEachInboxIs) {
     hold_some();
+    make_first_older();
     const auto text = look(order(kind::ls));
     EXPECT_THAT(text, testing::StartsWith("INBOX "));
+    EXPECT_THAT(text, testing::ContainsRegex("\n *orders .* (9[0-9]|10[0-9])\\.[0-9]{3} s\n"));
     EXPECT_THAT(text, HasSubstr("orders  events-0     5\n"));
     const auto said = look_json(order(kind::ls));
     ASSERT_EQ(said.at("inboxes").as_array().size(), 1u);
@@ -135,12 +149,23 @@ TEST_F(InboxCommand, ShowsHowFarEachInboxIs) {
     EXPECT_EQ(only.at("parked").to_number<int>(), 1);
     EXPECT_EQ(only.at("behind").to_number<int>(), 2);
     EXPECT_EQ(only.at("retried").to_number<int>(), 1);
+    EXPECT_GE(only.at("oldest_seconds").as_double(), 90.0);
+    EXPECT_LT(only.at("oldest_seconds").as_double(), 110.0);
     EXPECT_EQ(only.at("sources").at(0).at("source").as_string(), "events-0");
     EXPECT_EQ(only.at("sources").at(0).at("next").to_number<int>(), 5);
 }
 
+TEST_F(InboxCommand, ShowsNoAgeOfAnInboxThatHoldsNothing) {
+    start();
+    deliver({{"f", "1"}});
+    EXPECT_THAT(look(order(kind::ls)), testing::ContainsRegex("\norders +1 +0 +0 +0 +0 +-\n"));
+    const auto said = look_json(order(kind::ls));
+    EXPECT_EQ(said.at("inboxes").at(0).at("oldest_seconds").as_double(), 0.0);
+}
+
 TEST_F(InboxCommand, ShowsWhatIsParkedAndHowMuchWaitsForIt) {
     hold_some();
+    make_first_older();
     const auto text = look(order(kind::parked));
     EXPECT_THAT(text, HasSubstr("nobody understands it"));
     EXPECT_THAT(text, Not(HasSubstr("not yet")));
@@ -149,6 +174,9 @@ TEST_F(InboxCommand, ShowsWhatIsParkedAndHowMuchWaitsForIt) {
     const auto& only = said.at("parked").at(0);
     EXPECT_EQ(only.at("behind").to_number<int>(), 2);
     EXPECT_EQ(only.at("place").to_number<int>(), 0);
+    EXPECT_GE(only.at("age_seconds").as_double(), 90.0);
+    EXPECT_LT(only.at("age_seconds").as_double(), 110.0);
+    EXPECT_TRUE(only.at("arrived").is_string());
     EXPECT_EQ(only.at("payload").as_string(), "nonsense");
     EXPECT_EQ(only.at("reason").as_string(), "nobody\nunderstands it");
     auto all = order(kind::parked);

@@ -138,7 +138,7 @@ TEST_F(OutboxCommand, ShowsHowMuchWaitsAndForHowLong) {
     later.not_before = std::chrono::system_clock::time_point(std::chrono::hours(24 * 36'525));
     append(later);
     run([](db::connection& on) {
-        on.run("UPDATE mortise_outbox SET written = written - 90000000 WHERE id = 1");
+        on.run("UPDATE mortise_outbox SET written = written - 90000000 WHERE slot & 0xffff = 1");
     });
     const auto text = look(order(kind::ls));
     EXPECT_THAT(text, testing::StartsWith("table " + describe().id + ": 2 waiting, 1 later, "));

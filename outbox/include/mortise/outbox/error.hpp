@@ -17,6 +17,7 @@ enum class errc : int {
 
     // The table.
     newer_format,   ///< The tables were written by a newer mortise.
+    older_format,   ///< The tables were written by an older mortise.
     corrupt_row,    ///< A row contradicts itself.
     not_an_outbox,  ///< The database has no message table.
     no_such_row,    ///< There is no such row.

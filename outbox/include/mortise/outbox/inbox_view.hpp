@@ -16,8 +16,8 @@
 
 /// What people see of the inboxes in a database, and can do with them.
 ///
-/// @par Errors  All throw `error`: `not_an_inbox`, `newer_format`, what is said below, and what
-///              SQLite says.
+/// @par Errors  All throw `error`: `not_an_inbox`, `newer_format`, `older_format`, what is said
+///              below, and what SQLite says.
 /// @par Threads As the connection: one at a time.
 namespace mortise::outbox {
 
@@ -37,6 +37,7 @@ public:
     received what;
     state at = state::behind;
     std::uint32_t attempts = 0;
+    std::chrono::system_clock::time_point arrived;  ///< When it was received first.
     std::chrono::system_clock::time_point due;
     std::string reason;  ///< Why it failed the last time.
 };
@@ -53,6 +54,8 @@ public:
     std::uint64_t retried = 0;
     std::uint64_t behind = 0;
     std::uint64_t parked = 0;
+    /// For how long it has had what it has had for longest of what it holds; zero if it holds none.
+    std::chrono::microseconds oldest{0};
 };
 
 std::vector<inbox_view> describe_inboxes(db::connection& on);

@@ -13,8 +13,8 @@
 
 /// What people see of a message table, and can do with it.
 ///
-/// @par Errors  All throw `error`: `not_an_outbox`, `newer_format`, what is said below, and what
-///              SQLite says.
+/// @par Errors  All throw `error`: `not_an_outbox`, `newer_format`, `older_format`, what is said
+///              below, and what SQLite says.
 /// @par Threads As the connection: one at a time.
 namespace mortise::outbox {
 
