@@ -27,7 +27,13 @@ std::string size_text(const char* what, std::size_t size) {
 
 void check(const message& what) {
     if (what.topic.empty() || what.topic.size() > topic_max)
-        throw error(errc::no_topic, size_text("a topic", what.topic.size()), "name one");
+        throw error(
+            errc::no_topic,
+            size_text("a topic", what.topic.size()),
+            what.topic.empty() ? "name one" : "use a shorter name"
+        );
+    if (what.topic.find('\0') != std::string::npos)
+        throw error(errc::no_topic, "a topic with a zero byte in it", "use a name without");
     if (what.id.size() > text_max)
         throw error(errc::bad_message_id, size_text("an id", what.id.size()), "use a shorter one");
     if (what.headers.size() > headers_max)
@@ -41,6 +47,8 @@ void check(const message& what) {
             throw error(
                 errc::bad_header, size_text("a name", each.name.size()), "use 1 to 255 bytes"
             );
+        if (each.name.find('\0') != std::string::npos)
+            throw error(errc::bad_header, "a name with a zero byte in it", "use one without");
         size += each.name.size() + each.value.size();
     }
     if (size > message_max)

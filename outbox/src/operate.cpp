@@ -43,10 +43,17 @@ std::uint32_t hash_at(const db::statement& row) {
     return table::hash_of(row.text(1), row.text_or_null(2));
 }
 
+void sort_by_row(std::vector<moved_row>& all) {
+    std::sort(all.begin(), all.end(), [](const moved_row& a, const moved_row& b) {
+        return a.row < b.row;
+    });
+}
+
 // What is parked with this row's topic and key, and what was written after that and no relay has
 // come to yet: as long as one is parked, none of those that follow is sent.
 std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
     std::vector<moved_row> found;
+    bool has_key = false;
     {
         auto each = on.query(
             "SELECT p.id, p.message_id, p.key FROM mortise_outbox_parked AS p,"
@@ -54,50 +61,77 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
             " AND (p.key = first.key OR p.id = first.id) ORDER BY p.id",
             row
         );
-        while (each.step())
+        while (each.step()) {
             found.push_back({each.integer(0), std::nullopt, hash_at(each)});
+            has_key = !each.is_null(2);
+        }
     }
     if (found.empty())
         throw error(errc::no_such_row, "row " + std::to_string(row), "name one that is parked");
+    if (!has_key)
+        return found;
+    // In each layout, all that has the key is in one shard.
     auto each = on.query(
-        "SELECT o.slot, o.message_id, o.key"
-        " FROM mortise_outbox AS o, mortise_outbox_parked AS first WHERE first.id = ?1"
-        " AND " MORTISE_OUTBOX_ROW " > ?2 AND o.topic = first.topic AND o.key = first.key",
+        "SELECT o.slot, o.message_id, o.key FROM mortise_outbox_parked AS first,"
+        " mortise_outbox_layout AS l, mortise_outbox AS o WHERE first.id = ?1"
+        " AND o.slot > " MORTISE_OUTBOX_SLOT(
+            "(l.first_shard + ?3 % l.shards)", "?2"
+        ) " AND o.slot < " MORTISE_OUTBOX_SLOT("(l.first_shard + ?3 % l.shards + 1)", "0") " AND "
+                                                                                           "o."
+                                                                                           "topic "
+                                                                                           "= "
+                                                                                           "first."
+                                                                                           "topic "
+                                                                                           "AND "
+                                                                                           "o.key "
+                                                                                           "= "
+                                                                                           "first."
+                                                                                           "key",
         row,
-        found.front().row
+        found.front().row,
+        found.front().hash
     );
     while (each.step())
         found.push_back({table::row_at(each.integer(0)), each.integer(0), hash_at(each)});
-    std::sort(found.begin(), found.end(), [](const moved_row& a, const moved_row& b) {
-        return a.row < b.row;
-    });
+    sort_by_row(found);
     return found;
 }
 
-}  // namespace
+// The same of all that is parked.
+std::vector<moved_row> all_of_all_keys(db::connection& on) {
+    std::vector<moved_row> found;
+    auto parked = on.query("SELECT id, message_id, key FROM mortise_outbox_parked");
+    while (parked.step())
+        found.push_back({parked.integer(0), std::nullopt, hash_at(parked)});
+    if (found.empty())
+        return found;
+    auto each =
+        on.query("SELECT o.slot, o.message_id, o.key FROM mortise_outbox AS o WHERE EXISTS(SELECT 1"
+                 " FROM mortise_outbox_parked AS p WHERE p.topic = o.topic AND p.key = o.key"
+                 " AND p.id < " MORTISE_OUTBOX_ROW ")");
+    while (each.step())
+        found.push_back({table::row_at(each.integer(0)), each.integer(0), hash_at(each)});
+    sort_by_row(found);
+    return found;
+}
 
-std::size_t replay(db::connection& on, std::int64_t row) {
-    table::require(on);
-    const auto all = all_of_key(on, row);
+std::size_t move_to_end(db::connection& on, const std::vector<moved_row>& all) {
     for (const auto& each : all)
         move_to_end(on, each);
     table::ring_after_commit(on);
     return all.size();
 }
 
+}  // namespace
+
+std::size_t replay(db::connection& on, std::int64_t row) {
+    table::require(on);
+    return move_to_end(on, all_of_key(on, row));
+}
+
 std::size_t replay_all(db::connection& on) {
     table::require(on);
-    std::size_t replayed = 0;
-    for (;;) {
-        std::int64_t first = 0;
-        {
-            auto row = on.query("SELECT min(id) FROM mortise_outbox_parked");
-            if (!row.step() || row.is_null(0))
-                return replayed;
-            first = row.integer(0);
-        }
-        replayed += replay(on, first);
-    }
+    return move_to_end(on, all_of_all_keys(on));
 }
 
 std::size_t drop(db::connection& on, std::int64_t row) {
@@ -105,10 +139,7 @@ std::size_t drop(db::connection& on, std::int64_t row) {
     auto all = all_of_key(on, row);
     std::erase_if(all, [&](const moved_row& each) { return each.row == row; });
     on.run("DELETE FROM mortise_outbox_parked WHERE id = ?1", row);
-    for (const auto& each : all)
-        move_to_end(on, each);
-    table::ring_after_commit(on);
-    return all.size();
+    return move_to_end(on, all);
 }
 
 void rebase(db::connection& on, std::uint32_t shard, position where) {

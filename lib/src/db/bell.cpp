@@ -69,9 +69,9 @@ bell::~bell() {
 
 std::size_t bell::ring(const std::filesystem::path& database) noexcept {
     try {
-        return tell_all(database.native() + ".bell");
+        return tell_all(detail::bell_folder(database));
     } catch (...) {
-        return 0;  // No memory.
+        return 0;  // No memory, or no such folder.
     }
 }
 

@@ -60,13 +60,17 @@ void drain(int socket) noexcept {
 
 }  // namespace
 
+std::string bell_folder(const std::filesystem::path& database) {
+    return std::filesystem::weakly_canonical(database).native() + ".bell";
+}
+
 bell_listener::bell_listener(
     asio::any_io_executor executor,
     const std::filesystem::path& database,
     std::function<void()> heard
 )
     : executor_(std::move(executor)),
-      path_(database.native() + ".bell"),
+      path_(bell_folder(database)),
       heard_(std::move(heard)),
       folder_(open_folder(path_)),
       name_(random_id::draw().text()),

@@ -19,6 +19,9 @@ namespace mortise::db::detail {
 
 namespace asio = boost::asio;
 
+/// The folder of those that listen at that database. @throws std::filesystem::filesystem_error
+std::string bell_folder(const std::filesystem::path& database);
+
 /// The socket of one who listens, and the thread that waits at it: a wait by the executor would
 /// keep its context at work for ever.
 class bell_listener final : public coro::detail::shutdown_hook,

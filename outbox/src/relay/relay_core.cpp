@@ -2,6 +2,7 @@
 #include "relay/relay_core.hpp"
 
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/error.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/outbox/error.hpp"
@@ -153,6 +154,11 @@ asio::awaitable<void> relay_core::keep() {
         } catch (const boost::system::system_error& failed) {
             trouble.code = failed.code();
             trouble.text = failed.what();
+        } catch (const std::exception& failed) {
+            trouble.code = coro::errc::work_threw;
+            trouble.text = failed.what();
+        } catch (...) {
+            trouble.code = coro::errc::work_threw;
         }
         if (stopping_)
             break;
@@ -331,14 +337,15 @@ void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
     });
 }
 
-// Another relay has sent it, and says so when it purges; or it is done.
+// Another relay has sent it, and says so when it purges; or it is parked, or done, and nothing else
+// is there.
 void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
     end_waits([&](std::uint32_t which, const wanted& until) {
         const auto found =
             std::find_if(shards.begin(), shards.end(), [&](const table::open_shard& each) {
                 return each.shard == which;
             });
-        return found == shards.end() || found->marked >= until.row;
+        return found == shards.end() || found->marked >= until.row || found->last <= found->marked;
     });
 }
 
@@ -398,22 +405,27 @@ void relay_core::begin_stop(bool at_once) {
 }
 
 void relay_core::end_stop() {
-    if (!stopping_ || running_ > 0)
+    if (!stopping_ || running_ > 0 || closing_)
         return;
     alarm_.cancel();
     stop_alarm_.cancel();
     bell_.reset();
     if (const auto last = std::exchange(session_, nullptr)) {
         // The files are closed beside the event loop; whoever waits, waits for that.
+        closing_ = true;
         last->async_stop(asio::bind_executor(
             seat_.strand(),
             [self = shared_from_this(), last](error_code) {
-                for (auto& each : std::exchange(self->stoppers_, {}))
-                    each.complete(error_code());
+                self->closing_ = false;
+                self->answer_stoppers();
             }
         ));
         return;
     }
+    answer_stoppers();
+}
+
+void relay_core::answer_stoppers() {
     for (auto& each : std::exchange(stoppers_, {}))
         each.complete(error_code());
 }

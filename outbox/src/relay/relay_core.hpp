@@ -84,6 +84,7 @@ private:
     void begin_stop(bool at_once);
     void end_stop();
     void answer_drains(error_code why);
+    void answer_stoppers();
     void begin_drains(std::size_t count, const std::vector<table::open_shard>& shards);
     void begin_drain(code_handler handler, const std::vector<table::open_shard>& shards);
     void marks_seen(const std::vector<table::open_shard>& shards);
@@ -113,6 +114,7 @@ private:
     bool opened_ = false;
     bool stopping_ = false;
     bool closed_ = false;
+    bool closing_ = false;  ///< Of the session: not done yet.
 
     mutable std::mutex status_mutex_;
     std::map<std::uint32_t, shard_status> status_;

@@ -33,7 +33,8 @@ shard_runner::shard_runner(relay_core& core, std::uint32_t shard)
       shard_(shard),
       sink_(core.config().sink(core.strand(), shard)),
       news_(core.strand()),
-      pauses_(pauses_of(core.config()), core.draw_seed()) {
+      pauses_(pauses_of(core.config()), core.draw_seed()),
+      batch_rows_(core.config().batch_rows) {
     if (!sink_)
         throw error(mortise::errc::bad_config, "sink", "have the factory make one for each shard");
     status_.shard = shard;
@@ -86,6 +87,8 @@ asio::awaitable<void> shard_runner::run() {
         } catch (const std::exception& failed) {
             why = coro::errc::work_threw;
             text = failed.what();
+        } catch (...) {
+            why = coro::errc::work_threw;
         }
         if (status_.what == state::done || core_.stopping())
             break;
@@ -127,6 +130,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         auto mine = co_await std::move(taking);
         by_ = mine.by;
         known_ = std::move(mine.known);
+        refused_ = mine.refused;
         status_.last = known_.last;
         tell(relay_event::kind::taken);
         MORTISE_CRASH_POINT("relay.taken");
@@ -229,6 +233,10 @@ asio::awaitable<bool> shard_runner::begin() {
         co_await std::move(closing);
         co_return false;
     }
+    if (refused_) {
+        auto accepting = accept();
+        co_await std::move(accepting);
+    }
     if (found.mark_lost)
         tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
     known_.last = found.start;
@@ -241,6 +249,17 @@ asio::awaitable<bool> shard_runner::begin() {
     core_.show(status_);
     tell(relay_event::kind::opened);
     co_return true;
+}
+
+// What the one before was refused for is mended: nobody is to decide about it any more.
+asio::awaitable<void> shard_runner::accept() {
+    auto work = [by = by_](db::connection& on) { return table::accept(on, by); };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto accepting = session->async_run(std::move(work), db::durability::force);
+    if (co_await std::move(accepting))
+        throw boost::system::system_error(errc::superseded);
+    refused_ = false;
 }
 
 asio::awaitable<std::optional<std::string>> shard_runner::marked_message(std::int64_t row) {
@@ -257,6 +276,8 @@ asio::awaitable<void>
 shard_runner::await_operator(error_code why, std::string text, std::optional<mark> seen) {
     status_.trouble = why;
     status_.text = text;
+    refused_ = true;
+    purge_wanted_ = false;  // what we know is not to be written over what the operator decides
     set(state::refused);
     tell(relay_event::kind::refused, why, text);
     auto note = [by = by_, said = why.message() + ": " + text, seen](db::connection& on) {
@@ -276,6 +297,7 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
         auto known = co_await std::move(reading);
         if (known.last.generation != known_.last.generation) {
             known_ = std::move(known);
+            refused_ = false;
             status_.trouble = {};
             status_.text.clear();
             co_return;

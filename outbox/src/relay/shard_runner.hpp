@@ -61,6 +61,7 @@ private:
     asio::awaitable<table::claim> take(const lease* held);
     asio::awaitable<void> await_earlier_shards();
     asio::awaitable<bool> begin();
+    asio::awaitable<void> accept();
     asio::awaitable<std::optional<std::string>> marked_message(std::int64_t row);
     asio::awaitable<void>
     await_operator(error_code why, std::string text, std::optional<mark> seen);
@@ -80,6 +81,7 @@ private:
     asio::awaitable<void> rest(clock::duration longest);
     asio::awaitable<void> pause_after(error_code why, std::string text);
 
+    void resize_batches(published::kind came);
     void advance(const mark& to, std::size_t messages, std::string place);
     void fail(error_code why, std::string text);
     void set(state now);
@@ -96,8 +98,10 @@ private:
     table::holder by_;
     table::shadow known_;  ///< `last`: what the sink has acknowledged.
     std::uint32_t layout_seen_ = 0;
+    std::size_t batch_rows_;    ///< At most so many; fewer after a failure.
     std::size_t unpurged_ = 0;  ///< Sent since the last purge.
     bool purge_wanted_ = false;
+    bool refused_ = false;       ///< The table says that nobody goes on.
     bool mark_unsaved_ = false;  ///< Of a sink that keeps none.
     clock::time_point purge_at_;
     clock::time_point sent_at_;  ///< The last mark.

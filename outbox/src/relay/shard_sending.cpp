@@ -79,15 +79,13 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
 std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     news_.reset();  // what comes from now on may be too late for this one
     const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
-    auto work = [shard = shard_,
-                 after,
-                 rows = core_.config().batch_rows,
-                 bytes = core_.config().batch_bytes,
-                 path = core_.config().database](db::connection& on) {
+    auto work = [shard = shard_, after, rows = batch_rows_, bytes = core_.config().batch_bytes](
+                    db::connection& on
+                ) {
         auto found = table::read(on, shard, after, rows, bytes);
         // What a crash of the host would take back must not be heard of.
         if (!found.rows.empty())
-            table::make_durable(path);
+            table::make_durable(on);
         return found;
     };
     core_.session()->async_read(
@@ -120,6 +118,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
         so_far.message = last.what.id;
         advance(so_far, came.done, std::string());
     }
+    resize_batches(came.what);
     switch (came.what) {
     case published::kind::committed:
         status_.trouble = {};
@@ -150,6 +149,15 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto pausing = pause_after(came.code, std::move(came.text));
     co_await std::move(pausing);
     co_return end::lost;
+}
+
+// It may have been too much for the time that the sink has for it.
+void shard_runner::resize_batches(published::kind came) {
+    const std::size_t most = core_.config().batch_rows;
+    if (came == published::kind::committed)
+        batch_rows_ += std::min(batch_rows_, most - batch_rows_);
+    else if (came != published::kind::refused)
+        batch_rows_ = std::max<std::size_t>(batch_rows_ / 2, 1);
 }
 
 asio::awaitable<published> shard_runner::publish(std::vector<outgoing>& rows, const mark& after) {

@@ -38,6 +38,8 @@ public:
             } catch (const std::exception& wrong) {
                 failed = coro::errc::work_threw;
                 text = wrong.what();
+            } catch (...) {
+                failed = coro::errc::work_threw;
             }
             if (failed) {
                 came = published(published::kind::again, failed, std::move(text));

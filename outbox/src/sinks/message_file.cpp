@@ -17,6 +17,9 @@
 namespace mortise::outbox::sinks {
 namespace {
 
+// Of a message of 64 MiB, three characters stand for a byte; and the rest of the line.
+constexpr std::size_t line_max = 256u << 20u;
+
 error_code last_error() noexcept {
     return {errno, boost::system::system_category()};
 }
@@ -47,14 +50,17 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
             return error_code(errc::bad_file);
         if (got == 0)
             return std::move(reader.contents());
-        rest.append(block.data(), static_cast<std::size_t>(got));
         std::size_t begin = 0;
-        for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+        auto end = rest.size();  // there is none in what was read before
+        rest.append(block.data(), static_cast<std::size_t>(got));
+        for (end = rest.find('\n', end); end != std::string::npos; end = rest.find('\n', begin)) {
             if (!reader.take(std::string_view(rest).substr(begin, end - begin)))
                 return error_code(errc::bad_file);
             begin = end + 1;
         }
         rest.erase(0, begin);
+        if (rest.size() > line_max)
+            return error_code(errc::bad_file);
     }
 }
 
@@ -77,7 +83,8 @@ result<file_contents> message_file::open(const std::filesystem::path& folder, st
         close();
         return found;
     }
-    if (::ftruncate(file_, static_cast<off_t>(found->whole)) != 0)
+    // What a process wrote that died may not be on the disk yet, and is to be relied upon now.
+    if (::ftruncate(file_, static_cast<off_t>(found->whole)) != 0 || ::fdatasync(file_) != 0)
         failed = last_error();
     if (!failed && found->id.empty()) {
         found->id = random_id::draw().text();
@@ -92,7 +99,19 @@ result<file_contents> message_file::open(const std::filesystem::path& folder, st
     return found;
 }
 
+// What may be on the disk only in part is taken back: whoever reads it next sees it as it is in
+// memory.
 error_code message_file::append(std::string_view lines) {
+    const off_t before = ::lseek(file_, 0, SEEK_END);
+    if (before < 0)
+        return last_error();
+    const error_code failed = write(lines);
+    if (failed && ::ftruncate(file_, before) == 0)
+        ::fdatasync(file_);
+    return failed;
+}
+
+error_code message_file::write(std::string_view lines) {
     while (!lines.empty()) {
         const auto sent = ::write(file_, lines.data(), lines.size());
         if (sent < 0 && errno == EINTR)

@@ -20,13 +20,17 @@ public:
     message_file(const message_file&) = delete;
     message_file& operator=(const message_file&) = delete;
 
-    /// Makes it if it is not there, and cuts off what is not whole.
+    /// Makes it if it is not there, and cuts off what is not whole. What it holds is on the disk
+    /// then.
     result<file_contents> open(const std::filesystem::path& folder, std::uint32_t shard);
-    /// Appends whole lines and waits until they are on the disk.
+    /// Appends whole lines and waits until they are on the disk. After an error none of them is
+    /// there, unless the disk fails at that, too.
     error_code append(std::string_view lines);
     void close() noexcept;
 
 private:
+    error_code write(std::string_view lines);
+
     int file_ = -1;
 };
 

@@ -2,7 +2,7 @@
 #ifndef MORTISE_OUTBOX_SRC_TABLE_DURABLE_HPP
 #define MORTISE_OUTBOX_SRC_TABLE_DURABLE_HPP
 
-#include <filesystem>
+#include "mortise/db/connection.hpp"
 
 namespace mortise::outbox::table {
 
@@ -11,8 +11,8 @@ namespace mortise::outbox::table {
 ///
 /// What is not in the write-ahead log any more was synced when it was copied back.
 ///
-/// @throws error
-void make_durable(const std::filesystem::path& database);
+/// In a transaction that has read. @throws error
+void make_durable(db::connection& on);
 
 }  // namespace mortise::outbox::table
 

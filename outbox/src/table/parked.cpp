@@ -35,6 +35,8 @@ park(db::connection& on, const holder& by, const std::vector<poison_row>& which)
         on.run(MORTISE_OUTBOX_MOVE, slot, wall_now(), std::string_view(each.reason));
         moved += drop_moved(on, slot);
     }
+    if (moved > 0)
+        ring_after_commit(on);  // others may wait until it is sent, or parked
     return moved;
 }
 
@@ -55,6 +57,8 @@ park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_
         );
         moved += drop_moved(on, slot);
     }
+    if (moved > 0)
+        ring_after_commit(on);  // others may wait until it is sent, or parked
     return moved;
 }
 

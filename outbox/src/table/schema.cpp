@@ -50,12 +50,13 @@ constexpr const char* tables[] = {
 
 // The rows keep their numbers, so the marks stay true.
 constexpr const char* from_index[] = {
-    "DROP INDEX mortise_outbox_by_shard",
-    "ALTER TABLE mortise_outbox RENAME TO mortise_outbox_before",
-    make_rows,
     make_counter,
     "INSERT INTO mortise_outbox_counter(last_row) SELECT ifnull("
-    "(SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox_before'), 0)",
+    "(SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'), 0)",
+    // Not renamed: that looks at all views of the database, and fails if one of them is broken.
+    "CREATE TABLE mortise_outbox_before AS SELECT * FROM mortise_outbox",
+    "DROP TABLE mortise_outbox",
+    make_rows,
     "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
     " SELECT " MORTISE_OUTBOX_SLOT("shard", "id") ", " MORTISE_OUTBOX_COLUMNS
                                                   " FROM mortise_outbox_before ORDER BY shard, id",
@@ -65,23 +66,43 @@ constexpr const char* from_index[] = {
 
 constexpr const char* about = "mortise_outbox_about";
 
-}  // namespace
+void bring_up_to_date(db::connection& on) {
+    for (const char* each : from_index)
+        on.run(each);
+}
 
-bool make(db::connection& on) {
-    const auto found = format_there(on, about, format);
-    if (found == format)
-        return false;
-    if (found == format_with_index) {
-        for (const char* each : from_index)
-            on.run(each);
-        return true;
-    }
+void make_all(db::connection& on) {
     make_about(on, about, format);
     for (const char* each : tables)
         on.run(each);
     const std::string id = random_id::draw().text();
     on.run("INSERT INTO mortise_outbox_about(name, value) VALUES('id', ?1)", std::string_view(id));
     add_layout(on, shards_at_first);
+}
+
+// Or nothing of it: whoever appends may commit nevertheless.
+void as_a_whole(db::connection& on, void (*work)(db::connection&)) {
+    on.run("SAVEPOINT mortise_outbox_make");
+    try {
+        work(on);
+    } catch (...) {
+        const bool rolled_back = ::sqlite3_get_autocommit(on.handle()) != 0;
+        if (!rolled_back) {
+            on.run("ROLLBACK TO mortise_outbox_make");
+            on.run("RELEASE mortise_outbox_make");
+        }
+        throw;
+    }
+    on.run("RELEASE mortise_outbox_make");
+}
+
+}  // namespace
+
+bool make(db::connection& on) {
+    const auto found = format_there(on, about, format);
+    if (found == format)
+        return false;
+    as_a_whole(on, found == format_with_index ? bring_up_to_date : make_all);
     return true;
 }
 

@@ -24,6 +24,53 @@ void remember(db::connection& on, const holder& by, const shadow& now) {
     );
 }
 
+// Whether it is still this one that works on the shard, and nobody has decided meanwhile where it
+// is to go on (`rebase`), of which its mark knows nothing.
+bool holds(db::connection& on, const holder& by, const shadow& now) {
+    if (!holds(on, by))
+        return false;
+    auto row = on.query("SELECT generation FROM mortise_outbox_shard WHERE shard = ?1", by.shard);
+    return row.step() && static_cast<std::uint64_t>(row.integer(0)) == now.last.generation;
+}
+
+// At most `limit` rows from the front of that range, up to the first that is not old enough. More
+// than those are not looked at: writers wait meanwhile.
+std::size_t purge_range(
+    db::connection& on,
+    std::int64_t begin,
+    std::int64_t end,
+    std::int64_t written_before,
+    std::size_t limit
+) {
+    std::int64_t last = -1;
+    {
+        auto row = on.query(
+            "SELECT slot, written FROM mortise_outbox WHERE slot >= ?1 AND slot < ?2"
+            " ORDER BY slot LIMIT ?3",
+            begin,
+            end,
+            limit
+        );
+        while (row.step() && row.integer(1) < written_before)
+            last = row.integer(0);
+    }
+    on.run("DELETE FROM mortise_outbox WHERE slot >= ?1 AND slot <= ?2", begin, last);
+    return static_cast<std::size_t>(on.changes());
+}
+
+// Those that still have rows, which nobody comes to any more.
+std::vector<std::uint32_t> done_shards(db::connection& on) {
+    std::vector<std::uint32_t> found;
+    auto row =
+        on.query("SELECT shard FROM mortise_outbox_shard WHERE done != 0 AND EXISTS(SELECT 1 FROM"
+                 " mortise_outbox WHERE slot >= " MORTISE_OUTBOX_SLOT(
+                     "shard", "0"
+                 ) " AND slot < " MORTISE_OUTBOX_SLOT("(shard + 1)", "0") ")");
+    while (row.step())
+        found.push_back(static_cast<std::uint32_t>(row.integer(0)));
+    return found;
+}
+
 }  // namespace
 
 std::vector<open_shard> open_shards(db::connection& on) {
@@ -79,7 +126,9 @@ result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token&
     made.by = holder(shard, held);
     {
         auto row = on.query(
-            "SELECT epoch, domain, done FROM mortise_outbox_shard WHERE shard = ?1", shard
+            "SELECT epoch, domain, done, refused IS NOT NULL FROM mortise_outbox_shard"
+            " WHERE shard = ?1",
+            shard
         );
         if (!row.step())
             return error_code(errc::superseded);
@@ -89,6 +138,7 @@ result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token&
         else if (row.text(1) == held.domain.name() && held.value < before)
             return error_code(errc::superseded);
         made.done = row.integer(2) != 0;
+        made.refused = row.integer(3) != 0;
     }
     made.known = known_of(on, shard);
     made.others_first = others_first(on, shard);
@@ -115,26 +165,26 @@ result<std::size_t> purge(
     std::int64_t written_before,
     std::size_t limit
 ) {
-    if (!holds(on, by))
+    if (!holds(on, by, now))
         return error_code(errc::superseded);
     remember(on, by, now);
-    on.run(
-        "DELETE FROM mortise_outbox WHERE slot >= ?1 AND written < ?3 AND slot < ifnull("
-        "(SELECT slot FROM mortise_outbox WHERE slot >= ?1 AND slot < ?2 AND written < ?3"
-        " ORDER BY slot LIMIT 1 OFFSET ?4), ?2)",
-        slot_of(by.shard, 0),
-        slot_of(by.shard, now.last.row),
-        written_before,
-        limit
-    );
-    const auto purged = static_cast<std::size_t>(on.changes());
+    const auto begin = slot_of(by.shard, 0);
+    std::size_t purged =
+        purge_range(on, begin, slot_of(by.shard, now.last.row), written_before, limit);
+    for (const auto shard : done_shards(on)) {
+        if (purged >= limit)
+            break;
+        purged += purge_range(
+            on, slot_of(shard, 0), slot_of(shard + 1, 0), written_before, limit - purged
+        );
+    }
     ring_after_commit(on);  // others learn from the mark how far it is
     MORTISE_CRASH_POINT("outbox.purging");
     return purged;
 }
 
 result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
-    if (!holds(on, by))
+    if (!holds(on, by, now))
         return error_code(errc::superseded);
     {
         auto row = on.query(
@@ -152,6 +202,16 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     ring_after_commit(on);  // others may have waited for that
     MORTISE_CRASH_POINT("outbox.finishing");
     return true;
+}
+
+error_code accept(db::connection& on, const holder& by) {
+    if (!holds(on, by))
+        return errc::superseded;
+    on.run(
+        "UPDATE mortise_outbox_shard SET refused = NULL, refused_mark = NULL WHERE shard = ?1",
+        by.shard
+    );
+    return {};
 }
 
 error_code refuse(

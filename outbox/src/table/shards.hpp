@@ -43,6 +43,7 @@ public:
     shadow known;
     bool done = false;          ///< All of it is published, and nothing more will come.
     bool others_first = false;  ///< Shards of an earlier layout are not done yet.
+    bool refused = false;       ///< The one before did not go on.
 };
 
 /// A shard that is not done, of whatever layout.
@@ -63,8 +64,8 @@ std::vector<open_shard> open_shards(db::connection& on);
 result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
 
 /// Remembers how far the shard was sent, and forgets rows before the mark that were written before
-/// `written_before`, at most `limit`; the row of the mark stays.
-/// @return how many were forgotten, or `superseded`.
+/// `written_before`, and those of shards that are done, at most `limit`; the row of the mark stays.
+/// @return how many were forgotten, or `superseded`, also after a `rebase`.
 result<std::size_t> purge(
     db::connection& on,
     const holder& by,
@@ -76,6 +77,9 @@ result<std::size_t> purge(
 /// If the shard is of an earlier layout and has no rows after the mark: nothing more will come.
 /// @return whether it is done now, or `superseded`.
 result<bool> finish(db::connection& on, const holder& by, const shadow& now);
+
+/// Forgets that a relay did not go on. @return `superseded`, or none.
+error_code accept(db::connection& on, const holder& by);
 
 /// Remembers why a relay does not go on, and what the sink's mark was.
 /// @return `superseded`, or none.

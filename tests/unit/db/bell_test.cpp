@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -69,6 +70,25 @@ TEST_F(Bell, IsHeardByAllThatListen) {
     EXPECT_EQ(db::bell::ring(path_), 2u);
     EXPECT_TRUE(hears(first_, 2)) << "again";
     EXPECT_EQ(other, 0);
+}
+
+TEST_F(Bell, IsHeardHoweverThePathIsWritten) {
+    std::filesystem::create_directory(folder_.path() / "real");
+    const auto real = folder_.path() / "real" / "shop.db";
+    std::ofstream(real).close();
+    std::filesystem::create_symlink("real", folder_.path() / "folder");
+    std::filesystem::create_symlink("folder/shop.db", folder_.path() / "current.db");
+    const auto link = folder_.path() / "current.db";
+    const auto detour = folder_.path() / "real" / ".." / "folder" / "shop.db";
+    const db::bell one(context_.get_executor(), link, counting(first_));
+    const db::bell two(context_.get_executor(), detour, counting(second_));
+    int times = 0;
+    for (const auto& path : {real, link, detour}) {
+        ++times;
+        EXPECT_EQ(db::bell::ring(path), 2u) << path;
+        EXPECT_TRUE(hears(first_, times));
+        EXPECT_TRUE(hears(second_, times));
+    }
 }
 
 TEST_F(Bell, IsHeardFromAnotherProcess) {

@@ -240,6 +240,26 @@ TEST_F(OutboxAppend, FindsARowByItsNumberAndNoOther) {
         EXPECT_FALSE(found(none)) << none;
 }
 
+TEST_F(OutboxAppend, MakesAllOfItsTablesOrNone) {
+    append("k", "v");
+    const auto path = folder_.path() / "other.db";
+    bare_connection own(path);
+    own.run("CREATE TABLE mortise_outbox_parked(x); BEGIN");
+    EXPECT_THROW(outbox::append(own.handle(), message("events", "k", "v")), error);
+    own.run("COMMIT");
+    own.run("DROP TABLE mortise_outbox_parked; BEGIN");
+    EXPECT_FALSE(outbox::append(own.handle(), message("events", "k", "v")).empty());
+    own.run("COMMIT");
+}
+
+TEST_F(OutboxAppend, RefusesNamesWithAZeroByte) {
+    message what("events", "k", "v");
+    what.headers.emplace_back(std::string("a\0b", 3), "v");
+    EXPECT_EQ(refusal_of(what), errc::bad_header);
+    EXPECT_EQ(refusal_of(message(std::string("a\0b", 3), "k", "v")), errc::no_topic);
+    EXPECT_EQ(refusal_of(message(std::string(250, 't'), "k", "v")), errc::no_topic);
+}
+
 TEST_F(OutboxAppend, LeavesATableOfANewerVersionAlone) {
     append("k", "v");
     run([](db::connection& on) {

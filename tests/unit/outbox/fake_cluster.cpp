@@ -55,7 +55,7 @@ private:
         if (mine.epoch != epoch_)
             return lost();
         const auto fault = at_.take_fault(false);
-        if (fault == fake_cluster::fault::again)
+        if (fault == fake_cluster::fault::again || messages.size() > at_.batch_max_)
             return published(published::kind::again, asio::error::try_again, "not now");
         if (fault == fake_cluster::fault::lost_before)
             return lost();
@@ -108,6 +108,11 @@ void fake_cluster::fail_next(fault what) {
 void fake_cluster::refuse(std::optional<std::string> payload) {
     const std::lock_guard hold(mutex_);
     refused_ = std::move(payload);
+}
+
+void fake_cluster::set_batch_max(std::size_t messages) {
+    const std::lock_guard hold(mutex_);
+    batch_max_ = messages;
 }
 
 std::vector<outbox::outgoing> fake_cluster::messages() const {

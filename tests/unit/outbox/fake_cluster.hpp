@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,9 @@ public:
     void fail_next(fault what);
     /// Messages with such a payload are refused for ever, as long as this is so.
     void refuse(std::optional<std::string> payload);
+
+    /// More messages than that at once do not arrive, but may be sent again.
+    void set_batch_max(std::size_t messages);
 
     std::vector<outbox::outgoing> messages() const;
     std::vector<std::string> payloads() const;
@@ -67,6 +71,7 @@ private:
     std::deque<fault> faults_;
     std::optional<std::string> refused_;
     std::string identity_ = "cluster-1";
+    std::size_t batch_max_ = std::numeric_limits<std::size_t>::max();
     std::size_t batches_ = 0;
     std::size_t opened_ = 0;
     std::chrono::milliseconds idle_max_{0};

@@ -94,6 +94,20 @@ TEST_F(OutboxOlderTable, IsBroughtUpToDateByARelayWhichGoesOnAtItsMark) {
     expect_rounds(4);
 }
 
+TEST_F(OutboxOlderTable, MayStandBesideAViewThatIsBroken) {
+    append_round(0);
+    make_old();
+    run([](db::connection& on) {
+        on.run("CREATE TABLE gone(x)");
+        on.run("CREATE VIEW broken AS SELECT x FROM gone");
+        on.run("DROP TABLE gone");
+    });
+    append_round(1);
+    start();
+    drain();
+    expect_rounds(2);
+}
+
 TEST_F(OutboxOlderTable, KeepsWhatIsParkedAndWhatWaitsBehindIt) {
     append("k", "bad");
     append("k", "1");

@@ -2,10 +2,17 @@
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "mortise/outbox/handler_sink.hpp"
+#include "sinks/message_file.hpp"
+#include "sinks/message_lines.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -22,6 +29,27 @@ using outbox::outgoing;
 using outbox::row_kind;
 using outbox::verdict;
 using texts = std::vector<std::string>;
+
+/// Files do not grow beyond that, but for those that are longer already.
+class file_size_limit {
+public:
+    explicit file_size_limit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit now = before_;
+        now.rlim_cur = bytes;
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &now), 0);
+    }
+    ~file_size_limit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    file_size_limit(const file_size_limit&) = delete;
+    file_size_limit& operator=(const file_size_limit&) = delete;
+
+private:
+    void (*handler_)(int);
+    rlimit before_{};
+};
 
 class OutboxSinks : public outbox_world {
 protected:
@@ -184,6 +212,37 @@ TEST_F(OutboxSinks, AFunctionThatFailsIsCalledAgain) {
     drain();
     const std::lock_guard hold(mutex);
     EXPECT_EQ(heard, (texts{"1", "2", "3"}));  // and the first of them once
+}
+
+TEST_F(OutboxSinks, AFunctionMayThrowWhatIsNoException) {
+    std::atomic<int> calls{0};
+    append("k", "1");
+    start(to_handler([&](const outgoing&) -> asio::awaitable<verdict> {
+        if (++calls < 3)
+            throw 1;
+        co_return verdict::done();
+    }));
+    drain();
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(events(outbox::relay_event::kind::failed), 2u);
+}
+
+TEST_F(OutboxSinks, WhatAFileHasOnlyInPartIsTakenBack) {
+    outbox::sinks::message_file file;
+    ASSERT_TRUE(file.open(files(), 0));
+    const auto path = files() / "0.messages";
+    outgoing what;
+    what.what = message("events", "k", "1");
+    const std::string line = outbox::sinks::message_line(what);
+    EXPECT_FALSE(file.append(line));
+    const auto before = std::filesystem::file_size(path);
+    {
+        const file_size_limit limit(before + line.size() / 2);
+        EXPECT_TRUE(file.append(line));
+        EXPECT_EQ(std::filesystem::file_size(path), before);
+    }
+    EXPECT_FALSE(file.append(line));
+    EXPECT_EQ(std::filesystem::file_size(path), before + line.size());
 }
 
 TEST_F(OutboxSinks, WhatAFunctionRefusesIsParked) {

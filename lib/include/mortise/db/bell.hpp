@@ -20,8 +20,9 @@ class bell_listener;
 /// Tells whoever waits for news in a database that there are some, from process to process of one
 /// host, so that nobody has to look again and again.
 ///
-/// Who listens has a socket in the folder `PATH.bell` beside the database; that of one that died is
-/// removed by the next ring. Rings that come together are heard once.
+/// Who listens has a socket in the folder `PATH.bell` beside the database, however its path is
+/// written and whatever symbolic links are in it; that of one that died is removed by the next
+/// ring. Rings that come together are heard once.
 ///
 /// A ring is a hint. Who rings has committed before; who hears it reads; and who begins to listen
 /// reads once, since nobody heard what was rung before.

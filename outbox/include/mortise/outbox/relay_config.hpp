@@ -42,7 +42,8 @@ public:
     std::shared_ptr<lock_client> locks;
 
     /// Messages of a batch: up to so many, and bytes in them: 1 to 1,000,000, 1 to 1 GiB. Each
-    /// shard has two of them in memory: one is sent, the next one is read.
+    /// shard has two of them in memory: one is sent, the next one is read. After a failure batches
+    /// are smaller for a while.
     std::size_t batch_rows = 5'000;
     std::size_t batch_bytes = 4u << 20;
 
