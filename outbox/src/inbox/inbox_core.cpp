@@ -8,6 +8,7 @@
 #include "mortise/store_types.hpp"
 #include "wall_clock.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -64,7 +65,8 @@ inbox_core::inbox_core(
       config_(checked(std::move(config))),
       time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
       session_(std::move(session)),
-      work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))) {
+      work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))),
+      retries_(std::make_shared<inbox_detail::trial>()) {
     require(session_ != nullptr, "session", "open one with the database of the handler");
     wake_.emplace(seat_.strand());
 }
@@ -140,10 +142,19 @@ asio::awaitable<void> inbox_core::keep_once() {
     auto looking = session_->async_read(look);
     const auto due = co_await std::move(looking);
     if (due && *due <= wall_now()) {
-        const auto retry = [work = work_](db::connection& on) { return work->retry(on); };
-        auto trying = session_->async_run(retry, db::durability::force);
-        const auto came = co_await std::move(trying);
-        note(came);
+        const auto retry = [work = work_, tries = retries_](db::connection& on) {
+            return work->retry(on, *tries);
+        };
+        auto trying =
+            session_->async_run(retry, db::durability::force, asio::as_tuple(asio::deferred));
+        const auto tried = co_await std::move(trying);
+        const auto& [failed, came] = tried;
+        if (failed && !retries_->learn(failed))
+            throw boost::system::system_error(failed);
+        if (!failed) {
+            retries_->passed();
+            note(came);
+        }
         co_return;
     }
     if (due) {
@@ -180,21 +191,37 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
         });
     }
     const auto slot = handler.release_slot();
-    auto work = [work = work_, messages = std::move(messages)](db::connection& on) {
-        return work->receive(on, messages);
-    };
-    auto then = [self = shared_from_this(),
-                 handler = std::move(handler)](error_code failed, const report& came) mutable {
-        if (!failed)
-            self->note(came);
-        handler.complete(failed);
-        self->received_one();
-    };
+    deliver(std::make_shared<delivery>(std::move(messages)), slot, std::move(handler));
+}
+
+void inbox_core::deliver(
+    std::shared_ptr<delivery> what, asio::cancellation_slot slot, code_handler handler
+) {
+    auto work = [work = work_, what](db::connection& on) { return work->receive(on, *what); };
+    auto then = [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
+                    error_code failed, const report& came
+                ) mutable { self->delivered(std::move(what), failed, came, std::move(handler)); };
     session_->async_run(
         std::move(work),
         db::durability::force,
         asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
     );
+}
+
+// What a handler has spoiled is tried again, and in the end without that one.
+void inbox_core::delivered(
+    std::shared_ptr<delivery> what, error_code failed, const report& came, code_handler handler
+) {
+    bool again = failed && what->tries.learn(failed);
+    if (!failed) {
+        note(came);
+        what->passed(came.reached, came.next);
+        again = !what->is_done();
+    }
+    if (again)
+        return deliver(std::move(what), {}, std::move(handler));
+    handler.complete(failed);
+    received_one();
 }
 
 void inbox_core::note(const report& came) {

@@ -51,12 +51,18 @@ public:
 
 private:
     using report = inbox_detail::report;
+    using delivery = inbox_detail::delivery;
 
     void shut_down() noexcept override;
     void start();
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
     void note(const report& came);
+    void
+    deliver(std::shared_ptr<delivery> what, asio::cancellation_slot slot, code_handler handler);
+    void delivered(
+        std::shared_ptr<delivery> what, error_code failed, const report& came, code_handler handler
+    );
     void received_one();
     void begin_stop();
     void end_stop();
@@ -67,6 +73,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     const std::shared_ptr<db::sqlite> session_;
     const std::shared_ptr<inbox_detail::inbox_work> work_;
+    const std::shared_ptr<inbox_detail::trial> retries_;
 
     std::optional<coro::event> wake_;
     std::optional<db::bell> bell_;

@@ -5,6 +5,8 @@
 #include "mortise/outbox/append.hpp"
 #include "wall_clock.hpp"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -31,6 +33,24 @@ void tell(report& into, inbox_event::kind what, const std::string& id, std::stri
     into.events.push_back(std::move(made));
 }
 
+bool leaves_foreign_keys_open(db::connection& on) noexcept {
+    int open = 0;
+    int unused = 0;
+    const int code =
+        ::sqlite3_db_status(on.handle(), SQLITE_DBSTATUS_DEFERRED_FKS, &open, &unused, 0);
+    return code == SQLITE_OK && open != 0;
+}
+
+// A handler may have got rid of the savepoint that it ran in, or SQLite of all of them.
+void leave(db::connection& on, const char* how, trial& tries) {
+    try {
+        on.run(how);
+    } catch (...) {
+        tries.loses("its handler ended the savepoint that it is called in");
+        throw;
+    }
+}
+
 }  // namespace
 
 inbox_work::inbox_work(const inbox_config& config, std::uint64_t seed)
@@ -38,33 +58,38 @@ inbox_work::inbox_work(const inbox_config& config, std::uint64_t seed)
       tables_(config.name),
       jitter_(static_cast<std::minstd_rand::result_type>(seed)) {}
 
-report inbox_work::receive(db::connection& on, const std::vector<received>& messages) {
+report inbox_work::receive(db::connection& on, delivery& what) {
     make(on);
     report came;
-    offsets next;
-    for (const auto& each : messages) {
-        if (is_new(on, each, next)) {
-            take(on, each, came);
+    what.tries.begin();
+    std::size_t at = what.done;
+    for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
+        const received& each = what.messages[at];
+        if (is_new(on, each, what, came.next)) {
+            take(on, each, static_cast<std::int64_t>(at), what.tries, came);
         } else {
             ++came.counts.repeated;
             tell(came, inbox_event::kind::repeated, each.what.id);
         }
     }
-    for (const auto& [source, offset] : next)
+    for (const auto& [source, offset] : came.next)
         tables_.set_next_offset(on, source, offset);
     if (config_.by == inbox_config::kind::ids)
-        tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * messages.size());
+        tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * (at - what.done));
+    came.reached = at;
     MORTISE_CRASH_POINT("inbox.handled");
     return came;
 }
 
-bool inbox_work::is_new(db::connection& on, const received& what, offsets& next) {
+bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, offsets& next) {
     if (config_.by == inbox_config::kind::ids)
         return tables_.note_id(on, what.what.id, wall_now());
     auto known = next.find(what.source);
     if (known == next.end()) {
-        const auto stored = tables_.next_offset(on, what.source);
-        known = next.emplace(what.source, stored.value_or(0)).first;
+        const auto stored = tables_.next_offset(on, what.source).value_or(0);
+        if (!of.finds(what.source, stored))
+            throw error(mortise::errc::rolled_back, what.source, "deliver a source by one only");
+        known = next.emplace(what.source, stored).first;
     }
     if (what.offset < known->second)
         return false;
@@ -72,13 +97,15 @@ bool inbox_work::is_new(db::connection& on, const received& what, offsets& next)
     return true;
 }
 
-void inbox_work::take(db::connection& on, const received& what, report& into) {
+void inbox_work::take(
+    db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+) {
     if (tables_.is_blocked(on, what.what)) {
         tables_.hold(on, what, behind, 0, {});
         tell(into, inbox_event::kind::waits, what.what.id);
         return;
     }
-    auto failed = attempt(on, what, into);
+    auto failed = attempt(on, what, place, tries, into);
     if (!failed)
         return;
     judge(into, *failed, 1, what.what.id);
@@ -88,19 +115,34 @@ void inbox_work::take(db::connection& on, const received& what, report& into) {
 }
 
 // The handler, in a savepoint of its own. @return why it is to be tried again or parked.
-std::optional<inbox_work::failure>
-inbox_work::attempt(db::connection& on, const received& what, report& into) {
+std::optional<inbox_work::failure> inbox_work::attempt(
+    db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+) {
+    failure failed;
+    if (const std::string* const why = tries.verdict(place)) {
+        failed.why = *why;
+        return failed;
+    }
     const std::size_t calls = on.calls();
     on.run(begin_message);
-    failure failed;
+    tries.tries(place);
     answer said = ask(on, what, failed);
     on.reset_statements();
+    if (::sqlite3_get_autocommit(on.handle()) != 0) {
+        tries.loses(
+            failed.why.empty() ? "the transaction was rolled back in its handler" : failed.why
+        );
+        throw error(mortise::errc::rolled_back, what.what.id, "let the handler undo its part only");
+    }
+    // At the end of the transaction nobody would know whose it is.
+    if (failed.why.empty() && said.what == answer::kind::done && leaves_foreign_keys_open(on))
+        failed.why = "its handler leaves a row whose foreign key refers to nothing";
     if (failed.why.empty() && said.what == answer::kind::done) {
-        on.run(keep_message);
+        leave(on, keep_message, tries);
         ++into.counts.handled;
         return std::nullopt;
     }
-    on.run(undo_message);
+    leave(on, undo_message, tries);
     on.forget_calls(calls);
     if (failed.why.empty() && said.what == answer::kind::refused) {
         try {
@@ -114,7 +156,7 @@ inbox_work::attempt(db::connection& on, const received& what, report& into) {
             tell(into, inbox_event::kind::refused, what.what.id);
             return std::nullopt;
         }
-        on.run(undo_message);
+        leave(on, undo_message, tries);
         on.forget_calls(calls);
     }
     on.run(keep_message);
@@ -143,17 +185,20 @@ void inbox_work::refuse(db::connection& on, const received& what, answer& said) 
     append(on, said.compensation);
 }
 
-report inbox_work::retry(db::connection& on) {
+report inbox_work::retry(db::connection& on, trial& tries) {
     report came;
+    tries.begin();
     const auto now = wall_now();
     const auto due = tables_.due(on, now, tried_at_once);
     came.more = due.size() == tried_at_once;
     for (const auto& each : due) {
+        if (tries.is_full())
+            break;
         std::optional<failure> failed;
         std::string id;
         if (each.what) {
             id = each.what->what.id;
-            failed = attempt(on, *each.what, came);
+            failed = attempt(on, *each.what, each.row, tries, came);
         } else {
             failed.emplace();
             failed->park = true;

@@ -2,9 +2,12 @@
 #ifndef MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
 #define MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
 
+#include "inbox/delivery.hpp"
 #include "inbox/inbox_tables.hpp"
+#include "inbox/trial.hpp"
 #include "mortise/outbox/inbox.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,6 +26,11 @@ public:
     std::vector<inbox_event> events;
     bool more = false;  ///< More is due at once.
     bool held = false;  ///< Something is to be tried later.
+
+    // Of a delivery.
+
+    std::size_t reached = 0;  ///< All before it are dealt with.
+    offsets next;
 };
 
 /// What an inbox does inside of its transactions.
@@ -32,9 +40,10 @@ class inbox_work {
 public:
     inbox_work(const inbox_config& config, std::uint64_t seed);
 
-    report receive(db::connection& on, const std::vector<received>& messages);
-    /// Tries what is due.
-    report retry(db::connection& on);
+    /// Deals with what is left of it, or with a part of that.
+    report receive(db::connection& on, delivery& what);
+    /// Tries what is due, or a part of that.
+    report retry(db::connection& on, trial& tries);
 
     // Also on a thread that reads.
 
@@ -47,11 +56,13 @@ private:
         bool park = false;
         std::string why;
     };
-    using offsets = std::map<std::string, std::int64_t>;
 
-    bool is_new(db::connection& on, const received& what, offsets& next);
-    void take(db::connection& on, const received& what, report& into);
-    std::optional<failure> attempt(db::connection& on, const received& what, report& into);
+    bool is_new(db::connection& on, const received& what, delivery& of, offsets& next);
+    void
+    take(db::connection& on, const received& what, std::int64_t place, trial& tries, report& into);
+    std::optional<failure> attempt(
+        db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    );
     answer ask(db::connection& on, const received& what, failure& failed);
     void refuse(db::connection& on, const received& what, answer& said);
     std::int64_t pause_after(std::uint32_t attempts);

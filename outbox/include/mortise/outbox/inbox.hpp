@@ -79,12 +79,15 @@ public:
     /// Deals with these messages, in their order: each of them is handled, known already, or held
     /// in the database for later. Then it need not be delivered again.
     ///
-    /// All are in one transaction, and the failure of one undoes nothing of another.
+    /// All are in one transaction, and the failure of one undoes nothing of another. If a handler
+    /// ends that transaction, or tries to, it takes several, until its message alone is held. By
+    /// offsets what comes of a source is delivered one call after the other.
     ///
     /// @par Completion   `void(error_code)`, when it is on the disk.
     /// @par Errors       `bad_message_id`: one has no id, or no place, and nothing was done;
-    ///                   `stopped`; what the session says: nothing was done, or, with
-    ///                   `commit_unknown`, perhaps all of it. Deliver all of them again.
+    ///                   `stopped`; what the session says: nothing was done, or a first
+    ///                   part, or, with `commit_unknown`, perhaps all of it. Deliver all of them
+    ///                   again.
     /// @par Cancellation terminal, partial, total, all alike: while queued, nothing is done.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     /// @par Lifetimes    `messages` are moved in.

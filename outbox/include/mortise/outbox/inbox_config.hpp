@@ -23,8 +23,9 @@ namespace mortise::outbox {
 /// Deals with one message, in the transaction that remembers it as dealt with. What it throws is
 /// undone, and tried again after a while.
 ///
-/// It runs on the thread that writes to the database, may not begin or end transactions, and is
-/// not to take long.
+/// It runs on the thread that writes to the database, and is not to take long. It may not leave a
+/// foreign key open, nor begin or end transactions (`ROLLBACK`, `RAISE(ROLLBACK)`): that is a
+/// failure as any other, though it may be that handlers of other messages are called again for it.
 using inbox_handler = std::function<answer(db::connection& on, const received& what)>;
 
 /// What an inbox does with the messages that come.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_OUTBOX_SRC_INBOX_TRIAL_HPP
+#define MORTISE_OUTBOX_SRC_INBOX_TRIAL_HPP
+
+#include "mortise/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mortise::outbox::inbox_detail {
+
+/// What is learned from transactions that came to nothing for what a handler did to them, so that
+/// in the end its message alone is to blame.
+///
+/// Where it is known which handler it was, its message counts as failed in the next transaction
+/// without being tried. Where it is not, fewer and fewer are tried in one, until it is known.
+///
+/// @par Threads One at a time: the session's while the work runs, else that of who runs it.
+class trial {
+public:
+    // For who has the work run.
+
+    /// It failed. @return whether it is to be run again.
+    bool learn(error_code why) {
+        if (why == mortise::errc::commit_unknown || why == mortise::errc::poisoned)
+            return false;
+        if (lost_)
+            return convict(std::move(*lost_));
+        if (why != mortise::errc::transaction_control || tried_ == 0)
+            return false;
+        if (tried_ == 1)
+            return convict("its handler tried what only the session may: to begin or end a "
+                           "transaction, or the like");
+        limit_ = tried_ / 2;
+        return true;
+    }
+    /// It is committed.
+    void passed() {
+        convicted_.clear();
+        limit_ = no_limit;
+    }
+
+    // For the work.
+
+    void begin() noexcept {
+        tried_ = 0;
+        lost_.reset();
+    }
+    bool is_full() const noexcept { return tried_ >= limit_; }
+    /// Why the message at that place counts as failed; null: it is to be tried.
+    const std::string* verdict(std::int64_t place) const {
+        const auto found = convicted_.find(place);
+        return found == convicted_.end() ? nullptr : &found->second;
+    }
+    /// Its handler is called now.
+    void tries(std::int64_t place) noexcept {
+        last_ = place;
+        ++tried_;
+    }
+    /// That handler has left no transaction, or no savepoint, to go on with.
+    void loses(std::string why) { lost_ = std::move(why); }
+
+private:
+    static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+
+    bool convict(std::string why) { return convicted_.emplace(last_, std::move(why)).second; }
+
+    std::map<std::int64_t, std::string> convicted_;
+    std::size_t limit_ = no_limit;
+    std::size_t tried_ = 0;
+    std::int64_t last_ = 0;
+    std::optional<std::string> lost_;
+};
+
+}  // namespace mortise::outbox::inbox_detail
+
+#endif
