@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/outbox/append.hpp"
-#include "mortise/outbox/error.hpp"
-#include "mortise/outbox/inbox.hpp"
-#include "mortise/outbox/inbox_view.hpp"
 #include "mortise/outbox/operate.hpp"
-#include "support/eventually.hpp"
-#include "support/scratch_folder.hpp"
-#include "unit/outbox/outbox_site.hpp"
+#include "unit/outbox/inbox_fixture.hpp"
 #include "wall_clock.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
+#include <limits>
 #include <map>
-#include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,119 +29,6 @@ using outbox::inbox_event;
 using outbox::message;
 using outbox::received;
 using texts = std::vector<std::string>;
-
-/// A book that handlers write into, in the database of the inbox.
-class OutboxInbox : public testing::Test {
-protected:
-    OutboxInbox() { open(); }
-    ~OutboxInbox() override {
-        inbox_.reset();
-        session_.reset();
-    }
-
-    void open() {
-        db::sqlite_config config;
-        config.path = folder_.path() / "shop.db";
-        session_ = std::make_shared<db::sqlite>(site_.executor(), std::move(config));
-    }
-    inbox_config config() {
-        inbox_config made;
-        made.retry_first = 1ms;
-        made.retry_max = 5ms;
-        made.attempts_max = 3;
-        made.jitter_seed = 1;
-        made.handler = [this](db::connection& on, const received& what) {
-            return handle(on, what);
-        };
-        made.observer = [this](const inbox_event& what) {
-            const std::lock_guard hold(mutex_);
-            events_.push_back(what);
-        };
-        return made;
-    }
-    /// Writes first, so that there is something to be undone.
-    answer handle(db::connection& on, const received& what) {
-        const auto text = what.what.payload.value_or("");
-        on.run(
-            "INSERT INTO book(key, line) VALUES(?1, ?2)",
-            std::string_view(what.what.key ? *what.what.key : std::string()),
-            std::string_view(text)
-        );
-        if (text == "fails" && failures_-- > 0)
-            throw std::runtime_error("not yet");
-        if (text == "is refused") {
-            outbox::append(on, message("never", "k", "undone"));
-            return answer::refused(message("refusals", what.what.key, "take it back"));
-        }
-        if (text == "is nonsense")
-            return answer::parked("nobody understands it");
-        return answer::done();
-    }
-    void start(inbox_config how) { inbox_.emplace(site_.executor(), session_, std::move(how)); }
-    void start() { start(config()); }
-
-    template <class T>
-    static T wait_for(std::future<T> what) {
-        EXPECT_EQ(what.wait_for(20s), std::future_status::ready);
-        return what.get();
-    }
-    template <class Work>
-    auto run(Work work) {
-        return wait_for(
-            session_->async_run(std::move(work), db::durability::force, asio::use_future)
-        );
-    }
-    void SetUp() override {
-        run([](db::connection& on) {
-            on.run("CREATE TABLE book(id INTEGER PRIMARY KEY, key TEXT, line TEXT)");
-        });
-    }
-    received of(const std::string& key, const std::string& payload) {
-        message what("events", key, payload);
-        what.id = "m" + std::to_string(next_);
-        return {"events-0", next_++, std::move(what)};
-    }
-    void deliver(std::vector<received> messages) {
-        wait_for(inbox_->async_receive(std::move(messages), asio::use_future));
-    }
-    error_code fault_of(std::vector<received> messages) {
-        try {
-            deliver(std::move(messages));
-        } catch (const boost::system::system_error& why) {
-            return why.code();
-        }
-        return {};
-    }
-    texts book(const std::string& key = "k") {
-        return run([key](db::connection& on) {
-            texts found;
-            auto row =
-                on.query("SELECT line FROM book WHERE key = ?1 ORDER BY id", std::string_view(key));
-            while (row.step())
-                found.push_back(row.text(0));
-            return found;
-        });
-    }
-    std::vector<held_message> held() {
-        return run([](db::connection& on) { return outbox::list_held(on, 0, 1'000); });
-    }
-    std::size_t events(inbox_event::kind what) const {
-        const std::lock_guard hold(mutex_);
-        std::size_t found = 0;
-        for (const auto& each : events_)
-            found += each.what == what ? 1u : 0u;
-        return found;
-    }
-
-    const scratch_folder folder_;
-    mutable std::mutex mutex_;
-    std::vector<inbox_event> events_;
-    std::atomic<int> failures_{0};
-    std::int64_t next_ = 0;
-    outbox_site site_;
-    std::shared_ptr<db::sqlite> session_;
-    std::optional<inbox> inbox_;
-};
 
 TEST_F(OutboxInbox, HandlesMessagesInTheirOrder) {
     start();
@@ -340,147 +219,6 @@ TEST_F(OutboxInbox, AHandlerThatBreaksATransactionBreaksItsOwnPartOnly) {
     EXPECT_EQ(held().size(), 1u);
 }
 
-// At the end of the transaction nobody would know whose it is.
-TEST_F(OutboxInbox, AForeignKeyThatIsLeftOpenIsTheFailureOfItsMessage) {
-    run([](db::connection& on) {
-        on.run("CREATE TABLE parcel(id INTEGER PRIMARY KEY)");
-        on.run("CREATE TABLE label(of INTEGER REFERENCES parcel DEFERRABLE INITIALLY DEFERRED)");
-    });
-    auto how = config();
-    how.handler = [this](db::connection& on, const received& what) {
-        if (what.what.payload == "orphan")
-            on.run("INSERT INTO label VALUES(7)");
-        return handle(on, what);
-    };
-    start(how);
-    deliver({of("k", "1"), of("bad", "orphan"), of("bad", "2"), of("k", "3")});
-    EXPECT_EQ(book(), (texts{"1", "3"}));
-    EXPECT_TRUE(eventually([&] { return inbox_->stats().parked == 1; }));
-    EXPECT_EQ(inbox_->stats().failed, 3u);
-    const auto rows = held();
-    ASSERT_EQ(rows.size(), 2u);
-    EXPECT_EQ(rows[0].attempts, 3u);
-    EXPECT_NE(rows[0].reason.find("foreign key"), std::string::npos) << rows[0].reason;
-    run([row = rows[0].row](db::connection& on) {
-        on.run("INSERT INTO parcel VALUES(7)");
-        outbox::replay_held(on, row);
-    });
-    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == 4; }));
-    EXPECT_EQ(book("bad"), (texts{"orphan", "2"}));
-}
-
-/// What a handler does to the transaction that it is called in; whether it lets the error pass.
-class spoiler {
-public:
-    const char* sql;
-    bool passes;
-};
-
-class OutboxInboxSpoiled : public OutboxInbox, public testing::WithParamInterface<spoiler> {
-protected:
-    void SetUp() override {
-        OutboxInbox::SetUp();
-        run([](db::connection& on) {
-            on.run("CREATE TABLE trap(x)");
-            on.run("CREATE TRIGGER snap BEFORE INSERT ON trap"
-                   " BEGIN SELECT RAISE(ROLLBACK, 'snap'); END");
-        });
-        auto how = config();
-        how.handler = [this](db::connection& on, const received& what) {
-            const answer said = handle(on, what);
-            if (what.what.payload == "bad" && broken_)
-                spoil(on);
-            return said;
-        };
-        start(how);
-    }
-    static void spoil(db::connection& on) {
-        try {
-            on.run(GetParam().sql);
-        } catch (const error&) {
-            if (GetParam().passes)
-                throw;
-        }
-    }
-    std::atomic<bool> broken_{true};
-};
-
-TEST_P(OutboxInboxSpoiled, AMessageWhoseHandlerEndsTheTransactionIsParkedAndHoldsUpItsKeyOnly) {
-    std::vector<received> some;
-    texts others;
-    for (int i = 0; i < 9; ++i) {
-        others.push_back(std::to_string(i));
-        some.push_back(of("k", others.back()));
-        if (i == 2 || i == 6)
-            some.push_back(of("bad" + std::to_string(i), "bad"));
-    }
-    some.push_back(of("bad2", "behind"));
-    deliver(some);
-    EXPECT_EQ(book(), others);
-    EXPECT_TRUE(eventually([&] { return inbox_->stats().parked == 2; }));
-    EXPECT_EQ(inbox_->stats().failed, 6u);
-    deliver(some);
-    EXPECT_EQ(inbox_->stats().repeated, some.size());
-    const auto rows = held();
-    ASSERT_EQ(rows.size(), 3u);
-    for (const auto& each : rows) {
-        const bool bad = each.what.what.payload == "bad";
-        EXPECT_EQ(each.at, bad ? held_message::state::parked : held_message::state::behind);
-        EXPECT_EQ(each.attempts, bad ? 3u : 0u);
-        EXPECT_EQ(each.reason.empty(), !bad);
-    }
-    EXPECT_EQ(book(), others);
-    EXPECT_TRUE(book("bad2").empty());
-    broken_ = false;
-    run([](db::connection& on) { outbox::replay_all_held(on); });
-    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == some.size(); }));
-    EXPECT_EQ(book("bad2"), (texts{"bad", "behind"}));
-    EXPECT_EQ(book("bad6"), texts{"bad"});
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    ,
-    OutboxInboxSpoiled,
-    testing::Values(
-        spoiler{"COMMIT", true},
-        spoiler{"COMMIT", false},
-        spoiler{"ROLLBACK", true},
-        spoiler{"INSERT INTO trap VALUES(1)", true},
-        spoiler{"INSERT INTO trap VALUES(1)", false},
-        spoiler{"INSERT OR ROLLBACK INTO book(id) VALUES(1), (1)", true},
-        spoiler{"RELEASE mortise_message", false}
-    )
-);
-
-TEST_F(OutboxInbox, WhatComesOfASourceInBetweenIsNotPassedOverInSilence) {
-    std::promise<void> entered;
-    std::promise<void> leave;
-    auto how = config();
-    how.handler = [&](db::connection& on, const received& what) {
-        if (what.what.payload == "bad" && failures_-- > 0) {
-            entered.set_value();
-            leave.get_future().wait();
-            on.run("COMMIT");
-        }
-        return handle(on, what);
-    };
-    failures_ = 1;
-    start(how);
-    const std::vector<received> first = {of("k", "1"), of("k", "bad")};
-    auto delivered = inbox_->async_receive(first, asio::use_future);
-    entered.get_future().wait();
-    auto second = inbox_->async_receive(std::vector<received>{of("k", "3")}, asio::use_future);
-    leave.set_value();
-    wait_for(std::move(second));
-    try {
-        wait_for(std::move(delivered));
-        ADD_FAILURE() << "its messages are taken for known";
-    } catch (const boost::system::system_error& why) {
-        EXPECT_EQ(why.code(), mortise::errc::rolled_back);
-    }
-    EXPECT_EQ(book(), texts{"3"});
-}
-
 TEST_F(OutboxInbox, RefusesWhatHasNoNameOrPlace) {
     start();
     auto wrong = of("k", "1");
@@ -489,6 +227,11 @@ TEST_F(OutboxInbox, RefusesWhatHasNoNameOrPlace) {
     wrong = of("k", "1");
     wrong.source.clear();
     EXPECT_EQ(fault_of({wrong}), outbox::errc::no_position);
+    // Behind the last offset that there is all of them would begin anew.
+    wrong = of("k", "1");
+    wrong.offset = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(fault_of({wrong}), outbox::errc::no_position);
+    EXPECT_TRUE(wait_for(inbox_->async_positions(asio::use_future)).empty());
     inbox_.reset();
     auto how = config();
     how.by = inbox_config::kind::ids;

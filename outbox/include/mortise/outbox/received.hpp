@@ -19,7 +19,8 @@ public:
 
     /// The stream that it came in (a partition of a topic, say), 1 to 255 bytes.
     std::string source;
-    /// Its place there, which grows from one message to the next; negative: it has none.
+    /// Its place there, which grows from one message to the next, below the last that there is
+    /// (2^63 - 1), as the one that comes next is kept; negative: it has none.
     std::int64_t offset = -1;
     message what;
 };
