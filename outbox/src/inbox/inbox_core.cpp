@@ -171,14 +171,14 @@ asio::awaitable<void> inbox_core::keep_once() {
 error_code inbox_core::fault_of(const received& what) const {
     // Of the last offset that there is, nobody could say what comes next.
     constexpr auto offset_max = std::numeric_limits<std::int64_t>::max() - 1;
-    if (config_.by == inbox_config::kind::ids)
-        return what.what.id.empty() || what.what.id.size() > name_max
-                   ? error_code(errc::bad_message_id)
-                   : error_code();
-    return what.source.empty() || what.source.size() > name_max || what.offset < 0 ||
-                   what.offset > offset_max
-               ? error_code(errc::no_position)
-               : error_code();
+    if (inbox_detail::goes_by_offsets(config_.by) &&
+        (what.source.empty() || what.source.size() > name_max || what.offset < 0 ||
+         what.offset > offset_max))
+        return errc::no_position;
+    if (inbox_detail::goes_by_ids(config_.by) &&
+        (what.what.id.empty() || what.what.id.size() > name_max))
+        return errc::bad_message_id;
+    return {};
 }
 
 void inbox_core::receive(std::vector<received> messages, code_handler handler) {

@@ -74,7 +74,7 @@ report inbox_work::receive(db::connection& on, delivery& what) {
     }
     for (const auto& [source, offset] : came.next)
         tables_.set_next_offset(on, source, offset);
-    if (config_.by == inbox_config::kind::ids)
+    if (goes_by_ids(config_.by))
         tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * (at - what.done));
     came.reached = at;
     MORTISE_CRASH_POINT("inbox.handled");
@@ -82,8 +82,17 @@ report inbox_work::receive(db::connection& on, delivery& what) {
 }
 
 bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, offsets& next) {
-    if (config_.by == inbox_config::kind::ids)
-        return tables_.note_id(on, what.what.id, wall_now());
+    if (goes_by_offsets(config_.by) && !is_place_new(on, what, of, next))
+        return false;
+    // The place of one that has no id of its own may come again, when its topic was made anew.
+    if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
+        return true;
+    return !goes_by_ids(config_.by) || tables_.note_id(on, what.what.id, wall_now());
+}
+
+bool inbox_work::is_place_new(
+    db::connection& on, const received& what, delivery& of, offsets& next
+) {
     auto known = next.find(what.source);
     if (known == next.end()) {
         const auto stored = tables_.next_offset(on, what.source).value_or(0);

@@ -17,6 +17,13 @@
 
 namespace mortise::outbox::inbox_detail {
 
+inline bool goes_by_offsets(inbox_config::kind by) noexcept {
+    return by != inbox_config::kind::ids;
+}
+inline bool goes_by_ids(inbox_config::kind by) noexcept {
+    return by != inbox_config::kind::offsets;
+}
+
 /// What came of a transaction.
 class report {
 public:
@@ -58,6 +65,7 @@ private:
     };
 
     bool is_new(db::connection& on, const received& what, delivery& of, offsets& next);
+    bool is_place_new(db::connection& on, const received& what, delivery& of, offsets& next);
     void
     take(db::connection& on, const received& what, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(

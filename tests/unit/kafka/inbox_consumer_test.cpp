@@ -47,10 +47,11 @@ protected:
             {"fetch.wait.max.ms", "50"}};
         return made;
     }
-    outbox::relay_config to_kafka() {
+    outbox::relay_config to_kafka() { return to_kafka(progress_); }
+    outbox::relay_config to_kafka(const std::string& progress) {
         kafka::kafka_sink_config sink(cluster_config());
         sink.cluster.settings.erase("heartbeat.interval.ms");
-        sink.progress_topic = progress_;
+        sink.progress_topic = progress;
         sink.progress_partitions = 1;
         outbox::relay_config made = config();
         made.sink = kafka::make_kafka_sink(sink);
@@ -185,6 +186,52 @@ TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
     EXPECT_EQ(came[1].what.id, topic_ + "/2/" + std::to_string(came[1].offset));
     EXPECT_EQ(came[1].source, broker_.cluster_id() + "/" + topic_ + "/2");
     EXPECT_TRUE(came[1].what.headers.empty());
+    EXPECT_FALSE(came[0].id_is_place);
+    EXPECT_TRUE(came[1].id_is_place);
+}
+
+TEST_F(KafkaInbox, WhatIsPublishedAgainHasItsEffectOnceWhereIdsAreRemembered) {
+    inbox_party by(there());
+    outbox::inbox_config how;
+    how.name = "both";
+    how.by = outbox::inbox_config::kind::offsets_and_ids;
+    how.handler = &write_down;
+    const auto consume = [&] {
+        const auto to = std::make_shared<outbox::inbox>(site_.executor(), by.session(), how);
+        kafka::inbox_consumer consumer(site_.executor(), to, from_kafka());
+        expect_each_once(by);
+        const auto repeated = [&] { return to->stats().repeated; };
+        EXPECT_TRUE(eventually([&] { return to->stats().handled + repeated() >= appended_; }));
+        wait_for(consumer.async_stop(asio::use_future));
+        wait_for(to->async_stop(asio::use_future));
+        return repeated();
+    };
+    auto first = to_kafka();
+    first.keep = 1h;
+    start(first);
+    for (int i = 0; i < 3; ++i)
+        append_round();
+    drain();
+    EXPECT_EQ(consume(), 0u);
+    const std::size_t before = appended_;
+    stop();
+    start(to_kafka(fresh_name("progress")));
+    append_round();
+    EXPECT_TRUE(eventually([&] {
+        run([](db::connection& on) {
+            for (const auto& each : outbox::describe(on).shards) {
+                if (each.refused)
+                    outbox::rebase(on, each.shard, outbox::position::beginning());
+            }
+        });
+        try {
+            drain();
+            return true;
+        } catch (const boost::system::system_error&) {
+            return false;  // one is refused
+        }
+    }));
+    EXPECT_EQ(consume(), before);
 }
 
 TEST_F(KafkaInbox, OfTwoInAGroupEachHasItsShareAndTheEffectsStayOnce) {

@@ -41,6 +41,11 @@ public:
         /// Its id, remembered for `window`: for messages that come by several ways. One row for
         /// each message.
         ids,
+        /// The place in its source, and its id besides, remembered for `window`: one that comes
+        /// again at a new place (an operator said `rebase`, the cluster was rolled back, its sink
+        /// keeps no marks) is passed over there. What came while it was not so is known by its
+        /// place only.
+        offsets_and_ids,
     };
 
     /// Whose inbox it is: several in one database do not know of each other. 1 to 255 bytes.

@@ -22,6 +22,8 @@ public:
     /// Its place there, which grows from one message to the next, below the last that there is
     /// (2^63 - 1), as the one that comes next is kept; negative: it has none.
     std::int64_t offset = -1;
+    /// The id was made up, of the place: `kind::offsets_and_ids` does not remember it.
+    bool id_is_place = false;
     message what;
 };
 

@@ -17,7 +17,7 @@ namespace mortise::kafka::detail {
 namespace {
 
 std::shared_ptr<outbox::inbox> checked(std::shared_ptr<outbox::inbox> to) {
-    if (to == nullptr || to->by() != outbox::inbox_config::kind::offsets)
+    if (to == nullptr || to->by() == outbox::inbox_config::kind::ids)
         refuse_setting("inbox", "give it one by offsets: it is read from where that is");
     return to;
 }

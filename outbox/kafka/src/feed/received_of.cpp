@@ -35,8 +35,10 @@ received_of(const std::string& source, const std::string& id_header, consumed_re
             into.id = std::move(id);
         what.headers.pop_back();
     }
-    if (into.id.empty())
+    if (into.id.empty()) {
         into.id = own_id(what);
+        made.id_is_place = true;
+    }
     into.topic = std::move(what.from.topic);
     into.key = std::move(what.key);
     into.payload = std::move(what.value);

@@ -45,7 +45,8 @@ public:
     using executor_type = asio::any_io_executor;
 
     /// Asks nobody yet.
-    /// @param to an inbox by offsets
+    /// @param to an inbox by offsets, or by offsets and ids: that passes over what is published
+    ///           again, with its id, at a new offset
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     inbox_consumer(
         executor_type executor,

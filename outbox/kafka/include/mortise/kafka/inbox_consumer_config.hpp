@@ -17,7 +17,7 @@ public:
     using consumer_config::consumer_config;
 
     /// The header with the id of the message. A record without it gets the id
-    /// "TOPIC/PARTITION/OFFSET".
+    /// "TOPIC/PARTITION/OFFSET", which no inbox remembers.
     std::string id_header = "mortise-id";
 
     /// The group is told how far the inbox is, for the tools that show people a lag, at most so
