@@ -4,15 +4,21 @@
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/tls_material.hpp"
 #include "unit/outbox/outbox_site.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -84,7 +90,8 @@ class KafkaProcessor : public testing::Test {
 protected:
     static constexpr int partitions = 3;
 
-    explicit KafkaProcessor(kafka_broker& broker) : broker_(broker) {
+    explicit KafkaProcessor(kafka_broker& broker, raw_kafka_settings login = {})
+        : broker_(broker), login_(std::move(login)) {
         broker_.create_topic(from_, partitions);
         broker_.create_topic(to_, partitions);
     }
@@ -104,6 +111,8 @@ protected:
             {"reconnect.backoff.max.ms", "100"},
             {"heartbeat.interval.ms", "100"},
             {"fetch.wait.max.ms", "50"}};
+        for (const auto& [name, value] : login_)
+            made.cluster.settings[name] = value;
         made.transactional_id = group_ + "." + id;
         made.handler = [this](const consumed_record& what) -> asio::awaitable<records> {
             co_return made_of(what);
@@ -116,14 +125,14 @@ protected:
     }
     /// One record for each partition, with the key of its number.
     void produce(int rounds = 1) {
-        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address(), login_);
         for (int i = 0; i < rounds; ++i, ++rounds_)
             for (int part = 0; part < partitions; ++part)
                 raw_kafka_produce(by, from_, part, std::to_string(part), std::to_string(rounds_));
     }
     std::map<std::string, texts> seen(const std::string& topic) const {
         std::map<std::string, texts> found;
-        for (const kafka_seen& each : kafka_reader(broker_.address()).read_settled(topic))
+        for (const kafka_seen& each : reader().read_settled(topic))
             found[each.key.value()].push_back(each.value.value());
         return found;
     }
@@ -134,7 +143,15 @@ protected:
                 made[std::to_string(part)].push_back("made of " + std::to_string(round));
         return made;
     }
-    std::size_t count() const { return kafka_reader(broker_.address()).read(to_).size(); }
+    kafka_reader reader() const { return kafka_reader(broker_.address(), login_); }
+    std::size_t count() const { return reader().read(to_).size(); }
+    /// Another producer of the same id.
+    void fence(const std::string& id) const {
+        raw_kafka_settings how = login_;
+        how.emplace_back("transactional.id", group_ + "." + id);
+        const raw_kafka rival = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address(), how);
+        check_raw_kafka(::rd_kafka_init_transactions(rival.get(), 10'000));
+    }
     void expect_each_once(const processing& by) {
         const auto all = static_cast<std::size_t>(rounds_ * partitions);
         EXPECT_TRUE(eventually([&] { return count() >= all; }, 40s)) << count() << by.said();
@@ -142,6 +159,7 @@ protected:
     }
 
     kafka_broker& broker_;
+    const raw_kafka_settings login_;
     const std::string from_ = fresh_name("from");
     const std::string to_ = fresh_name("to");
     const std::string group_ = fresh_name("group");
@@ -222,7 +240,7 @@ TEST_F(KafkaProcessor, WhatFailsTooOftenGoesToTheDeadLetters) {
     by.start(how);
     produce(3);
     EXPECT_TRUE(eventually([&] { return count() == 6; })) << count() << by.said();
-    const auto letters = kafka_reader(broker_.address()).read_settled(dead);
+    const auto letters = reader().read_settled(dead);
     ASSERT_EQ(letters.size(), 3u) << by.said();
     EXPECT_EQ(by.events(kind::dead_letter).size(), 3u) << by.said();
     EXPECT_EQ(letters[0].value, "1");
@@ -251,7 +269,7 @@ TEST_F(KafkaProcessor, WhatKafkaDoesNotTakeGoesToTheDeadLetters) {
     processing by;
     by.start(how);
     EXPECT_TRUE(eventually([&] { return count() == 9; })) << count() << by.said();
-    const auto letters = kafka_reader(broker_.address()).read_settled(dead);
+    const auto letters = reader().read_settled(dead);
     ASSERT_EQ(letters.size(), 3u) << by.said();
     EXPECT_EQ(letters[0].value, "1");
     ASSERT_EQ(letters[0].headers.size(), 4u);
@@ -292,10 +310,7 @@ TEST_F(KafkaProcessor, OneThatWasFencedGoesOnFromWhatWasCommitted) {
     by.start(config("one"));
     produce(3);
     expect_each_once(by);
-    const raw_kafka rival = open_raw_kafka(
-        RD_KAFKA_PRODUCER, broker_.address(), {{"transactional.id", group_ + ".one"}}
-    );
-    check_raw_kafka(::rd_kafka_init_transactions(rival.get(), 10'000));
+    fence("one");
     produce(3);
     expect_each_once(by);
     EXPECT_FALSE(by.events(kind::failed).empty()) << by.said();
@@ -355,6 +370,61 @@ TEST_F(KafkaProcessorAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing)
     eventually([] { return false; }, 2s);
     broker_.resume();
     produce(2);
+    expect_each_once(by);
+}
+
+class KafkaProcessorTls : public KafkaProcessor {
+protected:
+    static std::string text_of(const std::filesystem::path& file) {
+        return {std::istreambuf_iterator<char>(std::ifstream(file).rdbuf()), {}};
+    }
+    static kafka_broker::settings speaks_tls(const std::filesystem::path& keys) {
+        const auto& server = shared_tls().server();
+        std::ofstream(keys) << text_of(server.key) << text_of(server.certificate);
+        return {
+            "listeners=SSL://127.0.0.1:@broker_port@,CONTROLLER://127.0.0.1:@controller_port@",
+            "advertised.listeners=SSL://127.0.0.1:@broker_port@",
+            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SSL:SSL",
+            "inter.broker.listener.name=SSL",
+            "ssl.keystore.type=PEM",
+            "ssl.keystore.location=" + keys.string(),
+            "ssl.truststore.type=PEM",
+            "ssl.truststore.location=" + shared_tls().authority().string()};
+    }
+    static raw_kafka_settings login() {
+        return {
+            {"security.protocol", "ssl"}, {"ssl.ca.location", shared_tls().authority().string()}};
+    }
+    static kafka_broker& tls_broker() {
+        static const scratch_folder folder;
+        static kafka_broker broker(speaks_tls(folder.path() / "keys.pem"), login());
+        return broker;
+    }
+    KafkaProcessorTls() : KafkaProcessor(tls_broker(), login()) {}
+
+    const scratch_folder folder_;
+};
+
+TEST_F(KafkaProcessorTls, ACertificateThatIsGoneWhenAProducerIsMadeAnewIsSaidAndTriedAgain) {
+    const auto authority = folder_.path() / "authority.pem";
+    std::filesystem::copy_file(shared_tls().authority(), authority);
+    auto how = config("one");
+    how.cluster.settings["ssl.ca.location"] = authority.string();
+    processing by;
+    by.start(how);
+    produce(2);
+    expect_each_once(by);
+    std::filesystem::remove(authority);
+    fence("one");
+    produce(2);
+    EXPECT_TRUE(eventually([&] {
+        const auto failed = by.events(kind::failed);
+        return std::count_if(failed.begin(), failed.end(), [](const auto& each) {
+                   return each.code == mortise::errc::bad_config &&
+                          each.text.find("ssl.ca.location") != std::string::npos;
+               }) >= 2;
+    })) << by.said();
+    std::filesystem::copy_file(shared_tls().authority(), authority);
     expect_each_once(by);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "consumer/group_consumer.hpp"
 
+#include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store_types.hpp"
 #include "settings.hpp"
@@ -10,6 +11,7 @@
 #include <boost/asio/dispatch.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <tuple>
 #include <utility>
 
@@ -111,24 +113,37 @@ void group_consumer::start() {
     if (stopping_)
         return end_stop();
     running_ = true;
-    asio::co_spawn(seat_.strand(), run(), [self = shared_from_this()](const std::exception_ptr&) {
+    const auto ended = [self = shared_from_this()](const std::exception_ptr& failed) {
         self->running_ = false;
         self->end_stop();
-    });
+        if (failed)  // of the program's memory or threads, or of its observer
+            self->tell_end(failed);
+    };
+    asio::co_spawn(seat_.strand(), run(), ended);
+}
+
+void group_consumer::tell_end(const std::exception_ptr& because) {
+    try {
+        std::rethrow_exception(because);
+    } catch (const std::exception& why) {
+        tell(kind::ended, {}, coro::detail::code_of_current_exception(), why.what());
+    }
 }
 
 asio::awaitable<void> group_consumer::run() {
     const auto self = shared_from_this();
     while (!stopping_ && !over_) {
         error_code wrong;
+        std::string text = "no consumer can be made: ";
         try {
             if (!member_)
                 member_ = make_member(config_);
-        } catch (const boost::system::system_error& why) {
-            wrong = why.code();
+        } catch (const std::exception& why) {
+            wrong = coro::detail::code_of_current_exception();
+            text += why.what();
         }
         if (wrong) {
-            tell(kind::failed, {}, wrong, "no consumer can be made");
+            tell(kind::failed, {}, wrong, std::move(text));
         } else {
             auto taking_part = take_part();
             co_await std::move(taking_part);
@@ -216,9 +231,10 @@ asio::awaitable<void> group_consumer::take(const change& what) {
         if (known != partitions_.end() && known->second.at == progress::state::given)
             wanted.emplace_back(each, std::nullopt);
     }
-    auto finding = find(wanted);
+    std::string why;
+    auto finding = find(wanted, why);
     if (const error_code wrong = co_await std::move(finding))
-        co_return failed(wrong, "it is not known where to go on");
+        co_return failed(wrong, "it is not known where to go on", why);
     const bool anew = what.what == change::kind::take_anew;
     auto work = [member = member_, wanted = std::move(wanted), anew, skip = config_.skip_removed] {
         return member->take(wanted, skip, anew);

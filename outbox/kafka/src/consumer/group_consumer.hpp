@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,8 +58,9 @@ protected:
         asio::any_io_executor executor, consumer_config config, std::chrono::milliseconds tell_after
     );
 
-    /// Finds out from where partitions are to be read.
-    virtual asio::awaitable<error_code> find(std::vector<start_offset>& which) = 0;
+    /// Finds out from where partitions are to be read. `why`: what more can be said of an error.
+    virtual asio::awaitable<error_code>
+    find(std::vector<start_offset>& which, std::string& why) = 0;
     /// Begins to work on the records, which stay until one of the three below is called.
     virtual void work(const records& these) = 0;
     /// Whether with that error nothing will ever be done any more.
@@ -68,7 +70,7 @@ protected:
 
     /// They are dealt with, or are tried again later, or at once.
     void worked();
-    void work_failed(error_code code, const char* at_what);
+    void work_failed(error_code code, const char* at_what, const std::string& why = {});
     void work_dropped();
     /// It is not known how far that came: all is read again from where `find` says.
     void work_lost(error_code code, const char* at_what);
@@ -127,11 +129,12 @@ private:
     void forget_all();
     bool change_waits() const;
     void begin_work();
-    void failed(error_code code, const char* at_what);
+    void failed(error_code code, const char* at_what, const std::string& why = {});
     std::vector<group_offset> news();
     void call();
     void begin_stop();
     void end_stop();
+    void tell_end(const std::exception_ptr& because);
 
     coro::detail::strand_seat seat_;
     const consumer_config config_;

@@ -140,10 +140,10 @@ void group_consumer::work_dropped() {
     call();
 }
 
-void group_consumer::work_failed(error_code code, const char* at_what) {
+void group_consumer::work_failed(error_code code, const char* at_what, const std::string& why) {
     working_ = false;
     sweep();
-    failed(code, at_what);
+    failed(code, at_what, why);
     call();
 }
 
@@ -155,14 +155,15 @@ void group_consumer::work_lost(error_code code, const char* at_what) {
     call();
 }
 
-void group_consumer::failed(error_code code, const char* at_what) {
+void group_consumer::failed(error_code code, const char* at_what, const std::string& why) {
     if (stopping_ || lost_)
         return;
+    const std::string text = why.empty() ? at_what : std::string(at_what) + ": " + why;
     if (is_final(code)) {
         over_ = true;
-        return tell(kind::ended, {}, code, at_what);
+        return tell(kind::ended, {}, code, text);
     }
-    tell(kind::failed, {}, code, at_what);
+    tell(kind::failed, {}, code, text);
     delayed_ = true;
     retry_alarm_.set(*time_, seat_.strand(), time_->now() + pauses_.next(), [this] {
         delayed_ = false;

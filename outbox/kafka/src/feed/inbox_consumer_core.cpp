@@ -46,7 +46,8 @@ inbox_consumer_core::inbox_consumer_core(
       inbox_(checked(std::move(to))),
       id_header_(checked(config.id_header)) {}
 
-asio::awaitable<error_code> inbox_consumer_core::find(std::vector<start_offset>& which) {
+asio::awaitable<error_code>
+inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
     auto identifying = identify();
     if (const error_code wrong = co_await std::move(identifying))
         co_return wrong;

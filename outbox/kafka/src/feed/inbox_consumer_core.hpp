@@ -22,7 +22,7 @@ public:
     );
 
 private:
-    asio::awaitable<error_code> find(std::vector<start_offset>& which) override;
+    asio::awaitable<error_code> find(std::vector<start_offset>& which, std::string& why) override;
     void work(const records& these) override;
     bool is_final(error_code code) const override;
 

@@ -3,6 +3,7 @@
 
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/error.hpp"
 #include "processor/dead_letter.hpp"
 #include "processor/group_position.hpp"
@@ -41,23 +42,31 @@ processor_core::processor_core(asio::any_io_executor executor, const processor_c
     : group_consumer(std::move(executor), config, std::chrono::milliseconds(0)),
       config_(checked(config)) {}
 
-asio::awaitable<error_code> processor_core::prepare() {
+// That none can be made, as a certificate is not there or a thread cannot begin, may pass, too.
+asio::awaitable<error_code> processor_core::prepare(std::string& why) {
     if (producer_)
         co_return error_code();
-    producer_ = std::make_unique<transactional_producer>(
-        executor(), config_.cluster, config_.transactional_id
-    );
-    auto preparing = producer_->async_init(with_code);
-    const auto prepared = co_await std::move(preparing);
-    const error_code wrong = std::get<0>(prepared);
+    error_code wrong;
+    try {
+        producer_ = std::make_unique<transactional_producer>(
+            executor(), config_.cluster, config_.transactional_id
+        );
+        auto preparing = producer_->async_init(with_code);
+        const auto prepared = co_await std::move(preparing);
+        wrong = std::get<0>(prepared);
+    } catch (const std::exception& failed) {
+        wrong = coro::detail::code_of_current_exception();
+        why = failed.what();
+    }
     if (wrong)
         producer_.reset();
     co_return wrong;
 }
 
 // A transaction of before is settled before it is read how far that came.
-asio::awaitable<error_code> processor_core::find(std::vector<start_offset>& which) {
-    auto preparing = prepare();
+asio::awaitable<error_code>
+processor_core::find(std::vector<start_offset>& which, std::string& why) {
+    auto preparing = prepare(why);
     if (const error_code unready = co_await std::move(preparing))
         co_return unready;
     std::vector<topic_partition> asked;
@@ -92,9 +101,10 @@ void processor_core::work(const records& these) {
 }
 
 asio::awaitable<void> processor_core::process(const records& these) {
-    auto preparing = prepare();
+    std::string why;
+    auto preparing = prepare(why);
     if (const error_code unready = co_await std::move(preparing))
-        co_return work_failed(unready, "the producer");
+        co_return work_failed(unready, "the producer", why);
     made_batch made(config_.dead_letter_topic);
     auto making = make_all(these, made);
     if (!co_await std::move(making))

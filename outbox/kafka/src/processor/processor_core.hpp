@@ -19,12 +19,12 @@ public:
     processor_core(asio::any_io_executor executor, const processor_config& config);
 
 private:
-    asio::awaitable<error_code> find(std::vector<start_offset>& which) override;
+    asio::awaitable<error_code> find(std::vector<start_offset>& which, std::string& why) override;
     void work(const records& these) override;
     bool is_final(error_code code) const override;
     asio::awaitable<void> finish() override;
 
-    asio::awaitable<error_code> prepare();
+    asio::awaitable<error_code> prepare(std::string& why);
     asio::awaitable<void> process(const records& these);
     asio::awaitable<bool> make_all(const records& these, made_batch& into);
     asio::awaitable<bool> make(const consumed_record& what, made_batch& into);

@@ -20,7 +20,8 @@ public:
         refused,      ///< It is not read until people have seen to it: `code`, `text`.
         skipped,      ///< Retention removed what was not dealt with: it is read from `offset` on.
         failed,       ///< Something did not work, and is tried again: `code`, `text`.
-        ended,        ///< An inbox takes no more, so its consumer has left the group: `code`.
+        ended,        ///< An inbox takes no more, so its consumer has left the group: `code`. Or
+                      ///< it cannot go on, for want of memory or threads: `text`; make a new one.
         dead_letter,  ///< The record at `offset` went to the dead-letter topic: `text`.
     };
 
