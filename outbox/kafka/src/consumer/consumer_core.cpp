@@ -193,7 +193,7 @@ std::vector<topic_partition> consumer_core::all_read() const {
 }
 
 // librdkafka would have it come by way of the queue with the news of the group.
-void consumer_core::read(const topic_partition& which) {
+owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
     owned<rd_kafka_queue_t> queue(
         ::rd_kafka_queue_get_partition(handle_.get(), which.topic.c_str(), which.partition)
     );
@@ -201,7 +201,7 @@ void consumer_core::read(const topic_partition& which) {
         check(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
     ::rd_kafka_queue_forward(queue.get(), nullptr);
     handle_.listen_to(*queue);
-    reading_.insert_or_assign(which, std::move(queue));
+    return queue;
 }
 
 consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& which) {

@@ -48,7 +48,8 @@ public:
     /// Answers that partitions were given: looks whether what is wanted is there, and reads it from
     /// there. With `skip`, what retention has removed is passed over. `anew`: they were read
     /// before, and these are all of them.
-    /// @throws boost::system::system_error nothing was done
+    /// @throws boost::system::system_error nothing was done; or, with `anew`, it may be that no
+    /// partition is read any more. Either way it can be called again.
     std::vector<start_offset> take(std::vector<start_offset> which, bool skip, bool anew);
 
     /// Answers that partitions are taken back.
@@ -69,13 +70,15 @@ public:
 private:
     using list = owned<rd_kafka_topic_partition_list_t>;
 
+    using queues = std::map<topic_partition, owned<rd_kafka_queue_t>>;
+
     static list list_of(const std::vector<topic_partition>& which);
     void join();
     void serve(consumer_report& into);
     void sort(const rd_kafka_message_t& message, consumer_report& into);
     void on_rebalance(int code, const rd_kafka_topic_partition_list_t& which);
     void gather(std::size_t rows, std::size_t bytes, consumer_report& into);
-    void read(const topic_partition& which);
+    owned<rd_kafka_queue_t> queue_of(const topic_partition& which);
     std::vector<topic_partition> all_read() const;
     bool cooperative() const;
     void drop_all();
@@ -92,7 +95,7 @@ private:
     std::vector<group_change> changes_;
     /// What is read, and where its records wait: what is not asked for stays there, and the group
     /// is heard all the same.
-    std::map<topic_partition, owned<rd_kafka_queue_t>> reading_;
+    queues reading_;
     topic_partition first_;  ///< Whose turn it is to be asked first.
     bool joined_ = false;
     bool closing_ = false;

@@ -89,18 +89,17 @@ consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
     for (start_offset& each : which)
         find_begin(each, skip);
     const list given(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
-    if (anew && cooperative())
-        drop_all();
-    if (!cooperative())
-        reading_.clear();
+    queues fresh;
     for (const start_offset& each : which) {
         if (!each.read)
             continue;
         ::rd_kafka_topic_partition_list_add(given.get(), each.of.topic.c_str(), each.of.partition)
             ->offset = each.begin;
-        read(each.of);
+        fresh.insert_or_assign(each.of, queue_of(each.of));
     }
     if (cooperative()) {
+        if (anew)
+            drop_all();
         const owned<rd_kafka_error_t> failed(
             ::rd_kafka_incremental_assign(handle_.get(), given.get())
         );
@@ -108,7 +107,10 @@ consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
             check(::rd_kafka_error_code(failed.get()));
     } else {
         check(::rd_kafka_assign(handle_.get(), given.get()));
+        reading_.clear();
     }
+    fresh.merge(reading_);
+    reading_.swap(fresh);
     return which;
 }
 

@@ -193,9 +193,13 @@ asio::awaitable<void> group_consumer::take_turn() {
 // In the order in which they came. While one has to wait, the turns go on.
 asio::awaitable<void> group_consumer::make_changes() {
     while (!changes_.empty() && !stopping_ && !over_ && !lost_) {
-        const change next = changes_.front();
         if (change_waits() && working_)
             co_return;
+        // Changes that came before it may have been made since it was asked for: the member drops
+        // all that it reads.
+        if (changes_.front().what == change::kind::take_anew)
+            let_go_of_all(changes_.front());
+        const change next = changes_.front();
         if (next.what == change::kind::release) {
             auto releasing = release(next);
             co_await std::move(releasing);

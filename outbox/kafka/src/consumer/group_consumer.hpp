@@ -122,6 +122,7 @@ private:
     void digest(consumer_report came);
     void digest_change(group_change what);
     void take_anew();
+    void let_go_of_all(change& into);
     void keep(consumed_record what);
     void taken(const start_offset& what);
     bool is_read(const topic_partition& which) const;

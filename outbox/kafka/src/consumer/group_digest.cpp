@@ -48,16 +48,20 @@ void group_consumer::digest_change(group_change what) {
 void group_consumer::take_anew() {
     change made;
     made.what = change::kind::take_anew;
+    let_go_of_all(made);
+    if (!made.which.empty())
+        changes_.push_back(std::move(made));
+}
+
+// What is read counts as given, and is to be taken by that change.
+void group_consumer::let_go_of_all(change& into) {
     for (auto& [which, each] : partitions_) {
         if (each.at != progress::state::reading)
             continue;
         each.at = progress::state::given;
-        made.which.push_back(which);
+        into.which.push_back(which);
     }
-    if (made.which.empty())
-        return;
     sweep();
-    changes_.push_back(std::move(made));
 }
 
 void group_consumer::keep(consumed_record what) {
