@@ -4,10 +4,13 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "mortise/error.hpp"
+#include "mortise/kafka/kafka_observer.hpp"
 #include "mortise/kafka/kafka_sink.hpp"
+#include "printable.hpp"
 
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <string>
 #include <string_view>
@@ -86,6 +89,22 @@ private:
     std::map<std::string, std::string> all_;
 };
 
+/// Shows what librdkafka's log says, to who asked for it.
+class log_printer final : public kafka::kafka_observer {
+public:
+    void on_event(const kafka::kafka_event& event) noexcept override {
+        if (event.what != kafka::kafka_event::kind::log)
+            return;
+        // One piece: several threads say something.
+        std::cerr << "librdkafka: " + printable(event.text, newlines::as_spaces) + '\n';
+    }
+};
+
+kafka::kafka_observer& printer_of_program() {
+    static log_printer& printer = *new log_printer();  // never destroyed: threads may be later
+    return printer;
+}
+
 }  // namespace
 
 outbox::sink_factory kafka_target(const kafka_settings& said) {
@@ -98,6 +117,8 @@ outbox::sink_factory kafka_target(const kafka_settings& said) {
         reader.read_argument(each);
     kafka::kafka_sink_config config((kafka::kafka_config(said.servers)));
     config.cluster.settings = reader.take();
+    if (config.cluster.settings.contains("debug"))
+        config.cluster.watch = &printer_of_program();
     if (!said.progress_topic.empty())
         config.progress_topic = said.progress_topic;
     if (said.progress_partitions > 0)

@@ -134,6 +134,19 @@ TEST_F(CliKafka, SecretsComeFromAFileOrTheEnvironmentAndAreNeverShown) {
     EXPECT_EQ((told(relay) + told(by_file)).find(alices_password), std::string::npos);
 }
 
+TEST_F(CliKafka, ShowsTheLogOfLibrdkafkaToWhoAsksForIt) {
+    shared_kafka().create_topic(topic_);
+    append("1");
+    auto quiet = empty_to_broker();
+    ASSERT_EQ(quiet.wait(), 0) << told(quiet);
+    EXPECT_EQ(quiet.err().find("librdkafka: "), std::string::npos) << quiet.err();
+    append("2");
+    auto loud = start_relay(shared_kafka(), {"--until-empty", "--setting", "debug=broker"});
+    ASSERT_EQ(loud.wait(), 0) << told(loud);
+    EXPECT_NE(loud.err().find("librdkafka: "), std::string::npos) << loud.err();
+    EXPECT_NE(loud.err().find(shared_kafka().address()), std::string::npos) << loud.err();
+}
+
 TEST_F(CliKafka, SaysWhatIsWrongWithASetting) {
     append("1");
     const auto file = folder_.path() / "kafka.conf";

@@ -43,6 +43,10 @@ cluster::~cluster() {
     core_->request_stop();
 }
 
+std::string cluster::trouble() const {
+    return core_->says().trouble();
+}
+
 void cluster::stop() noexcept {
     core_->request_stop();
 }

@@ -48,8 +48,12 @@ int cluster_core::until_clear(const std::function<int()>& what) {
     for (;;) {
         check_going();
         const int code = what();
-        if (!passes_by_itself(code))
+        if (!passes_by_itself(code)) {
+            // What a broker answers it answers by a connection that works.
+            if (code >= 0 && !is_of_class(code, condition::not_authorized))
+                says().forget_trouble();
             return code;
+        }
         ::rd_kafka_poll(handle_.get(), 20);  // what a connection failed of
         // A login that is refused is refused again.
         if (const int failed = says().take_failure();

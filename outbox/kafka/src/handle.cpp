@@ -31,6 +31,9 @@ bool tells_of_lost_connection(std::string_view text) {
 }
 
 void on_error(rd_kafka_t*, int code, const char* text, void* opaque) {
+    // That all of them are down says less than why the last one is.
+    if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || voice_of(opaque).trouble().empty())
+        voice_of(opaque).note_trouble(text);
     voice_of(opaque).note_failure(code, tells_of_lost_connection(text));
     voice_of(opaque).tell(kafka_event::kind::error, 3, kafka_error(code), text);
 }
@@ -133,6 +136,22 @@ void voice::tell(
     event.code = code;
     event.text = shown;
     observer_->on_event(event);
+}
+
+std::string voice::trouble() const {
+    const std::lock_guard hold(trouble_mutex_);
+    return trouble_;
+}
+
+void voice::note_trouble(std::string_view text) noexcept {
+    std::string shown = secrets_.hide_in(text);
+    const std::lock_guard hold(trouble_mutex_);
+    trouble_.swap(shown);
+}
+
+void voice::forget_trouble() noexcept {
+    const std::lock_guard hold(trouble_mutex_);
+    trouble_.clear();
 }
 
 void voice::wake() noexcept {

@@ -42,6 +42,10 @@ public:
         if (connection_lost)
             connection_lost_ = true;
     }
+    /// What failed last, for people and without secrets; empty: nothing since something worked.
+    std::string trouble() const;
+    void note_trouble(std::string_view text) noexcept;
+    void forget_trouble() noexcept;
     /// Whether a connection that worked was ever lost. librdkafka tells of the same once in half a
     /// minute, so that once was said may have been twice.
     bool connection_lost() const noexcept { return connection_lost_; }
@@ -59,6 +63,8 @@ private:
     std::mutex mutex_;
     kafka_observer* observer_;
     std::function<void()> wake_;
+    mutable std::mutex trouble_mutex_;
+    std::string trouble_;
     std::atomic<int> failure_{0};
     std::atomic<bool> connection_lost_{false};
 };

@@ -77,11 +77,15 @@ std::optional<found_record> cluster_core::last_record(
         throw boost::system::system_error(kafka_error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
     std::int64_t low = 0;
     std::int64_t end = 0;
-    const handle whole(config_, purpose::measuring);
+    handle whole(config_, purpose::measuring);
     const int code =
         until_clear([&]() -> int { return ask_ends(whole.get(), topic, partition, low, end); });
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        ::rd_kafka_poll(whole.get(), 0);
+        if (const std::string said = whole.says().trouble(); !said.empty())
+            says().note_trouble(said);
         throw boost::system::system_error(kafka_error(code));
+    }
     if (from > end)
         throw boost::system::system_error(make_error_code(errc::offset_gone));
 

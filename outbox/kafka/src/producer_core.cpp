@@ -61,8 +61,11 @@ void producer_core::init() {
     }
     if (stopping_)
         throw boost::system::system_error(asio::error::operation_aborted);
-    if (remedy_of(why.what) != remedy::resume)
+    if (remedy_of(why.what) != remedy::resume) {
         state_ = state::lost;
+        if (says().trouble().empty())
+            says().note_trouble(why.text);
+    }
     throw boost::system::system_error(kafka_error(why.what.code), why.text);
 }
 
@@ -87,8 +90,10 @@ producer_core::failure producer_core::until_decided(const call& what, clock::dur
     disturbed_ = 0;
     for (;;) {
         const owned<rd_kafka_error_t> error(what(slice_ms));
-        if (!error)
+        if (!error) {
+            says().forget_trouble();
             return {};
+        }
         failure seen = failure_of(*error);
         if (remedy_of(seen.what) != remedy::resume)
             return seen;

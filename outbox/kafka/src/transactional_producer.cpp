@@ -73,6 +73,10 @@ transactional_producer::~transactional_producer() {
     core_->request_stop();
 }
 
+std::string transactional_producer::trouble() const {
+    return core_->says().trouble();
+}
+
 void transactional_producer::stop() noexcept {
     core_->request_stop();
 }

@@ -86,6 +86,10 @@ TEST_F(KafkaAccess, AWrongPasswordIsSaidAtOnceAndNeverShown) {
     EXPECT_LT(clock::now() - begin, 10s);
     EXPECT_NE(listener.all(), "");
     EXPECT_EQ(listener.all().find("alice-guesses"), std::string::npos);
+    const std::string said = producer.producer().trouble();
+    EXPECT_NE(said.find(guarded_broker().address()), std::string::npos) << said;
+    EXPECT_NE(said.find("uthentication"), std::string::npos) << said;
+    EXPECT_EQ(said.find("alice-guesses"), std::string::npos) << said;
 
     asio::io_context context;
     kafka::cluster cluster(context.get_executor(), wrong);
@@ -93,6 +97,7 @@ TEST_F(KafkaAccess, AWrongPasswordIsSaidAtOnceAndNeverShown) {
     cluster.async_id([&](error_code ec, const std::string&) { ended = ec; });
     context.run();
     EXPECT_EQ(ended, kafka::condition::not_authorized) << ended.message();
+    EXPECT_NE(cluster.trouble().find("uthentication"), std::string::npos) << cluster.trouble();
 }
 
 TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {

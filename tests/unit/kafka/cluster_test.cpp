@@ -52,6 +52,8 @@ public:
         return got;
     }
 
+    std::string trouble() const { return cluster_.trouble(); }
+
 private:
     template <class Value>
     static void keep(result<Value>& into, error_code ec, const Value& value) {
@@ -93,6 +95,23 @@ TEST_F(KafkaCluster, ThatDoesNotAnswerIsGivenUpInTime) {
     EXPECT_EQ(asks.id().error(), mortise::condition::retryable);
     EXPECT_EQ(asks.ensure({"topic", 1}).error(), mortise::condition::retryable);
     EXPECT_EQ(asks.last("topic", "key").error(), mortise::condition::retryable);
+    EXPECT_NE(asks.trouble().find("127.0.0.1:1"), std::string::npos) << asks.trouble();
+    EXPECT_NE(asks.trouble().find("refused"), std::string::npos) << asks.trouble();
+}
+
+TEST_F(KafkaCluster, TellsWhatIsWrongWithAConnectionUntilSomethingWorks) {
+    auto half = config();
+    half.bootstrap_servers = "127.0.0.1:1";
+    half.answer_wait_max = 300ms;
+    asker asks(half);
+    EXPECT_EQ(asks.trouble(), "");
+    EXPECT_FALSE(asks.id());
+    EXPECT_NE(asks.trouble(), "");
+    half.bootstrap_servers = "127.0.0.1:1," + broker_.address();
+    half.answer_wait_max = 10s;
+    asker finds(half);
+    EXPECT_TRUE(finds.id());
+    EXPECT_EQ(finds.trouble(), "");
 }
 
 TEST_F(KafkaCluster, MakesATopicOnceAndFindsItAfterwards) {

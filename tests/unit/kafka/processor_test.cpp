@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // From Kafka to Kafka: what is made of each record is there once, whoever starts, stops or fails.
 #include "mortise/kafka/processor.hpp"
+#include "mortise/kafka/transactional_producer.hpp"
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
@@ -9,6 +10,7 @@
 #include "unit/outbox/outbox_site.hpp"
 
 #include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -404,6 +406,18 @@ protected:
 
     const scratch_folder folder_;
 };
+
+TEST_F(KafkaProcessorTls, ABrokerThatIsNotTrustedIsSaidToBeThat) {
+    auto wrong = config("one").cluster;
+    wrong.settings.erase("heartbeat.interval.ms");
+    wrong.settings["ssl.ca.location"] = shared_tls().stranger().certificate.string();
+    wrong.init_wait_max = 1s;
+    outbox_site site;
+    kafka::transactional_producer producer(site.executor(), wrong, "id");
+    EXPECT_THROW(producer.async_init(asio::use_future).get(), boost::system::system_error);
+    EXPECT_NE(producer.trouble().find(broker_.address()), std::string::npos) << producer.trouble();
+    EXPECT_NE(producer.trouble().find("certificate"), std::string::npos) << producer.trouble();
+}
 
 TEST_F(KafkaProcessorTls, ACertificateThatIsGoneWhenAProducerIsMadeAnewIsSaidAndTriedAgain) {
     const auto authority = folder_.path() / "authority.pem";

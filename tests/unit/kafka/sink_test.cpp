@@ -40,6 +40,7 @@ public:
         sent_ = messages;
         return run(sink_->publish(sent_, after));
     }
+    std::string trouble() const { return sink_->trouble(); }
     void start_opening(const outbox::shard_name& shard) {
         begin(opened_or_ended(sink_->open(shard)), opened_);
     }
@@ -266,6 +267,18 @@ TEST_F(KafkaSink, KeepsAMarkWithoutMessages) {
     const outbox::mark mark = mark_after();
     EXPECT_EQ(sink->publish({}, mark).what, published::kind::committed);
     EXPECT_EQ(sink->open(shard_)->last, mark);
+}
+
+TEST_F(KafkaSink, SaysOfWhichBrokerItCouldNotBeOpened) {
+    auto wrong = config();
+    wrong.cluster.bootstrap_servers = "127.0.0.1:1";
+    wrong.cluster.answer_wait_max = 300ms;
+    sink_user nowhere(wrong, 0);
+    EXPECT_EQ(nowhere.open(shard_).error(), mortise::condition::retryable);
+    EXPECT_NE(nowhere.trouble().find("127.0.0.1:1"), std::string::npos) << nowhere.trouble();
+    sink_user here(config(), 0);
+    EXPECT_TRUE(here.open(shard_));
+    EXPECT_EQ(here.trouble(), "");
 }
 
 TEST_F(KafkaSink, RefusesAProgressTopicThatIsNone) {

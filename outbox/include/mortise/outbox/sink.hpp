@@ -110,6 +110,8 @@ public:
     /// Takes the shard over from whoever had it, and only then reads the last mark. After an error
     /// it is called again a moment later.
     virtual asio::awaitable<result<opening>> open(const shard_name& shard) = 0;
+    /// Why the last `open` failed, for people; empty: the code says it all.
+    virtual std::string trouble() const { return {}; }
 
     /// Publishes these messages in their order, with the mark. Both stay until the answer is there.
     /// What a message holds is the sink's to move from, but for the id of one that got through

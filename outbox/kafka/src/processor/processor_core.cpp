@@ -54,6 +54,8 @@ asio::awaitable<error_code> processor_core::prepare(std::string& why) {
         auto preparing = producer_->async_init(with_code);
         const auto prepared = co_await std::move(preparing);
         wrong = std::get<0>(prepared);
+        if (wrong)
+            why = producer_->trouble();
     } catch (const std::exception& failed) {
         wrong = coro::detail::code_of_current_exception();
         why = failed.what();

@@ -59,6 +59,7 @@ public:
     awaitable<outbox::published>
     publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override;
     awaitable<void> close() override;
+    std::string trouble() const override { return trouble_; }
 
 private:
     awaitable<error_code> prepare();
@@ -75,9 +76,10 @@ private:
     std::unique_ptr<cluster> cluster_;
     std::unique_ptr<transactional_producer> producer_;
     std::string cluster_id_;
-    std::string mark_;    ///< The last one that is there, as it stands there; empty: none.
-    bool wary_ = false;   ///< The last producer was lost over a topic, nobody knows which.
-    bool stale_ = false;  ///< Better not used again.
+    std::string trouble_;  ///< Why it could not be opened, for people.
+    std::string mark_;     ///< The last one that is there, as it stands there; empty: none.
+    bool wary_ = false;    ///< The last producer was lost over a topic, nobody knows which.
+    bool stale_ = false;   ///< Better not used again.
 };
 
 // At a signal what is asked is stopped, and then says something soon.
@@ -161,18 +163,24 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
 // Only what is read after the producer before was fenced is the truth.
 awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& shard) {
     producer_.reset();
+    trouble_.clear();
     auto preparing = prepare();
-    if (const error_code failed = co_await std::move(preparing))
+    if (const error_code failed = co_await std::move(preparing)) {
+        trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return failed;
+    }
     auto taking = take_over(shard);
     if (const error_code failed = co_await std::move(taking)) {
+        trouble_ = producer_->trouble();
         producer_.reset();
         co_return failed;
     }
     auto finding = find(shard);
     const auto found = co_await std::move(finding);
-    if (!found)
+    if (!found) {
+        trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return found.error();
+    }
     outbox::opening made;
     made.identity = "kafka:" + cluster_id_ + "/" + config_->progress_topic;
     mark_.clear();

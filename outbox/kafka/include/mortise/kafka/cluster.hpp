@@ -90,6 +90,13 @@ public:
         );
     }
 
+    /// What failed last, as librdkafka says it, without secrets: a connection, a name that is
+    /// not found, a login. Empty: nothing since something worked. An operation completes with
+    /// a code alone; this is for people to read beside it.
+    ///
+    /// @par Threads Any.
+    std::string trouble() const;
+
     /// What runs ends soon, and what comes later at once, with `operation_aborted`. Does not wait.
     void stop() noexcept;
 

@@ -77,6 +77,13 @@ public:
         );
     }
 
+    /// What failed last, as librdkafka says it, without secrets: a connection, a login, or
+    /// `async_init` itself. Empty: nothing since something worked. An operation completes with
+    /// a code alone; this is for people to read beside it.
+    ///
+    /// @par Threads Any.
+    std::string trouble() const;
+
     /// What runs ends within about a second, what is queued or comes later at once: transactions
     /// with `lost` and `operation_aborted`. Does not wait.
     void stop() noexcept;
