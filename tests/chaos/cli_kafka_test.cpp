@@ -147,6 +147,27 @@ TEST_F(CliKafka, ShowsTheLogOfLibrdkafkaToWhoAsksForIt) {
     EXPECT_NE(loud.err().find(shared_kafka().address()), std::string::npos) << loud.err();
 }
 
+TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
+    append("1");
+    outbox_world::append(message("no topic has this name", "key", "2"));
+    auto relay = empty_to_broker();
+    ASSERT_EQ(relay.wait(), 0) << told(relay);
+    EXPECT_NE(relay.out().find("\n0 sent, 2 parked\n"), std::string::npos) << relay.out();
+    auto parked = start_outbox({"parked", "--json"});
+    ASSERT_EQ(parked.wait(), 0) << told(parked);
+    for (const std::string& each :
+         {topic_, std::string("Unknown topic"), std::string("nvalid topic")})
+        EXPECT_NE(parked.out().find(each), std::string::npos) << each << parked.out();
+
+    shared_kafka().create_topic(topic_);
+    auto replay = start_outbox({"replay", "--all"});
+    ASSERT_EQ(replay.wait(), 0) << told(replay);
+    auto again = empty_to_broker();
+    ASSERT_EQ(again.wait(), 0) << told(again);
+    EXPECT_NE(again.out().find("\n1 sent, 1 parked\n"), std::string::npos) << again.out();
+    EXPECT_EQ(kafka_reader(shared_kafka().address()).settled_values(topic_), texts{"1"});
+}
+
 TEST_F(CliKafka, SaysWhatIsWrongWithASetting) {
     append("1");
     const auto file = folder_.path() / "kafka.conf";
