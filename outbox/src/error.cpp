@@ -31,8 +31,8 @@ constexpr code_text texts[] = {
     {errc::bad_shards, "a message table has 1 to 256 shards"},
     {errc::not_an_inbox, "the database has no inbox: let one receive something first"},
     {errc::no_position,
-     "an inbox that goes by offsets wants a source of 1 to 255 bytes and a place that is not "
-     "negative: give them, or let it go by ids"},
+     "an inbox that goes by offsets wants a source of 1 to 255 bytes and a place that is neither "
+     "negative nor the last number that there is: give them, or let it go by ids"},
     {errc::foreign_mark,
      "the mark at the sink was made from another database: give each database a sink of its own"},
     {errc::restored,

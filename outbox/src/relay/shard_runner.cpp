@@ -215,7 +215,7 @@ asio::awaitable<bool> shard_runner::begin() {
     auto opened = co_await std::move(opening_it);
     if (!opened) {
         const error_code why = opened.error();
-        auto pausing = pause_after(why, std::string());
+        auto pausing = pause_after(why, sink_->trouble());
         co_await std::move(pausing);
         co_return false;
     }
