@@ -168,6 +168,33 @@ TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
     EXPECT_EQ(kafka_reader(shared_kafka().address()).settled_values(topic_), texts{"1"});
 }
 
+TEST_F(CliKafka, MeasuresARelay) {
+    cli_process bench(
+        folder_.path(),
+        {MORTISE_CLI,
+         "bench",
+         "relay",
+         "--kafka",
+         shared_kafka().address(),
+         "--rows",
+         "8000",
+         "--seconds",
+         "1",
+         "--dir",
+         folder_.path().native(),
+         "--json"},
+        {{"MORTISE_STORE", ""}}
+    );
+    ASSERT_EQ(bench.wait(), 0) << told(bench);
+    const auto said = boost::json::parse(bench.out());
+    const auto number = [&](const char* name) { return said.at(name).to_number<double>(); };
+    for (const char* const each :
+         {"rows_per_s", "raw_per_s", "ratio", "append_us", "inbox_per_s", "bare_ms"})
+        EXPECT_GT(number(each), 0) << each;
+    for (const char* const each : {"writes_per_row", "missing", "repeated"})
+        EXPECT_EQ(number(each), 0) << each;
+}
+
 TEST_F(CliKafka, SaysWhatIsWrongWithASetting) {
     append("1");
     const auto file = folder_.path() / "kafka.conf";

@@ -63,6 +63,18 @@ TEST_F(RelayBroker, StopsInEachPhase) {
     }
 }
 
+// Longer than a record may take, and than a transaction may last.
+TEST_F(RelayBroker, IsAwayForLongerThanAnythingWaits) {
+    for (const char* const phase : {"kafka.half_produced", "kafka.commit"}) {
+        expect_patience_at(phase, [this](child_program& relay) {
+            broker_.kill();
+            relay.resume();
+            eventually([] { return false; }, 12s);
+            broker_.start();
+        });
+    }
+}
+
 // Between the moment at which it decides a transaction and that at which all of it can be read.
 TEST_F(RelayBroker, IsKilledAMomentAfterItWasAskedToCommit) {
     const char* const more = std::getenv("MORTISE_COMMIT_SEEDS");

@@ -2,7 +2,9 @@
 // A relay is killed at each of its steps, and its writer, while another goes on writing. The judge
 // reads the shop's table and what a consumer sees at a real broker.
 #include "chaos/relay_shop.hpp"
+#include "mortise/coro/clock.hpp"
 #include "support/eventually.hpp"
+#include "support/machine_delay.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -29,9 +31,14 @@ protected:
         const auto relay = start_relay(more, {crash_at(where.name, where.time)});
         expect_end(*relay, killed_code);
         expect_end(*writer, 0);
+        // What the dead one had under way is ended by the next one, not by the time that it has.
+        const machine_delay delay;
+        const auto begin = clock::now();
         drain();
+        EXPECT_LT(clock::now() - begin, transaction_time - 2s + delay.so_far());
         expect_exactly_once();
     }
+    static constexpr auto transaction_time = 10s;  // of the actor, unless it is told otherwise
 };
 
 TEST_F(RelayCrash, AtEachStepOfATransaction) {
@@ -54,6 +61,25 @@ TEST_F(RelayCrash, AtEachStepBetweenTransactions) {
           step{"outbox.purging", 2},
           step{"relay.purged", 3}})
         expect_survival_of(each);
+}
+
+TEST_F(RelayCrash, AndTheNextOneHasItsLocksWhenItsLeaseIsOver) {
+    for (const char* const point : {"kafka.half_produced", "kafka.commit", "relay.published"}) {
+        SCOPED_TRACE(point);
+        expect_end(*start_writer({"transactions=20"}), 0);
+        // Stopped, so that it still has its locks when the next one asks for them.
+        const auto relay =
+            stopped_relay(point, 3, {locks(), "purge=100000", "purge_after=3600000"});
+        ASSERT_TRUE(relay);
+        const auto next = start_relay({"drain=1", locks()});
+        relay->send(SIGKILL);
+        expect_end(*relay, killed_code);
+        const machine_delay delay;
+        const auto begin = clock::now();
+        expect_end(*next, 0);
+        EXPECT_LT(clock::now() - begin, transaction_time - 2s + delay.so_far());
+        expect_exactly_once();
+    }
 }
 
 // The commit was asked for, and nobody has read the answer.
@@ -103,6 +129,23 @@ TEST_F(RelayCrash, OfTheWriterInTheMiddleOfItsTransaction) {
     drain();
     expect_exactly_once();
     EXPECT_EQ(sales(), 2u * (4 + 10 + 9)) << "what was not committed, and every seventh, is not";
+}
+
+TEST_F(RelayCrash, OfTheWriterBetweenItsCommitAndItsRing) {
+    const auto relay = start_relay();
+    expect_end(*start_writer({"transactions=5"}), 0);
+    ASSERT_TRUE(all_is_told()) << said();
+    const auto before = sales();
+    expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
+    EXPECT_GT(sales(), before) << "it has not committed";
+    // Nobody has told the relay; the next message does, or a relay that starts.
+    expect_end(*start_writer({"transactions=1"}), 0);
+    EXPECT_TRUE(all_is_told()) << said();
+    expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
+    relay->send(SIGTERM);
+    expect_end(*relay, 0);
+    drain();
+    expect_exactly_once();
 }
 
 // From four shards to six, then to three, while somebody writes.

@@ -7,12 +7,15 @@
 #include "bench/relay_phases.hpp"
 #include "bench/relay_site.hpp"
 #include "bench/tcc_world.hpp"
+#include "exit_code.hpp"
+#include "failure.hpp"
 #include "mortise/coro/clock.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,7 +107,14 @@ relay_throughput measure_throughput(const relay_bench& at) {
         found.batches = after.batches - before.batches;
         found.writes = after.writes - before.writes;
         found.purges = after.purges - before.purges;
-        found.rows_per_s = static_cast<double>(rows * turns) / seconds_of(took);
+        if (found.rows != rows * turns)
+            throw failure(
+                exit_code::unavailable,
+                "the relay has not sent all of its rows",
+                std::to_string(found.rows) + " of " + std::to_string(rows * turns),
+                "see what the broker says of the topic"
+            );
+        found.rows_per_s = static_cast<double>(found.rows) / seconds_of(took);
         found.bare_per_s = static_cast<double>(rows * turns) / seconds_of(took_bare);
     };
     await_main(context, site.run(work()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "table/schema.hpp"
 
+#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
@@ -150,7 +151,10 @@ std::uint32_t newest_layout(db::connection& on) {
 }
 
 void ring_after_commit(db::connection& on) {
-    on.after_commit("mortise.outbox", [path = path_of(on)] { db::bell::ring(path); });
+    on.after_commit("mortise.outbox", [path = path_of(on)] {
+        MORTISE_CRASH_POINT("outbox.ringing");
+        db::bell::ring(path);
+    });
 }
 
 std::string path_of(const db::connection& on) {

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -107,6 +109,42 @@ TEST_F(KafkaRelay, AMessageThatCanNeverArriveIsPutAside) {
     ASSERT_EQ(parked.size(), 2u);
     EXPECT_NE(parked[0].reason.value().find("too large"), std::string::npos);
     EXPECT_NE(parked[1].reason.value().find("Unknown topic"), std::string::npos);
+}
+
+// Where the limit is, is the broker's business: but one byte more is parked, and one less arrives.
+TEST_F(KafkaRelay, MessagesOfNoByteAndOfTheLimitArriveAndLongerOnesAreParked) {
+    constexpr std::size_t first = 1'780;
+    constexpr std::size_t limit = 2'000;
+    const auto narrow = fresh_name("narrow");
+    broker_.create_topic(narrow, 1, {{"max.message.bytes", std::to_string(limit)}});
+    std::vector<std::size_t> sizes{0};
+    for (std::size_t size = first; size <= limit; size += 10)
+        sizes.push_back(size);
+    run([&](db::connection& on) {
+        for (const auto size : sizes)
+            outbox::append(on, message(narrow, std::to_string(size), std::string(size, 'x')));
+        outbox::append(on, message(narrow, "none", std::nullopt));
+    });
+    start(to_kafka());
+    drain_at_leisure();
+    std::set<std::size_t> arrived;
+    std::size_t tombstones = 0;
+    for (const auto& each : kafka_reader(broker_.address()).read_settled(narrow)) {
+        if (each.value)
+            EXPECT_TRUE(arrived.insert(each.value->size()).second) << each.value->size();
+        else
+            ++tombstones;
+    }
+    EXPECT_EQ(tombstones, 1u);
+    std::set<std::size_t> parked;
+    for (const auto& each : list(outbox::row_kind::parked))
+        parked.insert(each.what.payload.value().size());
+    ASSERT_FALSE(parked.empty());
+    EXPECT_EQ(arrived.size() + parked.size(), sizes.size());
+    EXPECT_EQ(*arrived.begin(), 0u);
+    EXPECT_GE(*arrived.rbegin(), first) << "what the broker takes was parked";
+    EXPECT_EQ(*parked.begin(), *arrived.rbegin() + 10);
+    EXPECT_EQ(*parked.rbegin(), limit);
 }
 
 TEST_F(KafkaRelay, OneThatWasOvertakenWhileItSleptPublishesNothing) {

@@ -337,6 +337,11 @@ TEST_F(KafkaSink, IsCheckedWhenItIsMade) {
     bad = config();
     bad.cluster.settings["acks"] = "1";
     EXPECT_EQ(refusal(bad), "acks");
+    bad = config();
+    bad.cluster.settings["partitioner"] = "random";
+    EXPECT_EQ(refusal(bad), "partitioner");
+    bad.cluster.settings["partitioner"] = "consistent_random";
+    EXPECT_EQ(refusal(bad), "");
 }
 
 TEST_F(KafkaSink, EndsEarlyWhenItIsCancelledWhileNobodyAnswers) {

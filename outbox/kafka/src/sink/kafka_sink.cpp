@@ -238,6 +238,11 @@ void check_sink(const kafka_sink_config& config) {
         refuse_setting("progress_replicas", "use 1 to 1,000, or -1 for what the brokers have");
     if (config.id_prefix.empty() || config.id_prefix.size() > 100)
         refuse_setting("id_prefix", "use 1 to 100 bytes");
+    const auto partitioner = config.cluster.settings.find("partitioner");
+    if (partitioner != config.cluster.settings.end() && partitioner->second == "random")
+        refuse_setting(
+            "partitioner", "use one that goes by the key: messages of a key have an order"
+        );
     make_settings(config.cluster, purpose::producing, "check");
 }
 
