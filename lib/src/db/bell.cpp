@@ -71,7 +71,7 @@ std::size_t bell::ring(const std::filesystem::path& database) noexcept {
     try {
         return tell_all(detail::bell_folder(database));
     } catch (...) {
-        return 0;  // No memory, or no such folder.
+        return 0;  // No memory.
     }
 }
 

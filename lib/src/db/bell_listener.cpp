@@ -18,6 +18,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -60,8 +63,17 @@ void drain(int socket) noexcept {
 
 }  // namespace
 
+// One call, as it is made for each ring; but the database may not be there yet.
 std::string bell_folder(const std::filesystem::path& database) {
-    return std::filesystem::weakly_canonical(database).native() + ".bell";
+    constexpr const char* ending = ".bell";
+    const std::unique_ptr<char, decltype(&std::free)> real(
+        ::realpath(database.c_str(), nullptr), &std::free
+    );
+    if (real)
+        return real.get() + std::string(ending);
+    std::error_code unknown;
+    const auto path = std::filesystem::weakly_canonical(database, unknown);
+    return (unknown ? database : path).native() + ending;
 }
 
 bell_listener::bell_listener(

@@ -19,7 +19,7 @@ namespace mortise::db::detail {
 
 namespace asio = boost::asio;
 
-/// The folder of those that listen at that database. @throws std::filesystem::filesystem_error
+/// The folder of those that listen at that database, whichever way its path is written.
 std::string bell_folder(const std::filesystem::path& database);
 
 /// The socket of one who listens, and the thread that waits at it: a wait by the executor would

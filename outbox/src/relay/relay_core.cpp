@@ -27,8 +27,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds stop_grace{5'000};
 constexpr std::size_t due_at_once = 1'000;
-// The shards' rows lie among each other: what one has read, the next ones read soon.
-constexpr std::size_t read_cache_bytes = 16u << 20u;
 
 void require(bool right, const char* name, const char* remedy) {
     if (!right)
@@ -130,7 +128,6 @@ std::shared_ptr<db::sqlite> relay_core::session() {
         db::sqlite_config config;
         config.path = config_.database;
         config.vfs = config_.vfs;
-        config.read_cache_bytes = read_cache_bytes;
         session_ = std::make_shared<db::sqlite>(seat_.executor(), std::move(config));
     }
     return session_;

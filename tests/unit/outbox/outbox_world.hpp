@@ -76,10 +76,11 @@ protected:
     }
     void start(outbox::relay_config how) { site_.relay.emplace(site_.executor(), std::move(how)); }
     void start() { start(config()); }
-    void stop() {
-        wait_for(site_.relay->async_stop(asio::use_future));
-        site_.relay.reset();
+    static void stop(outbox_site& which) {
+        wait_for(which.relay->async_stop(asio::use_future));
+        which.relay.reset();
     }
+    void stop() { stop(site_); }
     void drain() { wait_for(site_.relay->async_drained(asio::use_future)); }
     std::size_t events(outbox::relay_event::kind what) const {
         const std::lock_guard hold(events_mutex_);

@@ -151,8 +151,7 @@ TEST_F(OutboxRelayFaults, AStandbyHearsThatTheLastRowIsParked) {
     stop();
     mine.locks.reset();
     how.locks.reset();
-    wait_for(other.relay->async_stop(asio::use_future));
-    other.relay.reset();
+    stop(other);
 }
 
 TEST_F(OutboxRelayFaults, ARefusalIsOverWhenTheRightSinkIsThereAgain) {

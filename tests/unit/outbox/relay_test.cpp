@@ -464,8 +464,7 @@ TEST_F(OutboxRelay, TwoRelaysShareTheShards) {
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 246; }));
     expect_exactly_once(6, 41);
     how.locks.reset();
-    wait_for(other.relay->async_stop(asio::use_future));
-    other.relay.reset();
+    stop(other);
     theirs.locks.reset();
 }
 
@@ -488,8 +487,7 @@ TEST_F(OutboxRelay, HearsWhenAnotherRelayHasSentEverything) {
     stop();
     mine.locks.reset();
     how.locks.reset();
-    wait_for(other.relay->async_stop(asio::use_future));
-    other.relay.reset();
+    stop(other);
 }
 
 TEST_F(OutboxRelay, AZombieSendsNothing) {
@@ -517,8 +515,7 @@ TEST_F(OutboxRelay, AZombieSendsNothing) {
     EXPECT_EQ(cluster_.size(), 45u);
     EXPECT_EQ(ids_sent().size(), 45u);
     how.locks.reset();
-    wait_for(other.relay->async_stop(asio::use_future));
-    other.relay.reset();
+    stop(other);
     mine.locks.reset();
     stop();
 }
@@ -532,8 +529,7 @@ TEST_F(OutboxRelay, TwoWithoutLocksTakeTurns) {
     other.relay.emplace(other.executor(), how);
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 200; }));
     expect_exactly_once(4, 50);
-    wait_for(other.relay->async_stop(asio::use_future));
-    other.relay.reset();
+    stop(other);
     append("0", "50");
     drain();
     EXPECT_EQ(cluster_.size(), 201u);
