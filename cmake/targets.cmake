@@ -3,7 +3,36 @@
 
 set(mortise_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
 
-# mortise_defaults(TARGET): warnings and private definitions; nothing that users inherit.
+# mortise_batches(TARGET): compiles the sources in batches of at most 24, all about the same size: a
+# source alone spends most of its time on headers and template instances that its neighbours need,
+# too. Sources that cannot share a translation unit say SKIP_UNITY_BUILD_INCLUSION.
+function(mortise_batches target)
+    get_target_property(sources ${target} SOURCES)
+    set(shared 0)
+    foreach(source IN LISTS sources)
+        if(source MATCHES "_impl\\.cpp$") # compiles a third-party library
+            set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES
+                SKIP_UNITY_BUILD_INCLUSION ON)
+        endif()
+        get_source_file_property(alone "${source}" TARGET_DIRECTORY ${target}
+            SKIP_UNITY_BUILD_INCLUSION)
+        if(source MATCHES "\\.cpp$" AND NOT alone)
+            math(EXPR shared "${shared} + 1")
+        endif()
+    endforeach()
+    if(shared LESS 2)
+        return()
+    endif()
+    math(EXPR batches "(${shared} + 23) / 24")
+    math(EXPR size "(${shared} + ${batches} - 1) / ${batches}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # A source in a batch is an included file for g++, which then mistrusts unnamed namespaces.
+        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
+endfunction()
+
+# mortise_defaults(TARGET): warnings, batches and private definitions; nothing that users inherit.
 function(mortise_defaults target)
     target_compile_features(${target} PRIVATE cxx_std_20)
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
@@ -11,6 +40,9 @@ function(mortise_defaults target)
         $<$<BOOL:${MORTISE_WERROR}>:-Werror>)
     target_compile_definitions(${target} PRIVATE BOOST_ASIO_NO_DEPRECATED
         MORTISE_VERSION_STRING="${PROJECT_VERSION}")
+    if(MORTISE_BATCHES) # at the end of the folder, when all sources are known
+        cmake_language(EVAL CODE "cmake_language(DEFER CALL mortise_batches ${target})")
+    endif()
 endfunction()
 
 # mortise_library(NAME SOURCES... HEADERS... [LINKS...]): the library mortise_NAME, also known as

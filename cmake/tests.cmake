@@ -46,13 +46,9 @@ function(mortise_tests label)
     if(MORTISE_WITH_SQLITE)
         target_link_libraries(${target} PRIVATE SQLite::SQLite3)
     endif()
-    set_target_properties(${target} PROPERTIES
-        UNITY_BUILD ${MORTISE_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 6)
-    # A test file in a batch is an included file for g++, which then mistrusts unnamed namespaces.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        target_compile_options(${target} PRIVATE -Wno-subobject-linkage
-            # g++ 12 at -O2 takes a coroutine frame's own operator delete for a foreign one.
-            -Wno-mismatched-new-delete)
+        # g++ 12 at -O2 takes a coroutine frame's own operator delete for a foreign one.
+        target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
     endif()
     if(arg_ALONE)
         set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -7,9 +7,9 @@
 #include "party_text.hpp"
 #include "printable.hpp"
 #include "view_json.hpp"
+#include "with_code.hpp"
 #include "with_store.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 
 #include <pwd.h>
 #include <unistd.h>
@@ -22,7 +22,6 @@
 namespace mortise::tool {
 namespace {
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr std::size_t holders_listed = 8;
 
 std::string listing_of(const std::vector<party_view>& holders) {

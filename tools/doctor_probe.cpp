@@ -3,8 +3,8 @@
 
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/task_scope.hpp"
+#include "with_code.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using verdict = store_finding::verdict;
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr std::size_t cycles = 300;
 constexpr clock::duration cycles_time_max = 3s;
 constexpr std::size_t pushes = 20;

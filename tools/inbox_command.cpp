@@ -17,17 +17,17 @@
 namespace mortise::tool {
 namespace {
 
-using kind = inbox_settings::kind;
+using inbox_verb = inbox_settings::kind;
 
-constexpr std::size_t page = 1'000;
+constexpr std::size_t held_page = 1'000;
 
 held_list held_in(db::read_only& from, bool with_retried) {
     held_list all(with_retried);
     std::int64_t after = 0;
     for (;;) {
         auto found =
-            from.ask([&](db::connection& on) { return outbox::list_held(on, after, page); });
-        const bool last = found.size() < page;
+            from.ask([&](db::connection& on) { return outbox::list_held(on, after, held_page); });
+        const bool last = found.size() < held_page;
         if (!found.empty())
             after = found.back().row;
         for (auto& each : found)
@@ -74,15 +74,15 @@ void require_inbox(const std::string& database) {
 }
 
 /// An order, for a transaction. @return how many messages, or sources, it was about.
-class order {
+class inbox_order {
 public:
-    explicit order(const inbox_settings& settings) : settings_(settings) {}
+    explicit inbox_order(const inbox_settings& settings) : settings_(settings) {}
 
     std::size_t operator()(db::connection& on) const {
         const std::int64_t row = settings_.row.value_or(0);
-        if (settings_.what == kind::move)
+        if (settings_.what == inbox_verb::move)
             outbox::move_inbox(on, settings_.inbox, settings_.source, settings_.next);
-        else if (settings_.what == kind::drop)
+        else if (settings_.what == inbox_verb::drop)
             outbox::drop_held(on, row);
         else if (settings_.all)
             return outbox::replay_all_held(on);
@@ -96,7 +96,7 @@ private:
 };
 
 std::string subject_of(const inbox_settings& settings) {
-    if (settings.what == kind::move)
+    if (settings.what == inbox_verb::move)
         return settings.inbox + ": " + settings.source;
     return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
 }
@@ -120,9 +120,9 @@ void tell(
     const inbox_settings& settings,
     std::size_t messages
 ) {
-    if (settings.what == kind::move)
+    if (settings.what == inbox_verb::move)
         return tell_move(out, global, settings);
-    const bool dropped = settings.what == kind::drop;
+    const bool dropped = settings.what == inbox_verb::drop;
     if (global.json) {
         json::object fields;
         fields["order"] = dropped ? "drop" : "replay";
@@ -146,7 +146,7 @@ int look_at_inboxes(
 ) {
     try {
         db::read_only database(settings.database);
-        if (settings.what == kind::ls)
+        if (settings.what == inbox_verb::ls)
             list(database, global, settings, out);
         else
             list_parked(database, global, settings, out);
@@ -161,10 +161,10 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
     std::size_t messages = 0;
     try {
         require_inbox(settings.database);
-        auto doing = change_database(settings.database, order(settings));
+        auto doing = change_database(settings.database, inbox_order(settings));
         messages = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
-        if (thrown.code() == outbox::errc::no_such_row && settings.what == kind::move) {
+        if (thrown.code() == outbox::errc::no_such_row && settings.what == inbox_verb::move) {
             throw failure(
                 exit_code::nothing_to_do,
                 "that inbox has had nothing of that source, by its offset",
@@ -175,7 +175,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
         if (thrown.code() == outbox::errc::no_such_row) {
             throw failure(
                 exit_code::nothing_to_do,
-                settings.what == kind::drop ? "no such row is parked, or tried again"
+                settings.what == inbox_verb::drop ? "no such row is parked, or tried again"
                                             : "no such row is parked",
                 subject_of(settings),
                 "`mortise inbox parked --all` shows those that are"
@@ -190,7 +190,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
 }
 
 int inboxes(const global_settings& global, const inbox_settings& settings) {
-    if (settings.what == kind::ls || settings.what == kind::parked)
+    if (settings.what == inbox_verb::ls || settings.what == inbox_verb::parked)
         return look_at_inboxes(global, settings, std::cout);
     asio::io_context context(1);
     return await_main(context, mend_inbox(global, settings, std::cout));

@@ -9,7 +9,7 @@ namespace {
 
 using parties = std::vector<party_view>;
 using alike = std::function<bool(const party_view&, const party_view&)>;
-using kind = lock_change::kind;
+using change_kind = lock_change::kind;
 
 bool same_grant(const party_view& a, const party_view& b) {
     return a.session == b.session && a.token == b.token;
@@ -40,29 +40,29 @@ void compare(
     const std::string& name,
     std::vector<lock_change>& changes
 ) {
-    const auto add = [&](kind what, const parties& who) {
+    const auto add = [&](change_kind what, const parties& who) {
         for (const party_view& one : who)
             changes.push_back({what, name, one});
     };
     const parties acquired = without(after.holders, before.holders, same_grant);
     const parties gone = without(before.waiters, after.waiters, same_request);
-    add(kind::released, without(before.holders, after.holders, same_grant));
-    add(kind::acquired, acquired);
-    add(kind::left, without(gone, acquired, same_request));
-    add(kind::waits, without(after.waiters, before.waiters, same_request));
+    add(change_kind::released, without(before.holders, after.holders, same_grant));
+    add(change_kind::acquired, acquired);
+    add(change_kind::left, without(gone, acquired, same_request));
+    add(change_kind::waits, without(after.waiters, before.waiters, same_request));
 }
 
 }  // namespace
 
-const char* to_string(kind what) noexcept {
+const char* to_string(change_kind what) noexcept {
     switch (what) {
-    case kind::acquired:
+    case change_kind::acquired:
         return "acquired";
-    case kind::released:
+    case change_kind::released:
         return "released";
-    case kind::waits:
+    case change_kind::waits:
         return "waits";
-    case kind::left:
+    case change_kind::left:
         break;
     }
     return "left";

@@ -19,10 +19,6 @@ std::string limit_text(std::chrono::milliseconds hold_max) {
     return hold_max == std::chrono::milliseconds::max() ? "-" : duration_text(hold_max);
 }
 
-std::string sentence(const std::string& text) {
-    return printable(text, newlines::as_spaces);
-}
-
 }  // namespace
 
 std::uint64_t lock_report::waiters_not_shown() const noexcept {

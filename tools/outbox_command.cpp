@@ -22,9 +22,9 @@
 namespace mortise::tool {
 namespace {
 
-using kind = outbox_settings::kind;
+using outbox_verb = outbox_settings::kind;
 
-constexpr std::size_t page = 1'000;
+constexpr std::size_t row_page = 1'000;
 
 outbox::table_view described(db::read_only& from) {
     return from.ask([](db::connection& on) { return outbox::describe(on); });
@@ -37,8 +37,8 @@ void each_row(
     std::int64_t after = 0;
     for (;;) {
         auto found =
-            from.ask([&](db::connection& on) { return outbox::list(on, which, after, page); });
-        const bool last = found.size() < page;
+            from.ask([&](db::connection& on) { return outbox::list(on, which, after, row_page); });
+        const bool last = found.size() < row_page;
         if (!found.empty())
             after = found.back().row;
         for (auto& each : found) {
@@ -153,21 +153,21 @@ struct change {
 };
 
 /// An order, for a transaction.
-class order {
+class outbox_order {
 public:
-    explicit order(const outbox_settings& settings) : settings_(settings) {}
+    explicit outbox_order(const outbox_settings& settings) : settings_(settings) {}
 
     change operator()(db::connection& on) const {
         change made;
         const std::int64_t row = settings_.row.value_or(0);
         switch (settings_.what) {
-        case kind::replay:
+        case outbox_verb::replay:
             made.messages = settings_.all ? outbox::replay_all(on) : outbox::replay(on, row);
             break;
-        case kind::drop:
+        case outbox_verb::drop:
             made.messages = outbox::drop(on, row);
             break;
-        case kind::rebase:
+        case outbox_verb::rebase:
             made.rebased = rebase(on);
             break;
         default:
@@ -209,22 +209,22 @@ private:
 /// What the order is about.
 std::string subject_of(const outbox_settings& settings) {
     switch (settings.what) {
-    case kind::rebase:
+    case outbox_verb::rebase:
         return settings.all ? "all shards" : "shard " + std::to_string(settings.shard.value_or(0));
-    case kind::reshard:
+    case outbox_verb::reshard:
         return std::to_string(settings.shards) + " shards";
     default:
         return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
     }
 }
 
-const char* order_text(kind what) {
+const char* order_text(outbox_verb what) {
     switch (what) {
-    case kind::replay:
+    case outbox_verb::replay:
         return "replay";
-    case kind::drop:
+    case outbox_verb::drop:
         return "drop";
-    case kind::rebase:
+    case outbox_verb::rebase:
         return "rebase";
     default:
         return "reshard";
@@ -236,9 +236,9 @@ void tell_as_json(std::ostream& out, const outbox_settings& settings, const chan
     fields["order"] = order_text(settings.what);
     if (settings.row)
         fields["row"] = *settings.row;
-    if (settings.what == kind::rebase)
+    if (settings.what == outbox_verb::rebase)
         fields["shards"] = rebased_json(made.rebased);
-    else if (settings.what == kind::reshard)
+    else if (settings.what == outbox_verb::reshard)
         fields["shards"] = settings.shards;
     else
         fields["messages"] = made.messages;
@@ -246,13 +246,13 @@ void tell_as_json(std::ostream& out, const outbox_settings& settings, const chan
 }
 
 void tell(std::ostream& out, const outbox_settings& settings, const change& made) {
-    if (settings.what == kind::rebase)
+    if (settings.what == outbox_verb::rebase)
         return write_rebased(out, made.rebased);
     out << order_text(settings.what) << ' ' << subject_of(settings) << ": ";
-    if (settings.what == kind::reshard)
+    if (settings.what == outbox_verb::reshard)
         out << "from now on; what was appended before is sent first\n";
     else
-        out << (settings.what == kind::drop ? "given up, " : "") << made.messages
+        out << (settings.what == outbox_verb::drop ? "given up, " : "") << made.messages
             << (made.messages == 1 ? " message is" : " messages are") << " to be sent\n";
 }
 
@@ -263,9 +263,9 @@ int look_at_outbox(
 ) {
     try {
         db::read_only database(settings.database);
-        if (settings.what == kind::ls)
+        if (settings.what == outbox_verb::ls)
             list(database, global, settings, out);
-        else if (settings.what == kind::show)
+        else if (settings.what == outbox_verb::show)
             show(database, global, settings, out);
         else
             list_parked(database, global, settings, out);
@@ -280,12 +280,12 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
     change made;
     try {
         require_outbox(settings.database);
-        auto doing = change_database(settings.database, order(settings));
+        auto doing = change_database(settings.database, outbox_order(settings));
         made = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
         throw database_failure(thrown, settings.database, subject_of(settings));
     }
-    if (settings.what == kind::replay && made.messages == 0)
+    if (settings.what == outbox_verb::replay && made.messages == 0)
         throw failure(exit_code::nothing_to_do, "nothing is parked", settings.database);
     if (global.json)
         tell_as_json(out, settings, made);
@@ -296,11 +296,11 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
 
 int message_table(const global_settings& global, const outbox_settings& settings) {
     switch (settings.what) {
-    case kind::ls:
-    case kind::show:
-    case kind::parked:
+    case outbox_verb::ls:
+    case outbox_verb::show:
+    case outbox_verb::parked:
         return look_at_outbox(global, settings, std::cout);
-    case kind::relay:
+    case outbox_verb::relay:
         return relay_messages(global, settings, std::cout);
     default:
         break;

@@ -14,10 +14,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-std::string sentence(const std::string& text) {
-    return printable(text, newlines::as_spaces);
-}
-
 const char* kind_text(const outbox::row_view& row) {
     switch (row.kind) {
     case outbox::row_kind::waiting:

@@ -16,6 +16,11 @@ enum class newlines { escaped, as_spaces };
 /// read back.
 std::string printable(std::string_view bytes, newlines lines = newlines::escaped);
 
+/// A sentence on one line.
+inline std::string sentence(std::string_view text) {
+    return printable(text, newlines::as_spaces);
+}
+
 bool valid_utf8(std::string_view bytes) noexcept;
 
 /// Two lower-case hexadecimal digits for each byte.

@@ -2,8 +2,8 @@
 #include "read_locks.hpp"
 
 #include "failure.hpp"
+#include "with_code.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -12,7 +12,6 @@
 namespace mortise::tool {
 namespace {
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr std::size_t page_size = 256;
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "mortise/open_store.hpp"
 #include "printable.hpp"
 #include "signal_source.hpp"
+#include "with_code.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,8 +25,6 @@
 
 namespace mortise::tool {
 namespace {
-
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 
 void tell(const std::string& line) {
     std::cerr << "mortise: " << printable(line, newlines::as_spaces) << '\n';

@@ -4,9 +4,9 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "lock_report.hpp"
+#include "with_code.hpp"
 #include "with_store.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 
 #include <iostream>
 #include <utility>
@@ -14,7 +14,6 @@
 namespace mortise::tool {
 namespace {
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr std::size_t waiters_for_people = 100;
 constexpr std::size_t waiters_for_programs = 1'000;
 constexpr std::size_t breaks_shown = 10;

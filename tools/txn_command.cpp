@@ -23,9 +23,9 @@
 namespace mortise::tool {
 namespace {
 
-using kind = txn_settings::kind;
+using txn_verb = txn_settings::kind;
 
-constexpr std::size_t page = 1'000;
+constexpr std::size_t transaction_page = 1'000;
 
 txn::log_reader opened(const txn_settings& settings) {
     try {
@@ -82,8 +82,8 @@ void list(
     std::vector<txn::transaction_view> all;
     std::uint64_t after = 0;
     for (;;) {
-        auto found = log.list(settings.filter, after, page);
-        const bool last = found.size() < page;
+        auto found = log.list(settings.filter, after, transaction_page);
+        const bool last = found.size() < transaction_page;
         if (!found.empty())
             after = found.back().gid.number;
         std::move(found.begin(), found.end(), std::back_inserter(all));
@@ -111,9 +111,9 @@ std::string who_orders() {
            host.data();
 }
 
-txn::intervention::kind order_of(kind what) {
-    return what == kind::skip    ? txn::intervention::kind::skip
-           : what == kind::force ? txn::intervention::kind::force
+txn::intervention::kind order_of(txn_verb what) {
+    return what == txn_verb::skip    ? txn::intervention::kind::skip
+           : what == txn_verb::force ? txn::intervention::kind::force
                                  : txn::intervention::kind::retry;
 }
 
@@ -145,7 +145,7 @@ int look_at_transactions(
     const global_settings& global, const txn_settings& settings, std::ostream& out
 ) {
     const txn::log_reader log = opened(settings);
-    if (settings.what == kind::ls) {
+    if (settings.what == txn_verb::ls) {
         list(log, global, settings, out);
         return exit_code::success;
     }
@@ -193,7 +193,7 @@ intervene(const global_settings& global, const txn_settings& settings, std::ostr
 }
 
 int transactions(const global_settings& global, const txn_settings& settings) {
-    if (settings.what == kind::ls || settings.what == kind::show)
+    if (settings.what == txn_verb::ls || settings.what == txn_verb::show)
         return look_at_transactions(global, settings, std::cout);
     asio::io_context context(1);
     return await_main(context, intervene(global, settings, std::cout));

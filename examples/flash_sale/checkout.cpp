@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/checkout.hpp"
 
+#include "flash_sale/ledger.hpp"
 #include "flash_sale/order.hpp"
 #include "flash_sale/sale_databases.hpp"
 #include "mortise/open_store.hpp"
@@ -118,11 +119,6 @@ txn::coordinator_config config_for(
 asio::awaitable<void> pause() {
     asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(20));
     co_await timer.async_wait(asio::deferred);
-}
-
-void rethrow(const std::exception_ptr& thrown) {
-    if (thrown)
-        std::rethrow_exception(thrown);
 }
 
 asio::awaitable<void> make_tables(db::sqlite& goods, db::sqlite& wallets, int stock, int buyers) {

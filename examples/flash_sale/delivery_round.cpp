@@ -47,11 +47,6 @@ void let_them_deliver(
     carriers.join();
 }
 
-void rethrow(const std::exception_ptr& thrown) {
-    if (thrown)
-        std::rethrow_exception(thrown);
-}
-
 void read_books(const std::filesystem::path& folder, ledger& into) {
     asio::io_context context;
     db::sqlite goods(context.get_executor(), database_in(folder, goods_file));

@@ -6,9 +6,17 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <exception>
+
 namespace flash_sale {
 
 namespace asio = boost::asio;
+
+/// For `co_spawn`: what a coroutine throws comes out of `context.run()`.
+inline void rethrow(const std::exception_ptr& thrown) {
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
 
 /// What the databases say of the sales of round 4, and of the messages about them.
 struct ledger {

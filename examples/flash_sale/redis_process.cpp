@@ -25,7 +25,7 @@ namespace {
 
 constexpr int not_found = 127;  // as in a shell
 constexpr int tries = 5;        // somebody else may take the port before the server does
-constexpr std::chrono::milliseconds step{10};
+constexpr std::chrono::milliseconds look_step{10};
 constexpr int steps_max = 1'000;
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -53,14 +53,14 @@ std::uint16_t free_port() {
 
 bool answers_ping(std::uint16_t port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const timeval patience{1, 0};
+    const timeval answer_time{1, 0};
     const sockaddr_in name = loopback(port);
     constexpr std::string_view ping = "PING\r\n";
     constexpr std::string_view pong = "+PONG";
     std::array<char, pong.size()> said{};
     const bool answered =
         socket >= 0 &&
-        ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+        ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &answer_time, sizeof answer_time) == 0 &&
         ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 &&
         ::send(socket, ping.data(), ping.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(ping.size()) &&
@@ -132,7 +132,7 @@ bool redis_process::await_answer() {
     for (int i = 0; i < steps_max && !has_ended(); ++i) {
         if (answers_ping(port_) && !has_ended())
             return true;
-        std::this_thread::sleep_for(step);
+        std::this_thread::sleep_for(look_step);
     }
     return false;
 }

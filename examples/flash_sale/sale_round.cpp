@@ -17,7 +17,7 @@
 namespace flash_sale {
 namespace {
 
-constexpr std::chrono::milliseconds look_again{100};  // for who was stopped for long enough
+constexpr std::chrono::milliseconds look_for_stopped{100};  // for who was stopped for long enough
 
 const char* title_of(int round) {
     switch (round) {
@@ -38,7 +38,7 @@ void let_them_buy(crowd& buyers, progress_bar& bar, round_result& result) {
     bool more = true;
     while (more) {
         const auto before = events.size();
-        more = buyers.read_events(events, look_again);
+        more = buyers.read_events(events, look_for_stopped);
         if (result.round >= 3)
             blows.see(std::span(events).subspan(before));
         bar.show(count(events, sale_event::kind::sold));

@@ -16,8 +16,8 @@ namespace {
 using std::chrono::microseconds;
 
 // Columns: id, shard or due, those of the message, parked, reason.
-constexpr int message_column = 2;
-constexpr int written_column = message_column + 5;
+constexpr int parked_message_column = 2;
+constexpr int written_column = parked_message_column + 5;
 
 constexpr const char* select_waiting =
     "SELECT " MORTISE_OUTBOX_ROW ", " MORTISE_OUTBOX_SHARD ", " MORTISE_OUTBOX_COLUMNS
@@ -43,9 +43,9 @@ row_view view_of(const db::statement& row, row_kind kind) {
     row_view made;
     made.kind = kind;
     made.row = row.integer(0);
-    auto what = table::message_at(row, message_column);
+    auto what = table::message_at(row, parked_message_column);
     made.corrupt = !what;
-    made.what = what ? std::move(*what) : table::without_headers_at(row, message_column);
+    made.what = what ? std::move(*what) : table::without_headers_at(row, parked_message_column);
     if (kind == row_kind::later)
         made.what.not_before = wall_time(row.integer(1));
     else

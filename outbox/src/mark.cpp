@@ -31,12 +31,12 @@ bool read(std::string_view text, Number& into) noexcept {
 std::string mark::text() const {
     std::string made(version);
     for (const auto& each :
-         {detail::percent_encoded(table),
+         {mortise::detail::percent_encoded(table),
           std::to_string(generation),
           std::to_string(shard),
           std::to_string(sequence),
           std::to_string(row),
-          detail::percent_encoded(message)})
+          mortise::detail::percent_encoded(message)})
         made += ' ' + each;
     return made + ' ' + checksum(made);
 }
@@ -56,8 +56,8 @@ std::optional<mark> mark::parse(std::string_view text) {
         parts.back() != checksum(text.substr(0, sum_at - 1)))
         return std::nullopt;
     mark made;
-    const auto table = detail::percent_decoded(parts[1]);
-    const auto message = detail::percent_decoded(parts[6]);
+    const auto table = mortise::detail::percent_decoded(parts[1]);
+    const auto message = mortise::detail::percent_decoded(parts[6]);
     if (!table || !message || !read(parts[2], made.generation) || !read(parts[3], made.shard) ||
         !read(parts[4], made.sequence) || !read(parts[5], made.row))
         return std::nullopt;

@@ -22,7 +22,7 @@ using store_detail::redis_command;
 using store_detail::redis_failure;
 using store_detail::redis_value;
 
-constexpr auto hole_max = 3s;  // as at the server's end
+constexpr auto look_after = 3s;  // as at the server's end
 
 }  // namespace
 
@@ -150,7 +150,7 @@ void sim_wire::arrived(std::uint64_t number, server_message message) {
                 if (self && self->inbox_.next() == at)
                     self->was_reset();
             };
-            kept->client_.in().after(hole_max, [&client = kept->client_, look] {
+            kept->client_.in().after(look_after, [&client = kept->client_, look] {
                 client.post(look);
             });
         }

@@ -18,11 +18,11 @@ constexpr std::size_t head_bytes = 4'096;
 static_assert(sizeof(board::head) <= head_bytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-[[noreturn]] void fail(const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
-
 }  // namespace
+
+void fail(const char* action) {
+    throw std::system_error(errno, std::generic_category(), action);
+}
 
 board::board(int fd, std::size_t size) : fd_(fd), size_(size) {
     memory_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);

@@ -13,6 +13,9 @@
 
 namespace mortise::storm {
 
+/// @throws std::system_error with `errno`.
+[[noreturn]] void fail(const char* action);
+
 /// Memory that all processes of a storm share.
 class board {
 public:

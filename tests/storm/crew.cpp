@@ -19,14 +19,6 @@
 namespace mortise::storm {
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
-
-std::int64_t now_ns() {
-    return clock::now().time_since_epoch().count();
-}
-
 // This program again, as a worker. All that the child needs was made before the fork.
 pid_t spawn(std::vector<std::string> words, const std::vector<int>& kept) {
     words.insert(words.begin(), {"storm", "--worker"});

@@ -2,9 +2,16 @@
 #ifndef MORTISE_TESTS_STORM_RECORD_HPP
 #define MORTISE_TESTS_STORM_RECORD_HPP
 
+#include "mortise/coro/clock.hpp"
+
 #include <cstdint>
 
 namespace mortise::storm {
+
+/// The moment as it is written down in the shared memory.
+inline std::int64_t now_ns() {
+    return clock::now().time_since_epoch().count();
+}
 
 /// How a wish for a lock has ended, as far as its process came to write it down.
 enum class ending : std::uint8_t {

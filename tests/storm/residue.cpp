@@ -83,8 +83,8 @@ std::string residue_in(const std::filesystem::path& database) {
     sqlite_store_config config;
     config.path = database;
     asio::io_context context(1);
-    lock_client locks(context.get_executor(), make_sqlite_store(config));
-    auto examined = asio::co_spawn(context, examine(locks), asio::use_future);
+    lock_client client(context.get_executor(), make_sqlite_store(config));
+    auto examined = asio::co_spawn(context, examine(client), asio::use_future);
     context.run();
     return found + examined.get();
 }

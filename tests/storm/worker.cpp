@@ -23,10 +23,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::int64_t now_ns() {
-    return clock::now().time_since_epoch().count();
-}
-
 client_config client_for(const worker_order& order) {
     client_config config;
     config.ttl = order.ttl;

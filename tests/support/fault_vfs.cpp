@@ -131,10 +131,10 @@ sqlite3_vfs* real_vfs() {
     return ::sqlite3_vfs_find(nullptr);
 }
 
-int sleep(sqlite3_vfs* vfs, int microseconds) {
+int sleep(sqlite3_vfs* vfs, int duration_us) {
     if (!static_cast<fault_vfs*>(vfs->pAppData)->sleeps)
-        return microseconds;
-    return real_vfs()->xSleep(real_vfs(), microseconds);
+        return duration_us;
+    return real_vfs()->xSleep(real_vfs(), duration_us);
 }
 
 int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/kafka_proxy.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "support/without_throw.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
@@ -18,7 +18,6 @@
 namespace mortise::test {
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::deferred);
 constexpr unsigned end_txn = 26;  // Kafka's number for that request
 
 unsigned number_at(const std::string& bytes, std::size_t at, std::size_t size) {
@@ -31,12 +30,12 @@ unsigned number_at(const std::string& bytes, std::size_t at, std::size_t size) {
 /// A message with the four bytes of its length before it; empty if the connection has ended.
 asio::awaitable<std::string> read_message(asio::ip::tcp::socket& from) {
     std::string bytes(4, '\0');
-    auto reading = asio::async_read(from, asio::buffer(bytes), quietly);
+    auto reading = asio::async_read(from, asio::buffer(bytes), without_throw);
     if (const auto read = co_await std::move(reading); std::get<0>(read))
         co_return std::string();
     const std::size_t size = number_at(bytes, 0, 4);
     bytes.resize(4 + size);
-    auto more = asio::async_read(from, asio::buffer(bytes.data() + 4, size), quietly);
+    auto more = asio::async_read(from, asio::buffer(bytes.data() + 4, size), without_throw);
     if (const auto read = co_await std::move(more); std::get<0>(read))
         co_return std::string();
     co_return bytes;
@@ -91,7 +90,7 @@ std::int16_t kafka_proxy::deliver() {
 
 asio::awaitable<void> kafka_proxy::accept() {
     for (;;) {
-        auto accepting = acceptor_.async_accept(quietly);
+        auto accepting = acceptor_.async_accept(without_throw);
         auto accepted = co_await std::move(accepting);
         if (std::get<0>(accepted))
             co_return;
@@ -101,7 +100,7 @@ asio::awaitable<void> kafka_proxy::accept() {
 
 asio::awaitable<void> kafka_proxy::serve(socket client) {
     socket broker(context_);
-    auto connecting = broker.async_connect(broker_, quietly);
+    auto connecting = broker.async_connect(broker_, without_throw);
     if (const auto connected = co_await std::move(connecting); std::get<0>(connected))
         co_return;
     client.set_option(asio::ip::tcp::no_delay(true));
@@ -127,7 +126,7 @@ asio::awaitable<void> kafka_proxy::pass_requests(std::shared_ptr<link> on) {
             std::exchange(wanted_, std::nullopt)->set_value();
             co_return;
         }
-        auto writing = asio::async_write(on->broker, asio::buffer(request), quietly);
+        auto writing = asio::async_write(on->broker, asio::buffer(request), without_throw);
         if (const auto wrote = co_await std::move(writing); std::get<0>(wrote))
             break;
     }
@@ -139,18 +138,18 @@ asio::awaitable<void> kafka_proxy::pass_requests(std::shared_ptr<link> on) {
 asio::awaitable<void> kafka_proxy::pass_answers(std::shared_ptr<link> on) {
     std::array<char, 16'384> bytes{};
     for (;;) {
-        auto waiting = on->broker.async_wait(socket::wait_read, quietly);
+        auto waiting = on->broker.async_wait(socket::wait_read, without_throw);
         const auto waited = co_await std::move(waiting);
         if (on->keeps)
             co_return;
         if (std::get<0>(waited))
             break;
-        auto reading = on->broker.async_read_some(asio::buffer(bytes), quietly);
+        auto reading = on->broker.async_read_some(asio::buffer(bytes), without_throw);
         const auto read = co_await std::move(reading);
         if (std::get<0>(read))
             break;
         const auto some = asio::buffer(bytes.data(), std::get<1>(read));
-        auto writing = asio::async_write(on->client, some, quietly);
+        auto writing = asio::async_write(on->client, some, without_throw);
         if (const auto wrote = co_await std::move(writing); std::get<0>(wrote))
             break;
     }

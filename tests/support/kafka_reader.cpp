@@ -8,7 +8,7 @@
 namespace mortise::test {
 namespace {
 
-constexpr int ask_limit_ms = 10'000;
+constexpr int answer_limit_ms = 10'000;
 
 raw_kafka
 open_consumer(const std::string& address, raw_kafka_settings settings, const char* isolation) {
@@ -62,7 +62,7 @@ std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::in
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     eventually([&] {
         code = ::rd_kafka_query_watermark_offsets(
-            handle.get(), topic.c_str(), partition, &low, &high, ask_limit_ms
+            handle.get(), topic.c_str(), partition, &low, &high, answer_limit_ms
         );
         return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
                code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE &&
@@ -87,7 +87,7 @@ public:
     void read_to(std::int64_t end, std::vector<kafka_seen>& into) const {
         for (std::int64_t next = 0; next < end;) {
             const raw_kafka_owned<rd_kafka_message_t> message(
-                ::rd_kafka_consume(topic_, partition_, ask_limit_ms)
+                ::rd_kafka_consume(topic_, partition_, answer_limit_ms)
             );
             if (!message)
                 throw std::runtime_error("the broker stops in the middle of a topic");
@@ -123,7 +123,7 @@ int kafka_reader::partitions_of(const std::string& topic) const {
     const raw_kafka_owned<rd_kafka_topic_t> asked(
         ::rd_kafka_topic_new(handle_.get(), topic.c_str(), nullptr)
     );
-    const auto said = raw_kafka_metadata(handle_, asked.get(), ask_limit_ms);
+    const auto said = raw_kafka_metadata(handle_, asked.get(), answer_limit_ms);
     if (!said || said->topic_cnt != 1)
         throw std::runtime_error("the broker does not say what partitions " + topic + " has");
     check_raw_kafka(said->topics[0].err);

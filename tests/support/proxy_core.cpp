@@ -2,10 +2,9 @@
 #include "support/proxy_core.hpp"
 
 #include "support/proxy_link.hpp"
+#include "support/without_throw.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 
@@ -13,8 +12,6 @@
 
 namespace mortise::test {
 namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::deferred);
 
 asio::ip::tcp::endpoint here(std::uint16_t port) {
     return {asio::ip::address_v4::loopback(), port};
@@ -69,7 +66,7 @@ void proxy_core::end() {
 
 asio::awaitable<void> proxy_core::accept() {
     for (;;) {
-        auto accepted = co_await acceptor_.async_accept(quietly);
+        auto accepted = co_await acceptor_.async_accept(without_throw);
         if (std::get<0>(accepted))
             co_return;  // closed
         auto connecting = connect(std::move(std::get<1>(accepted)));
@@ -79,7 +76,7 @@ asio::awaitable<void> proxy_core::accept() {
 
 asio::awaitable<void> proxy_core::connect(asio::ip::tcp::socket client) {
     asio::ip::tcp::socket server(executor_);
-    const auto connected = co_await server.async_connect(server_, quietly);
+    const auto connected = co_await server.async_connect(server_, without_throw);
     // A server that is gone ends the connection; so does a proxy that has been told to.
     if (std::get<0>(connected) || !acceptor_.is_open())
         co_return;

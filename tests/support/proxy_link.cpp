@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/proxy_link.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "support/without_throw.hpp"
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,6 @@
 
 namespace mortise::test {
 namespace {
-
-constexpr auto quietly = asio::as_tuple(asio::deferred);
 
 using fate = redis_exchange::fate;
 using deed_kind = proxy_deed::kind;
@@ -76,7 +74,7 @@ void proxy_link::cut() {
 asio::awaitable<void> proxy_link::pump(lane& on) {
     socket& from = on.where == way::to_server ? client_ : server_;
     for (;;) {
-        const auto read = co_await from.async_read_some(asio::buffer(on.bytes), quietly);
+        const auto read = co_await from.async_read_some(asio::buffer(on.bytes), without_throw);
         if (std::get<0>(read))
             break;
         on.framing.feed({on.bytes.data(), std::get<1>(read)});
@@ -90,7 +88,7 @@ asio::awaitable<void> proxy_link::pump(lane& on) {
         }
     }
     // Nor does the end of a connection come through where nothing does.
-    co_await core_->gate(on.where).async_wait(quietly);
+    co_await core_->gate(on.where).async_wait(without_throw);
 }
 
 asio::awaitable<bool> proxy_link::pass_command(resp_message command) {
@@ -98,7 +96,7 @@ asio::awaitable<bool> proxy_link::pass_command(resp_message command) {
         core_->judge(described(proxied_message::kind::command, command_name(command), command.bytes)
         );
     if (deed.what == deed_kind::cut)
-        co_await answered_.async_wait(quietly);
+        co_await answered_.async_wait(without_throw);
     if (!co_await obey(to_server_, deed))
         co_return false;
     answered_.reset();
@@ -134,20 +132,20 @@ asio::awaitable<bool> proxy_link::obey(lane& on, proxy_deed deed) {
     if (deed.delay > clock::duration::zero()) {
         const auto when = coro::saturating_add(core_->time()->now(), deed.delay);
         co_await core_->time()->async_wait_until(
-            when, asio::bind_cancellation_slot(on.wake.slot(), quietly)
+            when, asio::bind_cancellation_slot(on.wake.slot(), without_throw)
         );
     }
     if (deed.what == deed_kind::cut)
         cut();
     if (deed.what == deed_kind::stall)
-        co_await ended_.async_wait(quietly);
-    co_await core_->gate(on.where).async_wait(quietly);
+        co_await ended_.async_wait(without_throw);
+    co_await core_->gate(on.where).async_wait(without_throw);
     co_return !ended_.is_set();
 }
 
 asio::awaitable<bool> proxy_link::write(lane& on, std::string bytes) {
     socket& to = on.where == way::to_server ? server_ : client_;
-    const auto written = co_await asio::async_write(to, asio::buffer(bytes), quietly);
+    const auto written = co_await asio::async_write(to, asio::buffer(bytes), without_throw);
     if (std::get<0>(written))
         cut();
     co_return !ended_.is_set();

@@ -22,7 +22,7 @@ namespace mortise::tool {
 namespace {
 
 constexpr std::chrono::seconds start_limit{30};
-constexpr std::chrono::seconds end_limit{3};
+constexpr std::chrono::seconds stop_limit{3};
 constexpr int end_step = 5;  // ms
 
 std::pair<unique_fd, unique_fd> pipe_ends() {
@@ -79,7 +79,7 @@ bench_crew::~bench_crew() {
 void bench_crew::end_all() noexcept {
     for (child_process& process : processes_)
         process.send(SIGTERM);
-    const clock::time_point end = clock::now() + end_limit;
+    const clock::time_point end = clock::now() + stop_limit;
     for (child_process& process : processes_) {
         while (!process.ended() && clock::now() < end)
             ::poll(nullptr, 0, end_step);
@@ -175,6 +175,11 @@ void bench_crew::begin() {
 
 bool bench_crew::wait_end(std::chrono::milliseconds time) {
     return read_ready(time);
+}
+
+void bench_crew::run_for(std::chrono::milliseconds time) {
+    if (wait_end(time))
+        throw failure(exit_code::unavailable, "the processes ended before the measurement did");
 }
 
 void bench_crew::kill() {

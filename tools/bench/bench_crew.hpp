@@ -31,6 +31,9 @@ public:
     /// Waits for so long, or until all have ended. @return whether they have.
     bool wait_end(std::chrono::milliseconds time);
 
+    /// Lets them work for so long. @throws failure if they all end before that.
+    void run_for(std::chrono::milliseconds time);
+
     /// Ends all of them by SIGKILL, as a power cut would.
     void kill();
 

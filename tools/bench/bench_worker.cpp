@@ -10,11 +10,10 @@
 #include "signal_source.hpp"
 #include "unique_fd.hpp"
 #include "until_signalled.hpp"
+#include "with_code.hpp"
 #include "with_store.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -26,8 +25,6 @@
 
 namespace mortise::tool {
 namespace {
-
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 
 /// Opens the session by a lock of its own, says "ready", and returns when the measurement begins.
 asio::awaitable<void> get_ready(bench_work work) {

@@ -14,16 +14,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds warm_up{300};
-constexpr milliseconds end_limit{30'000};
+constexpr milliseconds handoff_warm_up{300};
+constexpr milliseconds handoff_end_max{30'000};
 
 double seconds_of(clock::duration time) {
     return std::chrono::duration<double>(time).count();
-}
-
-void must_run(bool ended) {
-    if (ended)
-        throw failure(exit_code::unavailable, "the processes ended before the measurement did");
 }
 
 }  // namespace
@@ -33,18 +28,18 @@ bench_report measure_handoff(const std::string& store, const bench_settings& set
     bench_board::counters& shared = board.shared();
     bench_crew crew(store, settings, board);
     crew.begin();
-    must_run(crew.wait_end(warm_up));
+    crew.run_for(handoff_warm_up);
     progress shown("bench handoff, seconds");
     const std::uint64_t first = shared.handoffs.load();
     const clock::time_point begin = clock::now();
     for (unsigned second = 0; second < settings.seconds; ++second) {
         shown.show(second, settings.seconds);
-        must_run(crew.wait_end(milliseconds(1'000)));
+        crew.run_for(milliseconds(1'000));
     }
     const std::uint64_t last = shared.handoffs.load();
     const double seconds = seconds_of(clock::now() - begin);
     shared.stop.store(1);
-    if (!crew.wait_end(end_limit))
+    if (!crew.wait_end(handoff_end_max))
         throw failure(exit_code::unavailable, "the processes of the measurement do not end");
     crew.check();
 

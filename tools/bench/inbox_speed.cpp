@@ -25,7 +25,7 @@ namespace mortise::tool {
 namespace {
 
 constexpr std::chrono::minutes longest(5);
-constexpr int look_ms = 50;
+constexpr int poll_ms = 50;
 
 /// How many came until now, of those that are wanted, counted from the first that came.
 class stop_watch {
@@ -71,7 +71,7 @@ double consume_alone(const relay_bench& at, std::uint64_t rows) {
     const auto end = clock::now() + longest;
     std::uint64_t came = 0;
     while (came < rows && clock::now() < end) {
-        rd_kafka_message_t* const next = ::rd_kafka_consumer_poll(handle.get(), look_ms);
+        rd_kafka_message_t* const next = ::rd_kafka_consumer_poll(handle.get(), poll_ms);
         if (next == nullptr)
             continue;
         if (next->err == RD_KAFKA_RESP_ERR_NO_ERROR)

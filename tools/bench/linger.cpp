@@ -23,8 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds warm_up{300};
-constexpr milliseconds end_limit{30'000};
+constexpr milliseconds linger_warm_up{300};
+constexpr milliseconds linger_end_max{30'000};
 constexpr milliseconds between{20};  // the other process has the lock again
 constexpr int asks = 50;
 
@@ -79,7 +79,7 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
 void echo_at_rest(
     bench_crew& crew, const bench_board::counters& shared, redis_meter& meter, waits& found
 ) {
-    const clock::time_point end = clock::now() + end_limit;
+    const clock::time_point end = clock::now() + linger_end_max;
     while (shared.echoing.load() == 0 && clock::now() < end) {
         if (crew.wait_end(between))
             return crew.check();
@@ -107,11 +107,6 @@ waits take_it_away(const std::string& store, redis_meter* meter) {
     return found;
 }
 
-void must_run(bool ended) {
-    if (ended)
-        throw failure(exit_code::unavailable, "the process ended before the measurement did");
-}
-
 }  // namespace
 
 bench_report measure_linger(const std::string& store, const bench_settings& settings) {
@@ -123,25 +118,25 @@ bench_report measure_linger(const std::string& store, const bench_settings& sett
     server_share share;
     share.connect(store);
     crew.begin();
-    must_run(crew.wait_end(warm_up));
+    crew.run_for(linger_warm_up);
     progress shown("bench linger, seconds");
     share.begin();
     const std::uint64_t first = shared.handoffs.load();
     const clock::time_point begin = clock::now();
     for (unsigned second = 0; second < settings.seconds; ++second) {
         shown.show(second, settings.seconds);
-        must_run(crew.wait_end(milliseconds(1'000)));
+        crew.run_for(milliseconds(1'000));
     }
     const std::uint64_t last = shared.handoffs.load();
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
     share.end();
     shared.rest.store(1);  // from here on the lock lingers most of the time
-    must_run(crew.wait_end(between));
+    crew.run_for(between);
     waits found = take_it_away(store, share.meter());
     shared.stop.store(1);
     if (share.meter())
         echo_at_rest(crew, shared, *share.meter(), found);
-    if (!crew.wait_end(end_limit))
+    if (!crew.wait_end(linger_end_max))
         throw failure(exit_code::unavailable, "the process of the measurement does not end");
     crew.check();
 

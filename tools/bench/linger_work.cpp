@@ -3,8 +3,8 @@
 #include "bench/redis_meter.hpp"
 #include "bench/work.hpp"
 #include "failure.hpp"
+#include "with_code.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 
 #include <chrono>
 
@@ -12,7 +12,6 @@ namespace mortise::tool {
 
 asio::awaitable<void> acquire_again_and_again(bench_work work) {
     constexpr std::chrono::milliseconds rest(5);
-    constexpr auto with_code = asio::as_tuple(asio::deferred);
     lock_options options;
     options.linger = std::chrono::minutes(1);
     const std::string name = work.settings.lock;

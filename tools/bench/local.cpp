@@ -105,13 +105,13 @@ asio::awaitable<int> measure(
     coro::mutex mutex(context.get_executor());
     const auto with_mutex = [&](stopwatch& watch) { return pass_mutex(mutex, watch); };
     const auto with_lock = [&](stopwatch& watch) { return pass_lock(locks, watch); };
-    constexpr std::chrono::milliseconds warm_up(100);
+    constexpr std::chrono::milliseconds first_phase(100);
     constexpr unsigned turns = 4;
     const auto span = std::chrono::milliseconds(settings.seconds * 1'000) / turns;
     progress shown("bench local, turns");
     std::exception_ptr failed;
     try {
-        co_await rate(context, settings.tasks, warm_up, with_lock);
+        co_await rate(context, settings.tasks, first_phase, with_lock);
         share.connect(store);
         for (unsigned i = 0; i < turns; ++i) {
             shown.show(i, turns);

@@ -6,11 +6,10 @@
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/store/redis.hpp"
+#include "with_code.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
@@ -30,7 +29,6 @@ namespace redis = boost::redis;
 using asio_error = boost::system::error_code;
 using std::chrono::milliseconds;
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr milliseconds patience{10'000};
 constexpr const char* echo = "e";
 constexpr const char* last_echo = "q";

@@ -24,7 +24,7 @@ namespace mortise::tool {
 namespace {
 
 constexpr unsigned turns = 4;
-constexpr std::uint64_t warm_up_rows = 2'000;
+constexpr std::uint64_t first_rows = 2'000;
 
 /// A producer for each shard, each with its share of the rows.
 class bare_crew {
@@ -87,10 +87,10 @@ relay_throughput measure_throughput(const relay_bench& at) {
     relay_site site(context.get_executor(), at, file.path());
     const std::uint64_t rows = at.rows / turns;
     const auto work = [&]() -> asio::awaitable<void> {
-        co_await drain(site, warm_up_rows);
+        co_await drain(site, first_rows);
         const auto before = site.sums();
         bare_crew bare(at, before.shards);
-        bare.send(warm_up_rows, warm_up_rows);
+        bare.send(first_rows, first_rows);
         progress shown("bench relay, turns");
         clock::duration took{};
         clock::duration took_bare{};

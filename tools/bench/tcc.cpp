@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr unsigned turns_least = 4;
 
-struct findings {
+struct tcc_findings {
     tcc_figures transactions;
     tcc_figures bare;
     tcc_figures seven;
@@ -34,7 +34,7 @@ struct findings {
 
 // Turns that are short: one in a hundred transactions meets whatever the machine does meanwhile,
 // and that should not fall to one coordinator alone.
-void measure_backlog(const bench_settings& settings, findings& found) {
+void measure_backlog(const bench_settings& settings, tcc_findings& found) {
     constexpr unsigned turns_per_second = 8;
     const unsigned turns = turns_per_second * settings.seconds;
     const tcc_amount amount{
@@ -45,7 +45,7 @@ void measure_backlog(const bench_settings& settings, findings& found) {
 // In turns of half a second, each of which begins with another kind: a machine that is slow for a
 // while is so for the transactions and for their limit, and what a disk takes ill of who wrote much
 // just before meets each of them.
-void measure(const bench_settings& settings, findings& found) {
+void measure(const bench_settings& settings, tcc_findings& found) {
     const std::filesystem::path folder = settings.folder;
     progress shown("bench tcc, turns");
     const auto bank = http_bank::start();  // before there are threads
@@ -81,7 +81,7 @@ void measure(const bench_settings& settings, findings& found) {
     }
 }
 
-void report_transactions(bench_report& to, findings& found, unsigned in_flight) {
+void report_transactions(bench_report& to, tcc_findings& found, unsigned in_flight) {
     tcc_figures& all = found.transactions;
     const std::string flight = std::to_string(in_flight) + " in flight";
     to.add("tx_per_s", all.per_s(), 1, "transactions of two branches, ended, " + flight);
@@ -109,7 +109,7 @@ void report_transactions(bench_report& to, findings& found, unsigned in_flight) 
     );
 }
 
-void report_http(bench_report& to, const findings& found) {
+void report_http(bench_report& to, const tcc_findings& found) {
     if (found.http.count == 0)
         return;
     to.add("http_tx_per_s", found.http.per_s(), 1, "participants over HTTP, in another process");
@@ -122,7 +122,7 @@ void report_http(bench_report& to, const findings& found) {
     );
 }
 
-void report_recovery(bench_report& to, const findings& found, std::uint64_t count) {
+void report_recovery(bench_report& to, const tcc_findings& found, std::uint64_t count) {
     if (!found.recovery)
         return;
     const auto& made = *found.recovery;
@@ -145,7 +145,7 @@ bench_report measure_tcc(const bench_settings& settings) {
             exit_code::usage, "there is no such folder", settings.folder, "name one by --dir"
         );
     }
-    findings found;
+    tcc_findings found;
     measure(settings, found);
     bench_report report;
     report_transactions(report, found, settings.in_flight);

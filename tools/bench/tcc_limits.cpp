@@ -14,8 +14,8 @@
 namespace mortise::tool {
 namespace {
 
-constexpr std::uint64_t warm_up = 200;
-constexpr std::chrono::minutes end_max(1);
+constexpr std::uint64_t first_tries = 200;
+constexpr std::chrono::minutes limits_end_max(1);
 
 // The same columns and indices as the log has, and the statements that change them; not the check
 // that nobody else decides, which is the coordinator's own.
@@ -97,7 +97,7 @@ public:
         for (unsigned i = 0; i < in_flight; ++i)
             scope.spawn(write(what, tally));
         co_await scope.join();
-        co_await await_so([this] { return ending_ == 0; }, end_max);
+        co_await await_so([this] { return ending_ == 0; }, limits_end_max);
     }
 
     db::sqlite& session() noexcept { return session_; }
@@ -180,7 +180,7 @@ void bare_turn(
     bare_log log(context.get_executor(), file);
     const auto run = [&]() -> asio::awaitable<int> {
         co_await log.session().async_run(&make_log);
-        tcc_tally unmeasured({amount.in_flight, {}, warm_up});
+        tcc_tally unmeasured({amount.in_flight, {}, first_tries});
         co_await log.write_all(records, unmeasured, amount.in_flight);
         const auto begin = clock::now();
         tcc_tally tally(amount);

@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::hours;
 
-constexpr std::chrono::minutes making_max(10);
+constexpr std::chrono::minutes log_making_max(10);
 
 /// Tries what it is told to, and else says that it cannot do it yet.
 class hesitant final : public txn::participant {
@@ -56,11 +56,11 @@ asio::awaitable<int> make_unfinished(txn::coordinator& tcc, hesitant& who, std::
             const auto next = std::min(begun + portion, to);
             for (; begun < next; ++begun)
                 tcc.async_run(bench_purchase(), [](error_code, const txn::outcome&) {});
-            co_await await_so([&] { return tcc.stats().begun == next; }, making_max);
+            co_await await_so([&] { return tcc.stats().begun == next; }, log_making_max);
         }
     };
     co_await begin(count / 2);
-    co_await await_so([&] { return tcc.stats().confirmed == count / 2; }, making_max);
+    co_await await_so([&] { return tcc.stats().confirmed == count / 2; }, log_making_max);
     who.willing = false;
     co_await begin(count);
     co_return exit_code::success;
@@ -120,7 +120,7 @@ tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t co
     const auto begin = clock::now();
     txn::coordinator tcc(context.get_executor(), config_for(log.path(), willing_participant()));
     const auto run = [&]() -> asio::awaitable<int> {
-        co_await await_so([&] { return tcc.stats().ended >= count; }, making_max);
+        co_await await_so([&] { return tcc.stats().ended >= count; }, log_making_max);
         found.took = clock::now() - begin;
         found.ended = tcc.stats().ended;
         co_await tcc.async_stop();

@@ -14,7 +14,7 @@
 namespace mortise::tool {
 namespace {
 
-constexpr std::uint64_t warm_up = 400;  // branches
+constexpr std::uint64_t first_branches = 400;  // branches
 
 txn::call call_of(txn::operation what, std::uint64_t number) {
     txn::call made;
@@ -65,7 +65,7 @@ void bare_http_turn(const tcc_amount& amount, const http_bank& bank, tcc_figures
     const auto stock = bank.participant(context.get_executor(), "stock");
     const auto wallet = bank.participant(context.get_executor(), "wallet");
     const auto run = [&]() -> asio::awaitable<int> {
-        tcc_tally unmeasured({amount.in_flight, {}, warm_up});
+        tcc_tally unmeasured({amount.in_flight, {}, first_branches});
         co_await call_all(*stock, *wallet, unmeasured, amount.in_flight);
         const auto begin = clock::now();
         tcc_tally tally({amount.in_flight, amount.span, 2 * amount.count});

@@ -18,13 +18,13 @@
 namespace mortise::tool {
 namespace {
 
-constexpr std::uint64_t warm_up = 200;  // transactions
-constexpr std::chrono::minutes end_max(1);
+constexpr std::uint64_t first_transactions = 200;  // transactions
+constexpr std::chrono::minutes settle_max(1);
 
 /// What a call changes in an account, behind a barrier.
-class booking {
+class branch_booking {
 public:
-    explicit booking(txn::call what) : what_(std::move(what)) {}
+    explicit branch_booking(txn::call what) : what_(std::move(what)) {}
     result<txn::reply> operator()(db::connection& on) const {
         return txn::barrier::pass(on, what_, [&] {
             switch (what_.what) {
@@ -57,7 +57,7 @@ public:
         : bank_(executor, config(path)) {}
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        booking work(std::move(what));
+        branch_booking work(std::move(what));
         auto done = co_await bank_.async_run(
             std::move(work), db::durability::force, asio::as_tuple(asio::deferred)
         );
@@ -70,7 +70,7 @@ public:
     asio::awaitable<void> open() {
         co_await bank_.async_run([](db::connection& on) {
             on.run("CREATE TABLE account(id INTEGER PRIMARY KEY, free INTEGER, held INTEGER)");
-            for (unsigned i = 0; i < booking::accounts; ++i)
+            for (unsigned i = 0; i < branch_booking::accounts; ++i)
                 on.run("INSERT INTO account VALUES(?, 0, 0)", i);
         });
     }
@@ -103,13 +103,13 @@ asio::awaitable<void> buy_all(txn::coordinator& tcc, tcc_tally& tally, unsigned 
     for (unsigned i = 0; i < in_flight; ++i)
         scope.spawn(buy(tcc, tally));
     co_await scope.join();
-    co_await await_so([&tcc] { return tcc.stats().open == 0; }, end_max);
+    co_await await_so([&tcc] { return tcc.stats().open == 0; }, settle_max);
 }
 
 asio::awaitable<void> measure(
     txn::coordinator& tcc, const tcc_amount& amount, const sync_count& syncs, tcc_figures& sum
 ) {
-    tcc_tally unmeasured({amount.in_flight, {}, warm_up});
+    tcc_tally unmeasured({amount.in_flight, {}, first_transactions});
     co_await buy_all(tcc, unmeasured, amount.in_flight);
     const auto written = co_await tcc.async_log_stats();
     const auto synced = syncs.now();

@@ -39,9 +39,9 @@ void make_tables(db::connection& on) {
 }
 
 /// A small booking: one row changed, one row added.
-class booking {
+class bare_booking {
 public:
-    explicit booking(unsigned account) : account_(account) {}
+    explicit bare_booking(unsigned account) : account_(account) {}
     void operator()(db::connection& on) const {
         on.run("UPDATE account SET cents = cents + 1 WHERE id = ?", account_);
         on.run("INSERT INTO entry(account, cents) VALUES(?, 1)", account_);
@@ -54,13 +54,13 @@ private:
 asio::awaitable<void> book(db::sqlite& bank, unsigned account, clock::time_point end) {
     while (clock::now() < end) {
         interruption::check();
-        co_await bank.async_run(booking(account));
+        co_await bank.async_run(bare_booking(account));
     }
 }
 
 asio::awaitable<int> run(db::sqlite& bank, unsigned in_flight, unsigned seconds, phase& found) {
-    constexpr std::chrono::milliseconds warm_up(200);
-    co_await book(bank, 0, clock::now() + warm_up);
+    constexpr std::chrono::milliseconds first_phase(200);
+    co_await book(bank, 0, clock::now() + first_phase);
     const auto before = bank.stats();
     const auto begin = clock::now();
     const auto end = begin + std::chrono::seconds(seconds);

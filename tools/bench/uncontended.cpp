@@ -40,7 +40,7 @@ struct cycles {
 };
 
 /// What was found out.
-struct findings {
+struct uncontended_findings {
     cycles locks;
     double pings_per_s = 0;
     std::uint64_t heartbeats = 0;
@@ -83,7 +83,7 @@ asio::awaitable<void> measure(
     std::string store,
     server_share& share,
     const bench_settings& settings,
-    findings& found
+    uncontended_findings& found
 ) {
     const std::string name = bench_lock_name();
     co_await warm_up(locks, name);
@@ -108,7 +108,7 @@ run(lock_client& locks,
     std::string store,
     server_share& share,
     const bench_settings& settings,
-    findings& found) {
+    uncontended_findings& found) {
     std::exception_ptr failed;
     try {
         co_await measure(locks, store, share, settings, found);
@@ -125,7 +125,7 @@ run(lock_client& locks,
 
 bench_report measure_uncontended(const std::string& store, const bench_settings& settings) {
     server_share share;
-    findings found;
+    uncontended_findings found;
     {
         asio::io_context context(1);
         client_config config;

@@ -21,7 +21,7 @@
 namespace mortise::tool {
 namespace {
 
-const std::string name = "mortise-bench-waiters";
+const std::string waited_name = "mortise-bench-waiters";
 
 /// What is allocated just now.
 std::uint64_t bytes_in_use() noexcept {
@@ -29,7 +29,7 @@ std::uint64_t bytes_in_use() noexcept {
 }
 
 asio::awaitable<void> wait_for_it(lock_client& locks) {
-    const lease held = co_await locks.async_acquire(name);
+    const lease held = co_await locks.async_acquire(waited_name);
 }
 
 void wait_until(asio::io_context& context, const std::function<bool()>& done) {
@@ -53,9 +53,9 @@ double bytes_each(
     config.waiters_max = count + 1;
     lock_client locks(context.get_executor(), open_store(store), config);
     lease held;
-    locks.async_acquire(name, lock_options(), [&](error_code code, lease got) {
+    locks.async_acquire(waited_name, lock_options(), [&](error_code code, lease got) {
         if (code)
-            throw failure::of_code(code, name, locks.explain());
+            throw failure::of_code(code, waited_name, locks.explain());
         held = std::move(got);
     });
     wait_until(context, [&] { return held.held(); });
@@ -75,7 +75,7 @@ bench_report measure_waiters(const std::string& store, const bench_settings& set
         asio::co_spawn(asio::make_strand(context), wait_for_it(locks), asio::detached);
     };
     const auto bare = [](asio::io_context&, lock_client& locks) {
-        locks.async_acquire(name, lock_options(), [](error_code, const lease&) {});
+        locks.async_acquire(waited_name, lock_options(), [](error_code, const lease&) {});
     };
     bench_report report;
     report.add(

@@ -14,8 +14,6 @@
 namespace mortise::kafka {
 namespace {
 
-constexpr int slice_ms = 100;
-
 void check(int code) {
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         throw boost::system::system_error(kafka_error(code));

@@ -43,6 +43,10 @@ bool passes_by_itself(int code) noexcept {
     }
 }
 
+bool passes_with_a_leader(int code) noexcept {
+    return passes_by_itself(code) || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
 bool is_of_class(int code, condition wanted) noexcept {
     switch (wanted) {
     case condition::fenced:

@@ -9,6 +9,8 @@
 namespace mortise::kafka {
 
 bool passes_by_itself(int code) noexcept;
+/// The same where a partition is known to exist: it is reported as unknown while it has no leader.
+bool passes_with_a_leader(int code) noexcept;
 bool is_of_class(int code, condition wanted) noexcept;
 
 /// What a failed delivery says of its record.

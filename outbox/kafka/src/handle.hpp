@@ -18,6 +18,10 @@
 
 namespace mortise::kafka {
 
+/// How long a blocking call of librdkafka may take. It goes on by itself between two calls, and a
+/// stop is heard between them.
+inline constexpr int slice_ms = 100;
+
 /// Where what librdkafka says goes to. Its threads may speak until the handle is destroyed, which
 /// may be later than anybody listens.
 class voice {

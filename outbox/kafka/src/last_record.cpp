@@ -12,8 +12,6 @@
 namespace mortise::kafka {
 namespace {
 
-constexpr int slice_ms = 100;
-
 std::string_view bytes(const void* data, std::size_t size) {
     return {static_cast<const char*>(data), size};
 }
@@ -46,11 +44,6 @@ found_record found_in(const rd_kafka_message_t& message) {
         found.value = bytes(message.payload, message.len);
     found.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
     return found;
-}
-
-// A partition that is there is unknown while it has no leader.
-bool heals(int code) noexcept {
-    return passes_by_itself(code) || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
 }
 
 int ask_ends(
@@ -106,7 +99,7 @@ std::optional<found_record> cluster_core::last_record(
             next = came->offset + 1;
             if (came->key != nullptr && bytes(came->key, came->key_len) == key)
                 found = found_in(*came);
-        } else if (came && !heals(came->err)) {
+        } else if (came && !passes_with_a_leader(came->err)) {
             throw boost::system::system_error(kafka_error(came->err));
         }
         if (next > before)

@@ -16,8 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// librdkafka goes on by itself between two calls; so soon a stop is heard.
-constexpr int slice_ms = 100;
 // What was decided, but not answered yet, may come in so short a time when we are to stop.
 constexpr milliseconds stop_time{1'000};
 // What took longer may have been asked for twice. An abort that follows a refusal takes its time.

@@ -12,8 +12,6 @@
 namespace mortise::kafka {
 namespace {
 
-constexpr int slice_ms = 100;
-
 // Null and the empty text differ.
 void* bytes_of(const std::optional<std::string>& text) {
     return text ? const_cast<char*>(text->data()) : nullptr;

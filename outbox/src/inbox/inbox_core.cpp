@@ -4,6 +4,7 @@
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 #include "wall_clock.hpp"
@@ -22,14 +23,10 @@
 namespace mortise::outbox::detail {
 namespace {
 
+using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr std::size_t name_max = 255;
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        throw error(mortise::errc::bad_config, name, remedy);
-}
 
 inbox_config checked(inbox_config config) {
     constexpr milliseconds day = std::chrono::hours(24);

@@ -5,6 +5,7 @@
 #include "mortise/coro/error.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
 #include "table/rows.hpp"
@@ -23,15 +24,11 @@
 namespace mortise::outbox::detail {
 namespace {
 
+using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr milliseconds stop_grace{5'000};
 constexpr std::size_t due_at_once = 1'000;
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        throw error(mortise::errc::bad_config, name, remedy);
-}
 
 relay_config checked(relay_config config) {
     constexpr milliseconds day = std::chrono::hours(24);

@@ -12,7 +12,7 @@
 namespace mortise::txn::detail {
 namespace {
 
-constexpr std::size_t portion = 512;
+constexpr std::size_t resumed_at_once = 512;
 constexpr std::size_t at_once = 1'024;  // transactions that were taken up and are not slow
 constexpr std::size_t ends_between_looks = 256;
 constexpr std::size_t purge_portion = 1'024;
@@ -33,7 +33,7 @@ void coordinator_core::recover(partition& at) {
     if (resumed_ - slow_ >= at_once || resumed_ >= room)
         return;
     at.recovering = true;
-    const auto limit = std::min(portion, room - resumed_);
+    const auto limit = std::min(resumed_at_once, room - resumed_);
     log_->ask(
         [partition = at.id, after = at.recovered_to, limit](db::connection& on) {
             return log::log_tables::open_after(on, partition, after, limit);

@@ -13,7 +13,7 @@
 namespace mortise::txn::detail {
 namespace {
 
-constexpr std::size_t portion = 256;
+constexpr std::size_t wishes_at_once = 256;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void coordinator_core::read_wishes(std::int64_t after) {
         return;
     log_->ask(
         [id = *log_id_, after](db::connection& on) {
-            return log::wish_tables::pending(on, id, after, portion);
+            return log::wish_tables::pending(on, id, after, wishes_at_once);
         },
         with_log([self = shared_from_this(),
                   number = log_number_](error_code failed, const std::vector<log::wish>& found) {
@@ -50,7 +50,7 @@ void coordinator_core::read_wishes(std::int64_t after) {
 void coordinator_core::wishes_read(const std::vector<log::wish>& found) {
     for (const auto& each : found)
         fulfil(each);
-    if (found.size() == portion)
+    if (found.size() == wishes_at_once)
         read_wishes(found.back().id);
 }
 

@@ -8,13 +8,13 @@
 namespace mortise::txn::log {
 namespace {
 
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t plan_version = 1;
 
 }  // namespace
 
 std::string plan::encode() const {
     record_writer to;
-    to.number(version);
+    to.number(plan_version);
     to.text(traceparent);
     to.number(locks.size());
     for (const auto& each : locks) {
@@ -36,7 +36,7 @@ std::string plan::encode() const {
 std::optional<plan> plan::decode(std::string_view record) {
     record_reader from(record);
     plan made;
-    if (from.number() != version)
+    if (from.number() != plan_version)
         return std::nullopt;
     made.traceparent = from.text();
     const auto locks = from.count();

@@ -10,7 +10,7 @@
 namespace mortise::txn::log {
 namespace {
 
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t progress_version = 1;
 constexpr auto last_operation = static_cast<std::uint64_t>(operation::cancel);
 constexpr auto last_verdict = static_cast<std::uint64_t>(call_view::verdict::failed);
 constexpr std::uint64_t microseconds_max = std::uint64_t{1} << 62;
@@ -57,7 +57,7 @@ void progress::note(branch_number which, call_view made) {
 
 std::string progress::encode() const {
     record_writer to;
-    to.number(version);
+    to.number(progress_version);
     to.number(branches.size());
     for (const auto& each : branches) {
         to.number(finished * each.finished + skipped * each.skipped + stuck * each.stuck);
@@ -72,7 +72,7 @@ std::string progress::encode() const {
 std::optional<progress> progress::decode(std::string_view record) {
     record_reader from(record);
     progress made;
-    if (from.number() != version)
+    if (from.number() != progress_version)
         return std::nullopt;
     const auto branches = from.count();
     if (branches > branches_max)

@@ -145,9 +145,9 @@ key_store::inspect(std::string name, std::size_t) {
 
 asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std::string> names) {
     std::vector<lock_view> seen;
-    constexpr std::size_t portion = 250;
-    for (std::size_t from = 0; from < names.size(); from += portion) {
-        const std::size_t count = std::min(portion, names.size() - from);
+    constexpr std::size_t names_at_once = 250;
+    for (std::size_t from = 0; from < names.size(); from += names_at_once) {
+        const std::size_t count = std::min(names_at_once, names.size() - from);
         std::vector<std::string> keys;
         for (std::size_t at = from; at < from + count; ++at)
             keys.push_back(link_->prefix() + names[at]);

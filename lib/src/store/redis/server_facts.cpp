@@ -8,14 +8,14 @@
 namespace mortise::store_detail {
 namespace {
 
-std::uint64_t number_in(std::string_view text) noexcept {
+std::uint64_t unsigned_in(std::string_view text) noexcept {
     words number(text);
     const auto value = number.number();
     return number.failed() ? 0 : value;
 }
 
 std::uint64_t major_of(std::string_view version) noexcept {
-    return number_in(version.substr(0, version.find('.')));
+    return unsigned_in(version.substr(0, version.find('.')));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void server_facts::read_info(std::string_view report) {
         else if (field == "role")
             primary = value == "master";
         else if (field == "connected_slaves")
-            replicas = number_in(value);
+            replicas = unsigned_in(value);
     }
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* file_name = "sessions";
 constexpr const char* new_name = "sessions.new";
-constexpr std::uint64_t magic = 0x3165736974726f6d;  // "mortise1" in memory
+constexpr std::uint64_t slot_file_magic = 0x3165736974726f6d;  // "mortise1" in memory
 constexpr std::uint64_t format = 1;
 constexpr std::uint64_t contended_bit = std::uint64_t{1} << 32;
 
@@ -93,7 +93,7 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
         return nullptr;  // Cut, or not ours: nothing in it can be believed.
     auto file = map(std::move(fd), folder.path());
     const header& head = file->head();
-    if (head.magic != magic || head.format != format || head.slots != capacity ||
+    if (head.magic != slot_file_magic || head.format != format || head.slots != capacity ||
         load(head.used) > capacity)
         return nullptr;
     if (std::string_view(head.boot.data(), ::strnlen(head.boot.data(), head.boot.size())) !=
@@ -129,7 +129,7 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     head.database = owner.database;
     head.time_namespace = owner.time_namespace;
     std::copy(owner.boot.begin(), owner.boot.end(), head.boot.begin());
-    head.magic = magic;
+    head.magic = slot_file_magic;
     if (::renameat(folder.fd(), new_name, folder.fd(), file_name) != 0)
         throw failure_of_call(errno, "making the file of heartbeats", folder.path());
     return file;

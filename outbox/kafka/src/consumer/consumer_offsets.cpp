@@ -16,14 +16,10 @@
 namespace mortise::kafka {
 namespace {
 
-constexpr int slice_ms = 500;
+constexpr int question_ms = 500;
 
 // A leader that was elected a moment ago may not know its end yet.
 constexpr std::chrono::milliseconds election_time{1'000};
-
-bool heals(int code) noexcept {
-    return passes_by_itself(code) || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
-}
 
 std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
     if (each.metadata == nullptr)
@@ -35,7 +31,7 @@ std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
 
 int consumer_core::ask_ends(start_offset& which) const {
     return ::rd_kafka_query_watermark_offsets(
-        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, slice_ms
+        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, question_ms
     );
 }
 
@@ -58,7 +54,7 @@ void consumer_core::find_begin(start_offset& which, bool skip) {
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
             if (*which.wanted <= which.high || waited >= election_time)
                 break;
-        } else if (!heals(code) || waited >= config_.answer_wait_max) {
+        } else if (!passes_with_a_leader(code) || waited >= config_.answer_wait_max) {
             check(code);
         }
         std::unique_lock hold(mutex_);

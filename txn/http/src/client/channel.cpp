@@ -4,6 +4,7 @@
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/message_reader.hpp"
 
@@ -28,16 +29,12 @@
 namespace mortise::txn::http {
 namespace {
 
+using mortise::detail::require;
 using boost::system::system_error;
 using std::chrono::milliseconds;
 
-constexpr std::size_t read_bytes = 16u << 10;
+constexpr std::size_t answer_bytes = 16u << 10;
 constexpr int interim_max = 8;  // responses of status 1xx before the one that counts
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        throw error(mortise::errc::bad_config, name, remedy);
-}
 
 http_client_config checked(http_client_config config) {
     constexpr std::size_t smallest = 1u << 10;
@@ -312,7 +309,7 @@ asio::awaitable<result<response>> channel::converse(connection& on, const std::s
 
 asio::awaitable<error_code> channel::read(connection& on, response& into) {
     response_reader reader({config_.header_max, config_.body_max});
-    std::array<char, read_bytes> bytes{};
+    std::array<char, answer_bytes> bytes{};
     for (;;) {
         if (reader.feed(on.arrived) != fault::none || reader.has_no_length())
             co_return error_code(errc::call_failed);

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/require.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -19,15 +20,11 @@
 namespace mortise::txn::http {
 namespace {
 
+using mortise::detail::require;
 using boost::system::system_error;
 using std::chrono::milliseconds;
 
 constexpr milliseconds accept_again{100};  // after "too many open files", and the like
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        throw error(mortise::errc::bad_config, name, remedy);
-}
 
 http_server_config checked(http_server_config config) {
     constexpr std::size_t smallest = 1u << 10;

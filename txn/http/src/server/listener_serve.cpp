@@ -19,7 +19,7 @@ namespace {
 
 using phase = connection::phase;
 
-constexpr std::size_t read_bytes = 16u << 10;
+constexpr std::size_t request_bytes = 16u << 10;
 constexpr std::size_t drain_bytes_max = 1u << 20;
 constexpr std::chrono::seconds drain_max{1};
 
@@ -65,7 +65,7 @@ asio::awaitable<void> listener::converse(connection& on) {
 
 /// @return whether the request is complete; else the client has gone, was too slow, or is at fault.
 asio::awaitable<bool> listener::read(connection& on, request_reader& reader, fault& bad) {
-    std::array<char, read_bytes> bytes{};
+    std::array<char, request_bytes> bytes{};
     bool told_to_go_on = false;
     for (;;) {
         if (!on.arrived.empty() && on.at == phase::idle)
@@ -125,7 +125,7 @@ asio::awaitable<void> listener::refuse(connection& on, const response& why) {
     limit(on, phase::writing, drain_max);
     error_code failed;
     on.socket.shutdown(tcp::socket::shutdown_send, failed);
-    std::array<char, read_bytes> bytes{};
+    std::array<char, request_bytes> bytes{};
     for (std::size_t left = drain_bytes_max; !failed && !on.given_up;) {
         const auto came =
             co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));

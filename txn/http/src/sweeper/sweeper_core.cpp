@@ -5,6 +5,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/store_types.hpp"
 #include "mortise/txn/error.hpp"
 
@@ -21,12 +22,8 @@
 namespace mortise::txn::http {
 namespace {
 
+using mortise::detail::require;
 using std::chrono::milliseconds;
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        throw error(mortise::errc::bad_config, name, remedy);
-}
 
 sweeper_config checked(sweeper_config config) {
     for (const auto span :
