@@ -22,25 +22,28 @@ function(mortise_test_support)
     target_link_libraries(mortise_test_support ${scope} mortise::mortise GTest::gtest GTest::gmock)
 endfunction()
 
-# mortise_tests(LABEL SOURCES... [ALONE...] [SUITES...] [SERIAL] [OWN_MAIN] [TIMEOUT s])
+# mortise_tests(LABEL SOURCES... [ALONE...] [SHARDS n] [PROOF filters...] [PROOF_ONLY filters...]
+#     [SERIAL] [TIMEOUT s] [CASE_TIMEOUT s])
 #
-# The binary LABEL_tests and one ctest test for each of its cases, named LABEL.Suite.Case. Tests may
-# look into the private folders of the libraries ("core/x.hpp"). ALONE: sources that cannot share a
-# translation unit with others. SERIAL: no other test runs beside these. SUITES: one ctest test for
-# each of these suites instead, where a program's start is dear; a suite that is missing is found.
+# The binary LABEL_tests. A start of it takes longer than most of its cases, so ctest runs it as
+# SHARDS entries LABEL.1, LABEL.2, ..., each with every n-th case. With MORTISE_CASES in the
+# environment, ctest sees one entry for each case, named LABEL.Suite.Case: `./run test -R` asks for
+# that. Tests may look into the private folders of the libraries ("core/x.hpp").
+#
+# PROOF: cases that `./run proof` runs once more, with the larger numbers that amount() then gives.
+# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 60 s, or as many
+# as CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
+# other test runs beside these.
 function(mortise_tests label)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;OWN_MAIN" "TIMEOUT" "SOURCES;ALONE;SUITES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS"
+        "SOURCES;ALONE;PROOF;PROOF_ONLY")
     if(NOT arg_SOURCES AND NOT arg_ALONE)
         return()
-    endif()
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 60)
     endif()
     set(target ${label}_tests)
     add_executable(${target} ${arg_SOURCES} ${arg_ALONE})
     mortise_defaults(${target})
-    target_link_libraries(${target} PRIVATE mortise_test_support
-        $<$<NOT:$<BOOL:${arg_OWN_MAIN}>>:GTest::gtest_main>)
+    target_link_libraries(${target} PRIVATE mortise_test_support mortise_test_main)
     target_include_directories(${target} PRIVATE
         "${PROJECT_SOURCE_DIR}/coro/src" "${PROJECT_SOURCE_DIR}/lib/src")
     if(MORTISE_WITH_SQLITE)
@@ -53,23 +56,69 @@ function(mortise_tests label)
     if(arg_ALONE)
         set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
-    set(properties LABELS ${label} TIMEOUT ${arg_TIMEOUT})
+    mortise_case_entries(${target} ${label})
+    mortise_shard_entries(${target} ${label})
+endfunction()
+
+# The entries of a binary that has cases, when ctest is asked for single ones. (An inner part of
+# mortise_tests, whose arguments it sees.)
+function(mortise_case_entries target label)
+    set(properties LABELS ${label} TIMEOUT 180)
     if(arg_SERIAL)
         list(APPEND properties RUN_SERIAL ON)
     endif()
-    if(arg_SUITES)
-        foreach(suite IN LISTS arg_SUITES)
-            add_test(NAME ${label}.${suite} COMMAND ${target} "--gtest_filter=${suite}.*")
-            set_tests_properties(${label}.${suite} PROPERTIES ${properties}
-                FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
-        endforeach()
-        list(JOIN arg_SUITES ".*:" known)
-        add_test(NAME ${label}.every_suite_is_known
-            COMMAND ${target} "--gtest_filter=-${known}.*")
-        set_tests_properties(${label}.every_suite_is_known PROPERTIES LABELS ${label}
-            PASS_REGULAR_EXPRESSION "0 tests from 0 test suites ran")
-        return()
-    endif()
+    get_property(before DIRECTORY PROPERTY TEST_INCLUDE_FILES)
     gtest_discover_tests(${target} TEST_PREFIX "${label}." DISCOVERY_MODE PRE_TEST
         NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+    get_property(after DIRECTORY PROPERTY TEST_INCLUDE_FILES)
+    list(REMOVE_ITEM after ${before})
+    set(only_on_request "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")
+    file(WRITE "${only_on_request}" "if(DEFINED ENV{MORTISE_CASES})\n  include(\"${after}\")\nendif()\n")
+    set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES ${before} "${only_on_request}")
 endfunction()
+
+# The entries that ctest has otherwise. They are written by hand, as those of add_test() are always
+# there.
+function(mortise_shard_entries target label)
+    set(case_seconds 60)
+    if(arg_CASE_TIMEOUT)
+        set(case_seconds ${arg_CASE_TIMEOUT})
+    endif()
+    set(entry_seconds 300)
+    if(arg_TIMEOUT)
+        set(entry_seconds ${arg_TIMEOUT})
+    endif()
+    set(shards 1)
+    if(arg_SHARDS)
+        set(shards ${arg_SHARDS})
+    endif()
+    set(serial OFF)
+    if(arg_SERIAL)
+        set(serial ON)
+    endif()
+    list(JOIN arg_PROOF_ONLY ":" left_out)
+    string(JOIN ":" proof ${arg_PROOF_ONLY} ${arg_PROOF})
+    set(entries "")
+    math(EXPR last "${shards} - 1")
+    foreach(index RANGE ${last})
+        math(EXPR number "${index} + 1")
+        mortise_entry(${label}.${number} "*:-${left_out}" "${label}" ${entry_seconds}
+            ";GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+    if(proof)
+        mortise_entry(${label}.proof "${proof}" "${label};proof" 1800 ";MORTISE_PROOF=1")
+    endif()
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_shards")
+    file(GENERATE OUTPUT "${file}.cmake" CONTENT
+        "if(NOT DEFINED ENV{MORTISE_CASES})\n${entries}endif()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}.cmake")
+endfunction()
+
+# One of them, for the script that ctest reads. A filter that selects nothing is an error.
+macro(mortise_entry name filter labels seconds environment)
+    string(APPEND entries
+        "add_test([[${name}]] [[$<TARGET_FILE:${target}>]] --gtest_brief=1 [[--gtest_filter=${filter}]])\n"
+        "set_tests_properties([[${name}]] PROPERTIES LABELS [[${labels}]] TIMEOUT ${seconds}\n"
+        "  RUN_SERIAL ${serial} FAIL_REGULAR_EXPRESSION \"0 tests from 0 test suites ran\"\n"
+        "  ENVIRONMENT [[MORTISE_CASE_SECONDS=${case_seconds}${environment}]])\n")
+endmacro()

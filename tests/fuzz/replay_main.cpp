@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* usage = "usage: fuzz_replay [--mutations N] [--seed N] [--limit SECONDS] "
                               "NAME [FILE...]\n"
+                              "       fuzz_replay [--mutations N] --all\n"
                               "       fuzz_replay --list\n";
 
 struct settings {
@@ -33,6 +34,7 @@ struct settings {
     std::uint64_t seed = 1;
     std::chrono::seconds limit{20};
     std::string program;
+    bool all = false;
     std::string name;
     std::vector<std::string> files;
 };
@@ -62,6 +64,8 @@ settings settings_of(const std::vector<std::string>& arguments) {
             said.seed = value();
         else if (word == "--limit")
             said.limit = std::chrono::seconds(value());
+        else if (word == "--all")
+            said.all = true;
         else if (said.name.empty())
             said.name = word;
         else
@@ -175,7 +179,14 @@ int run(const std::vector<std::string>& arguments) {
         throw wrong_usage("nothing to replay");
     settings said = settings_of({arguments.begin() + 1, arguments.end()});
     said.program = arguments.front();
-    return replay(said);
+    if (!said.all)
+        return replay(said);
+    int failures = 0;
+    for (const target& each : targets()) {
+        said.name = each.name;
+        failures += replay(said);
+    }
+    return failures == 0 ? 0 : 1;
 }
 
 }  // namespace

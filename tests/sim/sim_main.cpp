@@ -78,7 +78,11 @@ int run_all(const settings& how) {
         if (!verdict.empty()) {
             std::printf("%s\n", verdict.c_str());
             if (!how.bug.empty()) {
-                std::printf("found %s\n", how.bug.c_str());
+                std::printf(
+                    "found %s at seed %llu\n",
+                    how.bug.c_str(),
+                    static_cast<unsigned long long>(seed)
+                );
                 return 0;
             }
             std::printf(

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""dearest.py BUILD_FOLDER: the thirty dearest sources, binaries and suites of a build and its tests.
+
+Reads what Ninja logs of the build, ctest's log of the last run, and the times that the test binaries
+left in BUILD_FOLDER/times (`./run test --times`).
+"""
+
+import collections
+import json
+import pathlib
+import re
+import sys
+
+ROWS_MAX = 30
+
+
+def built(folder: pathlib.Path) -> dict[str, float]:
+    """Seconds of each output; the newest build of it counts."""
+    seconds = {}
+    for line in (folder / ".ninja_log").read_text().splitlines()[1:]:
+        begin, end, _, output, _ = line.split("\t")
+        seconds[output] = (int(end) - int(begin)) / 1000
+    return seconds
+
+
+def show(title: str, seconds: dict[str, float]) -> None:
+    print(f"\n{title}: {sum(seconds.values()):.0f} s in {len(seconds)}")
+    for name in sorted(seconds, key=seconds.get, reverse=True)[:ROWS_MAX]:
+        print(f"  {seconds[name]:8.2f}  {name}")
+
+
+def show_build(folder: pathlib.Path) -> None:
+    outputs = built(folder)
+    show("Sources", {name: time for name, time in outputs.items() if name.endswith(".o")})
+    show("Links and the rest", {name: time for name, time in outputs.items() if not name.endswith(".o")})
+
+
+def show_entries(folder: pathlib.Path) -> None:
+    log = folder / "Testing" / "Temporary" / "LastTest.log"
+    entries, name = {}, ""
+    for line in log.read_text(errors="replace").splitlines():
+        if found := re.match(r"\d+/\d+ Test: (.*)", line):
+            name = found.group(1)
+        elif found := re.match(r"Test time = +([\d.]+) sec", line):
+            entries[name] = float(found.group(1))
+    show("Entries of ctest", entries)
+
+
+def show_cases(folder: pathlib.Path) -> None:
+    suites, cases = collections.Counter(), {}
+    for report in (folder / "times").glob("*.json"):
+        for suite in json.loads(report.read_text())["testsuites"]:
+            for case in suite["testsuite"]:
+                seconds = float(case["time"].rstrip("s"))
+                suites[suite["name"]] += seconds
+                cases[f"{suite['name']}.{case['name']}"] = seconds
+    show("Suites", suites)
+    show("Cases", cases)
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    show_build(folder)
+    show_entries(folder)
+    show_cases(folder)
+
+
+main()
