@@ -7,11 +7,25 @@ if(NOT GTest_FOUND)
 endif()
 include(GoogleTest)
 
+# mortise_test_options(TARGET): how sources of tests are compiled.
+function(mortise_test_options target)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # g++ 12 at -O2 takes a coroutine frame's own operator delete for a foreign one.
+        target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
+        if(MORTISE_SANITIZE STREQUAL "address,undefined")
+            # The product has both sanitizers. In tests, which are mostly coroutines, UBSan would
+            # take a quarter of the time to compile.
+            target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+        endif()
+    endif()
+endfunction()
+
 # mortise_test_support(SOURCES...): the library of what tests share, in tests/support.
 function(mortise_test_support)
     if(ARGN)
         add_library(mortise_test_support STATIC ${ARGN})
         mortise_defaults(mortise_test_support)
+        mortise_test_options(mortise_test_support)
         set(scope PUBLIC)
     else()
         add_library(mortise_test_support INTERFACE)
@@ -27,12 +41,12 @@ endfunction()
 #
 # The binary LABEL_tests. A start of it takes longer than most of its cases, so ctest runs it as
 # SHARDS entries LABEL.1, LABEL.2, ..., each with every n-th case. With MORTISE_CASES in the
-# environment, ctest sees one entry for each case, named LABEL.Suite.Case: `./run test -R` asks for
-# that. Tests may look into the private folders of the libraries ("core/x.hpp").
+# environment, ctest sees one entry for each case, named LABEL.Suite.Case, for `./run test -R`.
+# Tests may look into the private folders of the libraries ("core/x.hpp").
 #
 # PROOF: cases that `./run proof` runs once more, with the larger numbers that amount() then gives.
-# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 60 s, or as many
-# as CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
+# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 60 s, or what
+# CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
 # other test runs beside these.
 function(mortise_tests label)
     cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS"
@@ -49,10 +63,7 @@ function(mortise_tests label)
     if(MORTISE_WITH_SQLITE)
         target_link_libraries(${target} PRIVATE SQLite::SQLite3)
     endif()
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # g++ 12 at -O2 takes a coroutine frame's own operator delete for a foreign one.
-        target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
-    endif()
+    mortise_test_options(${target})
     if(arg_ALONE)
         set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
@@ -73,7 +84,8 @@ function(mortise_case_entries target label)
     get_property(after DIRECTORY PROPERTY TEST_INCLUDE_FILES)
     list(REMOVE_ITEM after ${before})
     set(only_on_request "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")
-    file(WRITE "${only_on_request}" "if(DEFINED ENV{MORTISE_CASES})\n  include(\"${after}\")\nendif()\n")
+    file(WRITE "${only_on_request}"
+        "if(DEFINED ENV{MORTISE_CASES})\n  include(\"${after}\")\nendif()\n")
     set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES ${before} "${only_on_request}")
 endfunction()
 
@@ -103,10 +115,10 @@ function(mortise_shard_entries target label)
     foreach(index RANGE ${last})
         math(EXPR number "${index} + 1")
         mortise_entry(${label}.${number} "*:-${left_out}" "${label}" ${entry_seconds}
-            ";GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+            "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
     endforeach()
     if(proof)
-        mortise_entry(${label}.proof "${proof}" "${label};proof" 1800 ";MORTISE_PROOF=1")
+        mortise_entry(${label}.proof "${proof}" "${label};proof" 1800 "MORTISE_PROOF=1")
     endif()
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_shards")
     file(GENERATE OUTPUT "${file}.cmake" CONTENT
@@ -117,8 +129,13 @@ endfunction()
 # One of them, for the script that ctest reads. A filter that selects nothing is an error.
 macro(mortise_entry name filter labels seconds environment)
     string(APPEND entries
-        "add_test([[${name}]] [[$<TARGET_FILE:${target}>]] --gtest_brief=1 [[--gtest_filter=${filter}]])\n"
+        "add_test([[${name}]] [[$<TARGET_FILE:${target}>]]\n"
+        "  --gtest_brief=1 [[--gtest_filter=${filter}]])\n"
+        "set(report)\n"
+        "if(DEFINED ENV{MORTISE_TIMES})\n"
+        "  set(report \";GTEST_OUTPUT=json:$ENV{MORTISE_TIMES}/${name}.json\")\n"
+        "endif()\n"
         "set_tests_properties([[${name}]] PROPERTIES LABELS [[${labels}]] TIMEOUT ${seconds}\n"
         "  RUN_SERIAL ${serial} FAIL_REGULAR_EXPRESSION \"0 tests from 0 test suites ran\"\n"
-        "  ENVIRONMENT [[MORTISE_CASE_SECONDS=${case_seconds}${environment}]])\n")
+        "  ENVIRONMENT \"MORTISE_CASE_SECONDS=${case_seconds};${environment}\${report}\")\n")
 endmacro()

@@ -15,38 +15,23 @@
 #include "flash_sale/buyers.hpp"
 #include "flash_sale/delivery.hpp"
 #include "flash_sale/delivery_round.hpp"
+#include "flash_sale/interruption.hpp"
 #include "flash_sale/sale_folder.hpp"
 #include "flash_sale/sale_options.hpp"
 #include "flash_sale/sale_report.hpp"
 #include "flash_sale/sale_round.hpp"
 #include "flash_sale/sale_store.hpp"
 
-#include <signal.h>
-
-#include <csignal>
 #include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <vector>
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// Ctrl-C interrupts the waiting for the buyers, so that the temporary folder is removed.
-void interrupt_on(int signal) {
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    ::sigaction(signal, &action, nullptr);
-}
-
 int run_sale(const flash_sale::sale_options& options) {
-    interrupt_on(SIGINT);
-    interrupt_on(SIGTERM);
+    flash_sale::listen_for_interruption();
     const flash_sale::sale_folder folder;
     const flash_sale::sale_store locks(options.store, folder.path());
-    if (interrupted != 0)  // while the server was started
-        throw std::runtime_error("interrupted");
     std::vector<flash_sale::round_result> rounds;
     for (const int round : {1, 2, 3, 4})
         rounds.push_back(flash_sale::run_round(options, round, folder.path()));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""dearest.py BUILD_FOLDER: the thirty dearest sources, binaries and suites of a build and its tests.
+"""dearest.py BUILD_FOLDER: the thirty dearest sources, binaries and suites of a build and its tests
 
-Reads what Ninja logs of the build, ctest's log of the last run, and the times that the test binaries
+Reads Ninja's log of the build, ctest's log of the last run, and the times that the test binaries
 left in BUILD_FOLDER/times (`./run test --times`).
 """
 
@@ -33,7 +33,8 @@ def show(title: str, seconds: dict[str, float]) -> None:
 def show_build(folder: pathlib.Path) -> None:
     outputs = built(folder)
     show("Sources", {name: time for name, time in outputs.items() if name.endswith(".o")})
-    show("Links and the rest", {name: time for name, time in outputs.items() if not name.endswith(".o")})
+    links = {name: time for name, time in outputs.items() if not name.endswith((".o", ".ok"))}
+    show("Links and the rest", links)
 
 
 def show_entries(folder: pathlib.Path) -> None:

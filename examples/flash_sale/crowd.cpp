@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flash_sale/crowd.hpp"
 
+#include "flash_sale/interruption.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -87,8 +88,11 @@ bool crowd::read_events(std::vector<sale_event>& events, std::chrono::millisecon
     std::vector<pollfd> waiting;
     for (const member& each : members_)
         waiting.push_back({each.events, POLLIN, 0});  // one below zero is passed over
-    if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count())) < 0)
-        throw std::runtime_error(errno == EINTR ? "interrupted" : "the buyers cannot be heard");
+    throw_if_interrupted();
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count())) < 0) {
+        throw_if_interrupted();
+        throw std::runtime_error("the buyers cannot be heard");
+    }
     bool more = false;
     for (std::size_t i = 0; i < waiting.size(); ++i) {
         if (waiting[i].revents == 0 || read_from(members_[i], events))
@@ -101,8 +105,10 @@ bool crowd::read_events(std::vector<sale_event>& events, std::chrono::millisecon
 bool crowd::read_from(member& whom, std::vector<sale_event>& events) {
     std::array<sale_event, 1'024> fresh{};
     const ssize_t got = ::read(whom.events, fresh.data(), sizeof fresh);
-    if (got < 0)
-        throw std::runtime_error(errno == EINTR ? "interrupted" : "the buyers cannot be heard");
+    if (got < 0) {
+        throw_if_interrupted();
+        throw std::runtime_error("the buyers cannot be heard");
+    }
     const auto count = static_cast<std::size_t>(got) / sizeof(sale_event);
     events.insert(events.end(), fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(count));
     if (got == 0)

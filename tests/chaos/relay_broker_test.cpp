@@ -2,11 +2,11 @@
 // The broker of a relay dies, or stops, in each phase of its work, and just when it is asked to
 // commit; it forgets the relay; it is replaced by another one.
 #include "chaos/relay_shop.hpp"
+#include "support/amount.hpp"
 #include "support/eventually.hpp"
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -77,11 +77,9 @@ TEST_F(RelayBroker, IsAwayForLongerThanAnythingWaits) {
 
 // Between the moment at which it decides a transaction and that at which all of it can be read.
 TEST_F(RelayBroker, IsKilledAMomentAfterItWasAskedToCommit) {
-    const char* const more = std::getenv("MORTISE_COMMIT_SEEDS");
-    const int seeds = more != nullptr ? std::atoi(more) : 3;
+    const int seeds = static_cast<int>(amount("MORTISE_COMMIT_SEEDS", 1, 12));
     ASSERT_GT(seeds, 0);
-    const char* const first = std::getenv("MORTISE_FIRST_SEED");
-    std::mt19937_64 chance(first != nullptr ? std::strtoull(first, nullptr, 10) : 1);
+    std::mt19937_64 chance(amount("MORTISE_FIRST_SEED", 1, 1));
     for (int seed = 0; seed < seeds; ++seed) {
         const auto delay = std::chrono::milliseconds(chance() % 21);
         const auto time = static_cast<int>(1 + chance() % 6);  // it has so many, at least

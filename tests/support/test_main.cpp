@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The main function of all test binaries. Many cases share a process, so the time limit of a case is
-// kept here: who passes it is named, and the process ends.
+// The main function of all test binaries. Many cases share a process, so the time limit of a case
+// is kept here: a case that exceeds it is named, and the process ends.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

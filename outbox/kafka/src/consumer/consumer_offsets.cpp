@@ -16,7 +16,7 @@
 namespace mortise::kafka {
 namespace {
 
-constexpr int question_ms = 500;
+constexpr int ask_ms = 500;
 
 // A leader that was elected a moment ago may not know its end yet.
 constexpr std::chrono::milliseconds election_time{1'000};
@@ -31,7 +31,7 @@ std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
 
 int consumer_core::ask_ends(start_offset& which) const {
     return ::rd_kafka_query_watermark_offsets(
-        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, question_ms
+        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, ask_ms
     );
 }
 
