@@ -240,7 +240,11 @@ asio::awaitable<bool> shard_runner::begin() {
     if (found.mark_lost)
         tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
     known_.last = found.start;
-    known_.sink = opened->identity;
+    // A shard belongs to the sink that has something of it. One that was opened and got nothing may
+    // have been a mistake of the configuration, which must not bar the right one.
+    identity_ = opened->identity;
+    if (opened->last)
+        known_.sink = identity_;
     status_.last = known_.last;
     sent_at_ = now();
     // Of what the mark covers more may be there than what we sent.

@@ -96,7 +96,8 @@ private:
     asio::cancellation_signal stop_;
     coro::backoff pauses_;
     table::holder by_;
-    table::shadow known_;  ///< `last`: what the sink has acknowledged.
+    table::shadow known_;   ///< `last`: what the sink has acknowledged.
+    std::string identity_;  ///< Of the sink that was opened; `known_.sink` once it has something.
     std::uint32_t layout_seen_ = 0;
     std::size_t batch_rows_;    ///< At most so many; fewer after a failure.
     std::size_t unpurged_ = 0;  ///< Sent since the last purge.

@@ -178,6 +178,7 @@ asio::awaitable<published> shard_runner::publish(std::vector<outgoing>& rows, co
 
 void shard_runner::advance(const mark& to, std::size_t messages, std::string place) {
     known_.last = to;
+    known_.sink = identity_;
     known_.place = std::move(place);
     sent_at_ = now();
     if (!std::exchange(purge_wanted_, true))

@@ -41,14 +41,19 @@ protected:
             found += each.refused ? 1u : 0u;
         return found;
     }
+    /// A row for the shard of each of 40 keys: every one of the four shards has some.
+    void append_everywhere(const std::string& payload) {
+        for (int i = 0; i < 40; ++i)
+            append(std::to_string(i), payload);
+    }
     /// A relay that was sent to another cluster than before, and does not go on.
     void be_refused(const outbox::relay_config& how) {
-        append("k", "1");
+        append_everywhere("1");
         start(how);
         drain();
         stop();
         cluster_.set_identity("cluster-2");
-        append("k", "2");
+        append_everywhere("2");
         start(how);
         EXPECT_TRUE(eventually([&] { return refused_shards() == 4; }));
     }
@@ -113,13 +118,11 @@ TEST_F(OutboxRelayFaults, GoesOnByItselfWhenItsDiskIsNotFullAnyMore) {
 TEST_F(OutboxRelayFaults, ForgetsTheRowsOfShardsThatAreDone) {
     auto how = config();
     how.purge_after = 1h;
-    for (int i = 0; i < 40; ++i)
-        append(std::to_string(i), "1");
+    append_everywhere("1");
     start(how);
     drain();
     run([](db::connection& on) { outbox::reshard(on, 2); });
-    for (int i = 0; i < 40; ++i)
-        append(std::to_string(i), "2");
+    append_everywhere("2");
     drain();
     EXPECT_EQ(rows_of_shards_below(4), 40u);
     stop();  // which forgets what was sent
@@ -168,7 +171,29 @@ TEST_F(OutboxRelayFaults, ARefusalIsOverWhenTheRightSinkIsThereAgain) {
         for (const auto& each : outbox::describe(on).shards)
             EXPECT_THROW(outbox::rebase(on, each.shard, outbox::position::after(1)), error);
     });
-    EXPECT_EQ(cluster_.payloads(), (texts{"1", "2"}));
+    EXPECT_EQ(cluster_.size(), 80u);
+}
+
+TEST_F(OutboxRelayFaults, AWrongSinkThatGotNothingBarsNoShardFromTheRightOne) {
+    auto how = config();
+    how.purge_after = 1ms;
+    append("k", "1");
+    start(how);
+    ASSERT_TRUE(eventually([&] { return events(relay_event::kind::opened) == 4; }));
+    drain();
+    stop();
+    cluster_.set_identity("cluster-2");
+    start(how);
+    EXPECT_TRUE(eventually([&] {
+        return refused_shards() == 1 && events(relay_event::kind::opened) == 4 + 3;
+    })) << "the shard with the row knows its cluster, the others have none yet";
+    stop();  // which writes down what it knows
+    cluster_.set_identity("cluster-1");
+    append_everywhere("2");
+    start(how);
+    drain();
+    EXPECT_EQ(refused_shards(), 0u);
+    EXPECT_EQ(cluster_.size(), 41u);
 }
 
 TEST_F(OutboxRelayFaults, WhatAnOperatorHasDecidedIsNotWrittenOver) {
