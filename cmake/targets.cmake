@@ -40,6 +40,10 @@ function(mortise_defaults target)
         $<$<BOOL:${MORTISE_WERROR}>:-Werror>)
     target_compile_definitions(${target} PRIVATE BOOST_ASIO_NO_DEPRECATED
         MORTISE_VERSION_STRING="${PROJECT_VERSION}")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # g++ 12, optimising, takes a coroutine frame's own operator delete for a foreign one.
+        target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
+    endif()
     if(MORTISE_BATCHES) # at the end of the folder, when all sources are known
         cmake_language(EVAL CODE "cmake_language(DEFER CALL mortise_batches ${target})")
     endif()

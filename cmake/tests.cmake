@@ -9,14 +9,10 @@ include(GoogleTest)
 
 # mortise_test_options(TARGET): how sources of tests are compiled.
 function(mortise_test_options target)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # g++ 12 at -O2 takes a coroutine frame's own operator delete for a foreign one.
-        target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
-        if(MORTISE_SANITIZE STREQUAL "address,undefined")
-            # The product has both sanitizers. In tests, which are mostly coroutines, UBSan would
-            # take a quarter of the time to compile.
-            target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
-        endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND MORTISE_SANITIZE STREQUAL "address,undefined")
+        # The product has both sanitizers. In tests, which are mostly coroutines, UBSan would take a
+        # quarter of the time to compile.
+        target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
     endif()
 endfunction()
 

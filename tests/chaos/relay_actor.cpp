@@ -144,6 +144,7 @@ private:
             {"linger.ms", "0"},
             {"reconnect.backoff.ms", "20"},
             {"reconnect.backoff.max.ms", "100"},
+            {"message.max.bytes", std::to_string(number("message_max", 1'000'000))},
             {"transaction.timeout.ms", std::to_string(number("transaction", 10'000))}};
         sink.cluster.commit_wait_max = milliseconds("commit", 30'000);
         sink.progress_topic = given_.at("progress");
