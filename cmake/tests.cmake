@@ -129,7 +129,7 @@ macro(mortise_entry name filter labels seconds environment)
         "  --gtest_brief=1 [[--gtest_filter=${filter}]])\n"
         "set(report)\n"
         "if(DEFINED ENV{MORTISE_TIMES})\n"
-        "  set(report \";GTEST_OUTPUT=json:$ENV{MORTISE_TIMES}/${name}.json\")\n"
+        "  set(report \";GTEST_OUTPUT=json:\$ENV{MORTISE_TIMES}/${name}.json\")\n"
         "endif()\n"
         "set_tests_properties([[${name}]] PROPERTIES LABELS [[${labels}]] TIMEOUT ${seconds}\n"
         "  RUN_SERIAL ${serial} FAIL_REGULAR_EXPRESSION \"0 tests from 0 test suites ran\"\n"
