@@ -41,7 +41,7 @@ endfunction()
 # Tests may look into the private folders of the libraries ("core/x.hpp").
 #
 # PROOF: cases that `./run proof` runs once more, with the larger numbers that amount() then gives.
-# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 60 s, or what
+# PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 120 s, or what
 # CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
 # other test runs beside these.
 function(mortise_tests label)
@@ -88,11 +88,11 @@ endfunction()
 # The entries that ctest has otherwise. They are written by hand, as those of add_test() are always
 # there.
 function(mortise_shard_entries target label)
-    set(case_seconds 60)
+    set(case_seconds 120)
     if(arg_CASE_TIMEOUT)
         set(case_seconds ${arg_CASE_TIMEOUT})
     endif()
-    set(entry_seconds 300)
+    set(entry_seconds 600)
     if(arg_TIMEOUT)
         set(entry_seconds ${arg_TIMEOUT})
     endif()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/cli_process.hpp"
 
+#include "support/machine_delay.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -78,8 +80,10 @@ void cli_process::send(int signal) const {
 
 int cli_process::wait(std::chrono::milliseconds limit) {
     int status = 0;
-    const bool ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, limit);
-    if (!ended) {
+    const auto ended = [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; };
+    const machine_delay delay;
+    if (!eventually(ended, limit) &&
+        !eventually(ended, std::chrono::ceil<std::chrono::milliseconds>(delay.so_far()))) {
         ADD_FAILURE() << "it does not end; so far: " << out() << err();
         return -1;
     }

@@ -35,7 +35,7 @@ protected:
         arguments.insert(arguments.begin(), "bench");
         arguments.emplace_back("--json");
         cli_process bench = start(arguments);
-        EXPECT_EQ(bench.wait(60s), 0) << bench.err();
+        EXPECT_EQ(bench.wait(100s), 0) << bench.err();
         boost::system::error_code failed;
         json::value found = json::parse(bench.out(), failed);
         EXPECT_FALSE(failed) << bench.out();

@@ -201,7 +201,7 @@ TEST_F(Cli, BenchContendFindsNoOverlapAndNoFallingToken) {
          "100",
          "--json"}
     );
-    ASSERT_EQ(bench.wait(40s), 0) << bench.err();
+    ASSERT_EQ(bench.wait(100s), 0) << bench.err();
     const json::value found = json::parse(bench.out());
     EXPECT_EQ(
         keys_of(found),
@@ -231,7 +231,7 @@ TEST_F(Cli, BenchMeasuresAgainstTheLimitOfTheMachine) {
 
 TEST_F(Cli, BenchTxnMeasuresBatchesAgainstTheDisk) {
     cli_process bench = start({"bench", "txn", "--in-flight", "16", "--seconds", "1", "--json"});
-    ASSERT_EQ(bench.wait(40s), 0) << bench.err();
+    ASSERT_EQ(bench.wait(100s), 0) << bench.err();
     const json::value found = json::parse(bench.out());
     EXPECT_EQ(
         keys_of(found),
