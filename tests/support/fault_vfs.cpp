@@ -88,7 +88,7 @@ int sync(sqlite3_file* file, int flags) {
     }
     const int code = forward<&sqlite3_io_methods::xSync>::call(file, flags);
     if (code == SQLITE_OK && (self.log || self.database))
-        self.owner->synced(self.path);
+        self.owner->forget(self.path);
     return code;
 }
 
@@ -148,6 +148,14 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
     return code;
 }
 
+// What a deleted file had not synced is of no file any more: another one may get its name.
+int remove(sqlite3_vfs* vfs, const char* path, int sync_folder) {
+    const int code = real_vfs()->xDelete(real_vfs(), path, sync_folder);
+    if (code == SQLITE_OK)
+        static_cast<fault_vfs*>(vfs->pAppData)->forget(path);
+    return code;
+}
+
 }  // namespace
 
 fault_vfs::fault_vfs() : vfs_(std::make_unique<sqlite3_vfs>(*real_vfs())) {
@@ -157,6 +165,7 @@ fault_vfs::fault_vfs() : vfs_(std::make_unique<sqlite3_vfs>(*real_vfs())) {
     vfs_->szOsFile = real_offset + real_vfs()->szOsFile;
     vfs_->pAppData = this;
     vfs_->xOpen = open;
+    vfs_->xDelete = remove;
     vfs_->xSleep = sleep;
     vfs_->pNext = nullptr;
     const int code = ::sqlite3_vfs_register(vfs_.get(), 0);
@@ -190,7 +199,7 @@ void fault_vfs::remember(const std::string& path, std::int64_t offset, std::size
     undo_.push_back(std::move(before));
 }
 
-void fault_vfs::synced(const std::string& path) {
+void fault_vfs::forget(const std::string& path) {
     const std::lock_guard hold(mutex_);
     std::erase_if(undo_, [&](const undo& each) { return each.path == path; });
 }

@@ -65,7 +65,8 @@ public:
     int sync_log();
     int next_result();
     void remember(const std::string& path, std::int64_t offset, std::size_t size);
-    void synced(const std::string& path);
+    /// Nothing of the file can be lost any more: it was synced, or deleted.
+    void forget(const std::string& path);
 
 private:
     /// What stood there before a write; the file had `length` bytes then.
