@@ -35,8 +35,8 @@ public:
     pid_t pid() const noexcept { return pid_; }
     void send(int signal) const;
 
-    /// Waits for its end, for so long and for what the machine is late meanwhile. @return the exit code, 128 + N after signal N, or -1 (and a test failure)
-    /// if it does not end in time.
+    /// Waits for its end, for so long and for what the machine is late meanwhile. @return the exit
+    /// code, 128 + N after signal N, or -1 (and a test failure) if it does not end in time.
     int wait(std::chrono::milliseconds limit = std::chrono::seconds(60));
 
     std::string out() const;
