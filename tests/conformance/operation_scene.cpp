@@ -180,14 +180,36 @@ bool operation_scene::let_go() {
     return release(lent_) && all;
 }
 
+std::string operation_scene::seen_at_store() {
+    std::optional<std::string> seen;
+    other_.async_list("", 100, 100, [&](error_code code, std::vector<lock_view> got) {
+        seen = code ? code.message() : std::string();
+        for (const lock_view& view : got) {
+            *seen += view.name + ": held by";
+            for (const party_view& each : view.holders)
+                *seen += ' ' + each.label;
+            *seen += ", wanted by";
+            for (const party_view& each : view.waiters)
+                *seen += ' ' + each.label;
+            *seen += "; ";
+        }
+    });
+    EXPECT_TRUE(run_until([&] { return seen.has_value(); }));
+    return seen.value_or("");
+}
+
 bool operation_scene::all_free() {
     std::vector<std::string> names = all_names();
     names.push_back("mine");
-    lock_options at_once;
-    at_once.wait_max = std::chrono::milliseconds::zero();
+    // At a real server a lock was seen to be taken for some milliseconds more, once in some hundred
+    // scenes on a busy machine, by whom is not known yet. What leaks stays until the TTL at least.
+    lock_options soon;
+    soon.wait_max = std::chrono::milliseconds::zero();
+    if (!harness_.simulates_time())
+        soon.wait_max = harness_.ttl() / 4;
     std::optional<error_code> code;
     lease_set all;
-    other_.async_acquire_all(std::move(names), at_once, [&](error_code ec, lease_set got) {
+    other_.async_acquire_all(std::move(names), soon, [&](error_code ec, lease_set got) {
         code = ec;
         all = std::move(got);
     });
@@ -195,6 +217,8 @@ bool operation_scene::all_free() {
     std::optional<error_code> released;
     all.async_release([&](error_code ec) { released = ec; });
     EXPECT_TRUE(run_until([&] { return released.has_value(); }));
+    if (code && *code)
+        ADD_FAILURE() << code->message() << ": " << seen_at_store();
     return code && !*code;
 }
 

@@ -63,8 +63,10 @@ public:
     std::size_t at_store();
     /// Both clients let go of all that they have; false if that is not acknowledged.
     bool let_go();
-    /// Whether the other client gets every lock at once.
+    /// Whether the other client gets every lock: at once, or at a real server well before the TTL.
     bool all_free();
+    /// Who holds and wants what, for people.
+    std::string seen_at_store();
     /// Ends the session of `one`.
     error_code stop();
     void destroy_one() { one_.reset(); }
