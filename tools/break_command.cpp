@@ -10,7 +10,6 @@
 #include "with_code.hpp"
 #include "with_store.hpp"
 
-
 #include <pwd.h>
 #include <unistd.h>
 

@@ -176,7 +176,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
             throw failure(
                 exit_code::nothing_to_do,
                 settings.what == inbox_verb::drop ? "no such row is parked, or tried again"
-                                            : "no such row is parked",
+                                                  : "no such row is parked",
                 subject_of(settings),
                 "`mortise inbox parked --all` shows those that are"
             );

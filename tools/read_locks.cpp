@@ -4,7 +4,6 @@
 #include "failure.hpp"
 #include "with_code.hpp"
 
-
 #include <algorithm>
 #include <iterator>
 #include <utility>

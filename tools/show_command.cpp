@@ -7,7 +7,6 @@
 #include "with_code.hpp"
 #include "with_store.hpp"
 
-
 #include <iostream>
 #include <utility>
 

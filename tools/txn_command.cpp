@@ -114,7 +114,7 @@ std::string who_orders() {
 txn::intervention::kind order_of(txn_verb what) {
     return what == txn_verb::skip    ? txn::intervention::kind::skip
            : what == txn_verb::force ? txn::intervention::kind::force
-                                 : txn::intervention::kind::retry;
+                                     : txn::intervention::kind::retry;
 }
 
 void tell(

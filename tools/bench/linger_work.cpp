@@ -5,7 +5,6 @@
 #include "failure.hpp"
 #include "with_code.hpp"
 
-
 #include <chrono>
 
 namespace mortise::tool {

@@ -29,8 +29,8 @@
 namespace mortise::txn::http {
 namespace {
 
-using mortise::detail::require;
 using boost::system::system_error;
+using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr std::size_t answer_bytes = 16u << 10;

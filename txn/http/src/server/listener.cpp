@@ -20,8 +20,8 @@
 namespace mortise::txn::http {
 namespace {
 
-using mortise::detail::require;
 using boost::system::system_error;
+using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr milliseconds accept_again{100};  // after "too many open files", and the like
