@@ -198,15 +198,11 @@ std::string operation_scene::seen_at_store() {
     return seen.value_or("");
 }
 
-bool operation_scene::all_free() {
+bool operation_scene::all_free(std::chrono::milliseconds patience) {
     std::vector<std::string> names = all_names();
     names.push_back("mine");
-    // At a real server a lock was seen to be taken for some milliseconds more, once in some hundred
-    // scenes on a busy machine, by whom is not known yet. What leaks stays until the TTL at least.
     lock_options soon;
-    soon.wait_max = std::chrono::milliseconds::zero();
-    if (!harness_.simulates_time())
-        soon.wait_max = harness_.ttl() / 4;
+    soon.wait_max = patience;
     std::optional<error_code> code;
     lease_set all;
     other_.async_acquire_all(std::move(names), soon, [&](error_code ec, lease_set got) {

@@ -63,8 +63,8 @@ public:
     std::size_t at_store();
     /// Both clients let go of all that they have; false if that is not acknowledged.
     bool let_go();
-    /// Whether the other client gets every lock: at once, or at a real server well before the TTL.
-    bool all_free();
+    /// Whether the other client gets every lock, at once unless something else is said.
+    bool all_free(std::chrono::milliseconds patience = std::chrono::milliseconds::zero());
     /// Who holds and wants what, for people.
     std::string seen_at_store();
     /// Ends the session of `one`.
