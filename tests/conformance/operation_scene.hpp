@@ -5,6 +5,7 @@
 #include "conformance/store_harness.hpp"
 #include "mortise/lock_client.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
