@@ -11,8 +11,9 @@ include(GoogleTest)
 function(mortise_test_options target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND MORTISE_SANITIZE STREQUAL "address,undefined")
         # The product has both sanitizers. In tests, which are mostly coroutines, UBSan would take a
-        # quarter of the time to compile.
-        target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+        # quarter of the time to compile, and ASan takes less by calls than by code in place.
+        target_compile_options(${target} PRIVATE -fno-sanitize=undefined
+            --param=asan-instrumentation-with-call-threshold=0)
     endif()
 endfunction()
 

@@ -34,6 +34,7 @@ constexpr code_text texts[] = {
     {errc::no_transaction,
      "the fence must be checked in the transaction that writes: begin one first"},
     {errc::name_empty, "the lock name is empty: use 1 to 1,024 bytes"},
+    {errc::names_missing, "no lock was named: acquire at least one"},
     {errc::name_too_long, "the lock name is too long: use 1 to 1,024 bytes"},
     {errc::duration_negative, "a duration is negative: use zero or more"},
     {errc::duration_too_long,
@@ -52,6 +53,8 @@ constexpr code_text texts[] = {
     {errc::not_a_database, "the file is not an SQLite database"},
     {errc::not_a_store, "the database belongs to something else than mortise"},
     {errc::not_writable, "the store's file or folder cannot be written"},
+    {errc::several_names, "the database has another name, by which others do not see who uses it"},
+    {errc::too_many_files, "no file descriptor is left: raise the limit of open files"},
     {errc::network_file_system,
      "the store lies on a network file system, where file locks cannot be trusted"},
     {errc::newer_format, "the store was written by a newer version of mortise"},
@@ -103,9 +106,10 @@ bool is_retryable(const error_code& code) noexcept {
     return code == errc::busy || code == errc::outcome_unknown || code == errc::session_lost ||
            code == errc::store_unavailable || code == errc::store_full ||
            code == errc::too_many_waiters || code == errc::too_many_sessions ||
-           code == errc::server_loading || code == errc::server_busy ||
-           code == errc::read_only_server || code == errc::not_enough_replicas ||
-           code == errc::database_busy || code == errc::rolled_back || code == errc::contended;
+           code == errc::too_many_files || code == errc::server_loading ||
+           code == errc::server_busy || code == errc::read_only_server ||
+           code == errc::not_enough_replicas || code == errc::database_busy ||
+           code == errc::rolled_back || code == errc::contended;
 }
 
 bool is_bad_argument(const error_code& code) noexcept {

@@ -54,6 +54,20 @@ TEST_P(LockConformance, ATryTellsBusyByAnEmptyValue) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
+// Nobody waits for the end of the release: the try is its next call.
+TEST_P(LockConformance, ALockThatAClientDropsIsFreeForItsNextTry) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client locks = make_client(harness);
+        for (int round = 0; round < 3; ++round) {
+            { const lease dropped = co_await locks.async_acquire("door"); }
+            std::optional<lease> again = co_await locks.async_try_acquire("door");
+            EXPECT_TRUE(again.has_value()) << "in round " << round;
+        }
+        co_await locks.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
 TEST_P(LockConformance, WaitMaxEndsTheWaitWithBusy) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);

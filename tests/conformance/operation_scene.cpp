@@ -198,14 +198,14 @@ std::string operation_scene::seen_at_store() {
     return seen.value_or("");
 }
 
-bool operation_scene::all_free(std::chrono::milliseconds patience) {
+bool operation_scene::all_free() {
     std::vector<std::string> names = all_names();
     names.push_back("mine");
-    lock_options soon;
-    soon.wait_max = patience;
+    lock_options at_once;
+    at_once.wait_max = std::chrono::milliseconds::zero();
     std::optional<error_code> code;
     lease_set all;
-    other_.async_acquire_all(std::move(names), soon, [&](error_code ec, lease_set got) {
+    other_.async_acquire_all(std::move(names), at_once, [&](error_code ec, lease_set got) {
         code = ec;
         all = std::move(got);
     });

@@ -64,8 +64,8 @@ public:
     std::size_t at_store();
     /// Both clients let go of all that they have; false if that is not acknowledged.
     bool let_go();
-    /// Whether the other client gets every lock, at once unless something else is said.
-    bool all_free(std::chrono::milliseconds patience = std::chrono::milliseconds::zero());
+    /// Whether the other client gets every lock at once.
+    bool all_free();
     /// Who holds and wants what, for people.
     std::string seen_at_store();
     /// Ends the session of `one`.

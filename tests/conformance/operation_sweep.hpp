@@ -29,6 +29,10 @@ protected:
     lock_client& other() { return *other_; }
     /// What the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
+    /// The step after `step` in sweep number `sweep` of several. A step at a server takes real
+    /// time: `./run test` takes the first one and every fourth of the others, in each sweep other
+    /// ones; `./run proof` takes all.
+    std::size_t next_step(std::size_t step, std::size_t sweep);
 
     /// After the end of the operation: it did what it promises, and nothing else is there.
     void judge(operation_scene& scene, error_code result, bool signalled);

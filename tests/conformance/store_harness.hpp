@@ -46,6 +46,8 @@ public:
 
     /// Whether no time passes but what the test lets pass.
     virtual bool simulates_time() const { return false; }
+    /// Whether its store is a server in real time: sweeps of all steps are for `./run proof`.
+    virtual bool asks_a_server() const { return false; }
     /// By how much more than promised something may be late: what the machine was, in real time.
     machine_delay::milliseconds lateness(const machine_delay& since) const {
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();

@@ -46,7 +46,7 @@ public:
             told_ = false;
             break;
         case 3:
-            session_.doubt(now_);
+            session_.doubt(now_, in_.pick(2) == 0);
             MORTISE_ASSERT(session_.at(now_) != session_fsm::state::held);
             break;
         case 4:

@@ -10,11 +10,11 @@
  * although they arrived. The session may die, or be given up by the client.
  *
  * Mirrors: core/acquire_fsm.cpp (the inlines below have the names of its functions),
- * client/client_claim.cpp (run_request, run_withdraw, undo_later), client/client_release.cpp
- * (run_release, release_later), client/client_session.cpp (run_open, session_over, abandon),
- * memory_state::resume and enter, sqlite_state::check_actor (who may act), lock_engine::request,
- * withdraw and release; sim/remote_link.cpp (break_connection, reconnect). A store in the same
- * process or host has no connections.
+ * client/client_claim.cpp (run_request, lose_answer, run_withdraw, try_later),
+ * client/client_release.cpp (run_release, release_later), client/client_session.cpp (run_open,
+ * session_over, abandon), memory_state::resume and enter, sqlite_state::check_actor (who may act),
+ * lock_engine::request, withdraw and release; sim/remote_link.cpp (break_connection, reconnect). A
+ * store in the same process or host has no connections.
  *
  * Abstracted: time (a timer may fire at any moment); the queue of others (somebody who holds, and
  * leaves); heartbeats (a session may die at any time, a proof may come at any time); looking again
@@ -27,6 +27,7 @@
  * search sessions: safety CONNECTIONS=2 SESSIONS=2
  * fault NO_GENERATIONS of connections: a late request of a dead connection is taken
  * fault UNKNOWN_GENERATION_TAKEN of connections: so is one whose resume failed before it
+ * fault REQUEST_NOT_IDEMPOTENT of connections: a request that is asked again is granted again
  * fault STOP_ABANDONS_REQUEST of connections: a stop does not wait for the answer to the request
  * fault LOST_WITHDRAW_COUNTS of connections: a withdrawal without an answer counts as done
  */
@@ -38,7 +39,7 @@
 mtype:call_kind = { resume, request, withdraw, release };
 mtype:answer_kind = { yes, in_queue, no, unknown, session_gone };
 mtype:entry_state = { absent, waits, holds };
-mtype:fsm_state = { idle, requesting, queued, unproved, undoing, done };
+mtype:fsm_state = { idle, requesting, unheard, queued, unproved, undoing, done };
 mtype:stop_reason = { nothing, out_of_time, otherwise };
 mtype:lease_state = { none, held, releasing, release_again, ended };
 
@@ -99,7 +100,11 @@ inline advance() {
 inline do_request() {
     assert(!over[s]);
     if
+#ifdef REQUEST_NOT_IDEMPOTENT
+    :: entry[s] == holds -> grant(s); answer = yes
+#else
     :: entry[s] == holds -> answer = yes
+#endif
     :: entry[s] == waits -> answer = in_queue
     :: else ->
         if
@@ -239,12 +244,14 @@ inline end_fsm() {
 
 inline undo() {
     pending = 0;
+    waiting_retry = false;
     state = undoing;
     send(withdraw, 0);
     withdraw_out = true
 }
 
 inline accept(token) {
+    waiting_retry = false;
     if
     :: my_token = token; end_fsm() /* the session is surely held just now */
     :: pending = token; state = unproved
@@ -273,8 +280,11 @@ inline answered(what_said, token) {
     fi
 }
 
+/* client_core::lose_answer: at a server, who waits asks again by the same id */
 inline request_failed() {
     if
+    :: state == requesting && reason == nothing && queues -> /* acquire_fsm::connection_lost */
+        state = unheard; waiting_retry = true
     :: state == requesting ->
         if
         :: reason == nothing -> reason = otherwise
@@ -304,7 +314,7 @@ inline stop(why) {
         reason = why;
         if
         :: state == idle -> end_fsm()
-        :: state == queued || state == unproved -> undo()
+        :: state == queued || state == unproved || state == unheard -> undo()
 #ifdef STOP_ABANDONS_REQUEST
         :: state == requesting -> end_fsm()
 #endif
@@ -440,11 +450,13 @@ active proctype client() {
     :: atomic { pushes?s, token -> /* acquire_fsm::granted */
         if
         :: opened && s == session &&
-           (state == queued || (state == requesting && reason == nothing)) -> accept(token)
+           (state == queued || state == unheard || (state == requesting && reason == nothing)) ->
+            accept(token)
         :: else
         fi;
         s = 0; token = 0 }
-    :: atomic { opened && state == queued && alive[session] && entry[session] == holds -> /* look */
+    :: atomic { opened && (state == queued || state == unheard) && alive[session] &&
+                entry[session] == holds -> /* look */
         accept(entry_token[session]) }
     :: atomic { opened && state == unproved && alive[session] -> /* beaten, acquire_fsm::proved */
         if
@@ -455,7 +467,9 @@ active proctype client() {
     :: atomic { !finished -> stop(out_of_time) }
     :: atomic { !finished -> stop(otherwise) }
     :: atomic { reason != nothing && !finished -> finished = true } /* acquire_fsm::budget_over */
-    :: atomic { waiting_retry -> /* acquire_fsm::retry, or client_core::abandon */
+    :: atomic { waiting_retry && state == unheard && opened && !resume_out -> /* retry */
+        waiting_retry = false; state = requesting; send(request, queues); request_out = true }
+    :: atomic { waiting_retry && state == undoing -> /* retry, or client_core::abandon */
         if
         :: waiting_retry = false; send(withdraw, 0); withdraw_out = true
         :: finished -> abandon()

@@ -44,6 +44,7 @@ enum class errc : int {
 
     // Arguments.
     name_empty,         ///< A lock name has at least one byte.
+    names_missing,      ///< Several locks at once are at least one.
     name_too_long,      ///< A lock name has at most 1,024 bytes.
     duration_negative,  ///< A duration that cannot be below zero is.
     duration_too_long,  ///< A duration is longer than the hundred years that are the limit.
@@ -63,6 +64,10 @@ enum class errc : int {
     not_a_database,     ///< The file exists and is not an SQLite database.
     not_a_store,        ///< The database exists and belongs to something else than mortise.
     not_writable,       ///< The file or its folder cannot be written.
+    /// The database has a hard link, or is mounted without its folder: by its other name nobody
+    /// would see who uses it by this one.
+    several_names,
+    too_many_files,  ///< The process, or the host, is out of file descriptors.
     /// The file lies on a network file system, where its locks cannot be trusted.
     network_file_system,
     newer_format,  ///< The store was written by a newer mortise.

@@ -66,6 +66,10 @@ public:
     /// A waiter sleeps until the store tells it that the lock is its own; waiters are served in the
     /// order of arrival.
     ///
+    /// While `wait_max` lasts, an outage of a store at a server is waited out: the request is asked
+    /// again by its id, so it has its effect once. A store that this client has never reached is
+    /// given up after 10 s. If time runs out in an outage, its code is the error, not `busy`.
+    ///
     /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
     ///                   set.
     /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
@@ -91,7 +95,7 @@ public:
     ///
     /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the
     ///                   optional is empty then.
-    /// @par Errors       as `async_acquire`, without `busy`.
+    /// @par Errors       as `async_acquire`, without `busy`; of an outage at once.
     /// @par Cancellation as `async_acquire`.
     /// @par Threads      as `async_acquire`.
     /// @par Lifetimes    as `async_acquire`.

@@ -4,11 +4,14 @@
 
 // Everything that a program needs to take locks.
 
+#include "mortise/election.hpp"
 #include "mortise/error.hpp"
 #include "mortise/fencing_gate.hpp"
 #include "mortise/fencing_token.hpp"
 #include "mortise/lease.hpp"
+#include "mortise/lease_set.hpp"
 #include "mortise/lock_client.hpp"
+#include "mortise/lock_observer.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/options.hpp"
 #include "mortise/version.hpp"

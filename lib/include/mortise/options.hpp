@@ -33,7 +33,8 @@ inline constexpr std::chrono::milliseconds duration_max = std::chrono::hours(24 
 
 /// What one acquire may ask for.
 struct lock_options {
-    /// How long to wait for the present holder; zero is a try; `milliseconds::max()` is for ever.
+    /// How long to wait for the present holder, and for a server that is away; zero is a try;
+    /// `milliseconds::max()` is for ever.
     std::chrono::milliseconds wait_max = std::chrono::milliseconds::max();
 
     lock_mode mode = lock_mode::exclusive();

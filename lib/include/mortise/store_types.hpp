@@ -55,6 +55,10 @@ struct store_traits {
     /// Knows the sessions and their waiters: a session that is gone is refused from then on, and
     /// lists show who holds and who waits. Else a session is what its client remembers.
     bool sessions = true;
+    /// At a server: it may be away for a while, and who waits for a lock waits for it, too.
+    bool remote = false;
+    /// What may have forgotten grants grants nothing before the longest TTL has passed.
+    bool quarantine = true;
     bool records = true;                   ///< Records what was broken, and tells who watches.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.

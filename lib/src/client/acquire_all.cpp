@@ -131,7 +131,7 @@ void start_acquire_all(
     all_handler handler, core_ptr core, std::vector<std::string> names, lock_options options
 ) {
     if (names.empty()) {
-        handler.complete(errc::name_empty, {});
+        handler.complete(errc::names_missing, {});
         return;
     }
     const auto op =

@@ -56,6 +56,7 @@ public:
     request_id id = 0;        ///< Of the present request; zero while there is none.
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
     clock::time_point sent = clock::time_point::max();  ///< When that request was sent last.
+    bool asked_again = false;  ///< By the same id: it may be granted since `sent`, or only now.
     /// If the grant was found by looking: when that was, and how old it was then at least.
     clock::time_point seen_at;
     clock::duration age{};

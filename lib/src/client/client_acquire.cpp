@@ -95,6 +95,10 @@ void client_core::carry_out(queue_work work) {
 
 void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     counters_.add(&client_stats::waiting, -1);
+    // Its time ran out in an outage: whether somebody else has the lock nobody knows.
+    if (const errc outage = outage_;
+        waiter->queues && waiter->code == errc::busy && outage != errc())
+        waiter->code = outage;
     if (!waiter->code) {
         counters_.add(&client_stats::granted);
         counters_.add(&client_stats::leases);

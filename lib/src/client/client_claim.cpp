@@ -28,6 +28,8 @@ void client_core::start(const claim_ptr& what, const std::shared_ptr<release_op>
     what->order = ++last_order_;
     idle_claims_.emplace(what->order, what);
     const bool again = releasing && releasing->what->of == what->of && releasing->what->contended;
+    if (open_later_ && what->queues)
+        return;  // Its time does not depend on who comes meanwhile.
     if (!session_.open())
         need_session();
     else if (again && !releasing->answered)
@@ -64,11 +66,15 @@ void client_core::drive(const claim_ptr& what, action next) {
     case action::send_request:
         send_request(what);
         break;
+    case action::ask_again:
+        what->asked_again = true;
+        spawn(run_request(shared_from_this(), what));
+        break;
     case action::send_withdraw:
         spawn(run_withdraw(shared_from_this(), what));
         break;
     case action::try_later:
-        undo_later(what);
+        try_later(what);
         break;
     case action::finish:
         finish(what);
@@ -94,6 +100,7 @@ void client_core::send_request(const claim_ptr& what) {
     asking_.emplace(what->id, what);
     what->seen_at = {};
     what->sent = now();
+    what->asked_again = false;
     spawn(run_request(shared_from_this(), what));
 }
 
@@ -109,23 +116,43 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
     counters_.add(&client_stats::requests);
     ++calls_;
     ++calls_under_way_;
-    const auto reply = co_await store_->request(std::move(wish));
+    auto reply = co_await store_->request(std::move(wish));
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;  // That session is gone; the state machine was told.
     if (reply) {
-        if (reply->what == answer::kind::granted)
+        outage_ = errc();
+        // The end of such a grant counts from its beginning, which may be that of the first try:
+        // the store must say how old it is.
+        const bool age_unknown =
+            reply->what == answer::kind::granted && what->asked_again && what->ends_by_itself();
+        if (age_unknown)
+            reply->what = answer::kind::queued;
+        else if (reply->what == answer::kind::granted)
             note_grant(*what, reply->slot, reply->contended);
         drive(what, what->fsm.answered(*reply, surely_held()));
+        if (age_unknown)
+            look_now();
     } else if (reply.error() == errc::session_lost) {
         session_over(errc::lease_lost);
     } else if (reply.error() == errc::database_busy) {
         // Nothing was done, so there is nothing to undo: the session need not answer for it.
         drive(what, what->fsm.refused(errc::store_unavailable));
     } else {
-        fail_request(what, reply.error());
+        lose_answer(what, reply.error());
     }
     arm();
+}
+
+// Who waits for the lock waits for the store, too: the request is asked again by its id.
+void client_core::lose_answer(const claim_ptr& what, error_code why) {
+    const bool outage = is_outage(why);
+    if (outage)
+        note_outage(why);
+    if (outage && what->queues && !stopping_ && !what->fsm.stopped())
+        drive(what, what->fsm.connection_lost(why));
+    else
+        fail_request(what, why);
 }
 
 // What the store says of a grant, by whichever way it is heard of.
@@ -145,6 +172,30 @@ void client_core::fail_request(const claim_ptr& what, error_code why) {
     carry_out(std::move(work));
 }
 
+// An outage of a server is waited out by whoever waits for the lock; a try is told at once.
+bool client_core::is_outage(const error_code& why) const noexcept {
+    return traits_.remote && (why == errc::store_unavailable || why == errc::outcome_unknown ||
+                              why == errc::server_loading || why == errc::server_busy ||
+                              why == errc::read_only_server);
+}
+
+void client_core::note_outage(const error_code& why) noexcept {
+    outage_ = static_cast<errc>(why.value());
+}
+
+// The store is there again.
+void client_core::ask_again() {
+    outage_ = errc();
+    const auto all = all_asking();  // in the order in which they were asked first
+    for (const auto& what : all) {
+        if (!what->fsm.unheard())
+            continue;
+        deadlines_.clear(what->retry_timer);
+        what->retries = 0;
+        drive(what, what->fsm.retry());
+    }
+}
+
 asio::awaitable<void>
 client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, claim_ptr what) {
     const auto epoch = epoch_;
@@ -162,10 +213,12 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
     arm();
 }
 
+// After an outage it is tried at once, see `ask_again`.
+//
 // A live session would keep for ever what cannot be withdrawn: after a TTL of trying it is given
 // up. Not while the store is busy with somebody else: then nobody can get anything, and the leases
 // of the session need not be lost for it.
-void client_core::undo_later(const claim_ptr& what) {
+void client_core::try_later(const claim_ptr& what) {
     if (!what->store_busy && what->fsm.finished() && now() - what->undo_since > timing_.ttl)
         return abandon();
     deadlines_.set(what->retry_timer, now() + undo_pause(what->retries++), [this, what] {

@@ -3,6 +3,7 @@
 
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -56,7 +57,7 @@ asio::any_io_executor strand_on(const asio::any_io_executor& executor) {
 
 std::shared_ptr<coro::time_source>
 time_of(const client_config& config, const asio::any_io_executor& executor) {
-    return config.time ? config.time : coro::make_boot_time_source(executor);
+    return config.time ? config.time : mortise::detail::make_real_time(executor);
 }
 
 }  // namespace
@@ -118,7 +119,10 @@ void client_core::shut_down() noexcept {
 
 void client_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
-    if (*context_ended_ || process_.forked())
+    if (process_.forked())
+        return;
+    watch_->stop();
+    if (*context_ended_)
         return;
     asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
 }
@@ -166,10 +170,12 @@ void client_core::on_store_event(const store_event& event) noexcept {
         session_over(errc::lease_lost);
         break;
     case store_event::kind::look_again:
+        ask_again();
         look_now();
         break;
     case store_event::kind::unsure:
-        session_.doubt(now());
+        ask_again();
+        session_.doubt(now(), traits_.quarantine);
         publish();
         break;
     case store_event::kind::changed:
@@ -288,6 +294,7 @@ void client_core::lose_all(errc why, queue_work& work) {
 }
 
 void client_core::stop(lease_handler handler) {
+    watch_->stop();
     if (*context_ended_)
         return handler.complete(errc::outcome_unknown);  // Its session ends by its TTL, or before.
     asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {

@@ -122,10 +122,14 @@ private:
     void drive(const claim_ptr& what, action next);
     void send_request(const claim_ptr& what);
     void fail_request(const claim_ptr& what, error_code why);
+    void lose_answer(const claim_ptr& what, error_code why);
     void note_grant(claim& what, std::uint32_t slot, bool contended);
     void contend(claim& what);
     void bound_undo(const claim_ptr& what);
-    void undo_later(const claim_ptr& what);
+    void try_later(const claim_ptr& what);
+    bool is_outage(const error_code& why) const noexcept;
+    void note_outage(const error_code& why) noexcept;
+    void ask_again();
     void finish(const claim_ptr& what);
     void accept(const claim_ptr& what);
     void end_at(const claim_ptr& what);
@@ -157,6 +161,7 @@ private:
     void need_session();
     asio::awaitable<void> run_open(std::shared_ptr<client_core> self);
     void session_opened(const resumed& reply);
+    void opening_failed(error_code why);
     void fail_idle(const claim_ptr& what, error_code why);
     void beat_now();
     asio::awaitable<void> run_beat(std::shared_ptr<client_core> self);
@@ -204,6 +209,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     const core::session_timing timing_;
     client_counters counters_;
+    std::atomic<errc> outage_ = errc();  ///< Why the store cannot be asked; zero if it can.
     const std::shared_ptr<session_watch> watch_;
     const std::shared_ptr<client_home> home_;
     lock_table table_;
@@ -214,6 +220,11 @@ private:
     session_id session_id_;
     std::uint64_t epoch_ = 0;  ///< Counts sessions: answers to an earlier one are void.
     bool opening_ = false;
+    bool was_open_ = false;         ///< There has been a session.
+    unsigned openings_failed_ = 0;  ///< In a row, the first one at `outage_since_`.
+    clock::time_point outage_since_;
+    deadline_list::handle open_timer_;
+    bool open_later_ = false;  ///< That timer is set.
     bool beating_ = false;
     bool looking_ = false;
     bool watching_ = false;

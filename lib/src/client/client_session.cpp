@@ -11,6 +11,8 @@ namespace mortise::detail {
 void client_core::need_session() {
     if (opening_ || stopping_ || session_.open())
         return;
+    deadlines_.clear(open_timer_);
+    open_later_ = false;
     opening_ = true;
     ++epoch_;
     spawn(run_open(shared_from_this()));
@@ -31,16 +33,48 @@ asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<cli
     if (reply) {
         session_opened(*reply);
     } else {
-        // Nothing was asked for yet, so nothing is left: those who wait are told at once.
-        const auto waiting = idle_claims_;
-        for (const auto& [order, what] : waiting)
-            fail_idle(what, reply.error());
-        watchers_.complete_all(reply.error());
+        opening_failed(reply.error());
     }
     arm();
 }
 
+// Nothing was asked for yet, so nothing is left. An outage is waited out by those who wait for a
+// lock; a store that was never reached may just be misspelt, so they are told after a while.
+void client_core::opening_failed(error_code why) {
+    constexpr auto first_contact_max = std::chrono::seconds(10);
+    const bool outage = is_outage(why);
+    if (openings_failed_++ == 0)
+        outage_since_ = now();
+    const bool waits = outage && (was_open_ || now() - outage_since_ < first_contact_max);
+    const auto waiting = idle_claims_;
+    for (const auto& [order, what] : waiting) {
+        if (!waits || !what->queues)
+            fail_idle(what, why);
+    }
+    watchers_.complete_all(why);
+    if (!waits)
+        openings_failed_ = 0;
+    if (idle_claims_.empty()) {
+        // Who comes next tries at once, and the outage begins with that.
+        outage_ = errc();
+        openings_failed_ = 0;
+        return;
+    }
+    note_outage(why);
+    open_later_ = true;
+    deadlines_.set(open_timer_, now() + undo_pause(openings_failed_), [this] {
+        open_later_ = false;
+        if (idle_claims_.empty())
+            outage_ = errc();
+        else
+            need_session();
+    });
+}
+
 void client_core::session_opened(const resumed& reply) {
+    was_open_ = true;
+    openings_failed_ = 0;
+    outage_ = errc();
     counters_.add(&client_stats::sessions);
     tell({.what = lock_event::kind::session_opened});
     incarnation_ = reply.incarnation;
@@ -103,7 +137,7 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
     if (reply.incarnation != incarnation_) {
         // The store may have forgotten something: each grant must be proved by itself first.
         incarnation_ = reply.incarnation;
-        session_.doubt(now());
+        session_.doubt(now(), traits_.quarantine);
         publish();
         proof_pending_ = reply.sent;
         session_.failed(now());
@@ -170,7 +204,9 @@ void client_core::session_over(errc why) {
         if (!what->fsm.settled())
             to_idle(what);
     }
-    if (!idle_claims_.empty())
+    if (idle_claims_.empty())
+        outage_ = errc();
+    else
         need_session();
     carry_out(std::move(work));
     arm();

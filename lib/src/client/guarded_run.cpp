@@ -50,8 +50,9 @@ std::optional<error> wrong_name(const std::vector<std::string>& names) {
         if (auto wrong = check_name(each))
             return wrong;
     }
-    return names.empty() ? std::optional(error(errc::name_empty, "no names", "name at least one"))
-                         : std::nullopt;
+    return names.empty()
+               ? std::optional(error(errc::names_missing, "no names", "name at least one"))
+               : std::nullopt;
 }
 
 /// One `with_lock` under way, of one lock or of several. Lives on the caller's executor, kept alive

@@ -24,6 +24,8 @@ const std::string& held_grant::name() const noexcept {
 }
 
 clock::time_point held_grant::deadline() const noexcept {
+    if (home_->session->stopped())
+        return clock::time_point::min();
     return std::min(home_->session->deadline(), of_->ends_at);
 }
 
@@ -40,7 +42,7 @@ lease_state held_grant::state() const noexcept {
     case phase::live:
         break;
     }
-    if (home_->session->forked())
+    if (home_->session->forked() || home_->session->stopped())
         return lease_state::lost;
     if (MORTISE_PLANTED(lease_without_clock))
         return lease_state::held;
@@ -59,10 +61,10 @@ error_code held_grant::check() const noexcept {
     case lease_state::unsure:
         return errc::lease_expired;
     case lease_state::lost:
-        // Nobody has marked it yet if it ended by the clock alone.
-        return phase_.load(std::memory_order_acquire) == phase::live
-                   ? errc::lease_expired
-                   : why_.load(std::memory_order_relaxed);
+        // Nobody has marked it yet if it ended by the clock alone, or the client has just stopped.
+        if (phase_.load(std::memory_order_acquire) != phase::live)
+            return why_.load(std::memory_order_relaxed);
+        return home_->session->stopped() ? errc::client_stopped : errc::lease_expired;
     case lease_state::released:
         break;
     }

@@ -12,7 +12,8 @@ lock_client::lock_client(
     executor_type executor, std::unique_ptr<store> impl, client_config config
 ) {
     MORTISE_ASSERT(executor);
-    MORTISE_ASSERT(impl);
+    if (!impl)
+        throw error(errc::bad_config, "store = nullptr", "give it what open_store() returns");
     core_ = std::make_shared<detail::client_core>(
         std::move(executor), std::move(impl), std::move(config)
     );

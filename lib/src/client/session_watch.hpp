@@ -27,6 +27,11 @@ public:
         deadline_.store(deadline.time_since_epoch().count(), std::memory_order_release);
     }
 
+    /// The client was told to stop, or destroyed: its leases are lost from that call on, before its
+    /// strand has run. Any thread.
+    void stop() noexcept { stopped_.store(true, std::memory_order_release); }
+    bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+
     clock::time_point now() const noexcept { return time_->now(); }
 
     clock::time_point verified() const noexcept { return at(verified_); }
@@ -40,6 +45,7 @@ private:
 
     const std::shared_ptr<coro::time_source> time_;
     const coro::detail::fork_guard process_;
+    std::atomic<bool> stopped_ = false;
     std::atomic<clock::rep> verified_ = clock::time_point::min().time_since_epoch().count();
     std::atomic<clock::rep> deadline_ = clock::time_point::min().time_since_epoch().count();
 };

@@ -54,9 +54,21 @@ action acquire_fsm::request_failed(error_code why) noexcept {
     return undo();
 }
 
+action acquire_fsm::connection_lost(error_code why) noexcept {
+    if (state_ != state::requesting || stopped())
+        return request_failed(why);
+    MORTISE_ASSERT(why);
+    asked_ = false;
+    loss_ = why;
+    state_ = state::unheard;
+    waiting_retry_ = true;
+    return action::try_later;
+}
+
 action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept {
     // While the request's own answer is awaited, and after a stop, the push says nothing new.
-    if (state_ == state::queued || (state_ == state::requesting && !stopped()))
+    if (state_ == state::queued || state_ == state::unheard ||
+        (state_ == state::requesting && !stopped()))
         return accept(token, proved);
     return action::none;
 }
@@ -91,10 +103,11 @@ action acquire_fsm::stop(error_code reason) noexcept {
     const bool heard = state_ == state::undoing || (stopped() && reason_ != errc::busy);
     if (finished_ || heard || reason_ == reason)
         return action::none;
-    reason_ = reason;
+    reason_ = state_ == state::unheard && reason == errc::busy ? loss_ : reason;
     switch (state_) {
     case state::idle:
         return end();
+    case state::unheard:
     case state::queued:
     case state::unproved:
         return undo();
@@ -116,10 +129,14 @@ action acquire_fsm::withdrawn(error_code result) noexcept {
 }
 
 action acquire_fsm::retry() noexcept {
-    if (state_ != state::undoing || !waiting_retry_)
+    if (!waiting_retry_ || (state_ != state::undoing && state_ != state::unheard))
         return action::none;
     waiting_retry_ = false;
-    return action::send_withdraw;
+    if (state_ == state::undoing)
+        return action::send_withdraw;
+    state_ = state::requesting;
+    asked_ = true;
+    return action::ask_again;
 }
 
 action acquire_fsm::budget_over() noexcept {
@@ -148,6 +165,7 @@ action acquire_fsm::ask() noexcept {
 
 action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept {
     MORTISE_ASSERT(token);
+    waiting_retry_ = false;
     if (!proved) {
         pending_ = token;
         state_ = state::unproved;
@@ -159,6 +177,7 @@ action acquire_fsm::accept(const fencing_token& token, bool proved) noexcept {
 
 action acquire_fsm::undo() noexcept {
     pending_ = {};
+    waiting_retry_ = false;
     state_ = state::undoing;
     return action::send_withdraw;
 }

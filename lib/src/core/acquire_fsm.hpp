@@ -18,6 +18,8 @@ namespace mortise::core {
 /// * a stop after the grant was decided has no effect;
 /// * a stop because time ran out (`busy`) still takes a grant that is on its way, until a stop for
 ///   another reason comes or the operation has completed;
+/// * a request whose connection was lost may be asked again by its id, as often as it takes: the
+///   store answers a request that it knows as it did the first time;
 /// * `finish` with a reason comes only after the store acknowledged that nothing is left, or after
 ///   the budget for that is used up; the undoing then goes on until `settled()`.
 ///
@@ -29,10 +31,13 @@ namespace mortise::core {
 /// | queued | finish / unproved | | | | withdraw | request | | idle |
 /// | unproved (2) | | | | | withdraw | request | | idle |
 /// | undoing | (withdrawn anyway) | | | | | | finish | finish |
+/// | unheard (3) | finish / unproved | | | | withdraw | | | idle |
 ///
 /// (1) With `busy`: finish / unproved; such an unproved grant ends with finish at `missing`, and
 /// with withdraw at its proof if the budget was used up before, or if it is revoked.
 /// (2) Queued again if it is revoked.
+/// (3) `connection_lost` while requesting; `retry` makes it requesting again. A stop because time
+/// ran out ends it with the reason of that loss, since nobody knows who has the lock.
 /// Tested as a table by acquire_fsm_test.cpp.
 class acquire_fsm {
 public:
@@ -40,6 +45,7 @@ public:
         none,
         send_request,   ///< Call `store::request`; report `answered` or `request_failed`.
         send_withdraw,  ///< Call `store::withdraw`; report `withdrawn`.
+        ask_again,      ///< Call `store::request` with the same id.
         try_later,      ///< Wait a little, then call `retry`.
         finish,         ///< Complete the operation with `outcome()` and `token()`.
     };
@@ -55,6 +61,9 @@ public:
 
     /// No answer, or an error: the request may have arrived.
     action request_failed(error_code why) noexcept;
+
+    /// The same, where the request shall be asked again until somebody stops it.
+    action connection_lost(error_code why) noexcept;
 
     /// The store's yes came by a push, or was found by looking.
     action granted(const fencing_token& token, bool proved) noexcept;
@@ -87,6 +96,9 @@ public:
     /// Whether the store must have an entry of it.
     bool at_store() const noexcept { return state_ == state::queued || state_ == state::unproved; }
 
+    /// Whether it waits to be asked again.
+    bool unheard() const noexcept { return state_ == state::unheard; }
+
     /// Whether a grant is waiting for its proof.
     bool unproved() const noexcept { return state_ == state::unproved; }
 
@@ -107,7 +119,7 @@ public:
     const fencing_token& token() const noexcept { return token_; }
 
 private:
-    enum class state : std::uint8_t { idle, requesting, queued, unproved, undoing, done };
+    enum class state : std::uint8_t { idle, requesting, unheard, queued, unproved, undoing, done };
 
     action ask() noexcept;
     action accept(const fencing_token& token, bool proved) noexcept;
@@ -119,6 +131,7 @@ private:
     bool asked_ = false;  // a request was sent and its answer is still to come
     bool waiting_retry_ = false;
     error_code reason_;
+    error_code loss_;        // why the last request has no answer
     fencing_token pending_;  // a grant without its proof
     fencing_token token_;
 };

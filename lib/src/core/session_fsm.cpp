@@ -43,11 +43,11 @@ void session_fsm::gone() noexcept {
     beat_at_ = alarm_at_ = clock::time_point::max();
 }
 
-void session_fsm::doubt(clock::time_point now) noexcept {
+void session_fsm::doubt(clock::time_point now, bool others_wait) noexcept {
     if (!open_)
         return;
     deadline_ = std::min(deadline_, now);
-    if (alarm_at_ != clock::time_point::max())
+    if (!others_wait && alarm_at_ != clock::time_point::max())
         alarm_at_ = std::min(alarm_at_, now);  // else it was raised already in this window
     beat_at_ = now;
 }

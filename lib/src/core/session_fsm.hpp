@@ -46,7 +46,9 @@ public:
     void gone() noexcept;
 
     /// The store may have forgotten something: nothing is sure until the next proof.
-    void doubt(clock::time_point now) noexcept;
+    /// @param others_wait nobody else is granted anything before the present window has ended, so
+    ///     the alarm can wait for the proof until it would have been raised anyway.
+    void doubt(clock::time_point now, bool others_wait) noexcept;
 
     state at(clock::time_point now) const noexcept;
 

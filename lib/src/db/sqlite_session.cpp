@@ -2,6 +2,7 @@
 #include "db/sqlite_session.hpp"
 
 #include "db/session_state.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/error.hpp"
 #include "mortise/store_types.hpp"
 
@@ -110,7 +111,7 @@ sqlite_stats sqlite_session::stats() const noexcept {
 coro::time_source& sqlite_session::time() {
     std::call_once(time_made_, [this] {
         if (!config_.time)
-            config_.time = coro::make_boot_time_source(executor_);
+            config_.time = mortise::detail::make_real_time(executor_);
     });
     return *config_.time;
 }

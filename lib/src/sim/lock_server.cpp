@@ -31,6 +31,7 @@ public:
 
     store_traits traits() const noexcept override {
         store_traits traits;
+        traits.remote = true;
         traits.scheme = "sim";
         traits.strength = token_strength::strict;
         traits.push = traits.fair = traits.server_clock = true;

@@ -60,7 +60,7 @@ bool sound(lock_mode mode) noexcept {
 class redis_store final : public store {
 public:
     redis_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
-        : link_(std::move(link)) {
+        : link_(std::move(link)), quarantine_(!config.assume_new) {
         examined_.name = link_->name();
         examined_.tls = config.tls;
         examined_.sentinels = !config.sentinels.empty();
@@ -71,6 +71,8 @@ public:
 
     store_traits traits() const noexcept override {
         store_traits traits;
+        traits.remote = true;
+        traits.quarantine = quarantine_;
         traits.scheme = "redis";
         traits.strength = link_->strength();
         traits.push = traits.fair = traits.server_clock = true;
@@ -227,6 +229,7 @@ private:
     asio::awaitable<result<token_domain>> domain();
 
     std::shared_ptr<queue_link> link_;
+    const bool quarantine_;
     store_detail::redis_examination examined_;  ///< What is known without asking.
 };
 

@@ -4,6 +4,7 @@
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
@@ -62,7 +63,7 @@ inbox_core::inbox_core(
 )
     : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       session_(std::move(session)),
       work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))),
       retries_(std::make_shared<inbox_detail::trial>()) {

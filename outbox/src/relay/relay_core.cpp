@@ -5,6 +5,7 @@
 #include "mortise/coro/error.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
@@ -71,7 +72,7 @@ relay_config checked(relay_config config) {
 relay_core::relay_core(asio::any_io_executor executor, relay_config config)
     : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
     work_.emplace(seat_.strand());
     session();

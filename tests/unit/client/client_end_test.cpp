@@ -54,6 +54,47 @@ TEST(ClientEnd, AContextMayEndWhileCoroutinesHoldAndWait) {
     EXPECT_EQ(outside.stats().waiting, 1u);
 }
 
+// The strand runs later: whoever looks at a lease in between must not believe in it.
+TEST(ClientEnd, LeasesAreLostFromTheCallOn) {
+    for (const bool stopped : {true, false}) {
+        SCOPED_TRACE(stopped ? "async_stop" : "destructor");
+        asio::io_context context;
+        std::optional<lock_client> locks(
+            std::in_place, context.get_executor(), open_store("memory:")
+        );
+        acquire_outcome outcome;
+        locks->async_acquire("door", lock_options(), client_world::record(outcome));
+        while (!outcome.done)
+            context.run_one();
+        ASSERT_EQ(outcome.held.state(), lease_state::held);
+        std::optional<error_code> end;
+        if (stopped)
+            locks->async_stop([&](error_code code) { end = code; });
+        else
+            locks.reset();
+        EXPECT_EQ(outcome.held.state(), lease_state::lost);
+        EXPECT_FALSE(outcome.held.held());
+        EXPECT_EQ(outcome.held.check(), errc::client_stopped);
+        EXPECT_LE(outcome.held.valid_until(), clock::now());
+        std::optional<error_code> released;
+        outcome.held.async_release([&](error_code code) { released = code; });
+        context.run();
+        EXPECT_EQ(end.has_value(), stopped);
+        EXPECT_EQ(released, errc::client_stopped);
+    }
+}
+
+TEST(ClientEnd, AClientNeedsAStore) {
+    asio::io_context context;
+    try {
+        const lock_client none(context.get_executor(), nullptr);
+        ADD_FAILURE() << "it has no store";
+    } catch (const error& why) {
+        EXPECT_EQ(why.code(), errc::bad_config);
+        EXPECT_NE(std::string(why.what()).find("open_store"), std::string::npos) << why.what();
+    }
+}
+
 TEST(ClientEnd, AContextMayEndBeforeItsClientAndItsLeases) {
     std::optional<asio::io_context> context(std::in_place);
     lock_client locks(context->get_executor(), open_store("memory:"));

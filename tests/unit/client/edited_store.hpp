@@ -17,6 +17,7 @@ namespace mortise::test {
 struct edited_line {
     edited_line() = default;
 
+    bool remote = false;  ///< It says that it is at a server.
     bool hold_events = false;
     bool hold_looks = false;  ///< The question is asked, and does not reach the store yet.
     /// While true: requests that are sent while this is set get no answer, and then an error.
@@ -42,7 +43,11 @@ public:
     edited_store(std::unique_ptr<store> inner, std::shared_ptr<edited_line> line)
         : inner_(std::move(inner)), line_(std::move(line)) {}
 
-    store_traits traits() const noexcept override { return inner_->traits(); }
+    store_traits traits() const noexcept override {
+        auto traits = inner_->traits();
+        traits.remote = traits.remote || line_->remote;
+        return traits;
+    }
 
     void attach(
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time

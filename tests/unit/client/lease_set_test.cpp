@@ -151,7 +151,7 @@ TEST(LeaseSet, OfNoNamesIsRefused) {
     set_outcome bad;
     alice.async_acquire_all({"a", ""}, lock_options(), record_set(bad));
     ASSERT_TRUE(world.run_until([&] { return none.done && bad.done; }));
-    EXPECT_EQ(none.code, errc::name_empty);
+    EXPECT_EQ(none.code, errc::names_missing);
     EXPECT_EQ(bad.code, errc::name_empty);
     EXPECT_TRUE(bad.held.empty());
     EXPECT_EQ(world.server.entries(), 0u);

@@ -46,6 +46,7 @@ const std::map<std::string, happening>& events() {
         {"answer refused", [](auto& f) { return f.answered(reply(answer::kind::refused), true); }},
         {"answer not done", [](auto& f) { return f.refused(unavailable); }},
         {"answer lost", [](auto& f) { return f.request_failed(unavailable); }},
+        {"connection lost", [](auto& f) { return f.connection_lost(unavailable); }},
         {"push", [](auto& f) { return f.granted(token_of_push(), true); }},
         {"push unproved", [](auto& f) { return f.granted(token_of_push(), false); }},
         {"proof", [](auto& f) { return f.proved(); }},
@@ -68,6 +69,8 @@ std::string text_of(action what) {
         return "none";
     case action::send_request:
         return "request";
+    case action::ask_again:
+        return "ask again";
     case action::send_withdraw:
         return "withdraw";
     case action::try_later:
@@ -98,6 +101,8 @@ std::string text_of(const acquire_fsm& fsm) {
         text = "queued";
     else if (probe.session_ready() == action::send_request)
         text = "idle";
+    else if (fsm.unheard())
+        text = "unheard";
     else if (probe.retry() == action::send_withdraw)
         text = "resting";
     else if (probe.withdrawn({}); probe.settled())
@@ -112,6 +117,7 @@ const std::map<std::string, std::vector<std::string>>& ways() {
     static const std::map<std::string, std::vector<std::string>> all = {
         {"idle", {}},
         {"requesting", {"ready"}},
+        {"unheard", {"ready", "connection lost"}},
         {"requesting busy", {"ready", "time out"}},
         {"requesting busy over", {"ready", "time out", "budget over"}},
         {"requesting aborted", {"ready", "cancel"}},
@@ -157,11 +163,20 @@ const cell table[] = {
     {"requesting", "answer refused", "finish", "done busy"},
     {"requesting", "answer not done", "finish", "done failed"},
     {"requesting", "answer lost", "withdraw", "undoing failed"},
+    {"requesting", "connection lost", "try later", "unheard"},
     {"requesting", "push", "finish", "done ok"},
     {"requesting", "push unproved", "none", "unproved"},
     {"requesting", "time out", "none", "requesting busy"},
     {"requesting", "cancel", "none", "requesting aborted"},
     {"requesting", "session lost", "none", "idle"},
+
+    // Nobody knows who has the lock: to call it busy would be a guess.
+    {"unheard", "retry", "ask again", "requesting"},
+    {"unheard", "push", "finish", "done ok"},
+    {"unheard", "push unproved", "none", "unproved"},
+    {"unheard", "time out", "withdraw", "undoing failed"},
+    {"unheard", "cancel", "withdraw", "undoing aborted"},
+    {"unheard", "session lost", "none", "idle"},
 
     // Out of time is no reason to refuse a grant that came a moment later; a cancellation is.
     {"requesting busy", "answer granted", "finish", "done ok"},
@@ -170,6 +185,7 @@ const cell table[] = {
     {"requesting busy", "answer refused", "finish", "done busy"},
     {"requesting busy", "answer not done", "finish", "done busy"},
     {"requesting busy", "answer lost", "withdraw", "undoing busy"},
+    {"requesting busy", "connection lost", "withdraw", "undoing busy"},
     {"requesting busy", "cancel", "none", "requesting aborted"},
     {"requesting busy", "budget over", "finish", "requesting busy over"},
     {"requesting busy", "session lost", "finish", "done busy"},
@@ -180,6 +196,7 @@ const cell table[] = {
     {"requesting busy over", "answer refused", "none", "done busy"},
     {"requesting busy over", "answer not done", "none", "done busy"},
     {"requesting busy over", "answer lost", "withdraw", "undoing busy over"},
+    {"requesting busy over", "connection lost", "withdraw", "undoing busy over"},
     {"requesting busy over", "session lost", "none", "done busy"},
 
     {"requesting aborted", "answer granted", "withdraw", "undoing aborted"},
@@ -188,6 +205,7 @@ const cell table[] = {
     {"requesting aborted", "answer refused", "finish", "done aborted"},
     {"requesting aborted", "answer not done", "finish", "done aborted"},
     {"requesting aborted", "answer lost", "withdraw", "undoing aborted"},
+    {"requesting aborted", "connection lost", "withdraw", "undoing aborted"},
     {"requesting aborted", "budget over", "finish", "requesting aborted over"},
     {"requesting aborted", "session lost", "finish", "done aborted"},
 
@@ -197,6 +215,7 @@ const cell table[] = {
     {"requesting aborted over", "answer refused", "none", "done aborted"},
     {"requesting aborted over", "answer not done", "none", "done aborted"},
     {"requesting aborted over", "answer lost", "withdraw", "undoing aborted over"},
+    {"requesting aborted over", "connection lost", "withdraw", "undoing aborted over"},
     {"requesting aborted over", "session lost", "none", "done aborted"},
 
     {"queued", "push", "finish", "done ok"},

@@ -102,6 +102,12 @@ private:
             ++requests_;
             sent_.push_back(command::request);
             break;
+        case acquire_fsm::action::ask_again:
+            EXPECT_EQ(requests_, 0u) << "two requests at a time";
+            EXPECT_FALSE(fsm_.stopped()) << "a request that nobody wants";
+            ++requests_;
+            sent_.push_back(command::request);
+            break;
         case acquire_fsm::action::send_withdraw:
             EXPECT_EQ(withdrawals_, 0u) << "two withdrawals at a time";
             EXPECT_TRUE(fsm_.stopped());
@@ -195,9 +201,12 @@ private:
             EXPECT_TRUE(next.failure || fsm_.settled()) << "withdrawn, and not at its end";
         } else {
             --requests_;
-            carry_out(
-                next.failure ? fsm_.request_failed(next.failure) : fsm_.answered(next.said, sure())
-            );
+            if (!next.failure)
+                carry_out(fsm_.answered(next.said, sure()));
+            else if (calm_ || pick(2) == 0)
+                carry_out(fsm_.request_failed(next.failure));
+            else
+                carry_out(fsm_.connection_lost(next.failure));
         }
     }
 
@@ -216,11 +225,11 @@ private:
 
     // Answers come in the order of the calls, so what was asked before is answered before.
     void look() {
-        if (!fsm_.at_store() || !sent_.empty())
+        if (!(fsm_.at_store() || fsm_.unheard()) || !sent_.empty())
             return;
         fencing_token token;
         token.value = token_;
-        if (row_ == row::none)
+        if (row_ == row::none && fsm_.at_store())
             carry_out(fsm_.missing());
         else if (row_ == row::granted && !fsm_.unproved())
             carry_out(fsm_.granted(token, sure()));

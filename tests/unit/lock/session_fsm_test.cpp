@@ -56,7 +56,7 @@ TEST(SessionFsm, KnowsNothingBeforeItIsOpen) {
     EXPECT_EQ(fsm.alarm_at(), never);
     EXPECT_FALSE(fsm.take_alarm(start));
     fsm.failed(start);
-    fsm.doubt(start);
+    fsm.doubt(start, false);
     EXPECT_EQ(fsm.at(start), state::none);
     EXPECT_EQ(fsm.beat_at(), never);
 }
@@ -131,19 +131,34 @@ TEST(SessionFsm, TriesAgainSoonAfterAHeartbeatThatFailed) {
 TEST(SessionFsm, DoubtEndsTheCertaintyNowAndRaisesTheAlarmNow) {
     session_fsm fsm(ten_seconds());
     fsm.proved(start);
-    fsm.doubt(start + 2s);
+    fsm.doubt(start + 2s, false);
     EXPECT_EQ(fsm.at(start + 2s), state::unsure);
     EXPECT_EQ(fsm.beat_at(), start + 2s);
     EXPECT_TRUE(fsm.take_alarm(start + 2s));
     EXPECT_FALSE(fsm.take_alarm(start + 3s));
-    fsm.doubt(start + 1s);
+    fsm.doubt(start + 1s, false);
     EXPECT_LE(fsm.deadline(), start + 1s) << "a doubt never lengthens the window";
+}
+
+// A server that was started again gives nobody anything before this window has ended.
+TEST(SessionFsm, DoubtWhereOthersWaitEndsTheCertaintyAndLeavesTheAlarmAtItsTime) {
+    session_fsm fsm(ten_seconds());
+    fsm.proved(start);
+    const auto alarm = fsm.alarm_at();
+    fsm.doubt(start + 2s, true);
+    EXPECT_EQ(fsm.at(start + 2s), state::unsure);
+    EXPECT_EQ(fsm.beat_at(), start + 2s);
+    EXPECT_EQ(fsm.alarm_at(), alarm);
+    EXPECT_FALSE(fsm.take_alarm(start + 3s));
+    EXPECT_TRUE(fsm.take_alarm(alarm)) << "no proof came";
+    fsm.proved(start + 9s);
+    EXPECT_EQ(fsm.at(start + 9s), state::held);
 }
 
 TEST(SessionFsm, AnOvertakenProofDoesNotLiftADoubtButTheNextOneDoes) {
     session_fsm fsm(ten_seconds());
     fsm.proved(start + 1s);
-    fsm.doubt(start + 2s);
+    fsm.doubt(start + 2s, false);
     fsm.proved(start);
     EXPECT_EQ(fsm.at(start + 2s), state::unsure);
     fsm.proved(start + 3s);
@@ -154,7 +169,7 @@ TEST(SessionFsm, ADoubtDoesNotRaiseASecondAlarmInOneWindow) {
     session_fsm fsm(ten_seconds());
     fsm.proved(start);
     ASSERT_TRUE(fsm.take_alarm(start + 9s));
-    fsm.doubt(start + 9'500ms);
+    fsm.doubt(start + 9'500ms, false);
     EXPECT_FALSE(fsm.take_alarm(start + 9'500ms));
 }
 
@@ -186,7 +201,7 @@ TEST(SessionFsm, SurvivesTheLongestTtlThatIsAllowed) {
         EXPECT_EQ(fsm.at(now + 24h * 365), state::held);
         EXPECT_GE(fsm.alarm_at(), now);
         fsm.failed(now + 1h);
-        fsm.doubt(now + 2h);
+        fsm.doubt(now + 2h, false);
         EXPECT_EQ(fsm.at(now + 2h), state::unsure);
         fsm.proved(now + 24h * 365 * 10);
         EXPECT_GT(fsm.deadline(), now + 24h * 365 * 10);

@@ -67,5 +67,16 @@ TEST(RedisFailure, HasARemedyOfItsOwnForEachMeaning) {
     }
 }
 
+TEST(RedisFailure, OfProtectedModeSaysWhatToDo) {
+    const redis_failure denied(
+        meaning_of_refusal("DENIED Redis is running in protected mode because ..."),
+        "DENIED Redis is running in protected mode because ..."
+    );
+    EXPECT_EQ(denied.code, errc::access_denied);
+    EXPECT_NE(redis_remedy(denied).find("protected mode"), std::string_view::npos);
+    const redis_failure wrong(errc::access_denied, "WRONGPASS invalid username-password pair");
+    EXPECT_EQ(redis_remedy(wrong), redis_remedy(errc::access_denied));
+}
+
 }  // namespace
 }  // namespace mortise::store_detail::redis_failure_test

@@ -25,7 +25,7 @@ redis_store_config trusting_at(std::uint16_t port, std::string host = "127.0.0.1
 
 acquired tried(redis_user& client) {
     const auto begun = clock::now();
-    auto got = client.acquire("door", 5s);
+    auto got = client.acquire("door", 0ms);  // else an outage is waited out
     EXPECT_LT(clock::now() - begun, 4s);
     return got;
 }

@@ -3,6 +3,7 @@
 
 #include "log/limits.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 
@@ -79,7 +80,7 @@ coordinator_config checked(coordinator_config config) {
 coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_config config)
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       jitter_(static_cast<std::minstd_rand::result_type>(
           config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low
       )) {

@@ -15,6 +15,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <list>
 #include <utility>
 #include <vector>
@@ -99,6 +103,15 @@ private:
     const std::list<exchange>::iterator mine_;
     bool under_way_ = false;
 };
+
+// Boost.Redis calls every failure to connect a time-out.
+bool can_have_a_socket() noexcept {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (probe < 0)
+        return errno != EMFILE && errno != ENFILE;
+    ::close(probe);
+    return true;
+}
 
 // A file that cannot be used is told when the wire is opened.
 asio::ssl::context make_tls(const wire_settings& settings, redis_failure& failure) {
@@ -234,6 +247,10 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
     events_ = &events;
     if (failure_.code)
         co_return failure_;
+    if (!can_have_a_socket()) {
+        failure_ = {errc::too_many_files, "no file descriptor is left for a connection"};
+        co_return failure_;
+    }
     prepare_tls();
     connection_.async_run(config(), listener{this}, [kept](const asio_error& why) {
         kept->ended(why);

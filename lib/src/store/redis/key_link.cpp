@@ -46,7 +46,7 @@ std::string key_link::counter() const {
 }
 
 bool key_link::is_counter(const std::string& name) const {
-    return !tokens_.empty() && name == key_counter;
+    return name == key_counter;
 }
 
 std::string key_link::id_of(request_id id) const {
@@ -101,7 +101,9 @@ void key_link::came_back(const random_id& before) {
 }
 
 asio::awaitable<result<answer>> key_link::request(lock_request wish) {
-    if (wish.mode.what() != lock_mode::kind::exclusive || is_counter(wish.name) ||
+    if (is_counter(wish.name))
+        co_return cannot("the key " + counter() + " counts tokens: it cannot be a lock");
+    if (wish.mode.what() != lock_mode::kind::exclusive ||
         wish.hold_max != std::chrono::milliseconds::max())
         co_return error_code(errc::unsupported);
     if (const auto known = entries_.find(wish.id); known != entries_.end()) {

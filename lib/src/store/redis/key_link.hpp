@@ -43,6 +43,7 @@ public:
     /// Empty: no tokens.
     const token_domain& tokens() const noexcept { return tokens_; }
     std::string counter() const;
+    /// Whether that lock's key is the one that counts tokens, perhaps for other clients only.
     bool is_counter(const std::string& name) const;
     /// Whom this value is of, if that is this session.
     const key_entry* own(const std::string& name, const std::string& value) const;
@@ -69,6 +70,10 @@ private:
     void begin_session() override;
     void dropped() noexcept override;
     std::string tracked() const override { return prefix() + "mortise:-"; }
+    bool keys_expire() const noexcept override { return true; }
+    std::vector<redis_script> used_scripts() const override {
+        return redis_scripts::range(redis_script::key_take, redis_script::key_view);
+    }
 
     std::string key_of(const std::string& name) const { return prefix() + name; }
     std::string id_of(request_id id) const;

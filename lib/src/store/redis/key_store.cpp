@@ -32,6 +32,8 @@ public:
 
     store_traits traits() const noexcept override {
         store_traits traits;
+        traits.remote = true;
+        traits.quarantine = false;
         traits.scheme = "redis";
         traits.strength = link_->tokens().empty() ? token_strength::absent : link_->strength();
         traits.server_clock = true;

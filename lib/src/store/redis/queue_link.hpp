@@ -43,6 +43,9 @@ private:
     void on_message(const std::string& text) override;
     void dropped() noexcept override;
     std::string tracked() const override { return prefix() + "id"; }
+    std::vector<redis_script> used_scripts() const override {
+        return redis_scripts::range(redis_script::resume, redis_script::watch);
+    }
 
     std::vector<std::string> resume_arguments() const;
     void hear(const store_event& event);

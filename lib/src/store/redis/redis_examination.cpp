@@ -17,7 +17,7 @@ store_finding finding(verdict what, const char* subject, std::string text) {
 }
 
 store_finding judge_server(const redis_examination& at) {
-    const auto failure = at.facts.judge(true);
+    const auto failure = at.facts.judge(true, at.single_key);
     if (failure.code) {
         return finding(
             verdict::broken,
@@ -33,13 +33,15 @@ store_finding judge_server(const redis_examination& at) {
     );
 }
 
-store_finding judge_memory(const server_facts& facts) {
+store_finding judge_memory(const server_facts& facts, bool keys_expire) {
     const auto& policy = facts.eviction_policy;
-    if (policy == "noeviction") {
+    if (!policy.empty() && !facts.may_evict(keys_expire)) {
         return finding(
             verdict::holds,
             "memory",
-            "When its memory is full the server refuses new locks and throws none away."
+            "When its memory is full the server refuses new locks and throws none away "
+            "(maxmemory-policy " +
+                policy + ")."
         );
     }
     if (policy.empty()) {
@@ -173,7 +175,7 @@ void add_single_key(std::vector<store_finding>& found, const redis_examination& 
 std::vector<store_finding> redis_examination::findings() const {
     std::vector<store_finding> found;
     found.push_back(judge_server(*this));
-    found.push_back(judge_memory(facts));
+    found.push_back(judge_memory(facts, single_key));
     if (single_key) {
         add_single_key(found, *this);
         return found;

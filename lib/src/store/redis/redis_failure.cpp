@@ -13,6 +13,7 @@ constexpr refusal refusals[] = {
     {"NOAUTH", errc::access_denied},
     {"WRONGPASS", errc::access_denied},
     {"NOPERM", errc::access_denied},
+    {"DENIED", errc::access_denied},
     {"ERR The user executing the script", errc::access_denied},
     {"ERR AUTH", errc::access_denied},
     {"ERR invalid password", errc::access_denied},
@@ -56,6 +57,7 @@ constexpr remedy remedies[] = {
     {errc::store_corrupt, "see what else writes keys that begin with the prefix of the store"},
     {errc::unsupported, "use the queue form of the store for that: leave out form=single_key"},
     {errc::newer_format, "use the version of mortise that the others use"},
+    {errc::too_many_files, "raise the limit of open files (ulimit -n)"},
 };
 
 }  // namespace
@@ -85,6 +87,14 @@ std::string_view redis_remedy(const error_code& code) noexcept {
             return each.text;
     }
     return "see whether the server runs and can be reached";
+}
+
+std::string_view redis_remedy(const redis_failure& why) noexcept {
+    if (why.text.starts_with("DENIED")) {
+        return "give the server a password and name it here: it is in protected mode, and answers "
+               "no other host without one";
+    }
+    return redis_remedy(why.code);
 }
 
 }  // namespace mortise::store_detail

@@ -27,6 +27,8 @@ std::string without_secret(std::string text, std::string_view secret);
 
 /// What to do about a failure of that kind: a sentence without its end.
 std::string_view redis_remedy(const error_code& code) noexcept;
+/// The same where the server's words say more than the code.
+std::string_view redis_remedy(const redis_failure& why) noexcept;
 
 }  // namespace mortise::store_detail
 

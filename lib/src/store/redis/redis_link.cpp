@@ -39,6 +39,7 @@ void redis_link::attach(
 ) {
     strand_ = std::move(strand);
     settled_.emplace(strand_);
+    lane_.emplace(strand_);
     events_ = &events;
     time_ = std::move(time);
 }
@@ -56,6 +57,9 @@ void redis_link::detach() noexcept {
 void redis_link::drop_wire() noexcept {
     connected_ = false;
     under_way_.clear();
+    known_.forget();
+    if (lane_)
+        lane_->clear();
     answers_alarm_.cancel();
     dropped();
     if (const auto wire = std::exchange(wire_, nullptr))
@@ -63,7 +67,7 @@ void redis_link::drop_wire() noexcept {
 }
 
 error_code redis_link::remember(redis_failure why) {
-    auto text = settings_.name + ": " + why.text + "; " + std::string(redis_remedy(why.code));
+    auto text = settings_.name + ": " + why.text + "; " + std::string(redis_remedy(why));
     const std::lock_guard guard(failure_mutex_);
     failure_ = std::move(text);
     return why.code;
@@ -110,6 +114,12 @@ asio::awaitable<redis_failure> redis_link::connect() {
         auto learning = learn_facts();
         failure = co_await std::move(learning);
     }
+    if (!failure.code) {
+        auto loading = load_scripts();
+        co_await std::move(loading);
+    }
+    if (!failure.code && wire_ != wire)
+        failure = {errc::store_unavailable, "the connection was closed"};
     co_return failure;
 }
 
@@ -146,7 +156,25 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     facts_ = facts;
     strength_ = facts.strength();
-    co_return facts_.judge(settings_.allow_eviction);
+    co_return facts_.judge(settings_.allow_eviction, keys_expire());
+}
+
+// Before the first call: a script that the server learns between two calls would carry out the
+// second one before the first. Who may not load scripts sends the text with the first call.
+asio::awaitable<void> redis_link::load_scripts() {
+    const auto wire = wire_;
+    const auto wanted = used_scripts();
+    auto asking = command(wire, known_.question(wanted));
+    const auto answer = co_await std::move(asking);
+    if (!answer || wire_ != wire)
+        co_return;
+    for (const auto script : known_.note(wanted, *answer)) {
+        auto loading = command(wire, known_.loading(script));
+        const auto reply = co_await std::move(loading);
+        if (!reply || reply->what == redis_value::kind::error || wire_ != wire)
+            co_return;
+        known_.loaded(script);
+    }
 }
 
 asio::awaitable<result<resumed>> redis_link::resume_session() {
@@ -284,23 +312,51 @@ void redis_link::close_if_late(alarm& by, const wire_ptr& wire) {
     );
 }
 
-// A server that does not know the script is sent its text, and remembers it.
 asio::awaitable<result<redis_value>>
 redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
     const auto kept = shared_from_this();
-    const auto& script = scripts_[which];
-    redis_command by_name;
-    by_name.reserve(arguments.size() + 3);
-    by_name.push_back("EVALSHA");
-    by_name.push_back(script.sha1);
-    by_name.push_back("0");
-    by_name.insert(by_name.end(), arguments.begin(), arguments.end());
-    auto asking = command(wire, std::move(by_name));
+    if (wire != wire_) {
+        auto evaluating = evaluate_once(std::move(wire), which, std::move(arguments));
+        co_return co_await std::move(evaluating);
+    }
+    if (!wire)
+        co_return error_code(errc::store_unavailable);
+    const auto urgency = which == redis_script::beat ? command_lane::priority::urgent
+                                                     : command_lane::priority::normal;
+    if (!lane_->enter_now(urgency)) {
+        auto entering = lane_->enter(urgency);
+        if (!co_await std::move(entering))
+            co_return error_code(errc::store_unavailable);
+    }
+    for (;;) {
+        auto asking = call(wire, known_.call(which, arguments));
+        auto reply = co_await std::move(asking);
+        if (!reply || !is_unknown_script(*reply)) {
+            if (wire == wire_)
+                leave_lane();
+            if (reply && reply->what == redis_value::kind::error)
+                co_return refused(wire, *reply);
+            co_return reply;
+        }
+        if (wire != wire_)
+            co_return error_code(errc::store_unavailable);
+        known_.forget();
+        auto entering = lane_->enter_again();
+        if (!co_await std::move(entering))
+            co_return error_code(errc::store_unavailable);
+    }
+}
+
+// On a passing connection, which is used for nothing else.
+asio::awaitable<result<redis_value>>
+redis_link::evaluate_once(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
+    known_scripts known(scripts_);
+    known.loaded(which);
+    auto asking = call(wire, known.call(which, arguments));
     auto reply = co_await std::move(asking);
-    if (reply && reply->what == redis_value::kind::error && reply->text.starts_with("NOSCRIPT")) {
-        redis_command by_text{"EVAL", script.text, "0"};
-        by_text.insert(by_text.end(), arguments.begin(), arguments.end());
-        auto asking_again = command(wire, std::move(by_text));
+    if (reply && is_unknown_script(*reply)) {
+        known.forget();
+        auto asking_again = call(wire, known.call(which, arguments));
         reply = co_await std::move(asking_again);
     }
     if (reply && reply->what == redis_value::kind::error)
@@ -309,6 +365,31 @@ redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string>
 }
 
 asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command what) {
+    const bool passing = wire != wire_;
+    if (!passing && wire && !lane_->enter_now(command_lane::priority::normal)) {
+        auto entering = lane_->enter(command_lane::priority::normal);
+        if (!co_await std::move(entering))
+            co_return error_code(errc::store_unavailable);
+    }
+    auto calling = call(wire, std::move(what));
+    auto reply = co_await std::move(calling);
+    if (!passing && wire && wire == wire_)
+        leave_lane();
+    co_return reply;
+}
+
+void redis_link::leave_lane() {
+    lane_->leave();
+    if (!lane_->out_of_order())
+        return;
+    remember({errc::store_unavailable, "the server forgot its scripts between two commands"});
+    const bool opening = opening_;
+    drop_wire();
+    if (!opening)
+        reconnect_later();
+}
+
+asio::awaitable<result<redis_value>> redis_link::call(wire_ptr wire, redis_command what) {
     if (!wire)
         co_return error_code(errc::store_unavailable);
     if (wire == wire_) {

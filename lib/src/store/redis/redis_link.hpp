@@ -8,7 +8,9 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
+#include "store/redis/command_lane.hpp"
 #include "store/redis/deaf_wire_events.hpp"
+#include "store/redis/known_scripts.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
 #include "store/redis/server_facts.hpp"
@@ -102,6 +104,10 @@ protected:
     virtual void dropped() noexcept {}
     /// What begins like this is watched for changes at the server.
     virtual std::string tracked() const = 0;
+    /// Whether the keys of the form have a time to live.
+    virtual bool keys_expire() const noexcept { return false; }
+    /// What the form runs at the server.
+    virtual std::vector<redis_script> used_scripts() const = 0;
 
     const link_settings& settings() const noexcept { return settings_; }
     const redis_scripts& scripts() const noexcept { return scripts_; }
@@ -143,9 +149,14 @@ private:
 
     asio::awaitable<redis_failure> connect();
     asio::awaitable<redis_failure> learn_facts();
+    asio::awaitable<void> load_scripts();
     asio::awaitable<result<resumed>> resume_session();
     asio::awaitable<result<resumed>> try_to_resume();
     std::string argument(const std::string& more) const;
+    asio::awaitable<result<redis_value>>
+    evaluate_once(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command what);
+    void leave_lane();
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);
     void close_if_late(alarm& by, const wire_ptr& wire);
@@ -177,6 +188,8 @@ private:
     std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.
     bool has_session_ = false;
     bool watching_ = false;
+    std::optional<command_lane> lane_;  ///< Of the present connection, like `known_`.
+    known_scripts known_{scripts_};
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     clock::time_point answered_;               ///< When the newest answer came.
     alarm opening_alarm_;

@@ -67,6 +67,13 @@ redis_scripts::redis_scripts(std::string_view prefix) {
     make(redis_script::key_view, {key_common, key_view});
 }
 
+std::vector<redis_script> redis_scripts::range(redis_script first, redis_script last) {
+    std::vector<redis_script> all;
+    for (auto at = static_cast<unsigned>(first); at <= static_cast<unsigned>(last); ++at)
+        all.push_back(static_cast<redis_script>(at));
+    return all;
+}
+
 bool redis_scripts::prefix_allowed(std::string_view prefix) noexcept {
     return std::all_of(prefix.begin(), prefix.end(), [](char c) {
         return c > ' ' && c <= '~' && std::string_view("'\"\\{}").find(c) == std::string_view::npos;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -53,9 +54,12 @@ public:
     /// backslash and braces.
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
-private:
     static constexpr std::size_t count = static_cast<std::size_t>(redis_script::key_view) + 1;
 
+    /// Those from `first` to `last`.
+    static std::vector<redis_script> range(redis_script first, redis_script last);
+
+private:
     std::array<script, count> scripts_;
 };
 

@@ -53,13 +53,19 @@ void server_facts::read_config(const redis_value& said) {
     }
 }
 
-redis_failure server_facts::judge(bool allow_eviction) const {
+bool server_facts::may_evict(bool keys_expire) const {
+    if (eviction_policy.empty() || eviction_policy == "noeviction")
+        return false;
+    return keys_expire || !eviction_policy.starts_with("volatile-");
+}
+
+redis_failure server_facts::judge(bool allow_eviction, bool keys_expire) const {
     constexpr std::uint64_t major_min = 6;
     if (!version.empty() && major_of(version) < major_min)
         return {errc::wrong_server, "its version is " + version};
     if (!primary)
         return {errc::read_only_server, "it is a replica"};
-    if (!allow_eviction && !eviction_policy.empty() && eviction_policy != "noeviction")
+    if (!allow_eviction && may_evict(keys_expire))
         return {errc::unsafe_server, "its maxmemory-policy is " + eviction_policy};
     return {};
 }
@@ -67,7 +73,7 @@ redis_failure server_facts::judge(bool allow_eviction) const {
 token_strength server_facts::strength() const noexcept {
     const bool durable = append_only && append_fsync == "always" &&
                          fsync_stops_on_rewrite == std::optional(false) &&
-                         eviction_policy == "noeviction" && primary && replicas == 0;
+                         !eviction_policy.empty() && !may_evict(false) && primary && replicas == 0;
     return durable ? token_strength::strict : token_strength::durable_if_configured;
 }
 

@@ -31,8 +31,12 @@ struct server_facts {
     /// Reads what `CONFIG GET` said.
     void read_config(const redis_value& said);
 
+    /// Whether the server may throw away keys of ours when its memory is full. A `volatile-` policy
+    /// takes only keys that have a time to live, which those of the queue form have not.
+    bool may_evict(bool keys_expire) const;
+
     /// Whether the server can be used; no code if so.
-    redis_failure judge(bool allow_eviction) const;
+    redis_failure judge(bool allow_eviction, bool keys_expire) const;
 
     /// What its tokens are worth: `strict` only where nothing that was written is ever forgotten.
     token_strength strength() const noexcept;

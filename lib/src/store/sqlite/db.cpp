@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace mortise::store_detail {
 
@@ -95,12 +97,29 @@ void sqlite_db::checkpoint(bool whole) noexcept {
 void sqlite_db::fail(int code) {
     if (failed())
         return;
-    code_ = code;
+    code_ = (code & 0xff) == SQLITE_NOTADB && begins_as_database() ? SQLITE_CORRUPT : code;
     text_ = "SQLite says: ";
     text_ += handle_ ? ::sqlite3_errmsg(handle_) : ::sqlite3_errstr(code);
     // SQLite keeps the number of an earlier call, too: it belongs to these two codes only.
     const bool of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     errno_ = handle_ && of_system ? ::sqlite3_system_errno(handle_) : 0;
+}
+
+// Read through SQLite's own descriptor: closing another one of the same file would drop all POSIX
+// locks that this process has on it.
+bool sqlite_db::begins_as_database() const noexcept {
+    static constexpr std::string_view magic("SQLite format 3\0", 16);
+    sqlite3_file* file = nullptr;
+    const bool there =
+        handle_ && ::sqlite3_file_control(
+                       handle_, nullptr, SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)
+                   ) == SQLITE_OK;
+    if (!there || file == nullptr || file->pMethods == nullptr)
+        return false;
+    std::array<char, magic.size()> head{};
+    return file->pMethods->xRead(file, head.data(), static_cast<int>(head.size()), 0) ==
+               SQLITE_OK &&
+           std::string_view(head.data(), head.size()) == magic;
 }
 
 void sqlite_db::fail_foreign(const std::string& what) {

@@ -58,6 +58,8 @@ public:
     /// What there is to say of it: SQLite's words, or of what was found.
     const std::string& text() const noexcept { return text_; }
     int system_error() const noexcept { return errno_; }
+    /// `SQLITE_NOTADB` of a file that begins as a database is noted as `SQLITE_CORRUPT`: what
+    /// contradicts itself is the log, or the rest.
     void fail(int code);
     /// What stands in the file is nothing that a store writes: fails with `SQLITE_CORRUPT`.
     void fail_foreign(const std::string& what);
@@ -72,6 +74,7 @@ private:
         sqlite3_stmt* statement;
     };
     sqlite3_stmt* prepared(const char* sql);
+    bool begins_as_database() const noexcept;
     static int on_commit(void* self, sqlite3* db, const char* name, int pages) noexcept;
 
     sqlite3* handle_ = nullptr;

@@ -4,6 +4,7 @@
 #include "mortise/fencing_token.hpp"
 #include "store/sqlite/db.hpp"
 #include "store/sqlite/failure.hpp"
+#include "store/sqlite/file_names.hpp"
 #include "store/sqlite/outbox.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/side_folder.hpp"
@@ -94,6 +95,24 @@ verdict examine_library(std::string& text) {
         ": two checkpoints at once can damage a database before 3.51.3. Clients of mortise never "
         "run two; let no other program write to the file, or use a newer SQLite.";
     return verdict::weak;
+}
+
+verdict examine_name(const std::string& database, std::string& text) {
+    text = "The database is " + database;
+    switch (names_of(database)) {
+    case file_names::one:
+        text += '.';
+        return verdict::holds;
+    case file_names::several:
+        text += ", which has hard links. By one of them somebody may write past the locks, or be "
+                "refused: remove all but this one.";
+        return verdict::weak;
+    case file_names::own_mount:
+        break;
+    }
+    text += ", which is mounted without its folder: by it nobody sees who uses the database by its "
+            "own name. Mount the folder instead.";
+    return verdict::broken;
 }
 
 verdict examine_file_system(const file_system& what, std::string& text) {

@@ -10,9 +10,19 @@
 
 namespace mortise::store_detail {
 
+namespace {
+
+bool out_of_files(int system_error) noexcept {
+    return system_error == EMFILE || system_error == ENFILE;
+}
+
+}  // namespace
+
 errc meaning_of(int sqlite_code, int system_error) noexcept {
     if (system_error == ENOSPC || system_error == EDQUOT)
         return errc::store_full;
+    if (out_of_files(system_error))
+        return errc::too_many_files;
     switch (sqlite_code & 0xff) {
     case SQLITE_FULL:
         return errc::store_full;
@@ -55,23 +65,32 @@ std::string remedy_of(errc code) {
         return "stop all users of the store, then remove the file and its side folder";
     case errc::not_writable:
         return "use a folder that exists and that this user may write";
+    case errc::too_many_files:
+        return "raise the limit (ulimit -n), or see what in this process opens so many files";
+    case errc::several_names:
+        return "remove the hard links, and mount the folder instead of the file";
     default:
         return "see whether another program has the database open for long, then try again";
     }
 }
 
-error failure_of(const sqlite_db& db, const std::string& value) {
+error failure_of(const sqlite_db& db, const std::string& path) {
     const errc code = meaning_of(db.code(), db.system_error());
-    return error(code, value + " (" + db.text() + ")", remedy_of(code));
+    return error(code, path + " (" + db.text() + ")", remedy_of(code));
 }
 
 error failure_of_call(int system_error, const std::string& doing, const std::string& value) {
     errc code = errc::store_unavailable;
-    std::string remedy = "see whether the process is out of descriptors or memory, then try again";
+    std::string remedy = "see whether the process is out of memory, then try again";
     switch (system_error) {
     case ENOSPC:
     case EDQUOT:
         code = errc::store_full;
+        remedy = remedy_of(code);
+        break;
+    case EMFILE:
+    case ENFILE:
+        code = errc::too_many_files;
         remedy = remedy_of(code);
         break;
     case EACCES:

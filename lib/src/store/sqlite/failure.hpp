@@ -16,8 +16,8 @@ errc meaning_of(int sqlite_code, int system_error) noexcept;
 /// Whether nothing that this connection knows can be believed any more after such a code.
 bool poisons(int sqlite_code) noexcept;
 
-/// The failure of that connection in our words. `value` is the path of the database.
-error failure_of(const sqlite_db& db, const std::string& value);
+/// The failure of that connection to the database at `path`, in our words.
+error failure_of(const sqlite_db& db, const std::string& path);
 
 /// A failed system call in our words: `doing` what, with which file.
 error failure_of_call(int system_error, const std::string& doing, const std::string& value);

@@ -2,10 +2,13 @@
 #include "store/sqlite/host_facts.hpp"
 
 #include "store/sqlite/failure.hpp"
+#include "store/sqlite/unique_fd.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -87,10 +90,13 @@ std::string kind_of_mount(const std::string& folder) {
 }  // namespace
 
 std::string boot_id() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string text;
-    std::getline(file, text);
-    return text.size() == 36 ? text : std::string();
+    constexpr const char* path = "/proc/sys/kernel/random/boot_id";
+    constexpr std::size_t size = 36;
+    const unique_fd file(::open(path, O_RDONLY | O_CLOEXEC));
+    if (!file && errno != ENOENT)
+        throw failure_of_call(errno, "reading the boot id", path);
+    std::string text(size, '\0');
+    return file && ::read(file.get(), text.data(), size) == ssize_t{size} ? text : std::string();
 }
 
 std::uint64_t time_namespace() noexcept {

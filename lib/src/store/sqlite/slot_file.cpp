@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,14 +22,14 @@ namespace {
 constexpr const char* file_name = "sessions";
 constexpr const char* new_name = "sessions.new";
 constexpr std::uint64_t slot_file_magic = 0x3165736974726f6d;  // "mortise1" in memory
-constexpr std::uint64_t format = 1;
+constexpr std::uint64_t format = 2;                            // 1 did not name the folder
 constexpr std::uint64_t contended_bit = std::uint64_t{1} << 32;
 
-std::uint64_t load(const std::uint64_t& value) noexcept {
+std::uint64_t load_word(const std::uint64_t& value) noexcept {
     return std::atomic_ref(const_cast<std::uint64_t&>(value)).load(std::memory_order_acquire);
 }
 
-void store(std::uint64_t& value, std::uint64_t to) noexcept {
+void store_word(std::uint64_t& value, std::uint64_t to) noexcept {
     std::atomic_ref(value).store(to, std::memory_order_release);
 }
 
@@ -41,6 +42,7 @@ struct slot_file::header {
     std::uint64_t used;
     random_id store;
     file_identity database;
+    std::uint64_t folder;  // its inode: a copy of the file belongs to nobody
     std::uint64_t time_namespace;
     std::uint64_t lock_changes;
     std::uint64_t watched;  // whether any slot may be armed
@@ -69,6 +71,9 @@ constexpr std::size_t file_bytes = header_bytes + slot_file::capacity * 128;
 
 }  // namespace
 
+slot_file::slot_file(unique_fd fd, void* memory)
+    : fd_(std::move(fd)), memory_(memory), guard_(std::in_place, memory, file_bytes) {}
+
 std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path) {
     static_assert(sizeof(header) <= header_bytes && sizeof(slot) == 128);
     static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
@@ -94,14 +99,15 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
     auto file = map(std::move(fd), folder.path());
     const header& head = file->head();
     if (head.magic != slot_file_magic || head.format != format || head.slots != capacity ||
-        load(head.used) > capacity)
+        load_word(head.used) > capacity)
         return nullptr;
     if (std::string_view(head.boot.data(), ::strnlen(head.boot.data(), head.boot.size())) !=
         owner.boot)
         what = found::other_boot;
     else if (head.time_namespace != owner.time_namespace)
         what = found::other_clock;
-    else if (head.store != owner.store || head.database != owner.database)
+    else if (head.store != owner.store || head.database != owner.database ||
+             head.folder != identity_of(folder.fd()).inode)
         what = found::other_database;
     else
         what = found::good;
@@ -127,6 +133,7 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     head.used = 0;
     head.store = owner.store;
     head.database = owner.database;
+    head.folder = identity_of(folder.fd()).inode;
     head.time_namespace = owner.time_namespace;
     std::copy(owner.boot.begin(), owner.boot.end(), head.boot.begin());
     head.magic = slot_file_magic;
@@ -135,7 +142,17 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     return file;
 }
 
+// Devices are not compared: they have other numbers after a restart of the host.
+bool slot_file::belongs(const side_folder& folder, std::uint64_t inode) noexcept {
+    const unique_fd fd(::openat(folder.fd(), file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    header head{};
+    return fd && ::pread(fd.get(), &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) &&
+           head.magic == slot_file_magic && head.format == format && head.database.inode == inode &&
+           head.folder == identity_of(folder.fd()).inode;
+}
+
 slot_file::~slot_file() {
+    guard_.reset();
     ::munmap(memory_, file_bytes);
 }
 
@@ -151,7 +168,7 @@ slot_file::slot& slot_file::at(std::size_t index) const noexcept {
 }
 
 std::size_t slot_file::used() const noexcept {
-    return std::min<std::size_t>(load(head().used), capacity);
+    return std::min<std::size_t>(load_word(head().used), capacity);
 }
 
 slot_view slot_file::view(std::size_t index) const noexcept {
@@ -160,21 +177,22 @@ slot_view slot_file::view(std::size_t index) const noexcept {
     // Again if the slot changed hands meanwhile; the last look is taken as it is, since every user
     // of a view compares the incarnation, or reads under the lock.
     for (int i = 0; i < 4; ++i) {
-        seen.word = slot_word(load(from.word));
-        seen.key = load(from.key);
-        seen.nonce = load(from.nonce);
-        seen.changes = load(from.changes);
-        seen.grants = load(from.grants);
-        seen.requests = load(from.requests);
-        seen.ends = clock::time_point(clock::duration(static_cast<clock::rep>(load(from.ends))));
-        if (slot_word(load(from.word)).incarnation() == seen.word.incarnation())
+        seen.word = slot_word(load_word(from.word));
+        seen.key = load_word(from.key);
+        seen.nonce = load_word(from.nonce);
+        seen.changes = load_word(from.changes);
+        seen.grants = load_word(from.grants);
+        seen.requests = load_word(from.requests);
+        seen.ends =
+            clock::time_point(clock::duration(static_cast<clock::rep>(load_word(from.ends))));
+        if (slot_word(load_word(from.word)).incarnation() == seen.word.incarnation())
             break;
     }
     return seen;
 }
 
 slot_word slot_file::word(std::size_t index) const noexcept {
-    return slot_word(load(at(index).word));
+    return slot_word(load_word(at(index).word));
 }
 
 bool slot_file::swap(std::size_t index, slot_word expected, slot_word desired) noexcept {
@@ -196,125 +214,129 @@ bool slot_file::kill(std::size_t index, std::uint16_t incarnation) noexcept {
 
 void slot_file::claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept {
     slot& to = at(index);
-    store(to.changes, 0);
-    store(to.grants, 0);
-    store(to.requests, 0);
-    store(to.granted_request, 0);
-    store(to.granted_token, 0);
-    store(to.ends, 0);
-    store(to.armed, 0);
-    store(to.nonce, nonce);
-    store(to.key, key);
+    store_word(to.changes, 0);
+    store_word(to.grants, 0);
+    store_word(to.requests, 0);
+    store_word(to.granted_request, 0);
+    store_word(to.granted_token, 0);
+    store_word(to.ends, 0);
+    store_word(to.armed, 0);
+    store_word(to.nonce, nonce);
+    store_word(to.key, key);
     if (index >= used())
-        store(head().used, index + 1);
+        store_word(head().used, index + 1);
 }
 
 void slot_file::free(std::size_t index) noexcept {
     slot& to = at(index);
-    store(to.key, 0);
-    store(to.nonce, 0);
-    store(to.ends, 0);
-    store(to.armed, 0);
+    store_word(to.key, 0);
+    store_word(to.nonce, 0);
+    store_word(to.ends, 0);
+    store_word(to.armed, 0);
 }
 
 void slot_file::add(
     std::size_t index, std::int64_t grants, std::int64_t requests, std::uint64_t changes
 ) noexcept {
     slot& to = at(index);
-    store(to.grants, load(to.grants) + static_cast<std::uint64_t>(grants));
-    store(to.requests, load(to.requests) + static_cast<std::uint64_t>(requests));
-    store(to.changes, load(to.changes) + changes);
+    store_word(to.grants, load_word(to.grants) + static_cast<std::uint64_t>(grants));
+    store_word(to.requests, load_word(to.requests) + static_cast<std::uint64_t>(requests));
+    store_word(to.changes, load_word(to.changes) + changes);
 }
 
 void slot_file::set_counts(
     std::size_t index, std::uint64_t grants, std::uint64_t requests
 ) noexcept {
     slot& to = at(index);
-    store(to.grants, grants);
-    store(to.requests, requests);
+    store_word(to.grants, grants);
+    store_word(to.requests, requests);
 }
 
 void slot_file::set_ends(std::size_t index, clock::time_point ends) noexcept {
-    store(at(index).ends, static_cast<std::uint64_t>(ends.time_since_epoch().count()));
+    store_word(at(index).ends, static_cast<std::uint64_t>(ends.time_since_epoch().count()));
 }
 
 void slot_file::note_grant(
     std::size_t index, std::uint64_t request, const noted_grant& what
 ) noexcept {
     slot& to = at(index);
-    store(to.granted_request, 0);
-    store(to.granted_token, what.token);
-    store(to.granted_slot, what.slot | (what.contended ? contended_bit : 0));
-    store(to.granted_request, request);
+    store_word(to.granted_request, 0);
+    store_word(to.granted_token, what.token);
+    store_word(to.granted_slot, what.slot | (what.contended ? contended_bit : 0));
+    store_word(to.granted_request, request);
 }
 
 void slot_file::forget_grant(std::size_t index, std::uint64_t request) noexcept {
     slot& to = at(index);
-    if (load(to.granted_request) == request)
-        store(to.granted_request, 0);
+    if (load_word(to.granted_request) == request)
+        store_word(to.granted_request, 0);
 }
 
 void slot_file::note_contended(std::size_t index, std::uint64_t request) noexcept {
     slot& to = at(index);
-    if (load(to.granted_request) == request)
-        store(to.granted_slot, load(to.granted_slot) | contended_bit);
+    if (load_word(to.granted_request) == request)
+        store_word(to.granted_slot, load_word(to.granted_slot) | contended_bit);
 }
 
 std::optional<noted_grant>
 slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     const slot& from = at(index);
-    if (request == 0 || load(from.granted_request) != request)
+    if (request == 0 || load_word(from.granted_request) != request)
         return std::nullopt;
     noted_grant noted;
-    noted.token = load(from.granted_token);
-    const std::uint64_t detail = load(from.granted_slot);
+    noted.token = load_word(from.granted_token);
+    const std::uint64_t detail = load_word(from.granted_slot);
     noted.slot = static_cast<std::uint32_t>(detail);
     noted.contended = (detail & contended_bit) != 0;
     // A later grant would have changed the request first.
-    if (load(from.granted_request) != request)
+    if (load_word(from.granted_request) != request)
         return std::nullopt;
-    // What no store notes is no note.
+    // Reject values that no store writes.
     const bool sound = noted.token != 0 && noted.token >> 63 == 0 &&
                        noted.slot <= lock_mode::capacity_max && detail >> 33 == 0;
     return sound ? std::optional(noted) : std::nullopt;
 }
 
 std::uint64_t slot_file::noted_request(std::size_t index) const noexcept {
-    return load(at(index).granted_request);
+    return load_word(at(index).granted_request);
 }
 
 void slot_file::count_change() noexcept {
-    store(head().lock_changes, load(head().lock_changes) + 1);
+    store_word(head().lock_changes, load_word(head().lock_changes) + 1);
 }
 
 void slot_file::arm(std::size_t index) noexcept {
-    store(head().watched, 1);
-    store(at(index).armed, load(head().lock_changes) + 1);
+    store_word(head().watched, 1);
+    store_word(at(index).armed, load_word(head().lock_changes) + 1);
 }
 
 std::vector<std::size_t> slot_file::disarm_all() {
     std::vector<std::size_t> were_armed;
-    if (load(head().watched) == 0)
+    if (load_word(head().watched) == 0)
         return were_armed;
     for (std::size_t i = 0; i < used(); ++i) {
         if (!armed(i))
             continue;
-        store(at(i).armed, 0);
+        store_word(at(i).armed, 0);
         were_armed.push_back(i);
     }
-    store(head().watched, 0);
+    store_word(head().watched, 0);
     return were_armed;
 }
 
 bool slot_file::armed(std::size_t index) const noexcept {
-    return load(at(index).armed) != 0;
+    return load_word(at(index).armed) != 0;
 }
 
 bool slot_file::stirred(std::size_t index) const noexcept {
-    return load(at(index).armed) != load(head().lock_changes) + 1;
+    return load_word(at(index).armed) != load_word(head().lock_changes) + 1;
 }
 
 whereabouts slot_file::where(const side_folder& folder) const noexcept {
+    struct stat size {};
+    if (guard_->cut() || ::fstat(fd_.get(), &size) != 0 ||
+        size.st_size != static_cast<off_t>(file_bytes))
+        return whereabouts::other;
     return find_file(folder.fd(), file_name, identity_of(fd_.get()));
 }
 

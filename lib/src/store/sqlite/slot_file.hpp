@@ -4,6 +4,7 @@
 
 #include "mortise/store_types.hpp"
 #include "store/sqlite/file_identity.hpp"
+#include "store/sqlite/mapping_guard.hpp"
 #include "store/sqlite/slot_word.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
@@ -51,7 +52,8 @@ struct noted_grant {
 ///
 /// The word of a slot is swapped by anybody at any time (see `slot_word`); everything else of it is
 /// written under the lock of the folder. The file has its full size, and its blocks, before it is
-/// mapped and never shrinks: touching it cannot raise SIGBUS.
+/// mapped. If somebody cuts it later, all slots read as free and dead from the next access on, and
+/// `where` says that it is another file.
 ///
 /// @par Threads Any.
 class slot_file {
@@ -62,9 +64,11 @@ public:
     /// Why a file was not taken as it was.
     enum class found : std::uint8_t {
         good,
-        none,            ///< There was no file, or one that cannot be read.
-        other_boot,      ///< The host was started again since: nobody in it is alive.
-        other_database,  ///< Of this boot, but another database: who is alive in it uses that one.
+        none,        ///< There was no file, or one that cannot be read.
+        other_boot,  ///< The host was started again since: nobody in it is alive.
+        /// Of this boot, but of another database, or copied from another folder: who is alive in it
+        /// uses that one.
+        other_database,
         other_clock,  ///< Of another time namespace of this boot: its deadlines say nothing here.
     };
 
@@ -75,6 +79,10 @@ public:
 
     /// Makes the file anew, in one step. Under the lock. @throws error
     static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
+
+    /// Whether the folder holds a file that was made there for the database with this inode. Needs
+    /// no lock, since a file never changes its owner.
+    static bool belongs(const side_folder& folder, std::uint64_t inode) noexcept;
 
     ~slot_file();
     slot_file(const slot_file&) = delete;
@@ -128,20 +136,21 @@ public:
     bool stirred(std::size_t index) const noexcept;
     bool armed(std::size_t index) const noexcept;
 
-    /// Whether the name in the folder still is this file.
+    /// Whether the name in the folder still is this file, and the file has its size.
     whereabouts where(const side_folder& folder) const noexcept;
 
 private:
     struct header;
     struct slot;
 
-    slot_file(unique_fd fd, void* memory) noexcept : fd_(std::move(fd)), memory_(memory) {}
+    slot_file(unique_fd fd, void* memory);
     static std::shared_ptr<slot_file> map(unique_fd fd, const std::string& path);
     header& head() const noexcept;
     slot& at(std::size_t index) const noexcept;
 
     unique_fd fd_;
     void* memory_;
+    std::optional<mapping_guard> guard_;
 };
 
 }  // namespace mortise::store_detail

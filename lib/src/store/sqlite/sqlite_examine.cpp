@@ -13,6 +13,16 @@ using verdict = store_finding::verdict;
 outcome<std::vector<store_finding>> sqlite_state::examine() {
     outcome<std::vector<store_finding>> out;
     examination found;
+    bool leads_somewhere = false;
+    found.look("name", [&](std::string& text) {
+        files_.follow_links();
+        leads_somewhere = true;
+        return examine_name(files_.path(), text);
+    });
+    if (!leads_somewhere) {
+        out.value = found.take();
+        return out;
+    }
     const std::string parent = std::filesystem::path(files_.path()).parent_path().string();
     found.look("SQLite", [](std::string& text) { return examine_library(text); });
     found.look("file system", [&](std::string& text) {

@@ -3,6 +3,7 @@
 
 #include "core/planted_bug.hpp"
 #include "store/sqlite/failure.hpp"
+#include "store/sqlite/file_names.hpp"
 #include "store/sqlite/query.hpp"
 #include "store/sqlite/sockets.hpp"
 
@@ -43,9 +44,14 @@ bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept
 store_files::store_files(sqlite_store_config config) : config_(std::move(config)) {
     // Absolute, so that a later chdir does no harm.
     std::error_code failed;
-    path_ = std::filesystem::absolute(config_.path, failed).string();
+    given_path_ = path_ = std::filesystem::absolute(config_.path, failed).string();
     if (failed)
         throw failure_of_call(failed.value(), "finding the current folder", config_.path.string());
+}
+
+void store_files::follow_links() {
+    if (!is_open())
+        path_ = followed_links(given_path_);
 }
 
 bool store_files::exists() const noexcept {
@@ -61,6 +67,7 @@ bool store_files::open(clock::time_point now) {
         open_database(true);
         return true;
     }
+    follow_links();
     check_file_system();
     boot_ = config_.boot_id_override.empty() ? boot_id() : config_.boot_id_override;
     if (boot_.empty() || boot_.size() > slot_file::boot_size_max) {
@@ -74,6 +81,7 @@ bool store_files::open(clock::time_point now) {
     const auto folder = folder_;
     const folder_guard guard(*folder);
     try {
+        check_names();  // before SQLite makes a log beside the wrong name
         open_database(false);
         open_slots(now);
         read_quarantine(now);
@@ -121,6 +129,21 @@ void store_files::check_file_system() const {
     }
 }
 
+// By which of its hard links a file may be used is said by the side folder: it is the one that was
+// made beside the name of the first user.
+void store_files::check_names() const {
+    const auto names = names_of(path_);
+    if (names == file_names::one)
+        return;
+    struct stat found {};
+    const bool first_name = names == file_names::several && ::stat(path_.c_str(), &found) == 0 &&
+                            slot_file::belongs(*folder_, found.st_ino);
+    if (!first_name) {
+        const char* const which = names == file_names::several ? " (a hard link)" : " (a mount)";
+        throw error(errc::several_names, path_ + which, remedy_of(errc::several_names));
+    }
+}
+
 void store_files::open_database(bool anew) {
     const bool is_new = !exists();
     if (anew && is_new)
@@ -139,8 +162,12 @@ void store_files::open_database(bool anew) {
         if (::stat(path_.c_str(), &found) != 0)
             throw failure_of_call(errno, "stat", path_);
         const file_identity database{found.st_dev, found.st_ino};
-        if (anew && (identity.store != identity_.store || database != owner_.database))
+        if (anew && database != owner_.database)
             throw error(errc::store_replaced, path_, "open the store again");
+        if (anew && identity.store != identity_.store) {
+            const std::string value = path_ + " (it says that it is another store)";
+            throw error(errc::store_corrupt, value, remedy_of(errc::store_corrupt));
+        }
         identity_ = identity;
         owner_.store = identity.store;
         owner_.database = database;

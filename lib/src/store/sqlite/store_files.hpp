@@ -24,6 +24,8 @@ public:
     explicit store_files(sqlite_store_config config);
 
     bool is_open() const noexcept { return slots_ != nullptr; }
+    /// Leads `path` to the file behind symbolic links, unless the store is open. @throws error
+    void follow_links();
     bool exists() const noexcept;
 
     /// Opens everything, or only the database again after `close_database`. @throws error
@@ -57,6 +59,7 @@ public:
 
 private:
     void check_file_system() const;
+    void check_names() const;
     void open_database(bool anew);
     void open_slots(clock::time_point now);
     void read_quarantine(clock::time_point now);
@@ -64,6 +67,7 @@ private:
     quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
 
     sqlite_store_config config_;
+    std::string given_path_;
     std::string path_;
     std::string boot_;
     std::shared_ptr<side_folder> folder_;

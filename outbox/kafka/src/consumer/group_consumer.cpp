@@ -3,6 +3,7 @@
 
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/store_types.hpp"
 #include "settings.hpp"
 
@@ -79,7 +80,7 @@ group_consumer::group_consumer(
     : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
       tell_after_(tell_after),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       member_(make_member(config_)),
       pauses_(pauses_of(config_)) {
     coro::worker_config thread;

@@ -4,6 +4,7 @@
 #include "control/control_answers.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "server/listener.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ answering(const asio::any_io_executor& executor, control_server_config& config, 
     check(config);
     auto& time = config.listen.time;
     if (!time)
-        time = coro::make_boot_time_source(executor);
+        time = mortise::detail::make_real_time(executor);
     auto answers = std::make_shared<http::control_answers>(
         of, std::move(config.token), config.settle_max, time
     );

@@ -5,6 +5,7 @@
 #include "control/control_json.hpp"
 #include "control/settle_desk.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
 #include "wire/field_values.hpp"
@@ -22,7 +23,7 @@ constexpr std::chrono::milliseconds wait_max{200};
 class local_source final : public outcome_source {
 public:
     explicit local_source(coordinator& at)
-        : time_(coro::make_boot_time_source(at.get_executor())), desk_(at) {}
+        : time_(mortise::detail::make_real_time(at.get_executor())), desk_(at) {}
 
     asio::awaitable<result<standing>> settle(gid which) override {
         return desk_.settle(which, *time_, wait_max);

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -59,7 +60,7 @@ listener::listener(
 )
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       answer_(std::move(answer)) {
     open();
 }

@@ -5,6 +5,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/store_types.hpp"
 #include "mortise/txn/error.hpp"
@@ -79,7 +80,7 @@ sweeper_core::sweeper_core(
       of_(of),
       asks_(std::move(asks)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : coro::make_boot_time_source(seat_.executor())),
+      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       away_(limits(), config_.jitter_seed),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
     require(asks_ != nullptr, "asks", "name whom to ask");

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/known_scripts.hpp"
+
+namespace mortise::store_detail {
+
+redis_command known_scripts::question(const std::vector<redis_script>& wanted) const {
+    redis_command question{"SCRIPT", "EXISTS"};
+    for (const auto script : wanted)
+        question.push_back(scripts_[script].sha1);
+    return question;
+}
+
+std::vector<redis_script>
+known_scripts::note(const std::vector<redis_script>& wanted, const redis_value& answer) {
+    std::vector<redis_script> missing;
+    if (answer.what != redis_value::kind::array || answer.items.size() != wanted.size())
+        return missing;
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+        if (answer.items[at].number == 1)
+            loaded(wanted[at]);
+        else
+            missing.push_back(wanted[at]);
+    }
+    return missing;
+}
+
+redis_command known_scripts::loading(redis_script script) const {
+    return {"SCRIPT", "LOAD", scripts_[script].text};
+}
+
+redis_command known_scripts::call(redis_script script, const std::vector<std::string>& arguments) {
+    const auto& called = scripts_[script];
+    const bool known = known_.test(index(script));
+    redis_command command;
+    command.reserve(arguments.size() + 3);
+    command.push_back(known ? "EVALSHA" : "EVAL");
+    command.push_back(known ? called.sha1 : called.text);
+    command.push_back("0");
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    known_.set(index(script));
+    return command;
+}
+
+bool is_unknown_script(const redis_value& reply) noexcept {
+    return reply.what == redis_value::kind::error && reply.text.starts_with("NOSCRIPT");
+}
+
+}  // namespace mortise::store_detail

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+// A store at a server is away for a while: who waits for a lock waits for the store, too.
+#include "unit/client/client_world.hpp"
+#include "unit/client/edited_store.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Outage : public testing::Test {
+protected:
+    lock_client remote_client() {
+        const auto line = std::make_shared<edited_line>();
+        line->remote = true;
+        return world.client(std::make_unique<edited_store>(world.server.make_store(), line));
+    }
+
+    void
+    ask(lock_client& client,
+        acquire_outcome& outcome,
+        std::string name,
+        std::chrono::milliseconds wait = std::chrono::milliseconds::max()) {
+        lock_options options;
+        options.wait_max = wait;
+        client.async_acquire(std::move(name), options, client_world::record(outcome));
+    }
+
+    client_world world;
+};
+
+TEST_F(Outage, BeforeTheFirstSessionIsWaitedOut) {
+    lock_client client = remote_client();
+    world.server.set_unavailable(true);
+    acquire_outcome outcome;
+    ask(client, outcome, "door", 5s);
+    world.pass(3s);
+    EXPECT_FALSE(outcome.done);
+    world.server.set_unavailable(false);
+    const auto back = world.time->now();
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    EXPECT_TRUE(outcome.held.held()) << outcome.code.message();
+    EXPECT_LE(world.time->now() - back, 1s) << "it tries once a second at least";
+}
+
+TEST_F(Outage, EndsATryAtOnce) {
+    lock_client client = remote_client();
+    world.server.set_unavailable(true);
+    for (const bool in_session : {false, true}) {
+        SCOPED_TRACE(in_session);
+        std::optional<error_code> code;
+        const auto before = world.time->now();
+        client.async_try_acquire("door", lock_options(), [&](error_code ec, std::optional<lease>) {
+            code = ec;
+        });
+        // One in a session is undone first, for which it has its budget.
+        ASSERT_TRUE(world.run_until([&] { return code.has_value(); }));
+        EXPECT_EQ(*code, errc::store_unavailable);
+        EXPECT_LE(world.time->now() - before, in_session ? 2s : 0s);
+        world.server.set_unavailable(false);
+        lease held = world.acquire(client, "window");
+        world.server.set_unavailable(true);
+    }
+}
+
+TEST_F(Outage, IsTheReasonOfWhoseTimeRunsOutMeanwhile) {
+    lock_client client = remote_client();
+    lease held = world.acquire(client, "window");
+    world.server.set_unavailable(true);
+    acquire_outcome first;
+    acquire_outcome second;
+    ask(client, first, "door", 500ms);
+    ask(client, second, "door", 600ms);
+    ASSERT_TRUE(world.run_until([&] { return first.done && second.done; }));
+    EXPECT_EQ(first.code, errc::store_unavailable) << "nobody holds it";
+    EXPECT_EQ(second.code, errc::store_unavailable);
+    world.server.set_unavailable(false);
+    world.pass(3s);
+    held = lease();
+    world.pass(1s);
+    EXPECT_EQ(world.server.entries(), 0u) << "what was asked was undone";
+}
+
+TEST_F(Outage, OfAStoreThatWasNeverReachedIsToldAfterAWhile) {
+    lock_client client = remote_client();
+    world.server.set_unavailable(true);
+    bool tried = false;
+    client.async_try_acquire("door", lock_options(), [&](error_code, std::optional<lease>) {
+        tried = true;
+    });
+    world.pass(20s);
+    EXPECT_TRUE(tried);
+    acquire_outcome outcome;
+    const auto before = world.time->now();  // that of a try is another outage
+    ask(client, outcome, "door");
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    EXPECT_EQ(outcome.code, errc::store_unavailable);
+    EXPECT_GE(world.time->now() - before, 10s);
+    EXPECT_LE(world.time->now() - before, 12s);
+}
+
+TEST_F(Outage, OfAKnownStoreIsWaitedOutForAsLongAsAsked) {
+    lock_client client = remote_client();
+    lock_client other = remote_client();
+    { const lease known = world.acquire(client, "window"); }
+    lease held = world.acquire(other, "door");
+    acquire_outcome queued;
+    ask(client, queued, "door");
+    world.pass(100ms);
+    for (const auto span : {1s, 8s}) {  // shorter and longer than the TTL
+        SCOPED_TRACE(span.count());
+        world.server.set_unavailable(true);
+        acquire_outcome meanwhile;
+        ask(client, meanwhile, "gate");
+        world.pass(span);
+        EXPECT_FALSE(meanwhile.done);
+        EXPECT_FALSE(queued.done);
+        world.server.set_unavailable(false);
+        ASSERT_TRUE(world.run_until([&] { return meanwhile.done; }));
+        EXPECT_TRUE(meanwhile.held.held()) << meanwhile.code.message();
+    }
+    held = lease();
+    ASSERT_TRUE(world.run_until([&] { return queued.done; }));
+    EXPECT_TRUE(queued.held.held()) << queued.code.message();
+}
+
+TEST_F(Outage, ALostAnswerIsAskedForAgainByTheSameId) {
+    lock_client client = remote_client();
+    { const lease known = world.acquire(client, "window"); }
+    world.pass(100ms);
+    for (std::size_t lost = 1; lost <= 4; ++lost) {
+        SCOPED_TRACE(lost);
+        world.server.lose_replies(lost);
+        acquire_outcome outcome;
+        ask(client, outcome, "door", 5s);
+        ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+        EXPECT_TRUE(outcome.held.held()) << outcome.code.message();
+        EXPECT_EQ(world.server.entries(), 1u) << "it was granted once";
+        outcome.held = lease();
+        world.pass(100ms);
+    }
+    EXPECT_EQ(client.stats().failed, 0u);
+}
+
+TEST_F(Outage, TakesNothingOfTheTimeOfAGrantThatEndsByItself) {
+    lock_client client = remote_client();
+    { const lease known = world.acquire(client, "window"); }
+    world.pass(100ms);
+    world.server.set_unavailable(true);
+    lock_options options;
+    options.hold_max = 1s;
+    acquire_outcome outcome;
+    client.async_acquire("door", options, client_world::record(outcome));
+    world.pass(1'500ms);
+    EXPECT_FALSE(outcome.done);
+    world.server.set_unavailable(false);
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    EXPECT_TRUE(outcome.held.held()) << outcome.code.message();
+    EXPECT_GE(outcome.held.valid_until(), world.time->now() + 900ms);
+}
+
+TEST_F(Outage, InTheMiddleOfSeveralLocksIsWaitedOut) {
+    lock_client client = remote_client();
+    lock_client other = remote_client();
+    lease in_the_way = world.acquire(other, "b");
+    std::optional<error_code> code;
+    lease_set held;
+    lock_options options;
+    options.wait_max = 10s;
+    client.async_acquire_all({"a", "b", "c"}, options, [&](error_code ec, lease_set got) {
+        code = ec;
+        held = std::move(got);
+    });
+    world.pass(100ms);
+    in_the_way = lease();
+    world.server.set_unavailable(true);
+    world.pass(1s);
+    EXPECT_FALSE(code);
+    world.server.set_unavailable(false);
+    ASSERT_TRUE(world.run_until([&] { return code.has_value(); }));
+    EXPECT_FALSE(*code) << code->message();
+    EXPECT_TRUE(held.held());
+}
+
+// The session ended in the outage, and nobody waited any more: who comes next opens another one.
+TEST_F(Outage, ThatNobodyWaitsOutKeepsNobodyWaitingAfterwards) {
+    lock_client client = remote_client();
+    lease held = world.acquire(client, "window");
+    world.server.set_unavailable(true);
+    acquire_outcome given_up;
+    ask(client, given_up, "door", 500ms);
+    world.pass(10s);
+    EXPECT_TRUE(given_up.done);
+    world.server.set_unavailable(false);
+    world.pass(10s);
+    EXPECT_EQ(held.state(), lease_state::lost);
+    acquire_outcome next;
+    ask(client, next, "door");
+    ASSERT_TRUE(world.run_until([&] { return next.done; }));
+    EXPECT_TRUE(next.held.held()) << next.code.message();
+}
+
+TEST_F(Outage, MayBeCancelledAndStoppedIn) {
+    lock_client client = remote_client();
+    world.server.set_unavailable(true);
+    acquire_outcome outcome;
+    ask(client, outcome, "door", 60s);
+    world.pass(1s);
+    std::optional<error_code> stopped;
+    client.async_stop([&](error_code ec) { stopped = ec; });
+    ASSERT_TRUE(world.run_until([&] { return stopped.has_value() && outcome.done; }));
+    EXPECT_EQ(outcome.code, errc::client_stopped);
+}
+
+}  // namespace
+}  // namespace mortise::test
