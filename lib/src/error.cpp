@@ -69,6 +69,8 @@ constexpr code_text texts[] = {
     {errc::server_busy, "a script keeps the server busy: try again later"},
     {errc::unsafe_server, "the server may throw locks away when its memory is full"},
     {errc::not_enough_replicas, "too few replicas acknowledged the write in time"},
+    {errc::quarantined,
+     "the store may have forgotten who holds the lock and grants nothing yet: wait longer"},
     {errc::database_busy,
      "another connection holds the database: see which program keeps a transaction open"},
     {errc::rolled_back, "the transaction was undone as a whole: nothing was done, do it again"},
@@ -108,8 +110,8 @@ bool is_retryable(const error_code& code) noexcept {
            code == errc::too_many_waiters || code == errc::too_many_sessions ||
            code == errc::too_many_files || code == errc::server_loading ||
            code == errc::server_busy || code == errc::read_only_server ||
-           code == errc::not_enough_replicas || code == errc::database_busy ||
-           code == errc::rolled_back || code == errc::contended;
+           code == errc::not_enough_replicas || code == errc::quarantined ||
+           code == errc::database_busy || code == errc::rolled_back || code == errc::contended;
 }
 
 bool is_bad_argument(const error_code& code) noexcept {

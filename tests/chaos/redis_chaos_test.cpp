@@ -52,7 +52,7 @@ protected:
 
     void expect_nothing_left() {
         for (const auto& key : admin_.command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t") << key;
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
     }
 
     static void stop(actor_process& each) {

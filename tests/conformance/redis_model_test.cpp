@@ -76,7 +76,8 @@ public:
     bool spoiled() const override { return spoiled_; }
 
 private:
-    const std::set<std::string> lasting_{"mortise:id", "mortise:m", "mortise:t", "mortise:b"};
+    const std::set<std::string> lasting_{
+        "mortise:id", "mortise:m", "mortise:t", "mortise:u", "mortise:b"};
     bool spoiled_ = false;
     sim::world world_{7};
     redis_model::sim_redis server_{world_, "redis"};

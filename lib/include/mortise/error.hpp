@@ -84,6 +84,9 @@ enum class errc : int {
     server_busy,          ///< A script of somebody keeps the server busy.
     unsafe_server,        ///< The server may throw locks away when its memory is full.
     not_enough_replicas,  ///< Fewer replicas than are asked for acknowledged a write in time.
+    /// The store is new, was restarted or was flushed, and may have forgotten who holds the lock:
+    /// it grants nothing yet. `lock_client::explain` says for how long.
+    quarantined,
 
     // Database sessions.
     /// Another connection held the database for longer than `busy_max`: nothing was done.

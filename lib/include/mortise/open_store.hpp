@@ -23,7 +23,8 @@ namespace mortise {
 /// | `rediss://...` | the same over TLS; `ca_file`, `certificate_file`, `key_file` name PEM files |
 /// | `redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE` | the primary that sentinels call NAME |
 ///
-/// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`, `assume_new`,
+/// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
+/// `allow_unseen_restarts`, `assume_new`,
 /// `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or `single_key`), `tokens`, as in
 /// `redis_store_config`; `password_env` and `password_file` name where the password is instead of
 /// the URL. A URL in a message is without its password.

@@ -104,6 +104,8 @@ struct resumed {
     random_id incarnation;
     token_domain domain;
     session_view view;
+    /// For how long nothing is granted yet, because the store may have forgotten who holds what.
+    clock::duration quarantine{};
 };
 
 struct lock_request {
@@ -156,6 +158,7 @@ struct heartbeat {
     /// Time until the next deadline of another session, or of a grant that has one of its own: when
     /// it passes, beat again, if you wait for a lock. Empty if there is none.
     std::optional<clock::duration> next_deadline;
+    clock::duration quarantine{};  ///< As `resumed::quarantine`.
 };
 
 /// Something that the store tells of itself. All but `session_lost` are hints.

@@ -24,10 +24,14 @@ refusal(const std::string& name, const lock_options& options, const store_traits
     return known && (endless || store.hold_max) ? error_code() : error_code(errc::unsupported);
 }
 
-// Completions under way on this thread. One whose executor's context has ended destroys the
-// handler, and the lease in it, from inside: what follows from that waits its turn, for a long
+// Completions of a client under way on this thread. One whose executor's context has ended destroys
+// the handler, and the lease in it, from inside: what follows from that waits its turn, for a long
 // queue of those must not become a deep stack.
-thread_local waiter_list* completing = nullptr;
+struct completions {
+    const client_core* of = nullptr;
+    waiter_list* list = nullptr;
+};
+thread_local completions under_way;
 
 }  // namespace
 
@@ -82,15 +86,15 @@ void client_core::carry_out(queue_work work) {
             self->run(tasks);
         });
     }
-    if (completing != nullptr) {
+    if (under_way.of == this) {
         while (!work.done.empty())
-            completing->push(work.done.pop());
+            under_way.list->push(work.done.pop());
         return;
     }
-    completing = &work.done;
+    const completions outer = std::exchange(under_way, {this, &work.done});
     while (!work.done.empty())
         complete(work.done.pop());
-    completing = nullptr;
+    under_way = outer;
 }
 
 void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
@@ -99,6 +103,8 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     if (const errc outage = outage_;
         waiter->queues && waiter->code == errc::busy && outage != errc())
         waiter->code = outage;
+    else if (waiter->code == errc::busy && !waiter->held_here && quarantine_left() != clock::duration())
+        waiter->code = errc::quarantined;
     if (!waiter->code) {
         counters_.add(&client_stats::granted);
         counters_.add(&client_stats::leases);

@@ -96,7 +96,16 @@ void client_core::attach() {
 }
 
 std::string client_core::explain() const {
-    return store_ ? store_->explain() : std::string();
+    std::string text = store_ ? store_->explain() : std::string();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(quarantine_left());
+    if (left == left.zero())
+        return text;
+    if (!text.empty())
+        text += "; ";
+    return text +
+           "the store is new, was restarted or was flushed: it may have forgotten who holds "
+           "what, and grants nothing for another " +
+           std::to_string(left.count()) + " ms (the longest TTL of its clients)";
 }
 
 // The context is being destroyed: let go of every handler, post nothing, ask nobody.
@@ -121,10 +130,19 @@ void client_core::close() noexcept {
     coro::detail::wait_service::unlink(*this);
     if (process_.forked())
         return;
-    watch_->stop();
+    grant_no_more();
     if (*context_ended_)
         return;
     asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
+}
+
+// On the thread of the user's call. First nobody is served any more, then the leases are lost: a
+// lock that its holder lets go of for that reason must not be passed on.
+void client_core::grant_no_more() {
+    queue_work work;
+    table_.close(errc::client_stopped, work);
+    watch_->stop();
+    carry_out(std::move(work));
 }
 
 // The user's object is gone. What is at the store is freed by the store when it sees the session
@@ -139,7 +157,6 @@ void client_core::close_now() {
     session_.gone();
     publish();
     queue_work work;
-    table_.close(errc::client_stopped, work);
     lose_all(errc::client_stopped, work);
     store_->detach();
     for (const auto& [id, op] : std::exchange(releases_, {}))
@@ -294,7 +311,7 @@ void client_core::lose_all(errc why, queue_work& work) {
 }
 
 void client_core::stop(lease_handler handler) {
-    watch_->stop();
+    grant_no_more();
     if (*context_ended_)
         return handler.complete(errc::outcome_unknown);  // Its session ends by its TTL, or before.
     asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
@@ -310,7 +327,6 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_
         co_return;  // The one that is under way answers for all.
     stopping_ = true;
     queue_work work;
-    table_.close(errc::client_stopped, work);
     lose_all(errc::client_stopped, work);
     carry_out(std::move(work));
     for (const auto& what : all_asking())

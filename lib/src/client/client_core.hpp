@@ -98,6 +98,7 @@ private:
     void shut_down() noexcept override;
 
     // client_core.cpp
+    void grant_no_more();
     void close_now();
     void pushed(const store_event& event);
     void arm();
@@ -162,6 +163,9 @@ private:
     asio::awaitable<void> run_open(std::shared_ptr<client_core> self);
     void session_opened(const resumed& reply);
     void opening_failed(error_code why);
+    clock::duration reap_spread() const noexcept;
+    void note_quarantine(clock::duration left) noexcept;
+    clock::duration quarantine_left() const noexcept;
     void fail_idle(const claim_ptr& what, error_code why);
     void beat_now();
     asio::awaitable<void> run_beat(std::shared_ptr<client_core> self);
@@ -210,6 +214,8 @@ private:
     const core::session_timing timing_;
     client_counters counters_;
     std::atomic<errc> outage_ = errc();  ///< Why the store cannot be asked; zero if it can.
+    /// Until then the store grants nothing, as far as it is known.
+    std::atomic<clock::rep> quarantine_until_ = clock::time_point::min().time_since_epoch().count();
     const std::shared_ptr<session_watch> watch_;
     const std::shared_ptr<client_home> home_;
     lock_table table_;

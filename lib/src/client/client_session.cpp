@@ -4,9 +4,12 @@
 #include "core/planted_bug.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace mortise::detail {
+
+using namespace std::chrono_literals;
 
 void client_core::need_session() {
     if (opening_ || stopping_ || session_.open())
@@ -79,6 +82,7 @@ void client_core::session_opened(const resumed& reply) {
     tell({.what = lock_event::kind::session_opened});
     incarnation_ = reply.incarnation;
     changes_seen_ = reply.view.changes;
+    note_quarantine(reply.quarantine);
     reap_at_ = now();  // Who waits asks at once who else may be dead.
     proof_pending_.reset();
     session_.proved(reply.sent);
@@ -130,10 +134,10 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
 void client_core::beaten(const heartbeat& reply, bool quiet) {
     counters_.add(&client_stats::heartbeats);
     tell({.what = lock_event::kind::heartbeat, .took = now() - reply.sent});
-    reap_at_ =
-        reply.next_deadline
-            ? now() + std::max<clock::duration>(*reply.next_deadline, std::chrono::milliseconds(1))
-            : clock::time_point::max();
+    note_quarantine(reply.quarantine);
+    reap_at_ = reply.next_deadline
+                   ? now() + std::max<clock::duration>(*reply.next_deadline, 1ms) + reap_spread()
+                   : clock::time_point::max();
     if (reply.incarnation != incarnation_) {
         // The store may have forgotten something: each grant must be proved by itself first.
         incarnation_ = reply.incarnation;
@@ -159,6 +163,24 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
         return;
     if (reply.changes != changes_seen_ || counts_differ || look_wanted_)
         look_now();
+}
+
+// All who wait for a dead holder would ask for its end at once: chance spreads them, by little.
+clock::duration client_core::reap_spread() const noexcept {
+    constexpr std::uint64_t parts = 1'024;
+    const clock::duration most = std::min<clock::duration>(timing_.ttl / 50, 50ms);
+    return most * static_cast<clock::rep>(session_id_.low % parts) / parts;
+}
+
+void client_core::note_quarantine(clock::duration left) noexcept {
+    quarantine_until_ =
+        (left > left.zero() ? now() + left : clock::time_point::min()).time_since_epoch().count();
+}
+
+clock::duration client_core::quarantine_left() const noexcept {
+    const clock::time_point until{clock::duration(quarantine_until_)};
+    return until == clock::time_point::min() ? clock::duration(0)
+                                             : std::max(clock::duration(0), until - now());
 }
 
 void client_core::proved(clock::time_point sent) {

@@ -44,7 +44,8 @@ public:
     void complete();
 
     const lock_options options;
-    const bool queues;  ///< Else it is refused where it would have to wait.
+    const bool queues;       ///< Else it is refused where it would have to wait.
+    bool held_here = false;  ///< It was refused while somebody of this client had the lock.
 
     std::shared_ptr<lock_queue> of;  ///< From its arrival to its completion.
     bool stands = false;             ///< Whether it waits, in one list or another.

@@ -70,6 +70,7 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
         return;
     }
     if (certainly_busy(*waiter)) {
+        waiter->held_here = held_here();
         complete(waiter, errc::busy, work);
         return;
     }
@@ -139,6 +140,12 @@ bool lock_queue::certainly_busy(const local_waiter& waiter) const {
     });
 }
 
+bool lock_queue::held_here() const {
+    return std::any_of(claims_.begin(), claims_.end(), [](const auto& each) {
+        return each->holders != 0;
+    });
+}
+
 void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) {
     if (waiter.bound != nullptr) {
         // The claim is this one's alone: its end is the end of the wish.
@@ -146,6 +153,7 @@ void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) 
         return;
     }
     auto gone = waiting_.remove(waiter);
+    gone->held_here = held_here();
     if (pending_ && !pending_fits()) {
         // Nothing may be left at the store when it completes.
         const auto undone = std::exchange(pending_, nullptr);

@@ -100,6 +100,7 @@ public:
 private:
     bool reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     bool serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
+    bool held_here() const;
     bool certainly_busy(const local_waiter& waiter) const;
     void give_back_idle(queue_work& work);
     bool will_serve(const claim& what, const local_waiter& waiter) const;

@@ -96,6 +96,8 @@ lock_table::release(held_grant& held, release_handler& handler, bool late, queue
 
 void lock_table::granted(claim& what, queue_work& work) {
     const std::lock_guard guard(mutex_);
+    if (closed_)
+        lock_queue::refused_all(what.bound, closed_, work);
     what.of->granted(what, work);
     settle(*what.of, work);
 }

@@ -189,6 +189,8 @@ result<resumed> memory_state::resume(const session_start& start, push_function p
     reply.incarnation = incarnation_;
     reply.domain = domain_;
     reply.view = view_of(key);
+    if (!quarantine_over_)
+        reply.quarantine = rows_.quarantine_until - rows_.now;
     return reply;
 }
 
@@ -306,8 +308,9 @@ result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t ge
         reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
     }
     if (!quarantine_over_) {
-        const clock::duration left = rows_.quarantine_until - rows_.now;
-        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
+        reply.quarantine = rows_.quarantine_until - rows_.now;
+        reply.next_deadline =
+            std::min(reply.quarantine, reply.next_deadline.value_or(reply.quarantine));
     }
     return reply;
 }

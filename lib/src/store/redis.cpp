@@ -99,6 +99,7 @@ public:
     asio::awaitable<result<answer>> request(lock_request request) override {
         if (!sound(request.mode))
             co_return error_code(errc::bad_mode);
+        const auto wanted = request.id;
         auto asking = link_->act(redis_script::request, request_text(request));
         const auto said = co_await std::move(asking);
         if (!said)
@@ -106,7 +107,7 @@ public:
         const auto reply = store_detail::parse_answer(*said, link_->domain());
         if (!reply || reply->what != answer::kind::granted)
             co_return reply;
-        auto confirming = link_->confirm();
+        auto confirming = link_->confirm(store_detail::one_grant(wanted, reply->token));
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         co_return reply;
@@ -133,14 +134,15 @@ public:
 
     asio::awaitable<result<heartbeat>> beat() override {
         const clock::time_point sent = link_->now();
-        auto asking = link_->act(redis_script::beat, {});
+        auto asking = link_->act(redis_script::beat, std::to_string(link_->longest_ttl().count()));
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
         auto reply = store_detail::parse_beat(*said);
         if (!reply)
             co_return reply.error();
-        auto confirming = link_->confirm();
+        link_->note_state(std::move(reply->run), reply->deadline);
+        auto confirming = link_->confirm({});
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
         link_->compare_watching(reply->watches);
@@ -153,10 +155,13 @@ public:
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
-        auto confirming = link_->confirm();
+        auto view = store_detail::parse_view(*said, link_->domain());
+        if (!view)
+            co_return view;
+        auto confirming = link_->confirm(store_detail::grants_of(*view));
         if (const auto failed = co_await std::move(confirming))
             co_return failed;
-        co_return store_detail::parse_view(*said, link_->domain());
+        co_return view;
     }
 
     asio::awaitable<result<token_range>> draw(grant held) override {
@@ -227,6 +232,7 @@ private:
     locks(std::vector<std::string> names, std::size_t queue_max);
     asio::awaitable<result<std::set<std::string>>> names(std::string after, std::size_t limit);
     asio::awaitable<result<token_domain>> domain();
+    asio::awaitable<result<std::chrono::milliseconds>> left_of_quarantine();
 
     std::shared_ptr<queue_link> link_;
     const bool quarantine_;
@@ -335,6 +341,18 @@ redis_store::breaks(std::string name, std::size_t limit) {
     co_return records;
 }
 
+asio::awaitable<result<std::chrono::milliseconds>> redis_store::left_of_quarantine() {
+    auto asking = link_->send({"HGET", link_->prefix() + "m", "q"});
+    const auto until = co_await std::move(asking);
+    if (!until)
+        co_return until.error();
+    auto asking_time = link_->send({"TIME"});
+    const auto time = co_await std::move(asking_time);
+    if (!time)
+        co_return time.error();
+    co_return store_detail::parse_time_left(until->text, *time);
+}
+
 asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     auto found = examined_;
     auto asking = link_->ask_facts();
@@ -343,11 +361,16 @@ asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
         co_return facts.error();
     found.facts = std::move(*facts);
     found.has_session = !link_->domain().empty();
-    auto remembering = link_->send({"HGET", link_->prefix() + "id", "t"});
+    auto remembering = link_->send({"ZRANGE", link_->prefix() + "u", "0", "-1"});
     const auto remembered = co_await std::move(remembering);
     if (!remembered)
         co_return remembered.error();
-    found.remembered_ttl = store_detail::parse_longest_ttl(remembered->text);
+    found.remembered_ttl = store_detail::parse_longest_ttl(*remembered);
+    auto resting = left_of_quarantine();
+    const auto left = co_await std::move(resting);
+    if (!left)
+        co_return left.error();
+    found.quarantine = *left;
     auto counting = link_->send({"ZCARD", link_->prefix() + "d"});
     const auto sessions = co_await std::move(counting);
     if (!sessions)
@@ -438,11 +461,12 @@ wire_settings wire_settings_of(const redis_store_config& config) {
     return wire;
 }
 
-// Each sentinel gets its part of the time.
+// The sentinels get one half of the time, the server the other.
 sentinel_settings sentinel_settings_of(const redis_store_config& config) {
     sentinel_settings all;
     all.server = wire_settings_of(config);
     all.primary_name = config.primary_name;
+    all.remembered = std::make_shared<store_detail::named_primary>();
     for (const auto& each : config.sentinels) {
         wire_settings sentinel = all.server;
         sentinel.host = each.host;
@@ -451,7 +475,7 @@ sentinel_settings sentinel_settings_of(const redis_store_config& config) {
         sentinel.user = config.sentinel_user;
         sentinel.password = config.sentinel_password;
         sentinel.sentinel = true;
-        sentinel.connect_max = config.connect_max / static_cast<long>(config.sentinels.size() + 1);
+        sentinel.connect_max = config.connect_max / 2;
         all.sentinels.push_back(std::move(sentinel));
     }
     return all;
@@ -491,7 +515,8 @@ store_detail::make_redis_store(const redis_store_config& config, redis_wire_fact
     const bool single_key = config.form == redis_form::single_key;
     settings.prefix = config.prefix.empty() && !single_key ? "mortise:" : config.prefix;
     settings.domain = config.domain;
-    settings.allow_eviction = config.allow_eviction;
+    settings.accepted.eviction = config.allow_eviction;
+    settings.accepted.unseen_restarts = config.allow_unseen_restarts;
     settings.assume_new = config.assume_new;
     settings.longest_ttl = config.longest_ttl;
     settings.min_replicas = config.min_replicas;

@@ -61,6 +61,14 @@ void on_waiting(rd_kafka_t*, void* opaque) {
     voice_of(opaque).wake();
 }
 
+// librdkafka (seen in 2.0.2, unchanged in 2.15.0) frees the text of a transaction's error before its
+// broker threads end: an answer that tells a producer that it was fenced frees that text again. A
+// purge waits until these threads have forgotten what is in flight, so that no such answer is read.
+void destroy(rd_kafka_t* what) noexcept {
+    ::rd_kafka_purge(what, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    ::rd_kafka_destroy(what);
+}
+
 /// Threads that destroy handles. The end of the program waits for them, within bounds.
 class closing_threads {
 public:
@@ -77,7 +85,7 @@ public:
             ++under_way_;
         }
         const auto work = [this, what, kept = std::move(its_voice)] {
-            ::rd_kafka_destroy(what);
+            destroy(what);
             const std::lock_guard hold(mutex_);
             --under_way_;
             changed_.notify_all();
@@ -204,7 +212,7 @@ void handle::close() noexcept {
     if (handle_ == nullptr || process_.forked())
         return;
     voice_->silence();
-    ::rd_kafka_destroy(std::exchange(handle_, nullptr));
+    destroy(std::exchange(handle_, nullptr));
 }
 
 }  // namespace mortise::kafka

@@ -84,6 +84,36 @@ TEST(ClientEnd, LeasesAreLostFromTheCallOn) {
     }
 }
 
+// Who lets go of a lease because it is lost by that call must not pass the lock on inside.
+TEST(ClientEnd, NobodyIsServedFromTheCallOn) {
+    for (const bool stopped : {true, false}) {
+        SCOPED_TRACE(stopped ? "async_stop" : "destructor");
+        asio::io_context context;
+        std::optional<lock_client> locks(
+            std::in_place, context.get_executor(), open_store("memory:")
+        );
+        acquire_outcome first;
+        acquire_outcome second;
+        acquire_outcome asking;
+        locks->async_acquire("door", lock_options(), client_world::record(first));
+        locks->async_acquire("door", lock_options(), client_world::record(second));
+        while (!first.done)
+            context.run_one();
+        locks->async_acquire("gate", lock_options(), client_world::record(asking));
+        if (stopped)
+            locks->async_stop(asio::detached);
+        else
+            locks.reset();
+        first.held = lease();
+        context.run();
+        for (const acquire_outcome* each : {&second, &asking}) {
+            EXPECT_TRUE(each->done);
+            EXPECT_EQ(each->code, errc::client_stopped);
+            EXPECT_FALSE(each->held.token());
+        }
+    }
+}
+
 TEST(ClientEnd, AClientNeedsAStore) {
     asio::io_context context;
     try {

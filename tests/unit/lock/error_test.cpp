@@ -70,6 +70,7 @@ const std::vector<classes>& every_code() {
         {errc::server_busy, false, true, false},
         {errc::unsafe_server, false, false, false},
         {errc::not_enough_replicas, false, true, false},
+        {errc::quarantined, false, true, false},
         {errc::database_busy, false, true, false},
         {errc::rolled_back, false, true, false},
         {errc::transaction_control, false, false, false},

@@ -52,6 +52,7 @@ TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
         {"o",
          run_id,
          "shop",
+         "250",
          "5000000",
          "9",
          "3",
@@ -64,6 +65,9 @@ TEST(RedisAnswers, ToAResumptionGiveTheRunTheDomainAndTheEntries) {
     ASSERT_TRUE(session);
     EXPECT_EQ(session->incarnation, (random_id{1, 2}));
     EXPECT_EQ(session->domain.name(), "shop");
+    EXPECT_EQ(session->run, run_id);
+    EXPECT_EQ(session->quarantine, 250us);
+    EXPECT_EQ(session->now, 5'000'000u);
     EXPECT_EQ(session->view.changes, 9u);
     ASSERT_EQ(session->view.entries.size(), 2u);
     const auto& held = session->view.entries[0];
@@ -94,7 +98,7 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
     for (const char* bad : {"", "a b", "a-name-of-26-characters-xy", "shop#1"}) {
         EXPECT_EQ(
             code_of(parse_resumed(
-                said_texts({"o", run_id, bad, "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
+                said_texts({"o", run_id, bad, "0", "5", "9", "3", "0", "g p9 - 3 7 65535 n"})
             )),
             errc::store_corrupt
         ) << bad;
@@ -104,20 +108,22 @@ TEST(RedisAnswers, ToAResumptionNameTheDomainOfAWholeStore) {
 }
 
 TEST(RedisAnswers, TellTheLongestTtlThatTheStoreKnows) {
-    EXPECT_EQ(parse_longest_ttl("86400000"), std::chrono::hours(24));
+    EXPECT_EQ(parse_longest_ttl(said_texts({"5000", "86400000", "300"})), std::chrono::hours(24));
+    EXPECT_EQ(parse_longest_ttl(said_texts({})), std::chrono::milliseconds(0));
     for (const char* none : {"", "-1", "1.5", "5000 1", "x", "4294967296", "99999999999999999999"})
-        EXPECT_EQ(parse_longest_ttl(none), std::chrono::milliseconds(0)) << none;
+        EXPECT_EQ(parse_longest_ttl(said_texts({none})), std::chrono::milliseconds(0)) << none;
 }
 
 TEST(RedisAnswers, ToAResumptionAreCorruptIfSomethingIsMissingOrBent) {
-    const std::vector<std::string> good = {"o", run_id, "shop", "5", "9", "3", "1", "w x - 4 n"};
+    const std::vector<std::string> good = {
+        "o", run_id, "shop", "0", "5", "9", "3", "1", "w x - 4 n"};
     ASSERT_TRUE(parse_resumed(said_texts(good)));
     for (std::size_t size = 1; size < good.size(); ++size) {
         const std::vector<std::string> cut(good.begin(), good.begin() + static_cast<long>(size));
-        // Five parts are a session without entries.
+        // Six parts are a session without entries.
         EXPECT_EQ(
             code_of(parse_resumed(said_texts(cut))),
-            size == 5 ? error_code() : error_code(errc::store_corrupt)
+            size == 6 ? error_code() : error_code(errc::store_corrupt)
         ) << size;
     }
     for (std::size_t at = 2; at < good.size(); ++at) {
@@ -206,7 +212,7 @@ TEST(RedisAnswers, ToADrawGiveARangeOfTokens) {
 }
 
 TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
-    const auto beat = parse_beat(said_text("o " + run_id + " 9 2 1 1 1500"));
+    const auto beat = parse_beat(said_text("o " + run_id + " 9 2 1 1 1500 77 60"));
     ASSERT_TRUE(beat);
     EXPECT_EQ(beat->value.incarnation, (random_id{1, 2}));
     EXPECT_EQ(beat->value.changes, 9u);
@@ -214,7 +220,10 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
     EXPECT_EQ(beat->value.requests, 1u);
     EXPECT_EQ(beat->value.next_deadline, 1500us);
     EXPECT_TRUE(beat->watches);
-    const auto alone = parse_beat(said_text("o - 9 2 1 0 -"));
+    EXPECT_EQ(beat->run, run_id);
+    EXPECT_EQ(beat->deadline, 77u);
+    EXPECT_EQ(beat->value.quarantine, 60us);
+    const auto alone = parse_beat(said_text("o - 9 2 1 0 - 78 0"));
     ASSERT_TRUE(alone);
     EXPECT_FALSE(alone->value.incarnation);
     EXPECT_FALSE(alone->value.next_deadline);
@@ -226,14 +235,20 @@ TEST(RedisAnswers, ToAHeartbeatCountAndTellTheNextDeadline) {
           "o r",
           "o r 1 2 3",
           "o r 1 2 3 1",
-          "o r 1 2 3 2 -",
-          "o r x 2 3 1 -",
-          "o r 1 2 3 1 x",
-          "o r 1 2 3 1 -1",
-          "o r 1 2 3 1 - 1",
-          "q r 1 2 3 1 -"})
+          "o r 1 2 3 1 -",
+          "o r 1 2 3 1 - 7",
+          "o r 1 2 3 2 - 7 0",
+          "o r x 2 3 1 - 7 0",
+          "o r 1 2 3 1 x 7 0",
+          "o r 1 2 3 1 -1 7 0",
+          "o r 1 2 3 1 - x 0",
+          "o r 1 2 3 1 - 7 x",
+          "o r 1 2 3 1 - 7 0 1",
+          "q r 1 2 3 1 - 7 0"})
         EXPECT_EQ(code_of(parse_beat(said_text(bad))), errc::store_corrupt) << bad;
-    EXPECT_GE(parse_beat(said_text("o r 1 2 3 1 18446744073709551615"))->value.next_deadline, 0us);
+    EXPECT_GE(
+        parse_beat(said_text("o r 1 2 3 1 18446744073709551615 7 0"))->value.next_deadline, 0us
+    );
 }
 
 TEST(RedisAnswers, ToALookGiveTheEntries) {

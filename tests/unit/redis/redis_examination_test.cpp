@@ -14,6 +14,7 @@ using verdict = store_finding::verdict;
 redis_examination of_a_good_server() {
     redis_examination at;
     at.name = "h:6379";
+    at.facts.told = true;
     at.facts.version = "7.0.15";
     at.facts.eviction_policy = "noeviction";
     at.facts.append_only = true;
@@ -117,6 +118,30 @@ TEST(RedisExamination, FindsFailOversWeakUnlessEachReplicaIsWaitedFor) {
     EXPECT_EQ(of(2, 2, true), verdict::holds);
     EXPECT_EQ(of(0, 0, true), verdict::weak) << "sentinels without a replica wait for one";
     EXPECT_EQ(of(0, 0, false), verdict::holds);
+}
+
+TEST(RedisExamination, FindsAServerWeakThatTellsNothing) {
+    auto at = of_a_good_server();
+    at.facts = server_facts();
+    for (const char* subject : {"server", "memory", "durability", "tokens", "fail-over", "flush"})
+        EXPECT_EQ(found(at, subject).what, verdict::weak) << subject;
+}
+
+TEST(RedisExamination, AsksForWhatEndsAPrimaryThatIsCutOff) {
+    const auto of = [](unsigned waits, const std::string& to_write) {
+        return verdict_after(
+            [=](auto& each) {
+                each.facts.replicas = 2;
+                each.min_replicas = waits;
+                each.facts.replicas_to_write = to_write;
+            },
+            "partition"
+        );
+    };
+    EXPECT_EQ(of(0, "0"), verdict::weak);
+    EXPECT_EQ(of(0, ""), verdict::weak) << "it may not be read";
+    EXPECT_EQ(of(0, "1"), verdict::holds);
+    EXPECT_EQ(of(1, "0"), verdict::holds);
 }
 
 TEST(RedisExamination, SpeaksOfFlushesOnlyIfThatWasTried) {

@@ -55,7 +55,7 @@ protected:
         EXPECT_FALSE(far_.stop());
         EXPECT_FALSE(near_.stop());
         for (const auto& key : server_.connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t") << key;
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
     }
 
     redis_server server_;

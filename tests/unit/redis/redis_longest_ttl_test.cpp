@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -24,6 +25,14 @@ redis_store_config with_longest(std::uint16_t port, std::chrono::milliseconds lo
     config.server.port = port;
     config.longest_ttl = longest;
     return config;
+}
+
+/// In milliseconds, of all that sessions claim there.
+int largest_at(const redis_server& server) {
+    int largest = 0;
+    for (const auto& each : server.connect().command({"ZRANGE", "mortise:u", "0", "-1"}).items)
+        largest = std::max(largest, std::stoi(each.text));
+    return largest;
 }
 
 class RedisLongestTtl : public testing::Test {
@@ -56,7 +65,7 @@ protected:
         return config;
     }
 
-    std::string largest() { return server_.connect().command({"HGET", "mortise:id", "t"}).text; }
+    int largest() { return largest_at(server_); }
 
     redis_server server_;
     proxy_thread proxy_{server_.port()};
@@ -87,16 +96,37 @@ TEST_F(RedisLongestTtl, ThatIsSetTooShortLetsTwoHold) {
 TEST_F(RedisLongestTtl, IsRememberedByTheStore) {
     redis_user brief(server_.port(), short_ttl);
     ASSERT_FALSE(brief.acquire("door").code);
-    EXPECT_EQ(largest(), "300");
+    EXPECT_EQ(largest(), 300);
     redis_user careful(with_longest(server_.port(), 5s), short_ttl);
     ASSERT_FALSE(careful.acquire("window").code);
-    EXPECT_EQ(largest(), "5000");
+    EXPECT_EQ(largest(), 5'000);
     redis_user slow(with_longest(server_.port(), 5s), 20s);
     ASSERT_FALSE(slow.acquire("gate").code);
-    EXPECT_EQ(largest(), "20000");
+    EXPECT_EQ(largest(), 20'000);
     redis_user late(server_.port(), short_ttl);
     ASSERT_FALSE(late.acquire("roof").code);
-    EXPECT_EQ(largest(), "20000") << "it never becomes shorter";
+    EXPECT_EQ(largest(), 20'000) << "its session lives";
+}
+
+// A client with a TTL of an hour, long gone, once made every later restart wait for an hour.
+TEST(RedisLongTtl, CountsUntilItsLastDeadline) {
+    redis_server server({"appendonly yes", "appendfsync always"});
+    redis_user brief(with_longest(server.port(), short_ttl), short_ttl);
+    auto window = brief.acquire("window");
+    ASSERT_FALSE(window.code) << brief.explain();
+    {
+        redis_user slow(with_longest(server.port(), short_ttl), 4s);
+        ASSERT_FALSE(slow.acquire("door").code);
+        EXPECT_EQ(largest_at(server), 4'000);
+    }
+    EXPECT_EQ(largest_at(server), 4'000) << "somebody may still believe in a lease of it";
+    EXPECT_TRUE(eventually([&] { return largest_at(server) == 300; }, 10s));
+    server.kill();
+    server.start();
+    const auto begun = clock::now();
+    auto got = brief.acquire("door", 20s);
+    EXPECT_FALSE(got.code) << got.code.message() << ": " << brief.explain();
+    EXPECT_LT(clock::now() - begun, 3s);
 }
 
 }  // namespace

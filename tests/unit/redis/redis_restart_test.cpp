@@ -87,7 +87,7 @@ protected:
         EXPECT_FALSE(holder_->stop());
         EXPECT_FALSE(waiter_->stop());
         for (const auto& key : server_->connect().command({"KEYS", "*"}).texts())
-            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t") << key;
+            EXPECT_TRUE(key == "mortise:id" || key == "mortise:t" || key == "mortise:u") << key;
     }
 
     bool doubted(clock::duration within) {

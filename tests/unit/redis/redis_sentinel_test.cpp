@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A sentinel that cannot tell anything is no reason not to ask the next one.
+// A sentinel that cannot tell anything does not keep the others from being heard.
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -44,8 +44,6 @@ protected:
         const auto got = user.acquire("door");
         EXPECT_FALSE(got.code) << got.code.message() << ": " << user.explain();
         EXPECT_LT(got.at - begun, time_to_connect) << "it was not the first try";
-        // Each sentinel has its part of the time, and the server has one.
-        EXPECT_GE(got.at - begun, time_to_connect / 3) << "nobody was silent";
     }
 
     redis_server server_;

@@ -157,13 +157,13 @@ TEST(RedisServerFailure, AServerThatBecomesAReplicaIsLeftAndItsLeaseIsNotHeldFor
     const redis_server primary;
     const redis_server server;
     redis_user client(failing_at(server.port()));
-    auto got = client.acquire("door");
+    auto got = client.acquire("window");
     ASSERT_FALSE(got.code);
     server.connect().command({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
     EXPECT_TRUE(eventually([&] { return !got.held.held(); }, 2 * redis_user::usual_ttl));
     expect_refused(client, errc::read_only_server, "name the primary, or sentinels");
     server.connect().command({"REPLICAOF", "NO", "ONE"});
-    EXPECT_TRUE(eventually([&] { return !client.acquire("window", 2s).code; }));
+    EXPECT_TRUE(eventually([&] { return !client.acquire("gate", 2s).code; }));
 }
 
 TEST(RedisServerFailure, WithoutMemoryNothingNewIsGrantedAndTheRestGoesOn) {

@@ -27,6 +27,7 @@ TEST(RedisUrl, OfAHostLeavesTheRestAsItIs) {
     EXPECT_EQ(config.min_replicas, 0u);
     EXPECT_EQ(config.user + config.password + config.domain, "");
     EXPECT_FALSE(config.tls || config.allow_eviction || config.assume_new);
+    EXPECT_FALSE(config.allow_unseen_restarts);
     EXPECT_TRUE(config.sentinels.empty());
 }
 
@@ -34,7 +35,7 @@ TEST(RedisUrl, SaysEverything) {
     const auto config = parse_redis_url(
         "rediss://me:p%40w@[::1]:7000/3?prefix=shop:&domain=shop&min_replicas=2&allow_eviction=1"
         "&assume_new=true&ca_file=/a&certificate_file=/b&key_file=/c%26d&connect_max_ms=250"
-        "&longest_ttl_ms=20000"
+        "&longest_ttl_ms=20000&allow_unseen_restarts=1"
     );
     EXPECT_TRUE(config.tls);
     EXPECT_EQ(config.user, "me");
@@ -45,7 +46,7 @@ TEST(RedisUrl, SaysEverything) {
     EXPECT_EQ(config.prefix, "shop:");
     EXPECT_EQ(config.domain, "shop");
     EXPECT_EQ(config.min_replicas, 2u);
-    EXPECT_TRUE(config.allow_eviction && config.assume_new);
+    EXPECT_TRUE(config.allow_eviction && config.assume_new && config.allow_unseen_restarts);
     EXPECT_EQ(config.ca_file, "/a");
     EXPECT_EQ(config.certificate_file, "/b");
     EXPECT_EQ(config.key_file, "/c&d");

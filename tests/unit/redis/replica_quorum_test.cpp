@@ -27,6 +27,7 @@ public:
     redis_value to_write = said_text("o");
     redis_value to_wait = said_number(2);
     bool silent = false;
+    bool forgets_scripts = false;  ///< Until it is told one again.
 
     std::vector<std::string> take() { return std::exchange(done_, {}); }
     void note(std::size_t wire, const std::string& what) {
@@ -68,6 +69,10 @@ public:
         auto waiting = answered();
         if (!co_await std::move(waiting))
             co_return error_code(errc::outcome_unknown);
+        if (command.front() == "EVAL")
+            server_.forgets_scripts = false;
+        if (command.front() == "EVALSHA" && server_.forgets_scripts)
+            co_return said_error("NOSCRIPT No matching script.");
         co_return command.front() == "WAIT" ? server_.to_wait : server_.to_write;
     }
 
@@ -97,6 +102,8 @@ class answer {
 public:
     bool came = false;
     error_code code;
+    bool elsewhere = false;
+    std::vector<request_id> missing;
     clock::time_point at;
 };
 
@@ -105,11 +112,18 @@ protected:
     using texts = std::vector<std::string>;
 
     /// Whoever asks has a write of that name. All that can be done without time passing is done.
-    std::shared_ptr<answer> ask(std::string name, std::chrono::milliseconds most = limit) {
+    std::shared_ptr<answer>
+    ask(std::string name, std::chrono::milliseconds most = limit, written_grants grants = {}) {
         auto told = std::make_shared<answer>();
-        world_.start([this, told, name = std::move(name), most]() -> asio::awaitable<void> {
-            auto reaching = quorum_->reach({"EVAL", name}, most);
-            told->code = co_await std::move(reaching);
+        world_.start([this, told, name = std::move(name), most, grants]() -> asio::awaitable<void> {
+            written_state what;
+            what.session = name;
+            what.grants = grants;
+            auto reaching = quorum_->reach(std::move(what), most);
+            const auto outcome = co_await std::move(reaching);
+            told->code = outcome.code;
+            told->elsewhere = outcome.elsewhere;
+            told->missing = outcome.missing;
             told->at = world_.time.now();
             told->came = true;
         });
@@ -136,6 +150,7 @@ protected:
         world_.executor(),
         std::shared_ptr<coro::time_source>(std::shared_ptr<void>(), &world_.time),
         2,
+        redis_scripts::script{"text", "sha"},
         [this](const asio::any_io_executor& strand) {
             return wire_ = std::make_shared<fake_wire>(strand, server_);
         }
@@ -144,19 +159,48 @@ protected:
 
 TEST_F(ReplicaQuorum, WritesBeforeItWaitsOnOneConnection) {
     EXPECT_FALSE(code_of("a"));
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL a", "1 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500"}));
     world_.pass(10 * limit);
     EXPECT_FALSE(code_of("b"));
-    EXPECT_EQ(server_.take(), (texts{"1 EVAL b", "1 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"1 EVALSHA sha 0 b", "1 WAIT 2 500"}));
 }
 
 TEST_F(ReplicaQuorum, ConfirmsNothingIfNothingWasWritten) {
     server_.to_write = said_text("l");
     EXPECT_EQ(code_of("a"), errc::outcome_unknown);
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL a", "1 close"}));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500", "1 close"}));
     server_.to_write = said_text("o");
     EXPECT_FALSE(code_of("b"));
-    EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL b", "2 WAIT 2 500"}));
+    EXPECT_EQ(server_.take(), (texts{"2 open", "2 EVAL text 0 b", "2 WAIT 2 500"}));
+}
+
+TEST_F(ReplicaQuorum, TellsThatItsServerIsAnotherOne) {
+    server_.to_write = said_text("x");
+    const auto told = ask("a");
+    EXPECT_EQ(told->code, errc::outcome_unknown);
+    EXPECT_TRUE(told->elsewhere);
+    server_.to_write = said_text("l");
+    EXPECT_FALSE(ask("b")->elsewhere);
+    EXPECT_EQ(server_.wires, 2u);
+}
+
+TEST_F(ReplicaQuorum, AsksForEachGrantAndTellsWhichAreMissing) {
+    server_.to_write = said_text("o 7 9");
+    const auto told = ask("a", limit, {{7, 70}, {8, 80}, {9, 90}});
+    EXPECT_FALSE(told->code);
+    EXPECT_EQ(told->missing, (std::vector<request_id>{7, 9}));
+    EXPECT_EQ(server_.take(), (texts{"1 open", "1 EVAL text 0 a 7 70 8 80 9 90", "1 WAIT 2 500"}));
+}
+
+TEST_F(ReplicaQuorum, SendsItsScriptAgainToAServerThatForgotIt) {
+    EXPECT_FALSE(code_of("a"));
+    static_cast<void>(server_.take());
+    server_.forgets_scripts = true;
+    EXPECT_FALSE(code_of("b"));
+    EXPECT_EQ(
+        server_.take(),
+        (texts{"1 EVALSHA sha 0 b", "1 WAIT 2 500", "1 EVAL text 0 b", "1 WAIT 2 500"})
+    );
 }
 
 TEST_F(ReplicaQuorum, KeepsItsConnectionIfThereAreTooFewReplicas) {
@@ -175,7 +219,16 @@ TEST_F(ReplicaQuorum, TellsWhyTheServerRefuses) {
     server_.to_write = said_error("READONLY You can't write against a read only replica.");
     EXPECT_EQ(code_of("b"), errc::read_only_server);
     EXPECT_EQ(
-        server_.take(), (texts{"1 open", "1 EVAL a", "1 close", "2 open", "2 EVAL b", "2 close"})
+        server_.take(),
+        (texts{
+            "1 open",
+            "1 EVAL text 0 a",
+            "1 WAIT 2 500",
+            "1 close",
+            "2 open",
+            "2 EVAL text 0 b",
+            "2 WAIT 2 500",
+            "2 close"})
     );
 }
 
@@ -199,7 +252,9 @@ TEST_F(ReplicaQuorum, GivesASilentServerUpAfterTwiceTheLimit) {
     EXPECT_EQ(told->code, errc::store_unavailable);
     server_.silent = false;
     EXPECT_FALSE(code_of("b"));
-    EXPECT_EQ(server_.take(), (texts{"1 open", "1 close", "2 open", "2 EVAL b", "2 WAIT 2 500"}));
+    EXPECT_EQ(
+        server_.take(), (texts{"1 open", "1 close", "2 open", "2 EVAL text 0 b", "2 WAIT 2 500"})
+    );
 }
 
 TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
@@ -214,7 +269,8 @@ TEST_F(ReplicaQuorum, AnswersTogetherWhoCameMeanwhileByTheWriteOfTheNewest) {
         EXPECT_FALSE(each->code) << each->code.message();
     }
     EXPECT_EQ(
-        server_.take(), (texts{"1 open", "1 EVAL a", "1 WAIT 2 500", "1 EVAL c", "1 WAIT 2 1000"})
+        server_.take(),
+        (texts{"1 open", "1 EVAL text 0 a", "1 WAIT 2 500", "1 EVALSHA sha 0 c", "1 WAIT 2 1000"})
     );
 }
 
@@ -255,7 +311,13 @@ TEST_F(ReplicaQuorum, MayBeClosedWhenNobodyAsks) {
     EXPECT_EQ(
         server_.take(),
         (texts{
-            "1 open", "1 EVAL a", "1 WAIT 2 500", "1 close", "2 open", "2 EVAL b", "2 WAIT 2 500"})
+            "1 open",
+            "1 EVAL text 0 a",
+            "1 WAIT 2 500",
+            "1 close",
+            "2 open",
+            "2 EVAL text 0 b",
+            "2 WAIT 2 500"})
     );
 }
 

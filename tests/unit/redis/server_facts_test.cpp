@@ -9,6 +9,14 @@
 namespace mortise::store_detail::server_facts_test {
 namespace {
 
+const accepted_risks careful;
+
+accepted_risks reckless() {
+    accepted_risks all;
+    all.eviction = all.unseen_restarts = true;
+    return all;
+}
+
 using test::said_number;
 using test::said_texts;
 
@@ -51,7 +59,7 @@ TEST(ServerFacts, StayAsTheyAreWhereNothingIsTold) {
         EXPECT_EQ(facts.eviction_policy, "");
         EXPECT_FALSE(facts.append_only);
         EXPECT_TRUE(facts.primary) << text;
-        EXPECT_FALSE(facts.judge(false, true).code) << "what is not told is not held against it";
+        EXPECT_FALSE(facts.judge(careful, true).code) << "what is not told is not held against it";
         EXPECT_EQ(facts.strength(), token_strength::durable_if_configured);
     }
 }
@@ -101,28 +109,35 @@ TEST(ServerFacts, AreNotReadFromAnythingButPairs) {
     EXPECT_FALSE(facts.fsync_stops_on_rewrite);
 }
 
+TEST(ServerFacts, ThatAreNotToldAreNoGoodNews) {
+    const server_facts silent;
+    EXPECT_EQ(silent.judge(careful, false).code, errc::unsafe_server);
+    EXPECT_FALSE(silent.judge(reckless(), false).code);
+    EXPECT_FALSE(silent.judge(careful, true).code) << "that form notices no restart anyway";
+}
+
 TEST(ServerFacts, TellWhetherAServerCanBeUsed) {
-    EXPECT_FALSE(strict_facts().judge(false, true).code);
+    EXPECT_FALSE(strict_facts().judge(careful, true).code);
     server_facts facts = strict_facts();
     for (const char* old : {"5.0.14", "2.8", "unknown"}) {
         facts.version = old;
-        EXPECT_EQ(facts.judge(true, true).code, errc::wrong_server) << old;
+        EXPECT_EQ(facts.judge(reckless(), true).code, errc::wrong_server) << old;
     }
     for (const char* good : {"6", "6.0.16", "7.4.0", "10.1", "255.255.255"}) {
         facts.version = good;
-        EXPECT_FALSE(facts.judge(false, true).code) << good;
+        EXPECT_FALSE(facts.judge(careful, true).code) << good;
     }
     facts.eviction_policy = "volatile-ttl";
-    EXPECT_EQ(facts.judge(false, true).code, errc::unsafe_server);
-    EXPECT_NE(facts.judge(false, true).text.find("volatile-ttl"), std::string::npos);
-    EXPECT_FALSE(facts.judge(true, true).code);
-    EXPECT_FALSE(facts.judge(false, false).code) << "it evicts no key that never expires";
+    EXPECT_EQ(facts.judge(careful, true).code, errc::unsafe_server);
+    EXPECT_NE(facts.judge(careful, true).text.find("volatile-ttl"), std::string::npos);
+    EXPECT_FALSE(facts.judge(reckless(), true).code);
+    EXPECT_FALSE(facts.judge(careful, false).code) << "it evicts no key that never expires";
     EXPECT_EQ(facts.strength(), token_strength::strict);
     facts.eviction_policy = "allkeys-lru";
-    EXPECT_EQ(facts.judge(false, false).code, errc::unsafe_server);
+    EXPECT_EQ(facts.judge(careful, false).code, errc::unsafe_server);
     EXPECT_EQ(facts.strength(), token_strength::durable_if_configured);
     facts.primary = false;
-    EXPECT_EQ(facts.judge(true, true).code, errc::read_only_server);
+    EXPECT_EQ(facts.judge(reckless(), true).code, errc::read_only_server);
 }
 
 }  // namespace

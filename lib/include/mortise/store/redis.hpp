@@ -83,6 +83,11 @@ public:
     /// Accept a server that evicts keys when its memory is full, and with them locks.
     bool allow_eviction = false;
 
+    /// Accept a server that does not tell which run of it answers (its access rules refuse `INFO`).
+    /// A restart that forgot locks goes unnoticed there, and such a lock may have two holders for
+    /// as long as its lease is believed in. The single-key form never notices that.
+    bool allow_unseen_restarts = false;
+
     /// A store that finds nothing of itself at the server takes it that there was never anything.
     /// Otherwise a server that has just started, or was flushed, may have forgotten who holds what,
     /// and the first grant waits for `longest_ttl`. For tests and demonstrations. Queue form only.

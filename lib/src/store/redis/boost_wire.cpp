@@ -30,18 +30,19 @@ namespace redis = boost::redis;
 using asio_error = boost::system::error_code;
 using resp_node = redis::resp3::basic_node<std::string_view>;
 
-/// What waits for one reply. Adapted to Boost.Redis by the two functions below.
+/// What waits for the replies to one request. Adapted to Boost.Redis by the two functions below.
 class reply_slot {
 public:
     void add(const resp_node& node) {
         if (auto done = builder_.add(node))
-            value_ = std::move(*done);
+            values_.push_back(std::move(*done));
     }
-    redis_value take() { return std::move(value_); }
+    /// As many as commands were sent, when all are answered.
+    std::vector<redis_value>& values() noexcept { return values_; }
 
 private:
     reply_builder builder_;
-    redis_value value_;
+    std::vector<redis_value> values_;
 };
 
 /// What takes the pushes, one after the other.
@@ -80,6 +81,23 @@ struct exchange {
     redis::request request;
     reply_slot reply;
 };
+
+void begin(redis::request& request) {
+    constexpr std::size_t usual_size = 192;
+    request.get_config().cancel_if_not_connected = true;
+    request.reserve(usual_size);
+}
+
+void put(redis::request& request, const redis_command& command) {
+    if (command.size() == 1)
+        request.push(command.front());
+    else
+        request.push_range(command.front(), command.begin() + 1, command.end());
+}
+
+error_code meaning_of(const asio_error& failed) {
+    return failed == redis::error::not_connected ? errc::store_unavailable : errc::outcome_unknown;
+}
 
 /// Keeps one among those of its wire until it is answered. A coroutine that is destroyed before, as
 /// its context ends, leaves it there: the connection may still be told to look at it.
@@ -157,6 +175,8 @@ public:
     asio::awaitable<redis_failure> open(redis_wire_events& events) override;
     asio::awaitable<redis_failure> subscribe(std::string channel) override;
     asio::awaitable<result<redis_value>> call(redis_command command) override;
+    asio::awaitable<result<std::vector<redis_value>>> pipeline(std::vector<redis_command> commands
+    ) override;
     void close() noexcept override;
 
 private:
@@ -366,25 +386,42 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     if (!open_ || closed_)
         co_return error_code(errc::store_unavailable);
     passage going(exchanges_);
-    redis::request& request = going.mine().request;
-    constexpr std::size_t usual_size = 192;
-    request.get_config().cancel_if_not_connected = true;
-    request.reserve(usual_size);
-    if (command.size() == 1)
-        request.push(command.front());
-    else
-        request.push_range(command.front(), command.begin() + 1, command.end());
-    reply_slot& reply = going.mine().reply;
-    auto running =
-        connection_.async_exec(request, redis::any_adapter(reply), asio::as_tuple(asio::deferred));
+    begin(going.mine().request);
+    put(going.mine().request, command);
+    auto running = connection_.async_exec(
+        going.mine().request, redis::any_adapter(going.mine().reply), asio::as_tuple(asio::deferred)
+    );
     going.sent();
     const auto [failed, size] = co_await std::move(running);
     going.answered();
-    if (failed == redis::error::not_connected)
-        co_return error_code(errc::store_unavailable);
     if (failed)
+        co_return meaning_of(failed);
+    auto& values = going.mine().reply.values();
+    // What a server answers by a push alone has none.
+    co_return values.empty() ? redis_value() : std::move(values.front());
+}
+
+asio::awaitable<result<std::vector<redis_value>>>
+boost_wire::pipeline(std::vector<redis_command> commands) {
+    const auto kept = shared_from_this();
+    if (!open_ || closed_)
+        co_return error_code(errc::store_unavailable);
+    passage going(exchanges_);
+    begin(going.mine().request);
+    for (const auto& command : commands)
+        put(going.mine().request, command);
+    auto running = connection_.async_exec(
+        going.mine().request, redis::any_adapter(going.mine().reply), asio::as_tuple(asio::deferred)
+    );
+    going.sent();
+    const auto [failed, size] = co_await std::move(running);
+    going.answered();
+    if (failed)
+        co_return meaning_of(failed);
+    auto& values = going.mine().reply.values();
+    if (values.size() != commands.size())
         co_return error_code(errc::outcome_unknown);
-    co_return reply.take();
+    co_return std::move(values);
 }
 
 void boost_wire::close() noexcept {

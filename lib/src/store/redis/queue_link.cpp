@@ -7,10 +7,33 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 namespace mortise::store_detail {
+
+namespace {
+
+std::uint64_t micros(std::chrono::milliseconds time) {
+    return static_cast<std::uint64_t>(std::chrono::microseconds(time).count());
+}
+
+}  // namespace
+
+written_grants one_grant(request_id id, const fencing_token& token) {
+    return written_grants(1, {id, token.base()});
+}
+
+written_grants grants_of(const session_view& view) {
+    written_grants all;
+    for (const auto& each : view.entries) {
+        if (each.granted)
+            all.emplace_back(each.id, each.token.base());
+    }
+    return all;
+}
 
 void queue_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
@@ -19,7 +42,11 @@ void queue_link::attach(
     const auto replicas = settings().min_replicas;
     if (replicas != 0) {
         quorum_ = std::make_shared<replica_quorum>(
-            redis_link::strand(), redis_link::time(), replicas, wires()
+            redis_link::strand(),
+            redis_link::time(),
+            replicas,
+            scripts()[redis_script::confirm],
+            wires()
         );
     }
 }
@@ -42,15 +69,18 @@ asio::awaitable<result<resumed>> queue_link::prove() {
     auto session = parse_resumed(*said);
     if (!session)
         co_return session.error();
-    auto confirming = confirm();
+    note_state(std::move(session->run), session->now + micros(redis_link::session().ttl));
+    auto confirming = confirm(grants_of(session->view));
     if (const auto failed = co_await std::move(confirming))
         co_return failed;
+    seen_ = true;
     know(session->incarnation, session->domain);
     resumed reply;
     reply.sent = sent;
     reply.incarnation = session->incarnation;
     reply.domain = session->domain;
     reply.view = std::move(session->view);
+    reply.quarantine = session->quarantine;
     co_return reply;
 }
 
@@ -65,7 +95,8 @@ std::vector<std::string> queue_link::resume_arguments() const {
     arguments.push_back(std::to_string(session().pid));
     arguments.push_back(random_id::draw().text());
     arguments.push_back(settings().domain);
-    arguments.push_back(settings().assume_new ? "1" : "0");
+    // Who has seen the store knows better.
+    arguments.push_back(settings().assume_new && !seen_ ? "1" : "0");
     arguments.push_back(std::to_string(settings().longest_ttl.count()));
     return arguments;
 }
@@ -76,19 +107,60 @@ void queue_link::came_back(const random_id& before) {
         tell(store_event::kind::changed);
 }
 
-asio::awaitable<error_code> queue_link::confirm() {
+void queue_link::note_state(std::string run, std::uint64_t deadline) {
+    run_ = std::move(run);
+    deadline_ = deadline;
+}
+
+asio::awaitable<error_code> queue_link::confirm(written_grants grants) {
+    constexpr std::size_t at_once = 256;
     if (!quorum_)
         co_return error_code();
     const auto kept = shared_from_this();
-    const auto& script = scripts()[redis_script::confirm];
-    redis_command write{"EVAL", script.text, "0"};
-    write.push_back(session_name() + ' ' + std::to_string(session().generation));
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
-    auto reaching = quorum_->reach(std::move(write), limit);
-    const auto failed = co_await std::move(reaching);
-    if (failed)
-        remember({failed, "waiting for replicas: " + failed.message()});
-    co_return failed;
+    do {
+        const auto first = grants.size() - std::min(grants.size(), at_once);
+        written_state what;
+        what.session = session_name() + ' ' + std::to_string(session().generation) + ' ' + run_ +
+                       ' ' + std::to_string(deadline_);
+        what.grants.assign(grants.begin() + static_cast<std::ptrdiff_t>(first), grants.end());
+        grants.resize(first);
+        const auto asked = what.grants;
+        auto reaching = quorum_->reach(std::move(what), limit);
+        const auto answer = co_await std::move(reaching);
+        if (const auto failed = judge(answer, asked))
+            co_return failed;
+    } while (!grants.empty());
+    co_return error_code();
+}
+
+error_code queue_link::judge(const quorum_answer& answer, const written_grants& asked) {
+    if (answer.elsewhere) {
+        leave_server({answer.code, "the address leads to another server by now"});
+        return answer.code;
+    }
+    if (answer.code == errc::not_enough_replicas) {
+        const std::string text = "waiting for replicas: " + answer.code.message();
+        if (now() - too_few_since_.value_or(now()) >= session().ttl)
+            leave_server({answer.code, text});
+        else
+            remember({answer.code, text});
+        too_few_since_ = too_few_since_.value_or(now());
+        return answer.code;
+    }
+    if (answer.code)
+        return remember({answer.code, "waiting for replicas: " + answer.code.message()});
+    too_few_since_.reset();
+    for (const auto id : answer.missing) {
+        const auto is_it = [id](const auto& each) { return each.first == id; };
+        if (std::any_of(asked.begin(), asked.end(), is_it))
+            return remember(
+                {errc::outcome_unknown,
+                 "a grant is not at the server that has the "
+                 "replicas"}
+            );
+    }
+    return error_code();
 }
 
 asio::awaitable<error_code> queue_link::end() {
@@ -135,7 +207,7 @@ void queue_link::hear(const store_event& event) {
 asio::awaitable<void>
 queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, store_event event) {
     const auto meant = session().id;
-    auto confirming = confirm();
+    auto confirming = confirm(one_grant(event.id, event.token));
     const auto failed = co_await std::move(confirming);
     if (!failed && session().id == meant)
         tell_now(event);  // Otherwise the next heartbeat that counts finds it.

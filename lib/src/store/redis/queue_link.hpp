@@ -5,11 +5,17 @@
 #include "store/redis/redis_link.hpp"
 #include "store/redis/replica_quorum.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::store_detail {
+
+/// What confirmations are asked for.
+written_grants one_grant(request_id id, const fencing_token& token);
+written_grants grants_of(const session_view& view);
 
 /// A session that the server keeps, by scripts, with an inbox of its own. It has a higher
 /// generation on each connection, so that whatever still comes from the one before is refused.
@@ -23,10 +29,19 @@ public:
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
     ) override;
 
-    /// Waits until the replicas that the settings ask for have what the session wrote before; not
-    /// at all if there are none.
-    /// @par Errors `not_enough_replicas`, or what is wrong with the connection.
-    asio::awaitable<error_code> confirm();
+    /// The server told this of the session, which later confirmations are about.
+    void note_state(std::string run, std::uint64_t deadline);
+
+    /// Waits until the replicas that the settings ask for have what the session wrote before, and
+    /// these grants among it; not at all if there are none.
+    ///
+    /// After a TTL without enough of them, or if the address leads to another server by now, the
+    /// connection is replaced: the server may be one that was cut off.
+    /// @par Errors `not_enough_replicas`; `outcome_unknown`; what is wrong with the connection.
+    asio::awaitable<error_code> confirm(written_grants grants);
+
+    /// The longest TTL that other clients may have.
+    std::chrono::milliseconds longest_ttl() const noexcept { return settings().longest_ttl; }
 
     /// Ends the session, which may take several steps.
     asio::awaitable<error_code> end();
@@ -48,10 +63,15 @@ private:
     }
 
     std::vector<std::string> resume_arguments() const;
+    error_code judge(const quorum_answer& answer, const written_grants& asked);
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<redis_link> self, store_event event);
 
     std::shared_ptr<replica_quorum> quorum_;  ///< If replicas are asked for.
+    std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.
+    std::uint64_t deadline_ = 0;              ///< The newest that the server told, by its clock.
+    std::optional<clock::time_point> too_few_since_;
+    bool seen_ = false;  ///< There was a session at that store before.
 };
 
 }  // namespace mortise::store_detail

@@ -118,6 +118,11 @@ result<lock_view> lock_of(const redis_value& said, std::uint64_t now, const toke
     return lock;
 }
 
+// As many as a script can count.
+clock::duration time_of(std::uint64_t micros) {
+    return std::chrono::microseconds(micros & ((1ull << 53) - 1));
+}
+
 // "LENGTH:BYTES", one after the other.
 class fields {
 public:
@@ -180,10 +185,29 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
 
 }  // namespace
 
-std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept {
-    words said(text);
-    const auto count = said.number<std::uint32_t>();
-    return std::chrono::milliseconds(said.failed() || !said.at_end() ? 0 : count);
+std::chrono::milliseconds parse_longest_ttl(const redis_value& said) noexcept {
+    std::uint32_t longest = 0;
+    for (const auto& each : said.items) {
+        words text(each.text);
+        const auto count = text.number<std::uint32_t>();
+        if (!text.failed() && text.at_end())
+            longest = std::max(longest, count);
+    }
+    return std::chrono::milliseconds(longest);
+}
+
+std::chrono::milliseconds
+parse_time_left(std::string_view until, const redis_value& time) noexcept {
+    if (time.items.size() != 2)
+        return std::chrono::milliseconds(0);
+    words end(until);
+    words seconds(time.items[0].text);
+    words micros(time.items[1].text);
+    const auto now = time_of(seconds.number() * 1'000'000 + micros.number());
+    const auto left = time_of(end.number()) - now;
+    return std::max(
+        std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(left)
+    );
 }
 
 result<resumed_session> parse_resumed(const redis_value& said) {
@@ -196,15 +220,22 @@ result<resumed_session> parse_resumed(const redis_value& said) {
         return error_code(errc::bad_config);
     if (letter == "u")
         return error_code(errc::store_unavailable);
-    if (letter != "o" || said.items.size() < 5)
+    if (letter != "o" || said.items.size() < 6)
         return corrupt;
     resumed_session session;
     const auto domain = parse_store_domain(said.items[2].text);
     if (!domain)
         return corrupt;
     session.domain = *domain;
+    session.run = said.items[1].text.empty() ? "-" : said.items[1].text;
     session.incarnation = incarnation_of(said.items[1].text);
-    auto view = view_of(std::span(said.items).subspan(3), session.domain);
+    words left(said.items[3].text);
+    session.quarantine = time_of(left.number());
+    words time(said.items[4].text);
+    session.now = time.number();
+    if (left.failed())
+        return corrupt;
+    auto view = view_of(std::span(said.items).subspan(4), session.domain);
     if (!view)
         return view.error();
     session.view = std::move(*view);
@@ -291,17 +322,20 @@ result<beat_answer> parse_beat(const redis_value& said) {
     if (letter == "r")
         return error_code(errc::store_replaced);
     beat_answer beat;
-    beat.value.incarnation = incarnation_of(parts.next());
+    beat.run = parts.next();
+    beat.value.incarnation = incarnation_of(beat.run);
     beat.value.changes = parts.number();
     beat.value.grants = parts.number();
     beat.value.requests = parts.number();
     beat.watches = parts.flag();
     if (const auto next = parts.next(); next != "-") {
         words number(next);
-        beat.value.next_deadline = std::chrono::microseconds(number.number() & ((1ull << 53) - 1));
+        beat.value.next_deadline = time_of(number.number());
         if (number.failed())
             return corrupt;
     }
+    beat.deadline = parts.number();
+    beat.value.quarantine = time_of(parts.number());
     if (letter != "o" || parts.failed() || !parts.at_end())
         return corrupt;
     return beat;

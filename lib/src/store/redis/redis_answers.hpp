@@ -6,6 +6,7 @@
 #include "store/redis/redis_value.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,11 @@ namespace mortise::store_detail {
 struct resumed_session {
     resumed_session() = default;
 
+    std::string run;  ///< Of the server; a dash if it does not tell.
     random_id incarnation;
     token_domain domain;
+    clock::duration quarantine{};  ///< What is left of it.
+    std::uint64_t now = 0;         ///< The server's clock, in microseconds.
     session_view view;
 };
 
@@ -30,11 +34,16 @@ struct beat_answer {
     beat_answer() = default;
 
     heartbeat value;
-    bool watches = false;  ///< The session is still to be told of the next change.
+    std::string run;             ///< Of the server; a dash if it does not tell.
+    std::uint64_t deadline = 0;  ///< Of the session by now, by the server's clock.
+    bool watches = false;        ///< The session is still to be told of the next change.
 };
 
-/// The longest TTL that the record of a store has; zero if it has none.
-std::chrono::milliseconds parse_longest_ttl(std::string_view text) noexcept;
+/// The longest of the TTLs that the sessions of a store have claimed; zero if there is none.
+std::chrono::milliseconds parse_longest_ttl(const redis_value& said) noexcept;
+
+/// From the server's clock, which `TIME` told, to a time of the store; zero if that is over.
+std::chrono::milliseconds parse_time_left(std::string_view until, const redis_value& time) noexcept;
 
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 /// store has), `store_unavailable` (the inbox does not hear).

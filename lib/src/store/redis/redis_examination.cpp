@@ -17,12 +17,22 @@ store_finding finding(verdict what, const char* subject, std::string text) {
 }
 
 store_finding judge_server(const redis_examination& at) {
-    const auto failure = at.facts.judge(true, at.single_key);
+    accepted_risks all;
+    all.eviction = all.unseen_restarts = true;
+    const auto failure = at.facts.judge(all, at.single_key);
     if (failure.code) {
         return finding(
             verdict::broken,
             "server",
-            at.name + ": " + failure.text + "; " + std::string(redis_remedy(failure.code)) + "."
+            at.name + ": " + failure.text + "; " + std::string(redis_remedy(failure)) + "."
+        );
+    }
+    if (!at.facts.told) {
+        return finding(
+            verdict::weak,
+            "server",
+            at.name + " does not tell of itself: what follows is not known, and a restart that "
+                      "forgot locks goes unnoticed. Let the user run INFO (+info)."
         );
     }
     return finding(
@@ -95,6 +105,13 @@ store_finding judge_tokens(const server_facts& facts) {
 
 store_finding judge_fail_over(const redis_examination& at) {
     const auto replicas = at.facts.replicas;
+    if (!at.facts.told) {
+        return finding(
+            verdict::weak,
+            "fail-over",
+            "The server does not tell whether it has replicas: a fail-over may give a lock to two."
+        );
+    }
     if (replicas == 0 && !at.sentinels) {
         return finding(
             verdict::holds,
@@ -119,6 +136,25 @@ store_finding judge_fail_over(const redis_examination& at) {
     );
 }
 
+// Nobody asks whether a primary is still the one that counts.
+store_finding judge_partition(const redis_examination& at) {
+    const auto& wanted = at.facts.replicas_to_write;
+    if (at.min_replicas != 0 || (!wanted.empty() && wanted != "0")) {
+        return finding(
+            verdict::holds,
+            "partition",
+            "A primary that is cut off from its replicas grants nothing any more."
+        );
+    }
+    return finding(
+        verdict::weak,
+        "partition",
+        "A primary that is cut off goes on granting to whoever reaches it, and the one that was "
+        "promoted grants, too, for as long as that lasts: set min-replicas-to-write 1 and "
+        "min-replicas-max-lag at the servers, or min_replicas here."
+    );
+}
+
 store_finding judge_flush(const server_facts& facts) {
     if (facts.flush_is_heard) {
         return finding(verdict::holds, "flush", "Who flushes the database is heard at once.");
@@ -139,6 +175,16 @@ store_finding judge_longest_ttl(const redis_examination& at) {
             " ms, or says that others may, and longest_ttl is " +
             std::to_string(at.longest_ttl.count()) +
             " ms here: after a flush a lock may have two holders. Set the same longest_ttl for all."
+    );
+}
+
+store_finding judge_quarantine(const redis_examination& at) {
+    return finding(
+        verdict::weak,
+        "quarantine",
+        "Nothing is granted for another " + std::to_string(at.quarantine.count()) +
+            " ms: the server is new, was restarted or was flushed, and may have forgotten who "
+            "holds what. Where it surely never knew anything, say so (assume_new=1)."
     );
 }
 
@@ -183,8 +229,12 @@ std::vector<store_finding> redis_examination::findings() const {
     found.push_back(judge_durability(facts));
     found.push_back(judge_tokens(facts));
     found.push_back(judge_fail_over(*this));
+    if (facts.replicas != 0 || sentinels)
+        found.push_back(judge_partition(*this));
     if (has_session)
         found.push_back(judge_flush(facts));
+    if (quarantine != quarantine.zero())
+        found.push_back(judge_quarantine(*this));
     if (remembered_ttl > longest_ttl)
         found.push_back(judge_longest_ttl(*this));
     found.push_back(finding(

@@ -23,6 +23,7 @@ struct redis_examination {
     bool has_session = false;  ///< Whether `facts.flush_is_heard` was tried.
     unsigned min_replicas = 0;
     std::chrono::milliseconds longest_ttl{0};     ///< As far as our settings say,
+    std::chrono::milliseconds quarantine{};       ///< For how long nothing is granted yet.
     std::chrono::milliseconds remembered_ttl{0};  ///< and as far as the store knows.
     bool single_key = false;                      ///< The form of the store.
     bool tokens = true;                           ///< Whether it gives any.

@@ -90,6 +90,10 @@ std::string_view redis_remedy(const error_code& code) noexcept {
 }
 
 std::string_view redis_remedy(const redis_failure& why) noexcept {
+    if (why.code == errc::unsafe_server && why.text.find("INFO") != std::string::npos) {
+        return "let the user run INFO (+info), or accept that a lock may have two holders after a "
+               "restart (allow_unseen_restarts=1)";
+    }
     if (why.text.starts_with("DENIED")) {
         return "give the server a password and name it here: it is in protected mode, and answers "
                "no other host without one";

@@ -23,8 +23,12 @@ constexpr coro::backoff_options reconnecting{milliseconds(10), milliseconds(1'00
 // How long a command may be without an answer: shorter than what a session lives after a heartbeat
 // that was lost, so that there is time for another connection.
 clock::duration answer_max(clock::duration ttl) {
-    return std::max<clock::duration>(ttl / 3, milliseconds(100));
+    return std::clamp<clock::duration>(ttl / 3, milliseconds(100), milliseconds(2'000));
 }
+
+// A connection that has been without an answer for so long is asked whether it lives: heartbeats of
+// a long TTL are rare, and a push that gets lost is told by nobody.
+constexpr milliseconds idle_max(2'000);
 
 }  // namespace
 
@@ -61,6 +65,7 @@ void redis_link::drop_wire() noexcept {
     if (lane_)
         lane_->clear();
     answers_alarm_.cancel();
+    idle_alarm_.cancel();
     dropped();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
@@ -156,7 +161,7 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     facts_ = facts;
     strength_ = facts.strength();
-    co_return facts_.judge(settings_.allow_eviction, keys_expire());
+    co_return facts_.judge(settings_.accepted, keys_expire());
 }
 
 // Before the first call: a script that the server learns between two calls would carry out the
@@ -189,10 +194,12 @@ asio::awaitable<result<resumed>> redis_link::resume_session() {
     opening_ = false;
     opening_alarm_.cancel();
     connected_ = reply && wire_;
-    if (connected_)
+    if (connected_) {
         backoff_.reset();
-    else
+        watch_idle();
+    } else {
         drop_wire();
+    }
     settled_->set();
     if (reply && !connected_)
         co_return error_code(errc::outcome_unknown);
@@ -229,12 +236,22 @@ asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::st
 }
 
 error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
-    const auto why = remember({meaning_of_refusal(said.text), said.text});
-    if (why == errc::read_only_server && wire == wire_ && connected_) {
-        drop_wire();  // It is the primary no more: somebody else may be.
-        reconnect_later();
-    }
+    redis_failure failure{meaning_of_refusal(said.text), said.text};
+    const auto why = failure.code;
+    if (why == errc::read_only_server && wire == wire_)
+        leave_server(std::move(failure));  // It is the primary no more: somebody else may be.
+    else
+        remember(std::move(failure));
     return why;
+}
+
+// One that is being opened fails by itself.
+void redis_link::leave_server(redis_failure why) {
+    remember(std::move(why));
+    if (!connected_)
+        return;
+    drop_wire();
+    reconnect_later();
 }
 
 asio::awaitable<result<redis_value>>
@@ -271,12 +288,15 @@ asio::awaitable<result<server_facts>> redis_link::ask_facts() {
     const auto report = co_await std::move(asking);
     if (!report)
         co_return report.error();
-    facts.read_info(report->text);
-    auto reading = send({"CONFIG", "GET", "*appendfsync*"});
-    const auto settings = co_await std::move(reading);
-    if (!settings)
-        co_return settings.error();
-    facts.read_config(*settings);
+    if (report->what == redis_value::kind::text)
+        facts.read_info(report->text);
+    for (const char* const pattern : {"*appendfsync*", "min-replicas-to-write"}) {
+        auto reading = send({"CONFIG", "GET", pattern});
+        const auto settings = co_await std::move(reading);
+        if (!settings)
+            co_return settings.error();
+        facts.read_config(*settings);
+    }
     co_return facts;
 }
 
@@ -437,6 +457,25 @@ void redis_link::answer_is_late(clock::time_point due) {
         return;
     }
     watch_answers();
+}
+
+void redis_link::watch_idle() {
+    if (session_.ttl / 3 <= idle_max)
+        return;  // Its heartbeats do it.
+    idle_alarm_.set(*time_, strand_, now() + idle_max, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self || !self->connected_)
+            return;
+        if (self->under_way_.empty() && self->now() - self->answered_ >= idle_max)
+            asio::co_spawn(self->strand_, self->ping(self), asio::detached);
+        self->watch_idle();
+    });
+}
+
+// Any answer will do; that there is none is noticed as of every command.
+asio::awaitable<void> redis_link::ping([[maybe_unused]] std::shared_ptr<redis_link> self) {
+    auto asking = call(wire_, {"PING"});
+    co_await std::move(asking);
 }
 
 void redis_link::on_closed(redis_failure why) noexcept {

@@ -36,7 +36,7 @@ struct link_settings {
 
     std::string prefix;
     std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
-    bool allow_eviction = false;
+    accepted_risks accepted;
     bool assume_new = false;
     std::chrono::milliseconds longest_ttl{5'000};
     unsigned min_replicas = 0;
@@ -140,6 +140,8 @@ protected:
     void tell(const store_event& event);
     void tell_now(const store_event& event);
     error_code remember(redis_failure why);
+    /// The session goes on on another connection, which may lead to another server.
+    void leave_server(redis_failure why);
     /// What a server says that does not do what it was asked to.
     error_code refused(const wire_ptr& wire, const redis_value& said);
 
@@ -164,6 +166,8 @@ private:
     void reconnect_later();
     void drop_wire() noexcept;
     void watch_answers();
+    void watch_idle();
+    asio::awaitable<void> ping(std::shared_ptr<redis_link> self);
     clock::time_point silent_since() const;
     void answer_is_late(clock::time_point due);
 
@@ -194,6 +198,7 @@ private:
     clock::time_point answered_;               ///< When the newest answer came.
     alarm opening_alarm_;
     alarm answers_alarm_;
+    alarm idle_alarm_;
     alarm reconnect_alarm_;
     const coro::detail::fork_guard process_;
     std::atomic<token_strength> strength_ = token_strength::durable_if_configured;

@@ -46,14 +46,14 @@ redis_scripts::redis_scripts(std::string_view prefix) {
         made.sha1 = sha1_of(made.text);
     };
     using namespace redis_lua;
-    make(redis_script::resume, {common, queue, view, server, resume});
+    make(redis_script::resume, {common, queue, view, info, server, resume});
     make(redis_script::end, {common, queue, bury, end});
     make(redis_script::request, {common, request_free, request_behind, queue, request});
     make(redis_script::withdraw, {common, queue, withdraw});
     make(redis_script::release, {common, release_alone, release_next, queue, release});
     make(redis_script::draw, {common, queue, draw});
-    make(redis_script::beat, {common, queue, bury, server, beat});
-    make(redis_script::confirm, {common, confirm});
+    make(redis_script::beat, {common, queue, bury, info, server, beat});
+    make(redis_script::confirm, {common, info, confirm});
     make(redis_script::look, {common, queue, view, look});
     make(redis_script::names, {common, queue, names});
     make(redis_script::list, {common, list});

@@ -117,6 +117,7 @@ redis_store_config redis_config_of(const store_url& url) {
         "domain",
         "min_replicas",
         "allow_eviction",
+        "allow_unseen_restarts",
         "assume_new",
         "longest_ttl_ms",
         "password_file",
@@ -145,6 +146,7 @@ redis_store_config redis_config_of(const store_url& url) {
     config.domain = url.option("domain");
     config.min_replicas = replicas_in(url);
     config.allow_eviction = url.flag("allow_eviction");
+    config.allow_unseen_restarts = url.flag("allow_unseen_restarts");
     config.assume_new = url.flag("assume_new");
     const auto longest_ttl = static_cast<std::size_t>(config.longest_ttl.count());
     config.longest_ttl = limited_ms(url.number("longest_ttl_ms", longest_ttl));

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mortise::store_detail {
 
@@ -20,6 +21,9 @@ class redis_wire_events {
 public:
     /// An array: what kind of push, and what it says.
     virtual void on_push(redis_value push) noexcept = 0;
+
+    /// Whether somebody listens who wants to be told what happens at the server.
+    virtual bool listens() const noexcept { return true; }
 
     /// The connection is no more: once, after `open` succeeded, and not after `close`.
     virtual void on_closed(redis_failure why) noexcept = 0;
@@ -52,6 +56,11 @@ public:
     /// @par Errors `store_unavailable`: it was not sent. `outcome_unknown`: the connection was
     /// closed before the reply came.
     virtual asio::awaitable<result<redis_value>> call(redis_command command) = 0;
+
+    /// Sends several commands and waits for all their replies; at once, where the wire can do that.
+    /// @par Errors As of `call`, if any of them has none.
+    virtual asio::awaitable<result<std::vector<redis_value>>>
+    pipeline(std::vector<redis_command> commands);
 
     /// Closes the connection: calls that wait end, and nothing is told any more.
     virtual void close() noexcept = 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/replica_quorum.hpp"
 
+#include "store/redis/known_scripts.hpp"
+#include "store/redis/words.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -10,55 +13,85 @@
 
 namespace mortise::store_detail {
 
+namespace {
+
+// @param counted what WAIT said; of an older write, unless "o" was said of this one.
+quorum_answer answer_of(const redis_value& written, const redis_value& counted, unsigned replicas) {
+    if (written.what == redis_value::kind::error)
+        return quorum_answer(meaning_of_refusal(written.text));
+    words said(written.text);
+    const auto letter = said.next();
+    quorum_answer outcome;
+    if (letter != "o") {
+        outcome.code = errc::outcome_unknown;
+        outcome.elsewhere = letter == "x";
+        return outcome;
+    }
+    if (counted.what != redis_value::kind::number || counted.number < replicas) {
+        outcome.code = errc::not_enough_replicas;
+        return outcome;
+    }
+    while (!said.at_end())
+        outcome.missing.push_back(said.number());
+    return outcome;
+}
+
+}  // namespace
+
 replica_quorum::replica_quorum(
     asio::any_io_executor strand,
     std::shared_ptr<coro::time_source> time,
     unsigned replicas,
+    redis_scripts::script script,
     redis_wire_factory wires
 )
     : strand_(std::move(strand)),
       time_(std::move(time)),
       replicas_(replicas),
+      script_(std::move(script)),
       wires_(std::move(wires)) {}
 
 void replica_quorum::close() noexcept {
     if (const auto pending = std::exchange(next_, nullptr)) {
-        pending->outcome = errc::store_unavailable;
+        pending->outcome = error_code(errc::store_unavailable);
         pending->over.set();
     }
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
 
-asio::awaitable<error_code>
-replica_quorum::reach(redis_command write, std::chrono::milliseconds limit) {
+asio::awaitable<quorum_answer>
+replica_quorum::reach(written_state what, std::chrono::milliseconds limit) {
     const auto kept = shared_from_this();
     if (!next_)
         next_ = std::make_shared<round>(strand_);
     const auto mine = next_;
-    mine->write = std::move(write);
+    mine->what.session = std::move(what.session);
+    mine->what.grants.insert(mine->what.grants.end(), what.grants.begin(), what.grants.end());
     mine->limit = limit;
     if (!std::exchange(running_, true))
         asio::co_spawn(strand_, run(kept), asio::detached);
     auto waiting = mine->over.async_wait(asio::as_tuple(asio::deferred));
     const auto [stopped] = co_await std::move(waiting);
-    co_return stopped ? error_code(errc::store_unavailable) : mine->outcome;
+    if (stopped)
+        co_return quorum_answer(errc::store_unavailable);
+    co_return mine->outcome;
 }
 
 asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<replica_quorum> self) {
     while (const auto present = std::exchange(next_, nullptr)) {
-        auto asking = ask(std::move(present->write), present->limit);
+        auto asking = ask(present->what, present->limit);
         present->outcome = co_await std::move(asking);
         present->over.set();
     }
     running_ = false;
 }
 
-asio::awaitable<error_code>
-replica_quorum::ask(redis_command write, std::chrono::milliseconds limit) {
+asio::awaitable<quorum_answer>
+replica_quorum::ask(const written_state& what, std::chrono::milliseconds limit) {
     if (!wire_) {
         wire_ = wires_(strand_);
-        open_ = false;
+        open_ = known_ = false;
     }
     const auto wire = wire_;
     alarm silent;
@@ -71,9 +104,12 @@ replica_quorum::ask(redis_command write, std::chrono::milliseconds limit) {
                 still->close();
         }
     );
-    auto reaching = reach_on(*wire, std::move(write), limit);
-    const auto outcome = co_await std::move(reaching);
-    if (outcome && outcome != errc::not_enough_replicas) {
+    std::string argument = what.session;
+    for (const auto& [id, base] : what.grants)
+        argument += ' ' + std::to_string(id) + ' ' + std::to_string(base);
+    auto reaching = reach_on(*wire, argument, limit);
+    auto outcome = co_await std::move(reaching);
+    if (outcome.code && outcome.code != errc::not_enough_replicas) {
         wire->close();  // The next round opens another.
         if (wire_ == wire)
             wire_ = nullptr;
@@ -81,29 +117,30 @@ replica_quorum::ask(redis_command write, std::chrono::milliseconds limit) {
     co_return outcome;
 }
 
-asio::awaitable<error_code>
-replica_quorum::reach_on(redis_wire& wire, redis_command write, std::chrono::milliseconds limit) {
+asio::awaitable<quorum_answer> replica_quorum::reach_on(
+    redis_wire& wire, const std::string& argument, std::chrono::milliseconds limit
+) {
     if (!std::exchange(open_, true)) {
         auto opening = wire.open(deaf_);
         const auto failure = co_await std::move(opening);
         if (failure.code)
-            co_return failure.code;
+            co_return quorum_answer(failure.code);
     }
-    auto writing = wire.call(std::move(write));
-    const auto written = co_await std::move(writing);
-    if (!written)
-        co_return errc::store_unavailable;
-    if (written->what == redis_value::kind::error)
-        co_return meaning_of_refusal(written->text);
-    if (written->text != "o")
-        co_return errc::outcome_unknown;  // WAIT would speak of an older write.
-    auto waiting = wire.call({"WAIT", std::to_string(replicas_), std::to_string(limit.count())});
-    const auto counted = co_await std::move(waiting);
-    if (!counted)
-        co_return errc::store_unavailable;
-    if (counted->what != redis_value::kind::number || counted->number < replicas_)
-        co_return errc::not_enough_replicas;
-    co_return error_code();
+    for (;;) {
+        const bool known = std::exchange(known_, true);
+        std::vector<redis_command> both(2);
+        both[0] = {known ? "EVALSHA" : "EVAL", known ? script_.sha1 : script_.text, "0", argument};
+        both[1] = {"WAIT", std::to_string(replicas_), std::to_string(limit.count())};
+        auto writing = wire.pipeline(std::move(both));
+        const auto replies = co_await std::move(writing);
+        if (!replies)
+            co_return quorum_answer(errc::store_unavailable);
+        if (known && is_unknown_script(replies->front())) {
+            known_ = false;  // It was told to forget its scripts.
+            continue;
+        }
+        co_return answer_of(replies->front(), replies->back(), replicas_);
+    }
 }
 
 }  // namespace mortise::store_detail

@@ -5,6 +5,7 @@
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "mortise/store_types.hpp"
 #include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -13,36 +14,66 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mortise::store_detail {
 
 using coro::detail::alarm;
 
+/// Ids of grants, each with the base of its token.
+using written_grants = std::vector<std::pair<request_id, std::uint64_t>>;
+
+/// What replicas are to acknowledge, and the server of the second connection must have.
+struct written_state {
+    written_state() = default;
+
+    /// The session, its generation, the run of the server, the deadline: the head of the argument
+    /// of the script "confirm".
+    std::string session;
+    written_grants grants;
+};
+
+/// What became of that.
+struct quorum_answer {
+    quorum_answer() = default;
+    quorum_answer(error_code why) : code(why) {}
+
+    error_code code;
+    /// The connection leads to another server than the one that was written to.
+    bool elsewhere = false;
+    /// Grants that the server has not, in no order.
+    std::vector<request_id> missing;
+};
+
 /// Waits until replicas have what was written. `WAIT` blocks its connection and counts what that
 /// connection itself wrote last: so this one has a connection of its own, on which it writes before
-/// it waits.
+/// it waits. The server of that connection may be another one: so the write is done only where all
+/// is found that was written on other connections.
 ///
 /// @par Threads The strand.
 class replica_quorum final : public std::enable_shared_from_this<replica_quorum> {
 public:
+    /// @param script that finds, writes, and then says "o".
     replica_quorum(
         asio::any_io_executor strand,
         std::shared_ptr<coro::time_source> time,
         unsigned replicas,
+        redis_scripts::script script,
         redis_wire_factory wires
     );
 
     /// Waits until so many replicas have acknowledged all that was written before this call. Calls
     /// that come while one is under way are answered together by the next one.
     ///
-    /// @param write the command that writes something for the session, and then says "o".
     /// @param limit for the replicas; a server that is silent for twice as long is given up.
-    /// @par Errors `not_enough_replicas`; `outcome_unknown`: it was not written; or why there is no
+    /// @par Errors `not_enough_replicas`; `outcome_unknown`: it is not there; or why there is no
     ///     connection.
-    asio::awaitable<error_code> reach(redis_command write, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer> reach(written_state what, std::chrono::milliseconds limit);
 
     /// Closes the connection; who waits is answered with an error, and no other is opened for them.
     void close() noexcept;
@@ -52,24 +83,26 @@ private:
         explicit round(const asio::any_io_executor& strand) : over(strand) {}
 
         coro::event over;
-        redis_command write;                ///< Of who came last,
+        written_state what;                 ///< The session as who came last knows it, all grants,
         std::chrono::milliseconds limit{};  ///< and for how long that one waits.
-        error_code outcome;
+        quorum_answer outcome;
     };
 
-    asio::awaitable<error_code> ask(redis_command write, std::chrono::milliseconds limit);
-    asio::awaitable<error_code>
-    reach_on(redis_wire& wire, redis_command write, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer> ask(const written_state& what, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer>
+    reach_on(redis_wire& wire, const std::string& argument, std::chrono::milliseconds limit);
     asio::awaitable<void> run(std::shared_ptr<replica_quorum> self);
 
     const asio::any_io_executor strand_;
     const std::shared_ptr<coro::time_source> time_;
     const unsigned replicas_;
+    const redis_scripts::script script_;
     const redis_wire_factory wires_;
     deaf_wire_events deaf_;
     std::shared_ptr<redis_wire> wire_;
     std::shared_ptr<round> next_;  ///< What those wait for who came while one is under way.
     bool open_ = false;            ///< `wire_` was opened.
+    bool known_ = false;           ///< Its server was told the script.
     bool running_ = false;
 };
 

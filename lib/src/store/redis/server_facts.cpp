@@ -21,6 +21,7 @@ std::uint64_t major_of(std::string_view version) noexcept {
 }  // namespace
 
 void server_facts::read_info(std::string_view report) {
+    told = true;
     while (!report.empty()) {
         const auto line = report.substr(0, report.find('\n'));
         report.remove_prefix(std::min(line.size() + 1, report.size()));
@@ -50,6 +51,8 @@ void server_facts::read_config(const redis_value& said) {
             append_fsync = value;
         else if (field == "no-appendfsync-on-rewrite")
             fsync_stops_on_rewrite = value != "no";
+        else if (field == "min-replicas-to-write")
+            replicas_to_write = value;
     }
 }
 
@@ -59,13 +62,17 @@ bool server_facts::may_evict(bool keys_expire) const {
     return keys_expire || !eviction_policy.starts_with("volatile-");
 }
 
-redis_failure server_facts::judge(bool allow_eviction, bool keys_expire) const {
+redis_failure server_facts::judge(const accepted_risks& accepted, bool keys_expire) const {
     constexpr std::uint64_t major_min = 6;
     if (!version.empty() && major_of(version) < major_min)
         return {errc::wrong_server, "its version is " + version};
     if (!primary)
         return {errc::read_only_server, "it is a replica"};
-    if (!allow_eviction && may_evict(keys_expire))
+    // In the form whose keys expire a server that forgot a lock is no different from one that let it
+    // expire.
+    if (!told && !keys_expire && !accepted.unseen_restarts)
+        return {errc::unsafe_server, "it does not tell which run of the server it is (INFO)"};
+    if (!accepted.eviction && may_evict(keys_expire))
         return {errc::unsafe_server, "its maxmemory-policy is " + eviction_policy};
     return {};
 }

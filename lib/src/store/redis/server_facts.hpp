@@ -13,12 +13,22 @@
 
 namespace mortise::store_detail {
 
+/// What the user of a store has accepted.
+struct accepted_risks {
+    accepted_risks() = default;
+
+    bool eviction = false;         ///< The server may throw locks away.
+    bool unseen_restarts = false;  ///< A restart that forgot locks may go unnoticed.
+};
+
 /// What a server tells of itself, as far as the promises of a store rest on it.
 struct server_facts {
     server_facts() = default;
 
+    bool told = false;  ///< The server told of itself (INFO).
     std::string version;
     std::string eviction_policy;
+    std::string replicas_to_write;               ///< Empty: it may not be read.
     std::string append_fsync;                    ///< Empty: it may not be read.
     std::optional<bool> fsync_stops_on_rewrite;  ///< Empty: it may not be read.
     bool append_only = false;
@@ -35,8 +45,8 @@ struct server_facts {
     /// takes only keys that have a time to live, which those of the queue form have not.
     bool may_evict(bool keys_expire) const;
 
-    /// Whether the server can be used; no code if so.
-    redis_failure judge(bool allow_eviction, bool keys_expire) const;
+    /// Whether the server can be used, and what was accepted beforehand; no code if so.
+    redis_failure judge(const accepted_risks& accepted, bool keys_expire) const;
 
     /// What its tokens are worth: `strict` only where nothing that was written is ever forgotten.
     token_strength strength() const noexcept;

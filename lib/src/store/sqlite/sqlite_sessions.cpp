@@ -95,6 +95,7 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
     opened.is_new = true;
     opened.reply.incarnation = files_.identity().incarnation;
     opened.reply.domain = domain_;
+    opened.reply.quarantine = quarantine_left();
     bool unwanted = false;
     {
         const std::lock_guard guard(mutex_);
@@ -188,6 +189,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
     opened.reply.sent = sent;
     opened.reply.incarnation = files_.identity().incarnation;
     opened.reply.domain = domain_;
+    opened.reply.quarantine = quarantine_left();
     opened.reply.view = view_of(*own);
     opened.session = own;
     return {};
@@ -279,6 +281,10 @@ void sqlite_state::reap_now(
         }
         return error_code();
     });
+}
+
+clock::duration sqlite_state::quarantine_left() const {
+    return std::max(clock::duration(0), files_.quarantine_until() - now());
 }
 
 // At the end of a quarantine everybody who waits is due, and nothing else would tell.

@@ -52,6 +52,7 @@ beat_report beat_once(
     report.stirred = session.slots().stirred(session.self().slot);
     if (quarantine_until > at) {
         const clock::duration left = quarantine_until - at;
+        report.value.quarantine = left;
         report.value.next_deadline = std::min(left, others.next_deadline.value_or(left));
     } else if (quarantine_until != clock::time_point()) {
         report.to_reap = true;  // Whoever waits is due.

@@ -141,6 +141,7 @@ private:
     void abandon_session(const std::shared_ptr<own_session>& session) noexcept;
     void announce(const own_session& session);
     void reap_now(const std::vector<neighbour>& proved_dead, std::vector<notice>& notices);
+    clock::duration quarantine_left() const;
     void wake_after_quarantine(std::vector<notice>& notices);
     bool alone() const noexcept;
 

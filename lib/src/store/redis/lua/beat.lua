@@ -1,23 +1,27 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION. Proves the session by a write that cannot revive it, and buries who
--- is dead.
--- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT, where NEXT is the time to the next deadline of
--- others in microseconds, or -; l; r (the store is no more what it was).
-local S, G = match(ARGV[1], '^(%S+) (%d+)$')
+-- ARGV[1]: SESSION GENERATION LONGEST, where LONGEST is the longest TTL that others may have, in
+-- milliseconds. Proves the session by a write that cannot revive it, and buries who is dead.
+-- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT DEADLINE QUARANTINE, where NEXT is the time to the
+-- next deadline of others in microseconds, or -, DEADLINE that of the session, and QUARANTINE what is
+-- left of it; l; r (the store is no more what it was).
+local S, G, longest = match(ARGV[1], '^(%S+) (%d+) (%d+)$')
 local hash = '{P}s:' .. S
 local own = call('HMGET', hash, 'g', 'd', 't')
 if not may_act(own[1], own[2], G) then
     return 'l'
 end
-local record = call('HMGET', '{P}id', 'r', 't')
-if not record[1] then
+local known_run = call('HGET', '{P}id', 'r')
+if not known_run then
     return 'r'
 end
+longest = math.max(tonumber(longest), tonumber(own[3]))
 call('HDEL', hash, '')  -- The first write may be done without memory, and then all that follow.
 local deadline = digits(now() + own[3] * 1000)
 call('HSET', hash, 'd', deadline)
 call('ZADD', '{P}d', 'XX', deadline, S)
-local run = compare_run(record[1], tonumber(record[2]))
+local run = compare_run(known_run, longest)
+claim(longest)
+clamp_deadlines(longest)
 
 local more, buried = false, 0
 for _, dead in ipairs(call('ZRANGEBYSCORE', '{P}d', '-inf', digits(now()), 'LIMIT', 0, 64)) do
@@ -69,4 +73,5 @@ local counts = call('HMGET', hash, 'c', 'q')
 local entries = call('HLEN', hash) - FIXED
 local watches = call('SISMEMBER', '{P}w', S)
 return table.concat({'o', run == '' and '-' or run, counts[1], entries - counts[2], counts[2],
-                     watches, next and digits(math.max(0, next - now())) or '-'}, ' ')
+                     watches, next and digits(math.max(0, next - now())) or '-', deadline,
+                     quarantine_left()}, ' ')

@@ -1,11 +1,28 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION. A write, for the replicas to acknowledge with all that came before.
--- Says o or l.
-local S, G = match(ARGV[1], '^(%S+) (%d+)$')
-local own = call('HMGET', '{P}s:' .. S, 'g', 'd')
+-- ARGV[1]: SESSION GENERATION RUN DEADLINE {ID BASE}: what other connections were told was written,
+-- where RUN is - if it is not known. Found here, it is followed by a write, for the replicas to
+-- acknowledge with all that came before.
+-- Says o and the ids of grants that are not there; l; x: this is another server than the one that
+-- was written to, or has not what was written there.
+local S, G, run, deadline, grants = match(ARGV[1], '^(%S+) (%d+) (%S+) (%d+)(.*)$')
+local hash = '{P}s:' .. S
+local own = call('HMGET', hash, 'g', 'd')
+if run ~= '-' and (info('server', 'run_id') or run) ~= run then
+    return 'x'
+end
+if own[1] ~= G or tonumber(own[2]) < tonumber(deadline) then
+    return own[1] and tonumber(own[1]) > tonumber(G) and 'l' or 'x'
+end
 if not may_act(own[1], own[2], G) then
     return 'l'
 end
-call('HDEL', '{P}s:' .. S, '')
-call('HSET', '{P}s:' .. S, 'd', own[2])
-return 'o'
+call('HDEL', hash, '')
+call('HSET', hash, 'd', own[2])
+local said = 'o'
+for id, base in string.gmatch(grants, '(%d+) (%d+)') do
+    local text = call('HGET', hash, id) or ''
+    if (match(text, '^a %S+ (%d+) ') or match(text, '^g %S+ %S+ %d+ (%d+) ')) ~= base then
+        said = said .. ' ' .. id
+    end
+end
+return said

@@ -2,7 +2,7 @@
 -- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, a new store's id, the domain
 -- wanted or nothing, whether a store that is not there has surely never been (0 or 1), and the
 -- longest TTL that others may have of whom nothing is known.
--- Says o RUN DOMAIN NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
+-- Says o RUN DOMAIN QUARANTINE NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
 -- newer version); d DOMAIN (the store has another one).
 local FORMAT = '1'
 local S, full, G, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -34,19 +34,19 @@ local function forgotten()
     return math.max(0, math.min(longest, longest - (tonumber(up) - 1) * 1000))
 end
 
-local record = call('HMGET', '{P}id', 'f', 'r', 't', 'o')
+local record = call('HMGET', '{P}id', 'f', 'r', 'o')
 if not record[1] then
-    record = {FORMAT, info('server', 'run_id') or '', digits(longest),
+    record = {FORMAT, info('server', 'run_id') or '',
               ARGV[9] ~= '' and ARGV[9] or 'redis-' .. ARGV[8]:sub(1, 16)}
     local wait = forgotten()
-    call('HSET', '{P}id', 'f', FORMAT, 'n', ARGV[8], 'r', record[2], 't', record[3], 'o', record[4])
+    call('HSET', '{P}id', 'f', FORMAT, 'n', ARGV[8], 'r', record[2], 'o', record[3])
     if wait > 0 then
         call('HSET', '{P}m', 'q', digits(now() + wait * 1000))
     end
 elseif record[1] ~= FORMAT then
     return {'f', record[1]}
-elseif ARGV[9] ~= '' and ARGV[9] ~= record[4] then
-    return {'d', record[4]}
+elseif ARGV[9] ~= '' and ARGV[9] ~= record[3] then
+    return {'d', record[3]}
 end
 
 local own = call('HMGET', hash, 'i', 'g', 'd')
@@ -65,10 +65,9 @@ end
 local deadline = digits(now() + ttl * 1000)
 call('HSET', hash, 'g', G, 'd', deadline)
 call('ZADD', '{P}d', deadline, S)
-local run = compare_run(record[2], math.max(longest, tonumber(record[3])))
-if longest > tonumber(record[3]) then
-    call('HSET', '{P}id', 't', digits(longest))
-end
+local run = compare_run(record[2], longest)
+claim(longest)
+clamp_deadlines(longest)
 if own[1] then
     -- Who can be reached again gets what it was passed over for, if nobody has it.
     for _, name in ipairs(waited_for(S)) do
@@ -76,4 +75,4 @@ if own[1] then
     end
     finish()
 end
-return view_of(S, {'o', run, record[4], digits(now()), call('HGET', hash, 'c')})
+return view_of(S, {'o', run, record[3], quarantine_left(), digits(now()), call('HGET', hash, 'c')})

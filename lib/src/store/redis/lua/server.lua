@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Which server this is, and what its change means.
 
--- A word of the server's own report; nothing if it may not be read.
-local function info(section, field)
-    local report = redis.pcall('INFO', section)
-    return type(report) == 'string' and match(report, field .. ':([^\r\n]*)')
+-- The longest TTL that a session has claimed, in milliseconds; stores of version 0.1 kept it for
+-- ever.
+local function longest_claim()
+    local longest = tonumber(call('HGET', '{P}id', 't') or 0)
+    for _, each in ipairs(call('ZRANGE', '{P}u', 0, -1)) do
+        longest = math.max(longest, tonumber(each))
+    end
+    return longest
 end
 
 -- Another run of the server, or another server, may have forgotten a holder who still believes in
@@ -14,10 +18,40 @@ local function compare_run(known, ttl_max)
     local run = info('server', 'run_id') or known
     if run ~= known then
         call('HSET', '{P}id', 'r', run)
-        call('HSET', '{P}m', 'q', digits(now() + ttl_max * 1000))
+        -- What a restart brings back was not over when the data was written, and may have been
+        -- prolonged since.
+        for _, each in ipairs(call('ZRANGE', '{P}u', 0, -1)) do
+            call('ZADD', '{P}u', digits(now() + tonumber(each) * 1000), each)
+        end
+        call('HSET', '{P}m', 'q', digits(now() + math.max(ttl_max, longest_claim()) * 1000))
         kept = nil
     end
     return run
+end
+
+-- What a session claims: that leases of this length may be believed in, until its last deadline.
+local function claim(longest)
+    call('ZADD', '{P}u', digits(now() + longest * 1000), digits(longest))
+    call('ZREMRANGEBYSCORE', '{P}u', '-inf', digits(now()))
+end
+
+-- What is further away than it can be was written before the clock was set back: as much of it is
+-- left at most as there was in the beginning.
+local function clamp_deadlines(own_longest)
+    local last = call('ZRANGE', '{P}d', -1, -1, 'WITHSCORES')
+    if tonumber(last[2] or 0) <= now() + own_longest * 1000 and
+        state().quarantine <= now() + own_longest * 1000 then
+        return
+    end
+    local limit = digits(now() + math.max(own_longest, longest_claim()) * 1000)
+    for _, session in ipairs(call('ZRANGEBYSCORE', '{P}d', '(' .. limit, '+inf', 'LIMIT', 0, 256)) do
+        call('HSET', '{P}s:' .. session, 'd', limit)
+        call('ZADD', '{P}d', limit, session)
+    end
+    if state().quarantine > tonumber(limit) then
+        call('HSET', '{P}m', 'q', limit)
+        kept = nil
+    end
 end
 
 -- The locks that a session waits for.
@@ -33,6 +67,11 @@ local function waited_for(session)
         end
     end
     return names
+end
+
+-- For how long nothing is granted yet, in microseconds.
+local function quarantine_left()
+    return digits(math.max(0, state().quarantine - now()))
 end
 
 -- Once the quarantine is over, whoever waits is due.

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/sentinel_circle.hpp"
+
+#include "store/redis/words.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto others_may_take = 300ms;  // after the first answer
+constexpr auto pause_min = 1'000ms;
+constexpr auto pause_max = 30'000ms;
+
+named_primary nobody_knows(errc code, std::string text) {
+    named_primary none;
+    none.failure = {code, std::move(text)};
+    return none;
+}
+
+named_primary
+place_in(const result<redis_value>& said, const std::string& name, const std::string& wanted) {
+    if (!said)
+        return nobody_knows(errc::store_unavailable, name + "it does not answer");
+    if (said->what == redis_value::kind::error)
+        return nobody_knows(meaning_of_refusal(said->text), name + said->text);
+    if (said->items.size() != 2)
+        return nobody_knows(errc::bad_config, name + "it knows no primary named " + wanted);
+    named_primary found;
+    words port(said->items[1].text);
+    found.host = said->items[0].text;
+    found.port = port.number<std::uint16_t>();
+    if (port.failed() || found.host.empty())
+        return nobody_knows(errc::wrong_server, name + "it names no address");
+    return found;
+}
+
+}  // namespace
+
+/// One of them.
+class sentinel_circle::seat final : public redis_wire_events {
+public:
+    seat(sentinel_circle& circle, wire_settings settings)
+        : circle_(circle), settings_(std::move(settings)) {}
+
+    std::string name() const {
+        return "sentinel " + settings_.host + ':' + std::to_string(settings_.port) + ": ";
+    }
+
+    std::shared_ptr<redis_wire> wire;  ///< Null: it cannot be reached, or was not asked yet.
+    std::optional<named_primary> answer;
+    bool asked = false;  ///< A question is under way.
+
+    void begin() { wire = make_boost_wire(circle_.strand_, settings_); }
+
+    void leave() noexcept {
+        if (const auto gone = std::exchange(wire, nullptr))
+            gone->close();
+    }
+
+    void on_push(redis_value push) noexcept override {
+        if (push.items.size() == 3 && push.items[0].text == "message")
+            circle_.look_again();
+    }
+
+    void on_closed(redis_failure) noexcept override {
+        wire = nullptr;
+        circle_.look_later();
+    }
+
+private:
+    sentinel_circle& circle_;
+    const wire_settings settings_;
+};
+
+sentinel_circle::sentinel_circle(
+    const asio::any_io_executor& strand,
+    const std::vector<wire_settings>& sentinels,
+    std::string primary_name,
+    bool listens
+)
+    : strand_(strand),
+      primary_name_(std::move(primary_name)),
+      listens_(listens),
+      news_(strand),
+      retry_(strand),
+      pause_(pause_min) {
+    for (const auto& each : sentinels)
+        seats_.push_back(std::make_shared<seat>(*this, each));
+}
+
+sentinel_circle::~sentinel_circle() {
+    close();
+}
+
+void sentinel_circle::close() noexcept {
+    closed_ = true;
+    moved_ = nullptr;
+    news_.close();
+    retry_.cancel();
+    for (const auto& each : seats_)
+        each->leave();
+}
+
+asio::awaitable<named_primary> sentinel_circle::find() {
+    const auto kept = shared_from_this();
+    for (const auto& each : seats_) {
+        each->answer.reset();
+        if (!std::exchange(each->asked, true))
+            asio::co_spawn(strand_, ask(kept, each), asio::detached);
+    }
+    bool late = false;
+    for (;;) {
+        auto found = verdict(late);
+        if (closed_ || found.failure.code || !found.host.empty())
+            co_return found;
+        const bool heard = std::any_of(seats_.begin(), seats_.end(), [](const auto& each) {
+            return each->answer && !each->answer->failure.code;
+        });
+        news_.reset();
+        auto waiting = news_.async_wait(asio::cancel_after(
+            heard ? std::chrono::milliseconds(others_may_take) : std::chrono::hours(24),
+            asio::as_tuple(asio::deferred)
+        ));
+        const auto [stopped] = co_await std::move(waiting);
+        late = heard && stopped;
+    }
+}
+
+named_primary sentinel_circle::verdict(bool late) const {
+    if (closed_)
+        return nobody_knows(errc::store_unavailable, "closed");
+    std::size_t silent = 0;
+    std::size_t most = 0;
+    const named_primary* best = nullptr;
+    const named_primary* failed = nullptr;
+    for (const auto& each : seats_) {
+        if (!each->answer) {
+            ++silent;
+            continue;
+        }
+        if (each->answer->failure.code) {
+            failed = &*each->answer;
+            continue;
+        }
+        const auto votes = static_cast<std::size_t>(std::count_if(
+            seats_.begin(),
+            seats_.end(),
+            [&](const auto& other) {
+                return other->answer && !other->answer->failure.code &&
+                       other->answer->same_place(*each->answer);
+            }
+        ));
+        if (votes > most) {
+            most = votes;
+            best = &*each->answer;
+        }
+    }
+    if (best != nullptr && (late || silent == 0 || 2 * most > seats_.size()))
+        return *best;
+    if (silent != 0)
+        return {};
+    return failed != nullptr ? *failed
+                             : nobody_knows(errc::store_unavailable, "no sentinel is named");
+}
+
+// Listens before it asks, so that no change slips between the two.
+asio::awaitable<void> sentinel_circle::ask(
+    [[maybe_unused]] std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom
+) {
+    redis_failure failure;
+    if (!whom->wire) {
+        whom->begin();
+        const auto wire = whom->wire;
+        auto opening = wire->open(*whom);
+        failure = co_await std::move(opening);
+        if (!failure.code && listens_) {
+            auto subscribing = wire->subscribe("+switch-master");
+            co_await std::move(subscribing);  // Who may not listen is asked at each opening.
+        }
+    }
+    if (const auto wire = whom->wire; wire && !failure.code) {
+        auto asking = wire->call({"SENTINEL", "get-master-addr-by-name", primary_name_});
+        const auto said = co_await std::move(asking);
+        whom->answer = place_in(said, whom->name(), primary_name_);
+    } else {
+        whom->leave();
+        whom->answer = nobody_knows(
+            failure.code ? static_cast<errc>(failure.code.value()) : errc::store_unavailable,
+            whom->name() + failure.text
+        );
+    }
+    if (!listens_ || closed_)
+        whom->leave();
+    whom->asked = false;
+    if (!closed_)
+        news_.set();
+}
+
+void sentinel_circle::watch(named_primary here, std::function<void()> moved) {
+    here_ = std::move(here);
+    moved_ = std::move(moved);
+    look_later();
+}
+
+void sentinel_circle::look_again() {
+    if (closed_ || !moved_)
+        return;
+    if (std::exchange(checking_, true)) {
+        check_again_ = true;
+        return;
+    }
+    asio::co_spawn(strand_, check(shared_from_this()), asio::detached);
+}
+
+asio::awaitable<void> sentinel_circle::check([[maybe_unused]] std::shared_ptr<sentinel_circle> self
+) {
+    do {
+        check_again_ = false;
+        auto finding = find();
+        const auto found = co_await std::move(finding);
+        if (closed_)
+            co_return;
+        if (!found.failure.code && !found.same_place(here_)) {
+            const auto tell = std::exchange(moved_, nullptr);
+            checking_ = false;
+            tell();
+            co_return;
+        }
+    } while (check_again_);
+    checking_ = false;
+    look_later();
+}
+
+// As long as one of them cannot be reached, what it knows may be news.
+void sentinel_circle::look_later() {
+    const bool complete =
+        std::all_of(seats_.begin(), seats_.end(), [](const auto& each) { return each->wire; });
+    if (complete)
+        pause_ = pause_min;
+    if (complete || closed_ || !moved_ || checking_)
+        return;
+    retry_.expires_after(pause_);
+    pause_ = std::min<std::chrono::milliseconds>(2 * pause_, pause_max);
+    retry_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+        const auto self = weak.lock();
+        if (!stopped && self)
+            self->look_again();
+    });
+}
+
+}  // namespace mortise::store_detail

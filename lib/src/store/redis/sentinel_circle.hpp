@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_REDIS_SENTINEL_CIRCLE_HPP
+#define MORTISE_STORE_REDIS_SENTINEL_CIRCLE_HPP
+
+#include "mortise/coro/event.hpp"
+#include "store/redis/boost_wire.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::store_detail {
+
+/// What sentinels say of a primary: where it is, or why that is not known.
+struct named_primary {
+    named_primary() = default;
+
+    redis_failure failure;
+    std::string host;
+    std::uint16_t port = 0;
+
+    bool same_place(const named_primary& other) const noexcept {
+        return host == other.host && port == other.port;
+    }
+};
+
+/// The sentinels of one primary, a connection to each. All are asked side by side, and what most of
+/// them say counts: one that was cut off together with an old primary may not know better.
+///
+/// @par Threads One strand.
+class sentinel_circle : public std::enable_shared_from_this<sentinel_circle> {
+public:
+    /// @param listens whether the connections stay open, to be told of a change.
+    sentinel_circle(
+        const asio::any_io_executor& strand,
+        const std::vector<wire_settings>& sentinels,
+        std::string primary_name,
+        bool listens
+    );
+    ~sentinel_circle();
+    sentinel_circle(const sentinel_circle&) = delete;
+    sentinel_circle& operator=(const sentinel_circle&) = delete;
+
+    /// Asks where the primary is. Once more than half of the sentinels agree, they are believed;
+    /// otherwise, a moment after the first answer, what most of them have said. Not while another
+    /// question is under way.
+    asio::awaitable<named_primary> find();
+
+    /// Tells once, by `moved`, when the sentinels name another place than this. They are asked
+    /// again when one of them tells of a change, and when one can be reached that could not.
+    void watch(named_primary here, std::function<void()> moved);
+
+    /// Nothing is told any more.
+    void close() noexcept;
+
+private:
+    class seat;
+
+    asio::awaitable<void> ask(std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom);
+    asio::awaitable<void> check(std::shared_ptr<sentinel_circle> self);
+    void look_again();
+    void look_later();
+    /// What is known by now; with a failure if that is nothing, without a host if more may come.
+    named_primary verdict(bool late) const;
+
+    const asio::any_io_executor strand_;
+    const std::string primary_name_;
+    const bool listens_;
+    std::vector<std::shared_ptr<seat>> seats_;
+    coro::event news_;  ///< Somebody has answered, or never will.
+    asio::steady_timer retry_;
+    std::chrono::milliseconds pause_{};
+    named_primary here_;
+    std::function<void()> moved_;
+    bool checking_ = false;
+    bool check_again_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace mortise::store_detail
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// The clock of the server is set back: what was written before lies too far ahead.
+#include "support/eventually.hpp"
+#include "support/proxy_thread.hpp"
+#include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mortise::test::redis_clock_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto ttl = 600ms;
+constexpr std::uint64_t minute = 60'000'000;
+
+redis_store_config at(std::uint16_t port) {
+    redis_store_config config;
+    config.server.port = port;
+    config.assume_new = true;
+    config.longest_ttl = ttl;
+    return config;
+}
+
+std::string later(const std::string& micros) {
+    return std::to_string(std::stoull(micros) + minute);
+}
+
+// As if all that is written there was written by a clock that went a minute ahead.
+void set_back(raw_redis& admin) {
+    const auto sessions = admin.command({"ZRANGE", "mortise:d", "0", "-1"});
+    ASSERT_FALSE(sessions.items.empty());
+    for (const auto& each : sessions.items) {
+        const auto hash = "mortise:s:" + each.text;
+        const auto deadline = later(admin.command({"HGET", hash, "d"}).text);
+        admin.command({"HSET", hash, "d", deadline});
+        admin.command({"ZADD", "mortise:d", "XX", deadline, each.text});
+    }
+}
+
+TEST(RedisClock, ThatIsSetBackKeepsNoDeadHolderAlive) {
+    const redis_server server;
+    proxy_thread proxy(server.port());
+    redis_user dead(at(proxy.port()), ttl);
+    redis_user waiter(at(server.port()), ttl);
+    auto held = dead.acquire("door");
+    ASSERT_FALSE(held.code);
+    auto asked = waiter.ask("door");
+    EXPECT_EQ(asked.wait_for(ttl), std::future_status::timeout);
+    proxy.run([](redis_proxy& each) {
+        each.hold(redis_proxy::way::to_server);
+        each.hold(redis_proxy::way::to_client);
+    });
+    auto admin = server.connect();
+    set_back(admin);
+    const auto begun = clock::now();
+    auto got = outcome_of(asked);
+    EXPECT_FALSE(got.code) << got.code.message();
+    EXPECT_LT(clock::now() - begun, 10s) << "and not a minute";
+    EXPECT_GE(got.at, held.held.valid_until());
+    EXPECT_FALSE(held.held.held()) << "two hold it";
+    proxy.run([](redis_proxy& each) {
+        each.let_through(redis_proxy::way::to_server);
+        each.let_through(redis_proxy::way::to_client);
+    });
+}
+
+TEST(RedisClock, ThatIsSetBackProlongsNoQuarantine) {
+    const redis_server server;
+    redis_user user(at(server.port()), ttl);
+    ASSERT_FALSE(user.acquire("window").code);
+    auto admin = server.connect();
+    const auto time = admin.command({"TIME"});
+    const auto now =
+        time.items[0].text + std::string(6 - time.items[1].text.size(), '0') + time.items[1].text;
+    admin.command({"HSET", "mortise:m", "q", later(now)});
+    auto got = user.acquire("door", 10s);
+    EXPECT_FALSE(got.code) << got.code.message();
+}
+
+}  // namespace
+}  // namespace mortise::test::redis_clock_test

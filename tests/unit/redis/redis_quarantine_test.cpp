@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// A server that may have forgotten who holds what: whoever waits is told so, and for how long.
+#include "support/proxy_thread.hpp"
+#include "support/redis_server.hpp"
+#include "support/redis_user.hpp"
+
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mortise::test::redis_quarantine_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+redis_store_config at(std::uint16_t port, bool assume_new) {
+    redis_store_config config;
+    config.server.port = port;
+    config.assume_new = assume_new;
+    config.longest_ttl = 3s;
+    return config;
+}
+
+error_code try_to_get(redis_user& user, const std::string& name) {
+    auto trying = user.client().async_try_acquire(name, lock_options(), asio::use_future);
+    try {
+        return trying.get() ? error_code() : error_code(errc::busy);
+    } catch (const boost::system::system_error& why) {
+        return why.code();
+    }
+}
+
+TEST(RedisQuarantine, IsNotCalledBusy) {
+    const redis_server server;
+    redis_user user(at(server.port(), false), 1s);
+    EXPECT_EQ(user.acquire("door", 300ms).code, errc::quarantined);
+    EXPECT_EQ(try_to_get(user, "door"), errc::quarantined);
+    const auto text = user.explain();
+    EXPECT_NE(text.find("grants nothing for another"), std::string::npos) << text;
+    const auto findings = user.client().async_examine(asio::use_future).get();
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const auto& each) {
+        return each.subject == "quarantine" && each.found.find("assume_new") != std::string::npos;
+    }));
+    auto got = user.acquire("door", 20s);
+    EXPECT_FALSE(got.code) << got.code.message();
+    EXPECT_EQ(user.explain().find("grants nothing"), std::string::npos) << user.explain();
+    EXPECT_EQ(try_to_get(user, "door"), errc::busy) << "it is held by now";
+}
+
+// Its own session was there: the server cannot be new.
+TEST(RedisQuarantine, IsKeptByWhoHasSeenTheStoreWhateverItAssumes) {
+    redis_server server;
+    proxy_thread proxy(server.port());
+    redis_user holder(at(proxy.port(), true), 3s);
+    redis_user other(at(server.port(), true), 1s);
+    auto held = holder.acquire("door");
+    ASSERT_FALSE(held.code);
+    ASSERT_FALSE(other.acquire("window").code);
+    proxy.run([](redis_proxy& each) {
+        each.hold(redis_proxy::way::to_server);
+        each.hold(redis_proxy::way::to_client);
+    });
+    server.kill();
+    server.start(redis_server::data::lost);
+    auto got = other.acquire("door", 20s);
+    ASSERT_FALSE(got.code) << got.code.message() << ": " << other.explain();
+    EXPECT_GE(got.at, held.held.valid_until()) << "two held it";
+    proxy.run([](redis_proxy& each) {
+        each.let_through(redis_proxy::way::to_server);
+        each.let_through(redis_proxy::way::to_client);
+    });
+}
+
+}  // namespace
+}  // namespace mortise::test::redis_quarantine_test

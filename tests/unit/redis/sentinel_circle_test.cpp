@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// What several sentinels say together, some of whom are silent, late or wrong.
+#include "store/redis/sentinel_circle.hpp"
+#include "support/fake_sentinel.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace mortise::store_detail::sentinel_circle_test {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fake_sentinel;
+
+constexpr std::uint16_t here = 1'001;
+constexpr std::uint16_t there = 1'002;
+
+class SentinelCircle : public testing::Test {
+protected:
+    ~SentinelCircle() override {
+        for (const auto& each : circles_)
+            each->close();
+        context_.restart();
+        context_.run();
+    }
+
+    std::shared_ptr<sentinel_circle> circle(bool listens = false) {
+        std::vector<wire_settings> all;
+        for (const auto& each : sentinels_) {
+            wire_settings one;
+            one.host = "127.0.0.1";
+            one.port = each.port();
+            one.sentinel = true;
+            one.connect_max = 1s;
+            all.push_back(one);
+        }
+        circles_.push_back(std::make_shared<sentinel_circle>(
+            asio::make_strand(context_), all, fake_sentinel::primary_name, listens
+        ));
+        return circles_.back();
+    }
+
+    named_primary found(const std::shared_ptr<sentinel_circle>& by) {
+        named_primary told;
+        bool done = false;
+        asio::co_spawn(
+            context_,
+            [&]() -> asio::awaitable<void> {
+                auto finding = by->find();
+                told = co_await std::move(finding);
+                done = true;
+            },
+            asio::detached
+        );
+        pass([&] { return done; });
+        EXPECT_TRUE(done);
+        return told;
+    }
+
+    template <class Predicate>
+    bool pass(Predicate until, std::chrono::milliseconds most = 10s) {
+        const auto end = clock::now() + most;
+        context_.restart();
+        while (!until() && clock::now() < end)
+            context_.run_one_for(10ms);
+        return until();
+    }
+
+    asio::io_context context_;
+    std::array<fake_sentinel, 3> sentinels_{
+        fake_sentinel(here), fake_sentinel(here), fake_sentinel(here)};
+    std::vector<std::shared_ptr<sentinel_circle>> circles_;
+};
+
+TEST_F(SentinelCircle, BelievesWhatMostSay) {
+    sentinels_[0].name(there);
+    EXPECT_EQ(found(circle()).port, here);
+    sentinels_[1].name(there);
+    EXPECT_EQ(found(circle()).port, there);
+}
+
+TEST_F(SentinelCircle, AsksThemSideBySide) {
+    sentinels_[0].leave();
+    sentinels_[1].leave();
+    const auto begun = clock::now();
+    EXPECT_EQ(found(circle()).port, here) << "one is enough where the others cannot be reached";
+    EXPECT_LT(clock::now() - begun, 1s) << "which is one time-out, at most, and no sum of them";
+}
+
+TEST_F(SentinelCircle, TellsWhyNobodyKnows) {
+    for (auto& each : sentinels_)
+        each.leave();
+    const auto none = found(circle());
+    EXPECT_EQ(none.failure.code, errc::store_unavailable);
+    EXPECT_NE(none.failure.text.find("sentinel 127.0.0.1:"), std::string::npos)
+        << none.failure.text;
+}
+
+TEST_F(SentinelCircle, TellsWhenMostNameAnother) {
+    const auto all = circle(true);
+    int moved = 0;
+    all->watch(found(all), [&] { ++moved; });
+    sentinels_[0].announce(there);
+    EXPECT_FALSE(pass([&] { return moved != 0; }, 500ms)) << "the others say otherwise";
+    sentinels_[2].announce(there);
+    EXPECT_TRUE(pass([&] { return moved != 0; }));
+    sentinels_[1].announce(there);
+    EXPECT_FALSE(pass([&] { return moved > 1; }, 200ms)) << "once";
+}
+
+// It missed the message, but not the change.
+TEST_F(SentinelCircle, AsksAgainWhomItCouldNotReach) {
+    const auto all = circle(true);
+    int moved = 0;
+    all->watch(found(all), [&] { ++moved; });
+    for (auto& each : sentinels_) {
+        each.leave();
+        each.name(there);
+    }
+    EXPECT_FALSE(pass([&] { return moved != 0; }, 300ms));
+    for (auto& each : sentinels_)
+        each.come_back();
+    EXPECT_TRUE(pass([&] { return moved != 0; }));
+}
+
+TEST_F(SentinelCircle, ThatIsClosedTellsNothing) {
+    const auto all = circle(true);
+    int moved = 0;
+    all->watch(found(all), [&] { ++moved; });
+    all->close();
+    for (auto& each : sentinels_)
+        each.announce(there);
+    EXPECT_FALSE(pass([&] { return moved != 0; }, 200ms));
+}
+
+}  // namespace
+}  // namespace mortise::store_detail::sentinel_circle_test
