@@ -136,11 +136,24 @@ TEST(SqliteOpen, RefusesNetworkFileSystemsUnlessAllowed) {
     EXPECT_EQ(open_with(config).code, error_code());
 }
 
-TEST(SqliteOpen, RefusesAFolderThatIsNotThere) {
+TEST(SqliteOpen, MakesTheLastFolderOfItsPath) {
     const store_folder folder;
     auto config = folder.config();
-    config.path = folder.path() / "none" / "locks.db";
-    expect_refused(config, errc::not_writable, config.path.parent_path().string(), "that exists");
+    config.path = folder.path() / "new" / "locks.db";
+    EXPECT_EQ(open_with(config).code, error_code());
+    struct stat made {};
+    ASSERT_EQ(::stat(config.path.parent_path().c_str(), &made), 0);
+    EXPECT_EQ(made.st_mode & 0777, 0700u);
+    EXPECT_EQ(open_with(config).code, error_code()) << "once more";
+}
+
+TEST(SqliteOpen, RefusesAFolderWhoseParentIsNotThere) {
+    const store_folder folder;
+    auto config = folder.config();
+    config.path = folder.path() / "none" / "new" / "locks.db";
+    const auto missing = (folder.path() / "none").string();
+    expect_refused(config, errc::not_writable, missing, "only the last folder");
+    EXPECT_FALSE(std::filesystem::exists(missing));
 }
 
 // Permission bits do not bind the superuser, so the check runs as somebody else.

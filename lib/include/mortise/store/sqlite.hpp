@@ -17,7 +17,8 @@ class sqlite_store_config {
 public:
     sqlite_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// The database file; made if it is not there. Its side files live in a folder beside it, named
+    /// The database file; made if it is not there, with the last folder of its path (0700); the
+    /// folder above must be there. Its side files live in a folder beside it, named
     /// like it with `.mortise` appended. Never shared with the database of an application.
     std::filesystem::path path;
 

@@ -54,6 +54,23 @@ void store_files::follow_links() {
         path_ = followed_links(given_path_);
 }
 
+// One level: a longer path that is missing is rather misspelt, or a disk that is not mounted.
+void store_files::make_folder() {
+    const auto folder = std::filesystem::path(path_).parent_path();
+    std::error_code ignored;
+    if (std::filesystem::exists(folder, ignored))
+        return;
+    if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST)
+        return follow_links();
+    if (errno != ENOENT)
+        throw failure_of_call(errno, "making the folder", folder.string());
+    throw error(
+        errc::not_writable,
+        folder.parent_path().string() + " (there is no such folder)",
+        "make it first: of the path " + path_ + " only the last folder is made by the store"
+    );
+}
+
 bool store_files::exists() const noexcept {
     std::error_code ignored;
     return std::filesystem::exists(path_, ignored);
@@ -68,6 +85,7 @@ bool store_files::open(clock::time_point now) {
         return true;
     }
     follow_links();
+    make_folder();
     check_file_system();
     boot_ = config_.boot_id_override.empty() ? boot_id() : config_.boot_id_override;
     if (boot_.empty() || boot_.size() > slot_file::boot_size_max) {

@@ -26,6 +26,7 @@ public:
     bool is_open() const noexcept { return slots_ != nullptr; }
     /// Leads `path` to the file behind symbolic links, unless the store is open. @throws error
     void follow_links();
+    void make_folder();
     bool exists() const noexcept;
 
     /// Opens everything, or only the database again after `close_database`. @throws error
