@@ -94,6 +94,7 @@ redis_value some_locks(input& in) {
         ));
         parties.back().items.push_back(text_of(some_number(in)));
         parties.back().items.push_back(text_of(some_entry(in)));
+        parties.back().items.push_back(text_of(some_number(in)));
     }
     std::vector<redis_value> items;
     items.push_back(text_of(some_number(in)));

@@ -111,7 +111,8 @@ public:
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
 
     /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with
-    /// each at most `queue_max` of its waiters.
+    /// each at most `queue_max` of its waiters. Who is dead by its deadline, and whose grant has
+    /// ended, is not shown, whether or not a heartbeat has reaped it: here and in `inspect`.
     virtual asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) = 0;
 

@@ -195,6 +195,9 @@ struct party_view {
     fencing_token token;     ///< Of a holder; empty while waiting.
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     clock::duration age{};   ///< How long it has held, or has waited.
+    /// How much longer the store keeps it if no further heartbeat comes, and of a holder no longer
+    /// than its `hold_max`; the end of durations if it has no end.
+    clock::duration left = clock::duration::max();
 };
 
 struct lock_view {

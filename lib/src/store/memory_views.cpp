@@ -2,6 +2,7 @@
 #include "store/break_note.hpp"
 #include "store/memory_state.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::detail {
@@ -16,7 +17,10 @@ party_view memory_state::describe(const core::lock_entry& entry) const {
         party.host = session->second.start.host;
         party.label = session->second.start.label;
         party.pid = session->second.start.pid;
+        party.left = session->second.deadline - rows_.now;
     }
+    if (entry.granted && entry.ends() != clock::time_point::max())
+        party.left = std::min(party.left, entry.ends() - rows_.now);
     party.mode = entry.mode;
     party.hold_max = entry.hold_max;
     if (entry.granted)
@@ -50,6 +54,7 @@ memory_state::list(const std::string& after, std::size_t limit, std::size_t queu
     if (unavailable_)
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
+    reap();
     std::vector<lock_view> views;
     for (auto at = rows_.locks.upper_bound(after); at != rows_.locks.end() && views.size() < limit;
          ++at)
@@ -63,6 +68,7 @@ memory_state::inspect(const std::string& name, std::size_t queue_max) {
     if (unavailable_)
         return error_code(errc::store_unavailable);
     rows_.now = time_->now();
+    reap();
     std::optional<lock_view> view;
     if (const auto found = rows_.locks.find(name); found != rows_.locks.end())
         view = describe(name, found->second, queue_max);

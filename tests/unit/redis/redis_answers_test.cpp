@@ -277,7 +277,7 @@ TEST(RedisAnswers, GiveAnAgeWhateverTheClocksSay) {
 }
 
 redis_value party(const std::string& entry, const std::string& id = holder_id) {
-    return said_texts({id, "host", "label", "42", entry});
+    return said_texts({id, "host", "label", "42", entry, "5200000"});
 }
 
 TEST(RedisAnswers, ListLocksWithThoseWhoHoldAndWait) {
@@ -304,6 +304,8 @@ TEST(RedisAnswers, ListLocksWithThoseWhoHoldAndWait) {
     EXPECT_EQ(holder.hold_max, 250ms);
     EXPECT_EQ(holder.token.domain.name(), "shop#2");
     EXPECT_EQ(holder.age, 2s);
+    EXPECT_EQ(holder.left, 0s) << "its hold_max is over";
+    EXPECT_EQ(locks->at(0).waiters.at(0).left, 200ms);
     ASSERT_EQ(locks->at(0).waiters.size(), 1u);
     EXPECT_FALSE(locks->at(0).waiters[0].token);
     EXPECT_TRUE(locks->at(1).holders.empty());

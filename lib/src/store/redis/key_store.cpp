@@ -157,11 +157,14 @@ asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std
         const auto said = co_await std::move(asking);
         if (!said)
             co_return said.error();
-        if (said->items.size() != 2 * count)
+        if (said->items.size() != 3 * count)
             co_return error_code(errc::store_corrupt);
         for (std::size_t at = 0; at < count; ++at) {
             auto lock =
-                view_of(names[from + at], said->items[2 * at], said->items[2 * at + 1].number);
+                view_of(names[from + at], said->items[3 * at], said->items[3 * at + 1].number);
+            if (const auto left = said->items[3 * at + 2].number; left >= 0)
+                for (auto& holder : lock.holders)
+                    holder.left = std::chrono::milliseconds(left);
             if (!lock.holders.empty() || lock.waiter_count != 0)
                 seen.push_back(std::move(lock));
         }

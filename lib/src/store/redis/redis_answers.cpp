@@ -80,25 +80,33 @@ result<session_view> view_of(std::span<const redis_value> parts, const token_dom
 
 result<party_view>
 party_of(const redis_value& said, std::uint64_t now, const token_domain& domain, bool& granted) {
-    if (said.what != kind::array || said.items.size() != 5)
+    if (said.what != kind::array || said.items.size() != 6)
         return corrupt;
     const auto id = parse_hex_id(said.items[0].text);
     auto stored = stored_entry::parse(said.items[4].text);
     words pid(said.items[3].text);
+    words deadline(said.items[5].text);
+    const std::uint64_t until = deadline.number();
     party_view party;
     party.host = said.items[1].text;
     party.label = said.items[2].text;
     party.pid = pid.number<std::uint32_t>();
-    if (!id || !stored || pid.failed())
+    if (!id || !stored || pid.failed() || deadline.failed())
         return corrupt;
     party.session = *id;
     party.mode = stored->mode;
     party.hold_max = stored->hold_max;
     party.slot = stored->slot;
     party.age = age_of(stored->since, now);
+    party.left = age_of(now, until);
     granted = stored->granted;
-    if (granted)
-        party.token = token_of(stored->base, stored->slot, domain);
+    if (!granted)
+        return party;
+    party.token = token_of(stored->base, stored->slot, domain);
+    if (stored->hold_max != std::chrono::milliseconds::max())
+        party.left = std::min(
+            party.left, std::max<clock::duration>(stored->hold_max - party.age, clock::duration())
+        );
     return party;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/entry_values.hpp"
 #include "store/sqlite/query.hpp"
+#include "store/sqlite/slot_file.hpp"
 #include "store/sqlite/sqlite_state.hpp"
 #include "store/sqlite/transaction_scope.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::store_detail {
@@ -141,6 +143,7 @@ sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queu
     if (!files_.is_open() && !files_.exists())
         return {};  // Nobody ever locked anything there, and looking shall not make a store.
     return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
+        reap_now({}, out.notices);
         const auto at = now();
         {
             // Several statements that see one state of the database.
@@ -167,6 +170,7 @@ sqlite_state::inspect(const std::string& name, std::size_t queue_max) {
     if (!files_.is_open() && !files_.exists())
         return {};
     return guarded<std::optional<lock_view>>([&](outcome<std::optional<lock_view>>& out) {
+        reap_now({}, out.notices);
         const auto at = now();
         {
             const transaction_scope scope(files_.db());
@@ -205,7 +209,9 @@ std::vector<party_view> sqlite_state::parties(
     std::vector<party_view> found;
     sqlite_query query(
         files_.db(),
-        "SELECT session.id, host, label, pid, token, since, entry.slot, mode, capacity, hold_max_ms"
+        "SELECT session.id, host, label, pid, token, since, entry.slot, mode, capacity, "
+        "hold_max_ms,"
+        " ends, entry.session, session.slot"
         " FROM entry LEFT JOIN session ON session.key = entry.session"
         " WHERE name = ? AND queued = ? AND (?3 = 0 OR token = ?3) ORDER BY ordinal LIMIT ?4"
     );
@@ -223,9 +229,24 @@ std::vector<party_view> sqlite_state::parties(
             party.token = {values.token(4, true), domain_.of_slot(party.slot)};
         party.age = values.age(5, at);
         party.hold_max = values.hold_max(9);
+        party.left = left(query, at);
         found.push_back(std::move(party));
     }
     return found;
+}
+
+// Until its session is dead, or its grant ends. The columns are those of `parties`.
+clock::duration sqlite_state::left(sqlite_query& query, clock::time_point at) {
+    auto until = clock::time_point::max();
+    const auto slot = query.number(12);
+    if (slot < slot_file::capacity) {
+        const slot_view seen = files_.slots()->view(static_cast<std::size_t>(slot));
+        if (seen.key == query.number(11))
+            until = seen.word.deadline();
+    }
+    if (const auto ends = query.signed_number(10); ends > 0)
+        until = std::min(until, clock::time_point(clock::duration(ends)));
+    return until == clock::time_point::max() ? clock::duration::max() : until - at;
 }
 
 outcome<std::vector<break_record>>

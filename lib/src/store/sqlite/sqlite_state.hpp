@@ -159,6 +159,7 @@ private:
         clock::time_point at,
         std::uint64_t token = 0
     );
+    clock::duration left(sqlite_query& query, clock::time_point at);
     lock_view view_of(
         const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
     );
