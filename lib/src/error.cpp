@@ -26,6 +26,11 @@ constexpr code_text texts[] = {
      "the lock is in use with another number of permits: all must name the same"},
     {errc::upgrade_refused,
      "this owner holds the lock shared: it must release it before it asks for more"},
+    {errc::outer_lease_lost,
+     "this owner has lost an earlier lease of the lock: it must let go of that one first"},
+    {errc::too_many_holds,
+     "this owner holds the lock too many times (client_config::holds_max): see who acquires it in "
+     "a loop and keeps the leases"},
     {errc::stale_token, "a higher fencing token was admitted before: this writer is too late"},
     {errc::foreign_domain,
      "the fencing token comes from another domain than the resource was fenced with"},
@@ -101,7 +106,8 @@ public:
 bool is_not_held(const error_code& code) noexcept {
     return code == errc::lease_lost || code == errc::lease_expired ||
            code == errc::lease_released || code == errc::session_lost ||
-           code == errc::client_stopped || code == errc::stale_token || code == errc::forked;
+           code == errc::client_stopped || code == errc::stale_token || code == errc::forked ||
+           code == errc::outer_lease_lost;
 }
 
 bool is_retryable(const error_code& code) noexcept {

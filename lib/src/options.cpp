@@ -116,6 +116,8 @@ std::optional<error> check_config(const client_config& config) {
     }
     if (config.waiters_max == 0)
         return error(errc::bad_config, "waiters_max = 0", "use at least 1");
+    if (config.holds_max == 0)
+        return error(errc::bad_config, "holds_max = 0", "use at least 1; 1 allows no reentrancy");
     return std::nullopt;
 }
 

@@ -33,6 +33,10 @@ enum class errc : int {
     capacity_differs,  ///< The lock is in use with another number of permits.
     /// The owner holds the lock shared: it must release it before it asks for more.
     upgrade_refused,
+    /// The owner has lost a lease of this lock and has not let go of it yet: it must not begin anew
+    /// inside of work that has lost its lock.
+    outer_lease_lost,
+    too_many_holds,  ///< The owner has `client_config::holds_max` leases of this lock already.
 
     // Tokens.
     stale_token,  ///< A higher fencing token was already admitted: this writer is too late.

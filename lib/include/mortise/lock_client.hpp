@@ -74,8 +74,9 @@ public:
     ///                   set.
     /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
     ///                   `check_name` and `check_options`, `unsupported` (a mode that the
-    ///                   store does not know), `capacity_differs`, `upgrade_refused`,
-    ///                   `operation_aborted`, and what the store says of itself.
+    ///                   store does not know), `capacity_differs`, of an owner `upgrade_refused`,
+    ///                   `outer_lease_lost` and `too_many_holds`, `operation_aborted`, and what
+    ///                   the store says of itself.
     /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted`
     ///                   nothing is held nor asked for at the store. A signal that comes after the
     ///                   grant was decided has no effect: the lease is delivered. If the store does

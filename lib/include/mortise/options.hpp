@@ -49,9 +49,11 @@ struct lock_options {
     /// that comes from there is refused once, and ends it, too.
     std::chrono::milliseconds linger{0};
 
-    /// Reentrancy: who holds the lock already gets it again at once, passing the queue by. Refused
-    /// with `upgrade_refused` if it is held in a weaker mode, and with what `lease::check` says if
-    /// it is not surely held.
+    /// Reentrancy: who holds the lock already gets it again at once, passing the queue by. Its own
+    /// `hold_max` counts from then on, and ends only the inner lease. Refused with
+    /// `upgrade_refused` if the lock is held in a weaker mode, with what `lease::check` says if it
+    /// is not surely held, with `outer_lease_lost` if it was lost and the owner has not let go of
+    /// the lost leases yet, and with `too_many_holds` beyond `client_config::holds_max`.
     owner_id owner{};
 };
 static_assert(std::is_trivially_destructible_v<lock_options>, "docs/compilers.md, G1");
@@ -89,6 +91,9 @@ public:
 
     /// How many acquires may wait at the same time.
     std::size_t waiters_max = 1'000'000;
+
+    /// How many leases of one lock an owner may have at the same time (`lock_options::owner`).
+    std::size_t holds_max = 10'000;
 
     /// For people who read `mortise ls`: what this client is. Empty: the name of the program.
     std::string label;

@@ -2,6 +2,7 @@
 #ifndef MORTISE_OWNER_ID_HPP
 #define MORTISE_OWNER_ID_HPP
 
+#include <compare>
 #include <cstdint>
 
 namespace mortise {
@@ -12,6 +13,9 @@ namespace mortise {
 /// owner that holds a lock gets it again at once, as another lease on the same grant, and the grant
 /// is released with the last of them. Unique within the process.
 ///
+/// An owner does not wait for itself at one client: acquires of it that wait together are served
+/// together. Two clients know nothing of each other's owners: there it would wait for itself.
+///
 /// @par Threads Any.
 class owner_id {
 public:
@@ -21,7 +25,7 @@ public:
     static owner_id draw() noexcept;
 
     constexpr explicit operator bool() const noexcept { return value_ != 0; }
-    friend constexpr bool operator==(const owner_id&, const owner_id&) noexcept = default;
+    friend constexpr auto operator<=>(const owner_id&, const owner_id&) noexcept = default;
 
 private:
     constexpr explicit owner_id(std::uint64_t value) noexcept : value_(value) {}

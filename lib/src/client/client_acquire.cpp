@@ -38,6 +38,9 @@ thread_local completions under_way;
 void client_core::acquire(
     std::string name, lock_options options, bool queues, local_waiter::handler_type handler
 ) {
+    // A try has no use for it, so nothing is wrong with it.
+    if (!queues)
+        options.wait_max = std::chrono::milliseconds::max();
     const error_code refused =
         process_.forked() ? error_code(errc::forked) : refusal(name, options, traits_);
     const auto waiter = std::make_shared<local_waiter>(
@@ -164,6 +167,13 @@ void client_core::run(const std::vector<strand_task>& tasks) {
             break;
         case strand_task::kind::linger:
             linger(each.whom);
+            break;
+        case strand_task::kind::time:
+            end_hold_at(each.held);
+            break;
+        case strand_task::kind::untime:
+            deadlines_.clear(each.held->alarm);
+            deadlines_.clear(each.held->timer);
             break;
         case strand_task::kind::arm:
             break;

@@ -75,7 +75,12 @@ client_core::client_core(
       watch_(std::make_shared<session_watch>(time_)),
       home_(std::make_shared<client_home>()),
       table_(
-          {home_, config_.turn_handoffs_max, config_.turn_time_max, config_.local_handoff},
+          {home_,
+           config_.turn_handoffs_max,
+           config_.turn_time_max,
+           config_.local_handoff,
+           config_.holds_max,
+           timing_.stop_margin},
           config_.waiters_max
       ),
       session_(timing_) {
@@ -294,6 +299,8 @@ clock::duration client_core::undo_pause(unsigned attempt) noexcept {
 // The grant is gone: its holders hear of it. What follows for those who wait is left to the caller.
 void client_core::lose(claim& what, errc why, queue_work& work) {
     for (const auto& held : table_.lost(what, work)) {
+        deadlines_.clear(held->alarm);
+        deadlines_.clear(held->timer);
         if (held->lose(why)) {
             counters_.add(&client_stats::lost);
             tell(lock_event::kind::lost, *held, why);

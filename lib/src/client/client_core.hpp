@@ -149,6 +149,8 @@ private:
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
     void end_grant(claim& what, errc why, queue_work& work);
+    void end_hold_at(const std::shared_ptr<held_grant>& held);
+    void end_hold(held_grant& held);
     void tell_failed(const release_op& op, error_code why) const noexcept;
     void complete_release(release_op& op, error_code result);
     void end_release(const std::shared_ptr<release_op>& op, error_code result);

@@ -9,6 +9,7 @@ namespace mortise::detail {
 
 void client_core::release(const std::shared_ptr<held_grant>& held, release_handler handler) {
     if (!held->take_for_release()) {
+        table_.let_go(*held);
         handler.complete(held->check());
         return;
     }
@@ -31,7 +32,7 @@ void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept
     if (*context_ended_)
         return table_.forget(*held);
     if (!held->take_for_release())
-        return;
+        return table_.let_go(*held);
     held->end_waiting(errc::lease_released);
     queue_work work;
     release_handler nobody;
@@ -137,6 +138,34 @@ void client_core::end_grant(claim& what, errc why, queue_work& work) {
     start_release(what.shared_from_this());
 }
 
+// A reentrant lease with a `hold_max` of its own: the store knows only its grant.
+void client_core::end_hold_at(const std::shared_ptr<held_grant>& held) {
+    const std::weak_ptr<held_grant> weak = held;
+    deadlines_.set(held->alarm, held->alarm_at, [this, weak] {
+        const auto alive = weak.lock();
+        if (!alive || alive->check())
+            return;
+        tell(lock_event::kind::warned, *alive, errc::lease_expired);
+        alive->end_waiting(errc::lease_expired);
+    });
+    deadlines_.set(held->timer, held->ends_at, [this, weak] {
+        if (const auto alive = weak.lock())
+            end_hold(*alive);
+    });
+}
+
+void client_core::end_hold(held_grant& held) {
+    queue_work work;
+    if (table_.end_hold(held, work) == lock_queue::release_outcome::was_gone)
+        return;  // It was released, or lost with its grant.
+    if (held.lose(errc::lease_expired)) {
+        counters_.add(&client_stats::lost);
+        tell(lock_event::kind::lost, held, errc::lease_expired);
+    }
+    counters_.add(&client_stats::leases, -1);
+    carry_out(std::move(work));
+}
+
 void client_core::tell_failed(const release_op& op, error_code why) const noexcept {
     lock_event event;
     event.what = lock_event::kind::release_failed;
@@ -158,16 +187,14 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler hand
     // time: a cancellation that followed at once would be missed. The look comes after it, on the
     // strand, where the alarm is raised: nothing slips between the two.
     held->wait_lost(std::move(handler));
-    asio::dispatch(
-        *strand_,
-        [self = shared_from_this(), held = std::move(held)] {
-            if (const error_code now = held->check())
-                held->end_waiting(now);
-            else if (self->session_.alarm_at() == clock::time_point::max() ||
-                 self->now() >= held->of().alarm_at)
-                held->end_waiting(errc::lease_expired);
-        }
-    );
+    asio::dispatch(*strand_, [self = shared_from_this(), held = std::move(held)] {
+        const error_code now = held->check();
+        const bool warned = self->session_.alarm_at() == clock::time_point::max();
+        if (now)
+            held->end_waiting(now);
+        else if (warned || self->now() >= held->end_alarm())
+            held->end_waiting(errc::lease_expired);
+    });
 }
 
 // An entry at the store that nobody here owns is withdrawn; what fails is found again by the next

@@ -16,7 +16,7 @@ held_grant::held_grant(
     : of_(std::move(what)), home_(std::move(home)), token_(token) {}
 
 held_grant::~held_grant() {
-    delete waiters_.load(std::memory_order_acquire);
+    delete for_loss_.load(std::memory_order_acquire);
 }
 
 const std::string& held_grant::name() const noexcept {
@@ -26,7 +26,7 @@ const std::string& held_grant::name() const noexcept {
 clock::time_point held_grant::deadline() const noexcept {
     if (home_->session->stopped())
         return clock::time_point::min();
-    return std::min(home_->session->deadline(), of_->ends_at);
+    return std::min(home_->session->deadline(), end());
 }
 
 // The deadline is read before the phase and the clock after both: the client marks the grants of a
@@ -47,7 +47,7 @@ lease_state held_grant::state() const noexcept {
     if (MORTISE_PLANTED(lease_without_clock))
         return lease_state::held;
     const clock::time_point now = home_->session->now();
-    if (now >= of_->ends_at)
+    if (now >= end())
         return lease_state::lost;
     return now < sure_until ? lease_state::held : lease_state::unsure;
 }
@@ -91,18 +91,26 @@ void held_grant::lose_silently(errc why) noexcept {
 }
 
 void held_grant::end_waiting(error_code why) {
-    if (auto* const waiters = waiters_.load(std::memory_order_acquire))
-        waiters->complete_all(why);
+    complete(for_loss_, why);
 }
 
 void held_grant::wait_lost(lease_handler handler) {
-    auto* waiters = waiters_.load(std::memory_order_acquire);
-    if (waiters == nullptr) {
+    wait(for_loss_, std::move(handler));
+}
+
+void held_grant::complete(waiters& whom, error_code why) {
+    if (auto* const list = whom.load(std::memory_order_acquire))
+        list->complete_all(why);
+}
+
+void held_grant::wait(waiters& where, lease_handler handler) {
+    auto* list = where.load(std::memory_order_acquire);
+    if (list == nullptr) {
         auto fresh = std::make_unique<coro::detail::wait_list<>>();
-        if (waiters_.compare_exchange_strong(waiters, fresh.get()))
-            waiters = fresh.release();
+        if (where.compare_exchange_strong(list, fresh.get()))
+            list = fresh.release();
     }
-    waiters->add(std::move(handler));
+    list->add(std::move(handler));
 }
 
 }  // namespace mortise::detail

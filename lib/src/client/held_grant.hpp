@@ -9,6 +9,7 @@
 #include "mortise/lease.hpp"
 #include "mortise/owner_id.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -42,6 +43,10 @@ public:
 
     lease_state state() const noexcept;
     clock::time_point deadline() const noexcept;
+    /// When it ends by its `hold_max`, or by that of its grant.
+    clock::time_point end() const noexcept { return std::min(ends_at, of_->ends_at); }
+    /// When its holder is to be told of that.
+    clock::time_point end_alarm() const noexcept { return std::min(alarm_at, of_->alarm_at); }
 
     /// What `lease::check` says.
     error_code check() const noexcept;
@@ -64,26 +69,38 @@ public:
     /// The caller looks afterwards whether it must wait at all.
     void wait_lost(lease_handler handler);
 
+    // Written once, before the lease is delivered: of a reentrant lease, its own `hold_max`.
+    clock::time_point ends_at = clock::time_point::max();
+    clock::time_point alarm_at = clock::time_point::max();
+
+    // On the client's strand.
+    coro::detail::deadline_list::handle alarm;
+    coro::detail::deadline_list::handle timer;
+
     // Under the mutex of the lock table.
     owner_id owner;
     lock_mode mode;
     std::chrono::milliseconds linger{0};
     std::shared_ptr<held_grant> root;  ///< The first lease of the same owner, if that is another.
     std::size_t count = 1;             ///< Of a first lease: how many share it.
-    bool linked = false;               ///< Whether it stands in the claim's list.
+    enum class place : std::uint8_t { nowhere, holders, lost };
+    place stands = place::nowhere;  ///< In which list: the claim's, or the queue's of lost ones.
     held_grant* before = nullptr;
     held_grant* after = nullptr;
 
 private:
     enum class phase : std::uint8_t { live, lost, released };
+    using waiters = std::atomic<coro::detail::wait_list<>*>;  // owned; made by the first who waits
+
+    static void wait(waiters& where, lease_handler handler);
+    static void complete(waiters& whom, error_code why);
 
     const std::shared_ptr<claim> of_;
     const std::shared_ptr<const client_home> home_;
     const fencing_token token_;
     std::atomic<phase> phase_ = phase::live;
     std::atomic<errc> why_ = errc::lease_lost;
-    std::atomic<coro::detail::wait_list<>*> waiters_ =
-        nullptr;  // owned; made by the first who waits
+    waiters for_loss_ = nullptr;
 };
 
 }  // namespace mortise::detail

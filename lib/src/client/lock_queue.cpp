@@ -28,22 +28,6 @@ bool fits(const claim& what, const local_waiter& waiter) noexcept {
            (what.mode.what() == kind::exclusive && reads(waiter));
 }
 
-void link(claim& what, held_grant& held) noexcept {
-    held.after = what.holds;
-    if (what.holds != nullptr)
-        what.holds->before = &held;
-    what.holds = &held;
-    held.linked = true;
-}
-
-void unlink(claim& what, held_grant& held) noexcept {
-    (held.before != nullptr ? held.before->after : what.holds) = held.after;
-    if (held.after != nullptr)
-        held.after->before = held.before;
-    held.before = held.after = nullptr;
-    held.linked = false;
-}
-
 void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
     waiter->bound = nullptr;
     waiter->decided = true;
@@ -65,6 +49,7 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
         return;
     give_back_idle(work);
     if (waiter->queues) {
+        owners_.stands(waiter->options.owner);
         waiting_.push(waiter);
         ask_for_head(work);
         return;
@@ -79,28 +64,65 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
     asked->bound.push(waiter);
 }
 
-// Who holds the lock passes the queue by.
+// Who holds the lock passes the queue by; who has lost it must let go first, for the work that goes
+// on outside has no lock any more.
 bool lock_queue::reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
+    bool lost = false;
     for (const auto& each : claims_) {
         for (held_grant* held = each->holds; held != nullptr; held = held->after) {
             if (held->owner != waiter->options.owner)
                 continue;
-            error_code wrong = held->check();
-            if (!wrong && !covers(held->mode, waiter->options.mode))
-                wrong = errc::upgrade_refused;
-            if (!wrong) {
-                auto root = held->root ? held->root : held->shared_from_this();
-                auto again = make_hold(*each, *waiter, held->token());
-                again->mode = held->mode;
-                ++root->count;
-                again->root = std::move(root);
-                waiter->granted = std::move(again);
+            if (held->state() != lease_state::lost) {
+                complete(waiter, hold_again(*held, *waiter, work), work);
+                return true;
             }
-            complete(waiter, wrong, work);
-            return true;
+            lost = true;  // By the clock alone: its grant may be held by an outer lease.
         }
     }
-    return false;
+    lost = lost || owners_.has_lost(waiter->options.owner);
+    if (lost)
+        complete(waiter, errc::outer_lease_lost, work);
+    return lost;
+}
+
+error_code lock_queue::hold_again(held_grant& held, local_waiter& waiter, queue_work& work) {
+    if (const error_code wrong = held.check())
+        return wrong;
+    const auto& mode = waiter.options.mode;
+    if (!covers(held.mode, mode)) {
+        const bool permits = held.mode.what() == kind::permits && mode.what() == kind::permits;
+        return permits ? errc::capacity_differs : errc::upgrade_refused;
+    }
+    auto root = held.root ? held.root : held.shared_from_this();
+    if (root->count >= rules_.holds_max)
+        return errc::too_many_holds;
+    auto again = make_hold(held.of(), waiter, held.token());
+    again->mode = held.mode;
+    ++root->count;
+    again->root = std::move(root);
+    if (ends_by_itself(waiter)) {
+        const clock::duration hold = waiter.options.hold_max;
+        again->ends_at = coro::saturating_add(rules_.home->session->now(), hold);
+        again->alarm_at = again->ends_at - std::min(rules_.stop_margin, hold / 10);
+        work.add_hold(strand_task::kind::time, again);
+    }
+    waiter.granted = std::move(again);
+    return {};
+}
+
+// An owner does not wait for itself: the grant for one of its acquires is for all of them.
+void lock_queue::serve_owner(const owner_id& owner, queue_work& work) {
+    if (!owner || !owners_.waits(owner))
+        return;
+    waiter_list others;
+    while (!waiting_.empty()) {
+        auto waiter = waiting_.pop();
+        if (waiter->options.owner != owner || !reenter(waiter, work))
+            others.push(std::move(waiter));
+        else
+            owners_.leaves(owner);
+    }
+    waiting_ = std::move(others);
 }
 
 // A reader joins others, and an idle grant is taken up again.
@@ -152,6 +174,7 @@ void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) 
         work.add(strand_task::kind::stop, waiter.bound->shared_from_this(), why);
         return;
     }
+    owners_.leaves(waiter.options.owner);
     auto gone = waiting_.remove(waiter);
     gone->held_here = held_here();
     if (pending_ && !pending_fits()) {
@@ -201,8 +224,10 @@ void lock_queue::doomed(claim& what, queue_work& work) {
         auto waiter = waiting_.pop();
         const bool same = kept->only_for == waiter.get() ||
                           (kept->mode == waiter->options.mode && fits(*kept, *waiter));
-        if (same)
+        if (same) {
+            owners_.leaves(waiter->options.owner);
             waiter->bound = kept.get();
+        }
         (same ? kept->bound : others).push(std::move(waiter));
     }
     waiting_ = std::move(others);
@@ -235,10 +260,13 @@ bool lock_queue::contended(claim& what, queue_work& work) {
 }
 
 lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& work) {
-    if (!held.linked)
+    owners_.let_go(held);
+    if (held.stands != held_grant::place::holders)
         return release_outcome::was_gone;
     claim& what = held.of();
-    unlink(what, held);
+    unlink(what.holds, held);
+    if (held.ends_at != clock::time_point::max())
+        work.add_hold(strand_task::kind::untime, held.shared_from_this());
     held_grant& first = held.root ? *held.root : held;
     if (--first.count != 0 || --what.holders != 0)
         return release_outcome::done;
@@ -247,9 +275,17 @@ lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& wo
     return next(what, work);
 }
 
+lock_queue::release_outcome lock_queue::end_hold(held_grant& held, queue_work& work) {
+    const auto outcome = release(held, work);
+    if (outcome != release_outcome::was_gone)
+        owners_.lose(held);
+    return outcome;
+}
+
 void lock_queue::forget(held_grant& held) noexcept {
-    if (held.linked)
-        unlink(held.of(), held);
+    owners_.let_go(held);
+    if (held.stands == held_grant::place::holders)
+        unlink(held.of().holds, held);
 }
 
 // Nobody holds it any more: who gets it?
@@ -295,9 +331,12 @@ std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& what, queue_wor
     what.at = claim::stage::over;
     what.holders = 0;
     while (what.holds != nullptr) {
-        if (auto held = what.holds->weak_from_this().lock())
-            told.push_back(std::move(held));
-        unlink(what, *what.holds);
+        auto held = what.holds->weak_from_this().lock();
+        unlink(what.holds, *what.holds);
+        if (!held)
+            continue;
+        owners_.lose(*held);
+        told.push_back(std::move(held));
     }
     ask_for_head(work);
     return told;
@@ -305,12 +344,14 @@ std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& what, queue_wor
 
 void lock_queue::close(error_code why, queue_work& work) {
     refused_all(waiting_, why, work);
+    owners_.clear();
     if (const auto asked = std::exchange(pending_, nullptr))
         work.add(strand_task::kind::stop, asked, why);
 }
 
 void lock_queue::abandon(queue_work& work) {
     refused_all(waiting_, errc::client_stopped, work);
+    owners_.clear();
     if (pending_)
         refused_all(pending_->bound, errc::client_stopped, work);
     pending_.reset();
@@ -318,7 +359,7 @@ void lock_queue::abandon(queue_work& work) {
         each->at = claim::stage::over;
         while (each->holds != nullptr) {
             each->holds->lose_silently(errc::client_stopped);
-            unlink(*each, *each->holds);
+            unlink(each->holds, *each->holds);
         }
     }
 }
@@ -343,12 +384,12 @@ void lock_queue::serve(claim& what, queue_work& work) {
     if (waiting_.empty() || !fits(what, waiting_.front()))
         return;
     if (!reads(waiting_.front()))
-        return give(what, waiting_.pop(), work);
+        return give(what, take_first(), work);
     what.hosts_readers = true;
     if (what.mode.what() != kind::shared)
         what.shared_token = what.tokens.take();
     do {  // ends: each turn takes one out
-        give(what, waiting_.pop(), work);
+        give(what, take_first(), work);
     } while (rules_.local_handoff && !waiting_.empty() && reads(waiting_.front()) &&
              fits(what, waiting_.front()));
 }
@@ -358,10 +399,17 @@ void lock_queue::give(claim& what, std::shared_ptr<local_waiter> waiter, queue_w
     auto held = make_hold(what, *waiter, token);
     held->linger = waiter->options.linger;
     ++what.holders;
+    const owner_id owner = waiter->options.owner;
     waiter->granted = std::move(held);
     complete(std::move(waiter), {}, work);
+    serve_owner(owner, work);
     if (what.tokens.wants_more())
         work.add(strand_task::kind::draw, what.shared_from_this());
+}
+
+std::shared_ptr<local_waiter> lock_queue::take_first() {
+    owners_.leaves(waiting_.front().options.owner);
+    return waiting_.pop();
 }
 
 std::shared_ptr<held_grant>
@@ -369,7 +417,7 @@ lock_queue::make_hold(claim& what, const local_waiter& waiter, const fencing_tok
     auto held = std::make_shared<held_grant>(what.shared_from_this(), rules_.home, token);
     held->owner = waiter.options.owner;
     held->mode = waiter.options.mode;
-    link(what, *held);
+    link(what.holds, *held, held_grant::place::holders);
     return held;
 }
 

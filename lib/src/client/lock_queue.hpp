@@ -5,11 +5,13 @@
 #include "client/claim.hpp"
 #include "client/client_home.hpp"
 #include "client/held_grant.hpp"
+#include "client/owner_records.hpp"
 #include "client/queue_work.hpp"
 #include "client/waiter_list.hpp"
 #include "mortise/options.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +26,8 @@ struct queue_rules {
     std::uint32_t turn_handoffs_max = 0;
     clock::duration turn_time_max{};
     bool local_handoff = true;
+    std::size_t holds_max = 1;  ///< Leases of one owner.
+    clock::duration stop_margin{};
 };
 
 /// One lock as one client sees it: who waits for it here, and which claims it has at the store.
@@ -76,8 +80,15 @@ public:
     };
     release_outcome release(held_grant& held, queue_work& work);
 
+    /// As `release`, of a reentrant lease whose own `hold_max` is over: its owner must let go of it
+    /// before it acquires anew.
+    release_outcome end_hold(held_grant& held, queue_work& work);
+
+    /// Lets go of a lease that was lost.
+    void let_go(held_grant& held) noexcept { owners_.let_go(held); }
+
     /// The holder goes without a word.
-    static void forget(held_grant& held) noexcept;
+    void forget(held_grant& held) noexcept;
 
     /// Gives an idle grant back if it has lingered long enough. @return when to look again, if it
     /// has not; the end of time if that is not needed.
@@ -93,12 +104,17 @@ public:
     void abandon(queue_work& work);
 
     /// Whether anything of it is left: else the client can forget it.
-    bool in_use() const noexcept { return !waiting_.empty() || !claims_.empty() || asking_ != 0; }
+    bool in_use() const noexcept {
+        return !waiting_.empty() || !claims_.empty() || asking_ != 0 || owners_.any_lost();
+    }
     /// Whether somebody waits here.
     bool waited_for() const noexcept { return !waiting_.empty(); }
 
 private:
     bool reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
+    error_code hold_again(held_grant& held, local_waiter& waiter, queue_work& work);
+    void serve_owner(const owner_id& owner, queue_work& work);
+    std::shared_ptr<local_waiter> take_first();
     bool serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     bool held_here() const;
     bool certainly_busy(const local_waiter& waiter) const;
@@ -123,6 +139,7 @@ private:
     std::shared_ptr<claim> pending_;
     std::vector<std::shared_ptr<claim>> claims_;  ///< Granted.
     std::size_t asking_ = 0;                      ///< Claims that are not granted nor over.
+    owner_records owners_;
 };
 
 }  // namespace mortise::detail

@@ -12,7 +12,7 @@ lock_table::~lock_table() {
 
 void lock_table::forget(held_grant& held) noexcept {
     const std::lock_guard guard(mutex_);
-    lock_queue::forget(held);
+    held.of().of->forget(held);
 }
 
 std::shared_ptr<lock_queue> lock_table::acquire(
@@ -92,6 +92,22 @@ lock_table::release(held_grant& held, release_handler& handler, bool late, queue
     }
     settle(*queue, work);
     return outcome;
+}
+
+lock_queue::release_outcome lock_table::end_hold(held_grant& held, queue_work& work) {
+    const std::lock_guard guard(mutex_);
+    const auto queue = held.of().of;
+    const auto outcome = queue->end_hold(held, work);
+    settle(*queue, work);
+    return outcome;
+}
+
+void lock_table::let_go(held_grant& held) {
+    const std::lock_guard guard(mutex_);
+    const auto queue = held.of().of;
+    queue_work none;
+    queue->let_go(held);
+    settle(*queue, none);
 }
 
 void lock_table::granted(claim& what, queue_work& work) {

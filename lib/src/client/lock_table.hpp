@@ -41,6 +41,10 @@ public:
     /// Takes over `handler` if the grant goes back to the store.
     lock_queue::release_outcome
     release(held_grant& held, release_handler& handler, bool late, queue_work& work);
+    /// Its own `hold_max` is over.
+    lock_queue::release_outcome end_hold(held_grant& held, queue_work& work);
+    /// Its user lets go of a lease that was lost.
+    void let_go(held_grant& held);
     /// It is about to be destroyed, without a release.
     void forget(held_grant& held) noexcept;
     void granted(claim& what, queue_work& work);

@@ -21,12 +21,15 @@ struct strand_task {
         release,  ///< Give the grant back to the store.
         draw,     ///< Draw more tokens.
         linger,   ///< Give it back, if it is still idle when its time has come.
+        time,     ///< A lease that ends before its grant: set its timers.
+        untime,   ///< It was released before that: clear them.
         arm,      ///< A deadline is nearer than those before.
     };
 
     kind what;
     std::shared_ptr<claim> whom;
-    error_code why;  ///< With `stop`.
+    error_code why;                    ///< With `stop`.
+    std::shared_ptr<held_grant> held;  ///< With `time` and `untime`.
 };
 
 /// What follows from a change of the lock table; done when its mutex is free again.
@@ -37,7 +40,10 @@ struct queue_work {
     std::vector<strand_task> tasks;
 
     void add(strand_task::kind what, std::shared_ptr<claim> whom, error_code why = {}) {
-        tasks.push_back({what, std::move(whom), why});
+        tasks.push_back({what, std::move(whom), why, nullptr});
+    }
+    void add_hold(strand_task::kind what, std::shared_ptr<held_grant> held) {
+        tasks.push_back({what, nullptr, {}, std::move(held)});
     }
 };
 

@@ -167,6 +167,8 @@ const bad_config bad_configs[] = {
       "use less of either: more than a third of the TTL must be left for the heartbeat"}},
     {[](client_config& c) { c.waiters_max = 0; },
      {errc::bad_config, "waiters_max = 0", "use at least 1"}},
+    {[](client_config& c) { c.holds_max = 0; },
+     {errc::bad_config, "holds_max = 0", "use at least 1; 1 allows no reentrancy"}},
 };
 
 TEST(BadInput, AClientIsNotMadeWithABadConfiguration) {

@@ -33,6 +33,8 @@ const std::vector<classes>& every_code() {
         {errc::forked, true, false, false},
         {errc::capacity_differs, false, false, false},
         {errc::upgrade_refused, false, false, false},
+        {errc::outer_lease_lost, true, false, false},
+        {errc::too_many_holds, false, false, false},
         {errc::stale_token, true, false, false},
         {errc::foreign_domain, false, false, false},
         {errc::no_token, false, false, false},

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_OWNER_RECORDS_HPP
+#define MORTISE_CLIENT_OWNER_RECORDS_HPP
+
+#include "client/hold_list.hpp"
+#include "mortise/owner_id.hpp"
+
+#include <cstddef>
+#include <map>
+
+namespace mortise::detail {
+
+/// What a lock's queue knows of owners beside what they hold: which of them wait, so that the grant
+/// for one acquire serves the others of the same owner, and which have lost a lease and not let go
+/// of it, so that they begin nothing anew before.
+///
+/// Under the mutex of the lock table.
+class owner_records {
+public:
+    void stands(const owner_id& owner) {
+        if (owner)
+            ++waiting_[owner];
+    }
+    void leaves(const owner_id& owner) noexcept {
+        const auto found = waiting_.find(owner);
+        if (found != waiting_.end() && --found->second == 0)
+            waiting_.erase(found);
+    }
+    bool waits(const owner_id& owner) const { return waiting_.contains(owner); }
+
+    /// A lease that stands in no other list.
+    void lose(held_grant& held) noexcept {
+        if (held.owner)
+            link(lost_, held, held_grant::place::lost);
+    }
+    void let_go(held_grant& held) noexcept {
+        if (held.stands == held_grant::place::lost)
+            unlink(lost_, held);
+    }
+    bool has_lost(const owner_id& owner) const noexcept {
+        for (const held_grant* each = lost_; each != nullptr; each = each->after) {
+            if (each->owner == owner)
+                return true;
+        }
+        return false;
+    }
+    bool any_lost() const noexcept { return lost_ != nullptr; }
+
+    void clear() noexcept {
+        waiting_.clear();
+        while (lost_ != nullptr)
+            unlink(lost_, *lost_);
+    }
+
+private:
+    std::map<owner_id, std::size_t> waiting_;  ///< Acquires, by owner.
+    held_grant* lost_ = nullptr;
+};
+
+}  // namespace mortise::detail
+
+#endif
