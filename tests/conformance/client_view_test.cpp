@@ -88,5 +88,165 @@ TEST_P(StorePort, ALookShowsNoGrantThatHasEnded) {
     }(h()));
 }
 
+TEST_P(LockConformance, AClientTellsWhetherALockIsHeldAndForHowLong) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_client bob = make_client(harness);
+        EXPECT_FALSE(co_await bob.async_is_locked("door"));
+        EXPECT_FALSE((co_await bob.async_time_left("door")).has_value());
+        lease held = co_await alice.async_acquire("door");
+        EXPECT_TRUE(co_await bob.async_is_locked("door"));
+        const auto left = co_await bob.async_time_left("door");
+        EXPECT_TRUE(left.has_value());
+        EXPECT_GT(left.value_or(clock::duration::zero()), harness.ttl() / 4);
+        EXPECT_LE(left.value_or(clock::duration::max()), harness.ttl());
+        co_await held.async_release();
+        EXPECT_FALSE(co_await bob.async_is_locked("door"));
+        co_await alice.async_stop();
+        co_await bob.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
+TEST_P(LockConformance, TheTimeOfALockIsNoLongerThanItsHoldMax) {
+    MORTISE_NEEDS(hold_max);
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_options brief;
+        brief.hold_max = harness.ttl() / 3;
+        const lease held = co_await alice.async_acquire("door", brief);
+        const auto left = co_await alice.async_time_left("door");
+        EXPECT_LE(left.value_or(clock::duration::max()), brief.hold_max);
+        co_await alice.async_stop();
+    }(h()));
+}
+
+TEST_P(LockConformance, WhoeverHoldsALockLosesItByOrder) {
+    MORTISE_NEEDS(records);
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_client bob = make_client(harness);
+        EXPECT_FALSE(co_await bob.async_break_holders("door", "nobody has it"));
+        lock_options pool;
+        pool.mode = lock_mode::permits(2);
+        lease first = co_await alice.async_acquire("door", pool);
+        lease second = co_await bob.async_acquire("door", pool);
+        EXPECT_TRUE(co_await bob.async_break_holders("door", "stuck"));
+        co_await until(harness, [&] {
+            return first.state() == lease_state::lost && second.state() == lease_state::lost;
+        });
+        EXPECT_FALSE(co_await bob.async_is_locked("door"));
+        const auto records = co_await bob.async_breaks("door", 10);
+        EXPECT_EQ(records.size(), 2u);
+        co_await alice.async_stop();
+        co_await bob.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
+struct changed_lock {
+    bool done = false;
+    error_code code;
+    std::optional<lock_view> view;
+};
+
+void await_change(lock_client& locks, std::optional<lock_view> seen, changed_lock& into) {
+    into = changed_lock();
+    locks.async_wait_changed(
+        "door",
+        std::move(seen),
+        [&into](error_code code, std::optional<lock_view> view) {
+            into.done = true;
+            into.code = code;
+            into.view = std::move(view);
+        }
+    );
+}
+
+TEST_P(LockConformance, WhoWaitsForAChangeOfOneLockIsShownIt) {
+    MORTISE_NEEDS(records);
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_client bob = make_client(harness);
+        changed_lock told;
+        await_change(bob, std::nullopt, told);
+        {
+            lease other = co_await alice.async_acquire("window");
+            co_await other.async_release();
+        }
+        co_await pause(harness, 20ms);
+        EXPECT_FALSE(told.done) << "another lock has changed";
+        lease held = co_await alice.async_acquire("door");
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_FALSE(told.code) << told.code.message();
+        EXPECT_TRUE(told.view.has_value());
+        if (!told.view)
+            co_return;
+        EXPECT_EQ(told.view->holders.at(0).token, held.token());
+        auto seen = told.view;
+        await_change(bob, seen, told);
+        co_await pause(harness, 20ms);
+        EXPECT_FALSE(told.done) << "it is as it was seen";
+        co_await held.async_release();
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_FALSE(told.code) << told.code.message();
+        EXPECT_FALSE(told.view.has_value());
+        await_change(bob, std::move(seen), told);
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_FALSE(told.view.has_value()) << "what differs already is shown at once";
+        await_change(bob, std::nullopt, told);
+        co_await pause(harness, 5ms);
+        co_await bob.async_stop();
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_EQ(told.code, errc::client_stopped);
+        // A store may note that somebody watches until the next change.
+        held = co_await alice.async_acquire("door");
+        co_await alice.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
+TEST_P(LockConformance, AChangeThatCannotBeToldOfIsRefused) {
+    if (h().make_store()->traits().records)
+        GTEST_SKIP() << "this store tells of changes";
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lease held = co_await alice.async_acquire("door");
+        changed_lock told;
+        await_change(alice, std::nullopt, told);
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_FALSE(told.code) << "a look is enough to see that it differs";
+        await_change(alice, told.view, told);
+        co_await until(harness, [&] { return told.done; });
+        EXPECT_EQ(told.code, errc::unsupported);
+        co_await held.async_release();
+        co_await alice.async_stop();
+    }(h()));
+}
+
+TEST_P(LockConformance, ASetLetsGoOfOneLockByItsName) {
+    h().run([](store_harness& harness) -> asio::awaitable<void> {
+        lock_client alice = make_client(harness);
+        lock_client bob = make_client(harness);
+        std::vector<std::string> names{"door", "gate", "roof"};
+        lease_set all = co_await alice.async_acquire_all(std::move(names));
+        co_await all.async_release_one("gate");
+        EXPECT_EQ(all.size(), 2u);
+        EXPECT_TRUE(all.held());
+        EXPECT_THROW(all.at("gate"), std::out_of_range);
+        EXPECT_THROW(static_cast<void>(all.take("gate")), std::out_of_range);
+        EXPECT_TRUE((co_await bob.async_try_acquire("gate")).has_value());
+        EXPECT_FALSE((co_await bob.async_try_acquire("door")).has_value());
+        lease door = all.take("door");
+        EXPECT_TRUE(door.held());
+        co_await all.async_release();
+        EXPECT_TRUE(door.held()) << "what was taken out is no part of the set";
+        co_await door.async_release();
+        co_await alice.async_stop();
+        co_await bob.async_stop();
+    }(h()));
+    EXPECT_EQ(h().residue(), 0u);
+}
+
 }  // namespace
 }  // namespace mortise::test

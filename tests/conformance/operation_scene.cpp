@@ -103,18 +103,39 @@ void operation_scene::lend(std::string name, lock_options options) {
     later([this] { lent_ = lease(); });
 }
 
+void operation_scene::lend_and_see(std::string name) {
+    occupy(name);
+    bool done = false;
+    other_.async_inspect(name, 0, [&](error_code code, std::optional<lock_view> view) {
+        EXPECT_FALSE(code) << code.message();
+        lent_view = std::move(view);
+        done = true;
+    });
+    EXPECT_TRUE(run_until([&] { return done; }));
+    later([this] { lent_ = lease(); });
+}
+
 void operation_scene::show_a_change(std::string name) {
     lend(name);
     shown_ = std::move(name);
 }
 
-void operation_scene::be_waited_for() {
+void operation_scene::want_mine() {
     waits_ = true;
     other_.async_acquire("mine", lock_options(), [this](error_code code, lease held) {
         EXPECT_FALSE(code) << code.message();
         waited_ = std::move(held);
         waits_ = false;
     });
+}
+
+void operation_scene::want_mine_later() {
+    waits_ = true;
+    later([this] { want_mine(); });
+}
+
+void operation_scene::be_waited_for() {
+    want_mine();
     EXPECT_TRUE(run_until([&] { return mine.contended(); }));
 }
 
@@ -177,6 +198,11 @@ bool operation_scene::let_go() {
     set_ = lease_set();
     EXPECT_TRUE(run_until([&] { return !waits_; }));
     all = release(waited_) && all;
+    if (std::exchange(lent_view, std::nullopt)) {
+        // A store may note that somebody watches until the next change.
+        lease change = acquire(other_, "window", lock_options());
+        all = release(change) && all;
+    }
     return release(lent_) && all;
 }
 

@@ -40,13 +40,17 @@ public:
     void occupy(std::string name, lock_options options = lock_options());
     /// The other client has the lock for some milliseconds of the operation.
     void lend(std::string name, lock_options options = lock_options());
-    /// The same, and once more much later if nobody has seen it: in real time it may be over before
-    /// the operation has begun to look. That is rare: see `shown_again`.
+    /// The same; `lent_view` is the lock while the other client has it.
+    void lend_and_see(std::string name);
+    /// As `lend`, and once more much later if nobody has seen it: in real time it may be over
+    /// before the operation has begun to look. That is rare: see `shown_again`.
     void show_a_change(std::string name);
     /// Whether that was needed.
     bool shown_again() const noexcept { return shown_again_; }
     /// The other client waits for "mine".
     void be_waited_for();
+    /// The same, some milliseconds later.
+    void want_mine_later();
     /// Some milliseconds later, if the scene is still there.
     void later(std::function<void()> what);
 
@@ -77,10 +81,12 @@ public:
     lease mine;  ///< Of "mine"; held by `one`.
     lease_set mine_all;
     owner_id owner = owner_id::draw();
+    std::optional<lock_view> lent_view;  ///< What `lend_and_see` saw.
 
 private:
     lease acquire(lock_client& client, std::string name, lock_options options);
     bool release(lease& held);
+    void want_mine();
 
     store_harness& harness_;
     lock_client& other_;

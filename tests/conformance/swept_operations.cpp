@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/client_fixture.hpp"
 #include "conformance/operation_start.hpp"
-#include "mortise/election.hpp"
+#include "mortise/leader_candidate.hpp"
 #include "mortise/with_lock.hpp"
 
 #include <boost/asio/post.hpp>
 
 #include <chrono>
+#include <exception>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -66,6 +68,10 @@ void lose_set(scene& at) {
     break_mine(at);
 }
 
+void lend_door_and_see(scene& at) {
+    at.lend_and_see("door");
+}
+
 void see_a_change(scene& at) {
     at.show_a_change("door");
 }
@@ -109,6 +115,20 @@ void wait_for_a_loss_in_the_set(scene& at, slot_type slot, done_function done) {
     at.mine_all.async_wait_lost(into(at, slot, std::move(done)));
 }
 
+// Somebody comes in a moment.
+void wait_for_contention(scene& at, slot_type slot, done_function done) {
+    at.mine.async_wait_contended(into(at, slot, std::move(done)));
+}
+
+void be_wanted_later(scene& at) {
+    at.hold_mine();
+    at.want_mine_later();
+}
+
+void release_one_of_the_set(scene& at, slot_type slot, done_function done) {
+    at.mine_all.async_release_one("mine too", into(at, slot, std::move(done)));
+}
+
 // In real time long enough to be still there when the signal comes.
 asio::awaitable<void> guard_for_a_while(scene& at) {
     co_await at.mine.guard(pause(at.harness(), 60ms));
@@ -143,6 +163,53 @@ asio::awaitable<void> lead_for_a_while(scene& at) {
     co_await lead(at.one(), "door", election_options(), work);
 }
 
+// Resigns also after a cancellation: nothing of the candidate is left when this ends.
+template <class Wait>
+asio::awaitable<void> be_candidate(scene& at, Wait wait) {
+    leader_candidate who(at.one(), "door");
+    std::exception_ptr failure;
+    try {
+        co_await wait(who);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await who.async_resign();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+asio::awaitable<void> until_elected(leader_candidate& who) {
+    const lease_view term = co_await who.async_wait_elected();
+    EXPECT_FALSE(term.check());
+}
+
+void break_door(lock_client& by) {
+    by.async_break_holders("door", "a sweep", [&by](error_code code, bool) {
+        if (code == errc::outcome_unknown)
+            break_door(by);
+    });
+}
+
+void be_elected(scene& at, slot_type slot, done_function done) {
+    run(be_candidate(at, &until_elected), at, slot, std::move(done));
+}
+
+void resign(scene& at, slot_type slot, done_function done) {
+    const auto who = std::make_shared<leader_candidate>(at.one(), "door");
+    const auto done_with = [who, done = std::move(done)](error_code code) { done(code); };
+    who->async_resign(asio::bind_cancellation_slot(slot, done_with));
+}
+
+void be_deposed(scene& at, slot_type slot, done_function done) {
+    const auto until_deposed = [&at](leader_candidate& who) -> asio::awaitable<void> {
+        co_await who.async_wait_elected();
+        break_door(at.one());
+        co_await who.async_wait_deposed();
+    };
+    run(be_candidate(at, until_deposed), at, slot, std::move(done));
+}
+
 void one_lock(scene& at, slot_type slot, done_function done) {
     run(work_under_lock(at), at, slot, std::move(done));
 }
@@ -168,6 +235,22 @@ void break_own(scene& at, slot_type slot, done_function done) {
     at.one().async_break("mine", token, "a sweep", into(at, slot, std::move(done)));
 }
 
+void break_whoever_holds(scene& at, slot_type slot, done_function done) {
+    at.one().async_break_holders("mine", "a sweep", into(at, slot, std::move(done)));
+}
+
+void ask_whether_locked(scene& at, slot_type slot, done_function done) {
+    at.one().async_is_locked("mine", into(at, slot, std::move(done)));
+}
+
+void ask_for_the_time(scene& at, slot_type slot, done_function done) {
+    at.one().async_time_left("mine", into(at, slot, std::move(done)));
+}
+
+void wait_for_a_change(scene& at, slot_type slot, done_function done) {
+    at.one().async_wait_changed("door", at.lent_view, into(at, slot, std::move(done)));
+}
+
 void breaks(scene& at, slot_type slot, done_function done) {
     at.one().async_breaks("", some, into(at, slot, std::move(done)));
 }
@@ -190,6 +273,7 @@ void note_needs(std::vector<swept_operation>& all) {
         {"AcquireTheLastPermit", &store_traits::permits},
         {"AcquireWithEveryOption", &store_traits::permits},
         {"Breaks", &store_traits::records},
+        {"WaitForAChange", &store_traits::records},
         {"Watch", &store_traits::records},
         {"WatchWithASession", &store_traits::records}};
     for (swept_operation& each : all) {
@@ -202,15 +286,11 @@ void stop(scene& at, slot_type slot, done_function done) {
     at.one().async_stop(into(at, slot, std::move(done)));
 }
 
-}  // namespace swept_operations
-}  // namespace
+constexpr auto ends_it = cancelled::ends_the_wait;
+constexpr auto ignored = cancelled::is_ignored;
 
-std::vector<swept_operation> all_operations() {
-    using namespace swept_operations;
-    constexpr auto ends_it = cancelled::ends_the_wait;
-    constexpr auto ignored = cancelled::is_ignored;
-    std::vector<swept_operation> all = all_acquires();
-    std::vector<swept_operation> others{
+std::vector<swept_operation> on_leases() {
+    return {
         {"Release", "lease::async_release", ignored, &hold_mine, &release},
         {"Drop", "lease::~lease", ignored, &hold_mine, &drop},
         {"HandOver", "lease::async_release", ignored, &hold_what_another_wants, &release},
@@ -227,12 +307,54 @@ std::vector<swept_operation> all_operations() {
          &lose_set,
          &wait_for_a_loss_in_the_set,
          errc::lease_lost},
+        {"WaitForContention",
+         "lease::async_wait_contended",
+         ends_it,
+         &be_wanted_later,
+         &wait_for_contention},
+        {"ReleaseOfOne",
+         "lease_set::async_release_one",
+         ignored,
+         &hold_set,
+         &release_one_of_the_set},
         {"Guard", "lease::guard", ends_it, &hold_mine, &guard},
         {"WithLock", "with_lock", ends_it, nullptr, &one_lock},
         {"WithATakenLock", "with_lock", ends_it, &lend_door, &one_lock},
         {"WithLocks", "with_lock", ends_it, nullptr, &several_locks},
         {"Lead", "lead", ends_it, nullptr, &stand},
         {"LeadAfterAnother", "lead", ends_it, &lend_door, &stand},
+        {"Stop", "lock_client::async_stop", ignored, nullptr, &stop},
+        {"StopInTheMiddle", "lock_client::async_stop", ignored, &be_busy, &stop},
+    };
+}
+
+std::vector<swept_operation> elections() {
+    return {
+        {"BeElected", "leader_candidate::async_wait_elected", ends_it, &lend_door, &be_elected},
+        {"BeDeposed",
+         "leader_candidate::async_wait_deposed",
+         ends_it,
+         nullptr,
+         &be_deposed,
+         errc::lease_lost},
+        {"Resign", "leader_candidate::async_resign", ignored, &lend_door, &resign},
+    };
+}
+
+std::vector<swept_operation> questions() {
+    return {
+        {"BreakHolders",
+         "lock_client::async_break_holders",
+         ignored,
+         &hold_mine,
+         &break_whoever_holds},
+        {"IsLocked", "lock_client::async_is_locked", ignored, &hold_mine, &ask_whether_locked},
+        {"TimeLeft", "lock_client::async_time_left", ignored, &hold_mine, &ask_for_the_time},
+        {"WaitForAChange",
+         "lock_client::async_wait_changed",
+         ends_it,
+         &lend_door_and_see,
+         &wait_for_a_change},
         {"List", "lock_client::async_list", ignored, &hold_mine, &list},
         {"Inspect", "lock_client::async_inspect", ignored, &hold_mine, &inspect},
         {"Break", "lock_client::async_break", ignored, &hold_mine, &break_own},
@@ -249,15 +371,27 @@ std::vector<swept_operation> all_operations() {
          &see_a_change_with_a_session,
          &watch},
         {"Examine", "lock_client::async_examine", ignored, nullptr, &examine},
-        {"Stop", "lock_client::async_stop", ignored, nullptr, &stop},
-        {"StopInTheMiddle", "lock_client::async_stop", ignored, &be_busy, &stop},
     };
+}
+
+}  // namespace swept_operations
+}  // namespace
+
+std::vector<swept_operation> all_operations() {
+    using namespace swept_operations;
+    std::vector<swept_operation> all = all_acquires();
+    std::vector<swept_operation> others = on_leases();
+    for (auto& some : {elections(), questions()})
+        others.insert(others.end(), some.begin(), some.end());
     // Of what the other client does, or to it.
     const std::set<std::string> told{
+        "BeDeposed",
+        "BeElected",
         "BreakForAnother",
         "HandOver",
         "LeadAfterAnother",
         "WaitForALossOfSeveral",
+        "WaitForAChange",
         "WaitForTheLoss",
         "Watch",
         "WatchWithASession",

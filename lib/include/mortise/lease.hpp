@@ -130,6 +130,19 @@ public:
     template <class Token = asio::deferred_t>
     auto async_wait_lost(Token&& token = Token{});
 
+    /// Waits until somebody else waits for the lock, in this process or elsewhere (`contended()`):
+    /// at once if that is so already.
+    ///
+    /// @par Completion   `void(error_code)`: no code when somebody waits.
+    /// @par Errors       what `async_wait_lost` says if that comes first; `forked` in a child;
+    ///                   `operation_aborted`.
+    /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
+    /// @par Threads      As the object. The handler runs on its associated executor, never from
+    ///                   inside this call.
+    /// @par Cost         None at the store.
+    template <class Token = asio::deferred_t>
+    auto async_wait_contended(Token&& token = Token{});
+
 private:
     friend class lease_set;
     friend void detail::start_release(coro::detail::completion<void(error_code)>, lease);
@@ -145,6 +158,7 @@ namespace detail {
 using lease_handler = coro::detail::completion<void(error_code)>;
 
 void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant);
+void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> grant);
 asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noexcept;
 
 }  // namespace detail
@@ -162,6 +176,16 @@ template <class Token>
 auto lease::async_wait_lost(Token&& token) {
     return coro::detail::async_start<void(error_code)>(
         detail::executor_of(grant_), std::forward<Token>(token), &detail::start_wait_lost, grant_
+    );
+}
+
+template <class Token>
+auto lease::async_wait_contended(Token&& token) {
+    return coro::detail::async_start<void(error_code)>(
+        detail::executor_of(grant_),
+        std::forward<Token>(token),
+        &detail::start_wait_contended,
+        grant_
     );
 }
 

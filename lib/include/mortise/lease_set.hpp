@@ -57,6 +57,24 @@ public:
     /// Until when all are sure to be held, if no further heartbeat succeeds.
     clock::time_point valid_until() const noexcept;
 
+    /// Takes the lease of that lock out of the set; throws `std::out_of_range` if it is not among
+    /// them.
+    lease take(std::string_view name);
+
+    /// Releases the lock of that name and keeps the others; throws as `take`, from inside this
+    /// call.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Errors       as `lease::async_release`.
+    /// @par Cancellation ignored.
+    /// @par Threads      as `lease::async_release`.
+    /// @par Lifetimes    The lease leaves the set in this call, whenever the operation begins.
+    /// @par Cost         as `lease::async_release`.
+    template <class Token = asio::deferred_t>
+    auto async_release_one(std::string_view name, Token&& token = Token{}) {
+        return take(name).async_release(std::forward<Token>(token));
+    }
+
     /// Releases all and waits until the store has acknowledged each.
     ///
     /// @par Completion   `void(error_code)`: the first code of those that could not be released.
@@ -86,6 +104,7 @@ public:
     }
 
 private:
+    std::size_t place_of(std::string_view name) const;
     asio::any_io_executor executor() const noexcept;
     std::vector<std::shared_ptr<detail::held_grant>> grants() const;
 

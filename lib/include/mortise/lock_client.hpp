@@ -30,6 +30,7 @@ class time_source;
 namespace detail {
 class client_core;
 std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept;
+std::shared_ptr<client_core> core_of(const lock_client& client) noexcept;
 }  // namespace detail
 
 /// Acquires locks at one store, for one process.
@@ -171,6 +172,40 @@ public:
     auto
     async_break(std::string name, fencing_token which, std::string why, Token&& token = Token{});
 
+    /// Takes a lock by force from whoever holds it just now: `async_inspect`, then `async_break` of
+    /// each grant that it showed.
+    ///
+    /// @par Completion   `void(error_code, bool)`: whether any was broken.
+    /// @par Errors       as `async_break`.
+    /// @par Cancellation none.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request, and one for each grant.
+    template <class Token = asio::deferred_t>
+    auto async_break_holders(std::string name, std::string why, Token&& token = Token{});
+
+    /// Whether somebody holds that lock just now. To act on the answer acquire the lock: it may
+    /// have changed before the answer came.
+    ///
+    /// @par Completion   `void(error_code, bool)`.
+    /// @par Errors       as `async_inspect`.
+    /// @par Cancellation none: it is one short read.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_is_locked(std::string name, Token&& token = Token{});
+
+    /// How much longer the store keeps that lock locked if its holders send no further heartbeat:
+    /// the longest of its holders' times. Nothing if nobody holds it; the end of durations if a
+    /// holder has no end, as a key of a client of another make may have none at Redis.
+    ///
+    /// @par Completion   `void(error_code, std::optional<clock::duration>)`.
+    /// @par Errors       as `async_inspect`.
+    /// @par Cancellation none: it is one short read.
+    /// @par Threads      as `async_acquire`.
+    /// @par Cost         One request.
+    template <class Token = asio::deferred_t>
+    auto async_time_left(std::string name, Token&& token = Token{});
+
     /// The newest records of locks that were broken, at most `limit`, newest first; of all locks if
     /// `name` is empty.
     ///
@@ -194,6 +229,24 @@ public:
     /// @par Cost         One request, and an open session.
     template <class Token = asio::deferred_t>
     auto async_watch(Token&& token = Token{});
+
+    /// Waits until a lock is not as it was `seen`, and shows it then: others hold it or wait for
+    /// it, or nobody any more. At once if that is so already: so a loop misses nothing that lasts.
+    ///
+    /// Give it what `async_inspect` or the call before this one has shown. Compared are the holders
+    /// with their tokens, the number of waiters, and the first sixteen of them as far as `seen` has
+    /// them; ages are not.
+    ///
+    /// @par Completion   `void(error_code, std::optional<lock_view>)`: as `async_inspect`.
+    /// @par Errors       as `async_watch` and `async_inspect`.
+    /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
+    /// @par Threads      as `async_acquire`.
+    /// @par Lifetimes    The arguments are copied.
+    /// @par Cost         An open session, and two requests for each change of any lock of the
+    ///                   store.
+    template <class Token = asio::deferred_t>
+    auto
+    async_wait_changed(std::string name, std::optional<lock_view> seen, Token&& token = Token{});
 
     /// Examines the store: what its promises rest on, and whether that is so.
     ///
@@ -226,6 +279,7 @@ public:
 
 private:
     friend std::shared_ptr<coro::time_source> detail::time_of(const lock_client& client) noexcept;
+    friend std::shared_ptr<detail::client_core> detail::core_of(const lock_client&) noexcept;
 
     std::shared_ptr<detail::client_core> core_;
 };

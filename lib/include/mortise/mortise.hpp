@@ -8,6 +8,7 @@
 #include "mortise/error.hpp"
 #include "mortise/fencing_gate.hpp"
 #include "mortise/fencing_token.hpp"
+#include "mortise/leader_candidate.hpp"
 #include "mortise/lease.hpp"
 #include "mortise/lease_set.hpp"
 #include "mortise/lock_client.hpp"

@@ -84,6 +84,8 @@ void client_core::cancel(local_waiter& waiter, error_code why) {
 
 // Not under the table's mutex.
 void client_core::carry_out(queue_work work) {
+    for (const auto& each : std::exchange(work.contended, {}))
+        each->end_contended({});
     if (!work.tasks.empty() && !*context_ended_) {
         asio::dispatch(*strand_, [self = shared_from_this(), tasks = std::move(work.tasks)] {
             self->run(tasks);

@@ -4,9 +4,33 @@
 
 #include <boost/asio/dispatch.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::detail {
+
+namespace {
+
+asio::awaitable<result<bool>> is_held(store& at, std::string name) {
+    const auto seen = co_await at.inspect(std::move(name), 0);
+    if (!seen)
+        co_return seen.error();
+    co_return seen->has_value() && !(*seen)->holders.empty();
+}
+
+asio::awaitable<result<std::optional<clock::duration>>> time_left_of(store& at, std::string name) {
+    const auto seen = co_await at.inspect(std::move(name), 0);
+    if (!seen)
+        co_return seen.error();
+    std::optional<clock::duration> longest;
+    if (!seen->has_value())
+        co_return longest;
+    for (const party_view& each : (*seen)->holders)
+        longest = std::max(longest.value_or(clock::duration::min()), each.left);
+    co_return longest;
+}
+
+}  // namespace
 
 // One call of the port that changes nothing here. `call` is asked on the strand.
 template <class T, class Call>
@@ -58,6 +82,48 @@ void client_core::break_lock(
     order.why = std::move(why);
     question(std::move(handler), [order = std::move(order)](store& at) {
         return at.break_(order);
+    });
+}
+
+void client_core::break_holders(std::string name, std::string why, break_handler handler) {
+    break_order order;
+    order.name = std::move(name);
+    order.who = whoever(config_.label);
+    order.why = std::move(why);
+    question(std::move(handler), [this, order = std::move(order)](store& at) {
+        return break_each(at, order);
+    });
+}
+
+// `run_question` keeps this object alive; the store takes no more orders once the client has ended.
+asio::awaitable<result<bool>> client_core::break_each(store& at, break_order order) {
+    const auto seen = co_await at.inspect(order.name, 0);
+    if (!seen)
+        co_return seen.error();
+    if (!seen->has_value())
+        co_return false;
+    bool broken = false;
+    for (const party_view& each : (*seen)->holders) {
+        if (stopping_ || closed_)
+            co_return error_code(errc::client_stopped);
+        if (each.token == order.token)
+            continue;  // They share it: all of them are broken.
+        order.token = each.token;
+        const auto reply = co_await at.break_(order);
+        if (!reply)
+            co_return reply.error();
+        broken = broken || *reply;
+    }
+    co_return broken;
+}
+
+void client_core::is_locked(std::string name, break_handler handler) {
+    question(std::move(handler), [name = std::move(name)](store& at) { return is_held(at, name); });
+}
+
+void client_core::time_left(std::string name, time_left_handler handler) {
+    question(std::move(handler), [name = std::move(name)](store& at) {
+        return time_left_of(at, name);
     });
 }
 

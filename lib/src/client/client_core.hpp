@@ -55,6 +55,7 @@ public:
     using inspect_handler = answer_handler<std::optional<lock_view>>;
     using break_handler = answer_handler<bool>;
     using breaks_handler = answer_handler<std::vector<break_record>>;
+    using time_left_handler = answer_handler<std::optional<clock::duration>>;
     using examine_handler = answer_handler<std::vector<store_finding>>;
 
     client_core(asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config);
@@ -76,6 +77,7 @@ public:
     void release(const std::shared_ptr<held_grant>& held, release_handler handler);
     void release_late(const std::shared_ptr<held_grant>& held) noexcept;
     void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
+    void wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler);
     std::shared_ptr<coro::time_source> time() const noexcept { return time_; }
     bool wanted(const held_grant& held) const {
         return !process_.forked() && table_.wanted(held.of());
@@ -85,6 +87,9 @@ public:
     void inspect(std::string name, std::size_t queue_max, inspect_handler handler);
     void break_lock(std::string name, fencing_token token, std::string why, break_handler handler);
     void breaks(std::string name, std::size_t limit, breaks_handler handler);
+    void break_holders(std::string name, std::string why, break_handler handler);
+    void is_locked(std::string name, break_handler handler);
+    void time_left(std::string name, time_left_handler handler);
     void examine(examine_handler handler);
     void watch(lease_handler handler);
     void stop(lease_handler handler);
@@ -185,6 +190,7 @@ private:
     template <class T, class Call>
     static asio::awaitable<void>
     run_question(std::shared_ptr<client_core> self, answer_handler<T> handler, Call call);
+    asio::awaitable<result<bool>> break_each(store& at, break_order order);
     void watch_now();
     asio::awaitable<void> run_watch(std::shared_ptr<client_core> self);
     void changed();

@@ -197,6 +197,19 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler hand
     });
 }
 
+// The wait begins before the look, for the same reason; but who waits for the lock is known to the
+// table, from any thread.
+void client_core::wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler) {
+    if (process_.forked())
+        return handler.complete(errc::forked);
+    if (*context_ended_)
+        return handler.complete(errc::client_stopped);
+    held->wait_contended(std::move(handler));
+    const bool waits = table_.watch(*held);
+    if (const error_code now = held->check(); now || !waits)
+        held->end_contended(now);
+}
+
 // An entry at the store that nobody here owns is withdrawn; what fails is found again by the next
 // look.
 asio::awaitable<void> client_core::run_orphan(

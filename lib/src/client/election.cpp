@@ -17,4 +17,8 @@ std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept {
     return client.core_->time();
 }
 
+std::shared_ptr<client_core> core_of(const lock_client& client) noexcept {
+    return client.core_;
+}
+
 }  // namespace mortise::detail

@@ -17,6 +17,7 @@ held_grant::held_grant(
 
 held_grant::~held_grant() {
     delete for_loss_.load(std::memory_order_acquire);
+    delete for_contention_.load(std::memory_order_acquire);
 }
 
 const std::string& held_grant::name() const noexcept {
@@ -92,10 +93,19 @@ void held_grant::lose_silently(errc why) noexcept {
 
 void held_grant::end_waiting(error_code why) {
     complete(for_loss_, why);
+    complete(for_contention_, why);
+}
+
+void held_grant::end_contended(error_code why) {
+    complete(for_contention_, why);
 }
 
 void held_grant::wait_lost(lease_handler handler) {
     wait(for_loss_, std::move(handler));
+}
+
+void held_grant::wait_contended(lease_handler handler) {
+    wait(for_contention_, std::move(handler));
 }
 
 void held_grant::complete(waiters& whom, error_code why) {

@@ -63,11 +63,15 @@ public:
     /// As `lose`, where nobody can be told any more.
     void lose_silently(errc why) noexcept;
 
-    /// Tells who waits for the loss: that it is near, or that it will not come after a release.
+    /// Tells who waits for the loss, or for contention: that the loss is near, or that neither will
+    /// come after a release.
     void end_waiting(error_code why);
 
     /// The caller looks afterwards whether it must wait at all.
     void wait_lost(lease_handler handler);
+    void wait_contended(lease_handler handler);
+    /// Tells who waits for contention only.
+    void end_contended(error_code why);
 
     // Written once, before the lease is delivered: of a reentrant lease, its own `hold_max`.
     clock::time_point ends_at = clock::time_point::max();
@@ -85,6 +89,7 @@ public:
     std::size_t count = 1;             ///< Of a first lease: how many share it.
     enum class place : std::uint8_t { nowhere, holders, lost };
     place stands = place::nowhere;  ///< In which list: the claim's, or the queue's of lost ones.
+    bool watches = false;           ///< Whether somebody waits for contention.
     held_grant* before = nullptr;
     held_grant* after = nullptr;
 
@@ -101,6 +106,7 @@ private:
     std::atomic<phase> phase_ = phase::live;
     std::atomic<errc> why_ = errc::lease_lost;
     waiters for_loss_ = nullptr;
+    waiters for_contention_ = nullptr;
 };
 
 }  // namespace mortise::detail

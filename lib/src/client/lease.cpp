@@ -117,5 +117,13 @@ void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant) {
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }
 
+void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> grant) {
+    const auto core = grant ? grant->home().core.lock() : nullptr;
+    if (core)
+        core->wait_contended(grant, std::move(handler));
+    else
+        handler.complete(grant ? errc::client_stopped : errc::lease_released);
+}
+
 }  // namespace detail
 }  // namespace mortise

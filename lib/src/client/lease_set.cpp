@@ -18,13 +18,23 @@
 
 namespace mortise {
 
+std::size_t lease_set::place_of(std::string_view name) const {
+    for (std::size_t at = 0; at < leases_.size(); ++at) {
+        if (leases_[at].name() == name)
+            return at;
+    }
+    throw std::out_of_range("no lease of \"" + std::string(name) + "\" in this set");
+}
+
 const lease& lease_set::at(std::string_view name) const {
-    const auto found = std::find_if(leases_.begin(), leases_.end(), [name](const lease& each) {
-        return each.name() == name;
-    });
-    if (found == leases_.end())
-        throw std::out_of_range("no lease of \"" + std::string(name) + "\" in this set");
-    return *found;
+    return leases_[place_of(name)];
+}
+
+lease lease_set::take(std::string_view name) {
+    const std::size_t at = place_of(name);
+    lease taken = std::move(leases_[at]);
+    leases_.erase(leases_.begin() + static_cast<std::ptrdiff_t>(at));
+    return taken;
 }
 
 error_code lease_set::check() const noexcept {

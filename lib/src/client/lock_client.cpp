@@ -110,6 +110,29 @@ void start_breaks(
     core->breaks(std::move(name), limit, std::move(handler));
 }
 
+void start_break_holders(
+    coro::detail::completion<void(error_code, bool)> handler,
+    core_ptr core,
+    std::string name,
+    std::string why
+) {
+    core->break_holders(std::move(name), std::move(why), std::move(handler));
+}
+
+void start_is_locked(
+    coro::detail::completion<void(error_code, bool)> handler, core_ptr core, std::string name
+) {
+    core->is_locked(std::move(name), std::move(handler));
+}
+
+void start_time_left(
+    coro::detail::completion<void(error_code, std::optional<clock::duration>)> handler,
+    core_ptr core,
+    std::string name
+) {
+    core->time_left(std::move(name), std::move(handler));
+}
+
 void start_watch(coro::detail::completion<void(error_code)> handler, core_ptr core) {
     core->watch(std::move(handler));
 }

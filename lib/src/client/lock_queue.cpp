@@ -51,6 +51,7 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
     if (waiter->queues) {
         owners_.stands(waiter->options.owner);
         waiting_.push(waiter);
+        tell_contended(work);
         ask_for_head(work);
         return;
     }
@@ -253,10 +254,36 @@ bool lock_queue::contended(claim& what, queue_work& work) {
     if (what.at != claim::stage::granted)
         return true;  // Its turn begins with the grant.
     begin_turn(what);
+    tell_contended(work);
     if (what.holders == 0)
         leave(what, work);
     ask_for_head(work);
     return true;
+}
+
+bool lock_queue::watch(held_grant& held) {
+    if (held.stands != held_grant::place::holders || held.of().contended || waited_for())
+        return false;
+    held.watches = watched_ = true;
+    return true;
+}
+
+void lock_queue::tell_contended(queue_work& work) {
+    if (!std::exchange(watched_, false))
+        return;
+    for (const auto& each : claims_) {
+        for (held_grant* held = each->holds; held != nullptr; held = held->after) {
+            if (!held->watches)
+                continue;
+            if (!each->contended && !waited_for()) {
+                watched_ = true;  // Another slot of the lock is meant.
+                continue;
+            }
+            held->watches = false;
+            if (auto told = held->weak_from_this().lock())
+                work.contended.push_back(std::move(told));
+        }
+    }
 }
 
 lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& work) {

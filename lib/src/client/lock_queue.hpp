@@ -90,6 +90,10 @@ public:
     /// The holder goes without a word.
     void forget(held_grant& held) noexcept;
 
+    /// Tells of the next one who waits, here or elsewhere. @return false if there is no need to
+    /// wait for that: somebody waits, or the lease is not held.
+    bool watch(held_grant& held);
+
     /// Gives an idle grant back if it has lingered long enough. @return when to look again, if it
     /// has not; the end of time if that is not needed.
     clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);
@@ -114,6 +118,7 @@ private:
     bool reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     error_code hold_again(held_grant& held, local_waiter& waiter, queue_work& work);
     void serve_owner(const owner_id& owner, queue_work& work);
+    void tell_contended(queue_work& work);
     std::shared_ptr<local_waiter> take_first();
     bool serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
     bool held_here() const;
@@ -140,6 +145,7 @@ private:
     std::vector<std::shared_ptr<claim>> claims_;  ///< Granted.
     std::size_t asking_ = 0;                      ///< Claims that are not granted nor over.
     owner_records owners_;
+    bool watched_ = false;  ///< Whether somebody who holds it may wait for contention.
 };
 
 }  // namespace mortise::detail

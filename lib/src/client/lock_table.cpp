@@ -110,6 +110,11 @@ void lock_table::let_go(held_grant& held) {
     settle(*queue, none);
 }
 
+bool lock_table::watch(held_grant& held) {
+    const std::lock_guard guard(mutex_);
+    return held.of().of->watch(held);
+}
+
 void lock_table::granted(claim& what, queue_work& work) {
     const std::lock_guard guard(mutex_);
     if (closed_)

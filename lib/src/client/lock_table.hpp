@@ -45,6 +45,8 @@ public:
     lock_queue::release_outcome end_hold(held_grant& held, queue_work& work);
     /// Its user lets go of a lease that was lost.
     void let_go(held_grant& held);
+    /// As `lock_queue::watch`.
+    bool watch(held_grant& held);
     /// It is about to be destroyed, without a release.
     void forget(held_grant& held) noexcept;
     void granted(claim& what, queue_work& work);

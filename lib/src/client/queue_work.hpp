@@ -38,6 +38,8 @@ struct queue_work {
 
     waiter_list done;  ///< To be completed.
     std::vector<strand_task> tasks;
+    /// Leases whose lock somebody else has begun to wait for, and for whom somebody waits for that.
+    std::vector<std::shared_ptr<held_grant>> contended;
 
     void add(strand_task::kind what, std::shared_ptr<claim> whom, error_code why = {}) {
         tasks.push_back({what, std::move(whom), why, nullptr});

@@ -48,6 +48,26 @@ void start_break(
     fencing_token which,
     std::string why
 );
+void start_break_holders(
+    coro::detail::completion<void(error_code, bool)> handler,
+    core_ptr core,
+    std::string name,
+    std::string why
+);
+void start_is_locked(
+    coro::detail::completion<void(error_code, bool)> handler, core_ptr core, std::string name
+);
+void start_time_left(
+    coro::detail::completion<void(error_code, std::optional<clock::duration>)> handler,
+    core_ptr core,
+    std::string name
+);
+void start_wait_changed(
+    coro::detail::completion<void(error_code, std::optional<lock_view>)> handler,
+    core_ptr core,
+    std::string name,
+    std::optional<lock_view> seen
+);
 void start_breaks(
     coro::detail::completion<void(error_code, std::vector<break_record>)> handler,
     core_ptr core,
@@ -139,6 +159,46 @@ auto lock_client::async_break(
         std::move(name),
         which,
         std::move(why)
+    );
+}
+
+template <class Token>
+auto lock_client::async_break_holders(std::string name, std::string why, Token&& token) {
+    return coro::detail::async_start<void(error_code, bool)>(
+        get_executor(),
+        std::forward<Token>(token),
+        &detail::start_break_holders,
+        core_,
+        std::move(name),
+        std::move(why)
+    );
+}
+
+template <class Token>
+auto lock_client::async_is_locked(std::string name, Token&& token) {
+    return coro::detail::async_start<void(error_code, bool)>(
+        get_executor(), std::forward<Token>(token), &detail::start_is_locked, core_, std::move(name)
+    );
+}
+
+template <class Token>
+auto lock_client::async_time_left(std::string name, Token&& token) {
+    return coro::detail::async_start<void(error_code, std::optional<clock::duration>)>(
+        get_executor(), std::forward<Token>(token), &detail::start_time_left, core_, std::move(name)
+    );
+}
+
+template <class Token>
+auto lock_client::async_wait_changed(
+    std::string name, std::optional<lock_view> seen, Token&& token
+) {
+    return coro::detail::async_start<void(error_code, std::optional<lock_view>)>(
+        get_executor(),
+        std::forward<Token>(token),
+        &detail::start_wait_changed,
+        core_,
+        std::move(name),
+        std::move(seen)
     );
 }
 
