@@ -64,8 +64,11 @@ public:
 
     /// Acquires `name`, waiting for the present holder for at most `options.wait_max`.
     ///
-    /// A waiter sleeps until the store tells it that the lock is its own; waiters are served in the
-    /// order of arrival.
+    /// A waiter sleeps until the store tells it that the lock is its own. Clients are served in the
+    /// order of arrival, and so are the waiters of one client; but a client has one place in the
+    /// queue of the store, however many of its coroutines wait. At its turn it serves its own first
+    /// (`client_config::turn_handoffs_max`), those too who came after waiters of other clients;
+    /// without `local_handoff` one of them, and stands at the end again for the next.
     ///
     /// While `wait_max` lasts, an outage of a store at a server is waited out: the request is asked
     /// again by its id, so it has its effect once. A store that this client has never reached is
@@ -146,6 +149,9 @@ public:
 
     /// That lock, with its holders and at most `queue_max` of its waiters; empty if nobody holds it
     /// or waits for it.
+    ///
+    /// Shown are clients, as the store knows them: readers of one client that share its grant are
+    /// one holder, and however many of its coroutines wait, it is one waiter.
     ///
     /// @par Completion   `void(error_code, std::optional<lock_view>)`.
     /// @par Errors       `client_stopped`, and what the store says of itself.

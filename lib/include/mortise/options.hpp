@@ -40,7 +40,8 @@ struct lock_options {
     lock_mode mode = lock_mode::exclusive();
 
     /// The store frees the lock after so long, even if the session lives: the classic lease without
-    /// renewal. The lease ends for good a little sooner, by as much as its grant was under way.
+    /// renewal. The lease ends for good a little sooner: by as much as its grant was under way, and
+    /// by `client_config::clock_drift_ppm` of it (of 10 min 594 s are left).
     /// Such a grant is never passed on inside the process.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
 
