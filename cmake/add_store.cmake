@@ -2,21 +2,20 @@
 
 # mortise_add_store(NAME SOURCES... [HEADERS...] [LINKS...])
 #
-# Compiles a store into mortise_lock, so that open_store() reaches it without any registration, and
-# makes the target mortise::NAME, which stands for "mortise::lock with this store, and the client
-# library that the store's own headers speak of". Sources ask `#ifdef MORTISE_WITH_<NAME>`.
+# The library mortise::NAME: a store with its client library, and mortise::lock below it.
+#
+# open_store() opens what is linked into the program. One of the sources defines the function
+# pointer `mortise_NAME_opener` (src/store/store_opener.hpp), to which mortise::lock refers weakly.
+# A linker takes nothing out of a static library for the sake of a weak reference, so the library
+# has every program ask for that name; a shared one is asked for even if nothing else calls it.
 function(mortise_add_store name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;LINKS")
-    string(TOUPPER "${name}" upper)
-    target_sources(mortise_lock PRIVATE ${arg_SOURCES})
-    list(TRANSFORM arg_HEADERS PREPEND "include/")
-    target_sources(mortise_lock PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
-    target_link_libraries(mortise_lock PRIVATE ${arg_LINKS})
-    target_compile_definitions(mortise_lock PRIVATE MORTISE_WITH_${upper}=1)
-
-    add_library(mortise_${name} INTERFACE)
-    add_library(mortise::${name} ALIAS mortise_${name})
-    target_link_libraries(mortise_${name} INTERFACE mortise_lock ${arg_LINKS})
-    set_target_properties(mortise_${name} PROPERTIES EXPORT_NAME ${name})
-    set_property(GLOBAL APPEND PROPERTY mortise_libraries mortise_${name})
+    mortise_library(${name}
+        SOURCES ${arg_SOURCES} HEADERS ${arg_HEADERS} LINKS mortise_lock ${arg_LINKS})
+    get_target_property(kind mortise_${name} TYPE)
+    if(kind STREQUAL "STATIC_LIBRARY")
+        target_link_options(mortise_${name} INTERFACE "LINKER:-u,mortise_${name}_opener")
+    else()
+        target_link_options(mortise_${name} INTERFACE "LINKER:--no-as-needed")
+    endif()
 endfunction()

@@ -2,6 +2,7 @@
 #include "store/redis/redis_url.hpp"
 
 #include "server_url.hpp"
+#include "store/store_opener.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -170,3 +171,16 @@ redis_store_config parse_redis_url(std::string_view text) {
 }
 
 }  // namespace mortise
+
+namespace {
+
+std::unique_ptr<mortise::store> open_redis(const mortise::store_url& url) {
+    return mortise::make_redis_store(mortise::store_detail::redis_config_of(url));
+}
+
+}  // namespace
+
+constinit const mortise::store_detail::store_opener mortise_redis_opener{
+    &mortise::store_detail::is_redis_scheme,
+    "redis://HOST, rediss://HOST, redis+sentinel://HOST,.../NAME",
+    &open_redis};

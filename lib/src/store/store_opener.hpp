@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_STORE_OPENER_HPP
+#define MORTISE_STORE_STORE_OPENER_HPP
+
+#include "mortise/store.hpp"
+#include "store_url.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace mortise::store_detail {
+
+/// How `open_store` opens the stores of one library, `mortise::sqlite` or `mortise::redis`.
+struct store_opener {
+    bool (*opens)(std::string_view scheme) noexcept;
+    const char* form;  ///< Of its URLs, for a message.
+    std::unique_ptr<store> (*open)(const store_url& url);
+};
+
+}  // namespace mortise::store_detail
+
+// Weak: a null address where a program is not linked with the library that defines it. Not mangled,
+// since cmake/add_store.cmake gives these names to the linker.
+extern "C" {
+[[gnu::weak]] extern const mortise::store_detail::store_opener mortise_redis_opener;
+[[gnu::weak]] extern const mortise::store_detail::store_opener mortise_sqlite_opener;
+}
+
+#endif
