@@ -27,7 +27,7 @@ find_package_handle_standard_args(RdKafka
     REQUIRED_VARS RdKafka_LIBRARY RdKafka_INCLUDE_DIR VERSION_VAR RdKafka_VERSION)
 
 if(RdKafka_FOUND AND NOT TARGET RdKafka::rdkafka)
-    add_library(RdKafka::rdkafka UNKNOWN IMPORTED GLOBAL) # users of add_subdirectory link it
+    add_library(RdKafka::rdkafka UNKNOWN IMPORTED)
     set_target_properties(RdKafka::rdkafka PROPERTIES
         IMPORTED_LOCATION "${RdKafka_LIBRARY}"
         INTERFACE_INCLUDE_DIRECTORIES "${RdKafka_INCLUDE_DIR}")

@@ -1,44 +1,35 @@
 # SPDX-License-Identifier: BSL-1.0
-# Third-party libraries. mortise-config.cmake.in asks for the same ones.
+# Third-party libraries. What each component of the installed package asks for is read off the
+# targets in install.cmake.
 
-# Where `./run` unpacks Boost when the system's own is too old.
-if(PROJECT_IS_TOP_LEVEL AND EXISTS "${PROJECT_SOURCE_DIR}/.deps/boost/root/usr")
-    list(APPEND CMAKE_PREFIX_PATH "${PROJECT_SOURCE_DIR}/.deps/boost/root/usr")
-endif()
+include(find_packages)
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # users of add_subdirectory link them, too
 
-find_package(Boost 1.88 CONFIG QUIET)
-if(NOT Boost_FOUND)
-    set(seen "none was found")
-    if(Boost_CONSIDERED_VERSIONS)
-        string(REPLACE ";" ", " seen "only ${Boost_CONSIDERED_VERSIONS} was found")
+# mortise_need(PACKAGE USER REMEDY)
+function(mortise_need package user remedy)
+    mortise_find(failure ${package} "${user}")
+    if(failure)
+        message(FATAL_ERROR "${failure}${remedy}.")
     endif()
-    message(FATAL_ERROR "mortise needs Boost 1.88 or newer, and ${seen}: `./run build` fetches it, "
-        "or name the folder of yours with -DCMAKE_PREFIX_PATH=/path/to/boost.")
+endfunction()
+
+# `./run` unpacks Boost in .deps when the system's own is too old. Whoever adds this folder to a
+# project of theirs gets that one, too.
+mortise_find_boost(failure "${PROJECT_SOURCE_DIR}/.deps/boost/root/usr")
+if(failure)
+    message(FATAL_ERROR "${failure}.")
 endif()
 
-set(THREADS_PREFER_PTHREAD_FLAG ON)
-find_package(Threads REQUIRED)
-
+mortise_need(Threads "mortise" "")
 if(MORTISE_WITH_REDIS)
-    find_package(OpenSSL QUIET)
-    if(NOT OpenSSL_FOUND)
-        message(FATAL_ERROR "The Redis store needs OpenSSL's development files: install "
-            "libssl-dev, or switch the store off with -DMORTISE_WITH_REDIS=OFF.")
-    endif()
+    mortise_need(OpenSSL "The Redis store"
+        ", or switch the store off with -DMORTISE_WITH_REDIS=OFF")
 endif()
-
 if(MORTISE_WITH_SQLITE)
-    find_package(SQLite3 QUIET)
-    if(NOT SQLite3_FOUND)
-        message(FATAL_ERROR "The SQLite store needs SQLite's development files: install "
-            "libsqlite3-dev, or switch the store off with -DMORTISE_WITH_SQLITE=OFF.")
-    endif()
+    mortise_need(SQLite3 "The SQLite store"
+        ", or switch the store off with -DMORTISE_WITH_SQLITE=OFF")
 endif()
-
 if(MORTISE_WITH_KAFKA)
-    find_package(RdKafka QUIET MODULE)
-    if(NOT RdKafka_FOUND)
-        message(FATAL_ERROR "The Kafka producer needs librdkafka 2.0 or newer with its development "
-            "files: install librdkafka-dev, or switch Kafka off with -DMORTISE_WITH_KAFKA=OFF.")
-    endif()
+    mortise_need(RdKafka "The Kafka producer"
+        ", or switch Kafka off with -DMORTISE_WITH_KAFKA=OFF")
 endif()

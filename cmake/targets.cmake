@@ -66,6 +66,14 @@ function(mortise_library name)
         EXPORT_NAME ${name}
         VERSION ${PROJECT_VERSION}
         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    if(NOT PROJECT_IS_TOP_LEVEL)
+        # In a user's project: warnings are to be about that project, as with an installed mortise,
+        # and what it does not link is not built.
+        set_target_properties(${target} PROPERTIES SYSTEM ON)
+        if(NOT MORTISE_INSTALL)
+            set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+        endif()
+    endif()
     set_property(GLOBAL APPEND PROPERTY mortise_libraries ${target})
 endfunction()
 

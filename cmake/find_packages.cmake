@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSL-1.0
+# Looks for the packages that mortise needs, for its own build and for mortise-config.cmake, beside
+# which this file is installed.
+
+# mortise_find_boost(FAILURE FOLDERS...): Boost where CMake finds it, else in one of these folders.
+# FAILURE is a sentence if there is none.
+function(mortise_find_boost failure)
+    set(${failure} "" PARENT_SCOPE)
+    find_package(Boost 1.88 CONFIG QUIET)
+    set(seen "none was found")
+    if(Boost_CONSIDERED_VERSIONS)
+        list(REMOVE_DUPLICATES Boost_CONSIDERED_VERSIONS)
+        list(JOIN Boost_CONSIDERED_VERSIONS ", " seen)
+        set(seen "only ${seen} was found")
+    endif()
+    if(NOT Boost_FOUND AND NOT TARGET Boost::headers) # targets of an older one would stay
+        find_package(Boost 1.88 CONFIG QUIET PATHS ${ARGN} NO_DEFAULT_PATH)
+    endif()
+    if(NOT Boost_FOUND)
+        string(CONCAT sentence "mortise needs Boost 1.88 or newer, and ${seen}: install it, or set "
+            "Boost_ROOT to the folder of yours, or let `./run build` in mortise's own folder fetch "
+            "it")
+        set(${failure} "${sentence}" PARENT_SCOPE)
+    endif()
+    set(Boost_DIR "${Boost_DIR}" PARENT_SCOPE)
+endfunction()
+
+# mortise_find(FAILURE PACKAGE USER): any other package. USER says who needs it, for the sentence.
+function(mortise_find failure package user)
+    set(${failure} "" PARENT_SCOPE)
+    set(how QUIET)
+    if(package STREQUAL "RdKafka")
+        list(APPEND how MODULE)
+        list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_FUNCTION_LIST_DIR}") # FindRdKafka.cmake
+    elseif(package STREQUAL "Threads")
+        set(THREADS_PREFER_PTHREAD_FLAG ON)
+    endif()
+    find_package(${package} ${how})
+    if(NOT ${package}_FOUND)
+        set(Threads_needed "a thread library: install the C library's development files")
+        set(OpenSSL_needed "OpenSSL's development files: install libssl-dev")
+        set(SQLite3_needed "SQLite's development files: install libsqlite3-dev")
+        set(RdKafka_needed
+            "librdkafka 2.0 or newer with its development files: install librdkafka-dev")
+        set(${failure} "${user} needs ${${package}_needed}" PARENT_SCOPE)
+    endif()
+endfunction()
