@@ -5,12 +5,12 @@
 // Prints:
 //     the lock is mine, with token N
 
-#include "mortise/mortise.hpp"
+//[with_lock
+#include <mortise/mortise.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <chrono>
 #include <exception>
@@ -19,22 +19,12 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// What only one process at a time may do. It hands the token to whatever it writes to, so that a
-/// writer that comes too late can be refused there.
-asio::awaitable<void> make_report(mortise::fencing_token token) {
-    std::cout << "the lock is mine, with token " << token.value << std::endl;
-    asio::steady_timer timer(co_await asio::this_coro::executor, 1s);
-    co_await timer.async_wait(asio::deferred);
-}
-
-void rethrow(const std::exception_ptr& thrown) {
-    if (thrown)
-        std::rethrow_exception(thrown);
-}
-
-//[with_lock
-asio::awaitable<void> nightly(mortise::lock_client& locks) {
-    auto work = [](const mortise::lease& held) { return make_report(held.token()); };
+asio::awaitable<void> nightly(asio::io_context& context, mortise::lock_client& locks) {
+    auto work = [&](const mortise::lease& held) -> asio::awaitable<void> {
+        std::cout << "the lock is mine, with token " << held.token().value << std::endl;
+        asio::steady_timer second(context, 1s);  // what only one process at a time may do
+        co_await second.async_wait(asio::deferred);
+    };
     co_await mortise::with_lock(locks, "nightly", {.wait_max = 10s}, work);
     co_await locks.async_stop();
 }
@@ -42,7 +32,10 @@ asio::awaitable<void> nightly(mortise::lock_client& locks) {
 int main() {
     asio::io_context context;
     mortise::lock_client locks(context.get_executor(), mortise::open_store("sqlite:locks.db"));
-    asio::co_spawn(context, nightly(locks), rethrow);
+    asio::co_spawn(context, nightly(context, locks), [](std::exception_ptr failure) {
+        if (failure)
+            std::rethrow_exception(failure);
+    });
     context.run();
 }
 //]
