@@ -39,6 +39,7 @@ function(mortise_defaults target)
     target_compile_options(${target} PRIVATE ${mortise_warnings}
         $<$<BOOL:${MORTISE_WERROR}>:-Werror>)
     target_compile_definitions(${target} PRIVATE BOOST_ASIO_NO_DEPRECATED
+        MORTISE_CLOSURES_HAVE_NAMES # mortise/coro/detail/callable_check.hpp
         MORTISE_VERSION_STRING="${PROJECT_VERSION}")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # g++ 12, optimising, takes a coroutine frame's own operator delete for a foreign one.

@@ -2,6 +2,7 @@
 // The forms that docs/compilers.md allows around co_await, rules G1 to G6. g++ 12 destroys some
 // neighbours of these forms twice; if a compiler breaks one of those below, this fails, with the
 // address sanitizer or by the counts of constructions and destructions.
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/coro/detail/initiate.hpp"
 #include "support/co_test.hpp"
 
@@ -125,6 +126,35 @@ TEST_F(CompilerGuard, G2AnOperationThatWasMadeInAStatementOfItsOwn) {
         auto operation = call([owned] { return owned.text.size(); });
         EXPECT_EQ(co_await std::move(operation), 100U);
     });
+}
+
+TEST_F(CompilerGuard, G2AMovedClosureInsideAClass) {
+    run([this]() -> awaitable<void> {
+        tracked owned(alive_);
+        auto named = [owned] { return owned.text.size(); };
+        EXPECT_EQ(co_await call(std::bind_front(std::move(named))), 100U);
+    });
+}
+
+TEST_F(CompilerGuard, G2WhichCallablesMayBeSuchATemporary) {
+    using coro::detail::is_owning_temporary;
+    const tracked owned(alive_);
+    auto owning = [owned] { return owned.text.size(); };
+    auto harmless = [&owned, number = 1U] { return owned.text.size() + number; };
+    struct aggregate {
+        std::string text;
+        std::size_t operator()() const { return text.size(); }
+    };
+    EXPECT_TRUE(is_owning_temporary<decltype(owning)>);
+    EXPECT_TRUE(is_owning_temporary<aggregate>);
+    EXPECT_FALSE(is_owning_temporary<decltype(owning)&>);
+    EXPECT_FALSE(is_owning_temporary<const decltype(owning)&>);
+    EXPECT_FALSE(is_owning_temporary<decltype(harmless)>);
+    EXPECT_FALSE(is_owning_temporary<std::function<void()>>);
+    EXPECT_FALSE(is_owning_temporary<decltype(std::bind_front(std::move(owning)))>);
+    EXPECT_FALSE(coro::detail::is_awaitable_result<void>) << "a callback is called later";
+    EXPECT_FALSE(coro::detail::is_awaitable_result<std::future<int>>);
+    EXPECT_TRUE(coro::detail::is_awaitable_result<awaitable<int>>);
 }
 
 TEST_F(CompilerGuard, G2ATemporaryCallableWithTrivialCaptures) {

@@ -39,8 +39,8 @@ static_assert(std::is_trivially_destructible_v<election_options>, "docs/compiler
 ///                   store that does not answer ends nothing: it stands again.
 /// @par Cancellation as `with_lock`; nothing is held or asked for afterwards.
 /// @par Threads      as `with_lock`.
-/// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns
-///                   nothing (docs/compilers.md, G2).
+/// @par Lifetimes    `client` outlives the call. `body` is copied or moved in. g++ 12 refuses a
+///                   temporary lambda that owns something (docs/coroutine-traps.md).
 /// @par Cost         as `with_lock`, for each term.
 template <class Body>
     requires std::invocable<Body&, const lease&> asio::awaitable<void>

@@ -2,7 +2,7 @@
 #ifndef MORTISE_WITH_LOCK_HPP
 #define MORTISE_WITH_LOCK_HPP
 
-#include "mortise/detail/callable_check.hpp"
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/detail/guarded_run.hpp"
 #include "mortise/lease.hpp"
 #include "mortise/lease_set.hpp"
@@ -37,8 +37,8 @@ namespace mortise {
 ///                   release is not cancelled. A coroutine lets only `terminal` through, unless it
 ///                   calls `asio::this_coro::reset_cancellation_state`; so does the body.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
-/// @par Lifetimes    `client` outlives the call. With g++ before 13 `body` is an lvalue or owns
-///                   nothing (docs/compilers.md, G2).
+/// @par Lifetimes    `client` outlives the call. `body` is copied or moved in. g++ 12 refuses a
+///                   temporary lambda that owns something (docs/coroutine-traps.md).
 /// @par Cost         As an acquire and a release.
 template <class Body>
     requires std::invocable<Body&, const lease&>

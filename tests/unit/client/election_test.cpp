@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -146,6 +147,28 @@ TEST(Election, HasOneLeaderAtATime) {
         EXPECT_FALSE(each.failure);
     world.pass(10ms);
     EXPECT_EQ(world.server.entries(), 0u);
+}
+
+TEST(Election, KeepsItsBodyForATermThatBeginsLater) {
+    client_world world;
+    lock_client client = world.client();
+    const auto served = std::make_shared<int>(0);
+    bool ended = false;
+    const auto stand_and_forget = [&] {
+        const auto body = [served](const lease&) -> asio::awaitable<void> {
+            ++*served;
+            co_return;
+        };
+        asio::co_spawn(
+            world.context,
+            lead(client, "leader", {}, body),
+            [&ended](std::exception_ptr failure) { ended = !failure; }
+        );
+    };
+    stand_and_forget();
+    EXPECT_EQ(served.use_count(), 2) << "the body that is kept has a copy";
+    ASSERT_TRUE(world.run_until([&] { return ended; }));
+    EXPECT_EQ(*served, 1);
 }
 
 TEST(Election, WhoReturnsHasResignedAndAnotherLeads) {

@@ -2,6 +2,7 @@
 #ifndef MORTISE_CORO_WORKER_HPP
 #define MORTISE_CORO_WORKER_HPP
 
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/error.hpp"
 
@@ -53,9 +54,6 @@ public:
     /// (`system_error`), `not_enough_memory` (`bad_alloc`) or `errc::work_threw`: it must not
     /// end the thread, and operations here report codes.
     ///
-    /// With g++ 12, never write a temporary lambda that owns something into the `co_await`
-    /// expression: name it first and move it in (docs/compilers.md, G2).
-    ///
     /// @par Completion   `void(error_code, R)` where `R` is what `work` returns,
     ///                   default-constructed if the code is set; `void(error_code)` if it returns
     ///                   nothing.
@@ -64,14 +62,22 @@ public:
     /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed
     ///                   and destroyed unrun. Once it runs, a signal has no effect.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
-    /// @par Lifetimes    `work` is moved in, and destroyed before the handler is called.
+    /// @par Lifetimes    `work` is copied or moved in, and destroyed before the handler is called.
+    ///                   g++ 12 refuses a temporary lambda that owns something if the token is one
+    ///                   to await (docs/coroutine-traps.md).
     /// @par Cost         One allocation, and two switches between threads.
     template <class Work, class Token = asio::deferred_t>
-    auto async_run(Work work, Token&& token = Token{}) {
-        using job = detail::awaited_job<Work, std::invoke_result_t<Work&>>;
-        return detail::start_job<job>(
-            executor_, state_, std::move(work), std::forward<Token>(token)
-        );
+    auto async_run(Work&& work, Token&& token = Token{}) {
+        using kept = std::decay_t<Work>;
+        using job = detail::awaited_job<kept, std::invoke_result_t<kept&>>;
+        const auto start = [&] {
+            kept todo(std::forward<Work>(work));
+            return detail::start_job<job>(
+                executor_, state_, std::move(todo), std::forward<Token>(token)
+            );
+        };
+        detail::refuse_owning_work<Work, decltype(start())>();
+        return start();
     }
 
     /// Queues `work()`, whose end nobody awaits; it must not throw. False, and `work` is destroyed,

@@ -4,11 +4,11 @@
 
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/db/durability.hpp"
 #include "mortise/db/row.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/db/versioned_row.hpp"
-#include "mortise/detail/callable_check.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -89,20 +89,17 @@ asio::awaitable<T> run_optimistically(std::shared_ptr<optimistic_run> run, Body 
 ///                   is queued. Work that runs goes on: after a cancellation that came during the
 ///                   write, the row may have been written.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
-/// @par Lifetimes    `session` must live when it starts. With g++ before 13 `body` is an lvalue or
-///                   owns nothing (docs/compilers.md, G2).
+/// @par Lifetimes    `session` must live when it starts. `body` is copied or moved in. g++ 12
+///                   refuses a temporary lambda that owns something (docs/coroutine-traps.md).
 /// @par Cost         One read and one forced write for each attempt.
 template <class Body>
     requires std::invocable<Body&, row&>
 auto optimistic_update(
     const sqlite& session, versioned_row which, optimistic_options options, Body&& body
 ) -> std::invoke_result_t<Body&, row&> {
-    static_assert(
-        mortise::detail::callable_is_safe<Body>,
-        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-        "give the lambda a name and pass that, or capture by reference"
-    );
-    using value = typename std::invoke_result_t<Body&, row&>::value_type;
+    using returned = std::invoke_result_t<Body&, row&>;
+    coro::detail::refuse_owning_temporary<Body, returned>();
+    using value = typename returned::value_type;
     return detail::run_optimistically<value, std::decay_t<Body>>(
         std::make_shared<optimistic_run>(session, std::move(which), options),
         std::forward<Body>(body)

@@ -3,6 +3,7 @@
 #define MORTISE_DB_SQLITE_HPP
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/db/detail/session_job.hpp"
 #include "mortise/db/durability.hpp"
@@ -13,6 +14,7 @@
 #include <concepts>
 #include <filesystem>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace mortise::db {
@@ -60,15 +62,17 @@ public:
     /// @par Cancellation terminal, partial, total, all alike: while queued, the closure is removed
     ///                   and destroyed unrun. Once it runs, a signal has no effect.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
-    /// @par Lifetimes    `work` is moved in, and destroyed before the handler is called. With
-    ///                   g++ 12 no temporary that owns something (docs/compilers.md, G2).
+    /// @par Lifetimes    `work` is copied or moved in, and destroyed before the handler is called.
+    ///                   g++ 12 refuses a temporary lambda that owns something if the token is one
+    ///                   to await (docs/coroutine-traps.md).
     /// @par Cost         One allocation, two switches between threads, a part of a commit.
     template <class Work, class Token = asio::deferred_t>
-        requires std::invocable<Work&, connection&>
-    auto async_run(Work work, durability how = durability::force, Token&& token = Token{}) {
-        MORTISE_ASSERT(session_);
-        return detail::start_work(
-            session_, detail::session_side::write, std::move(work), how, std::forward<Token>(token)
+        requires std::invocable < std::decay_t<Work>
+    &, connection& >
+           auto
+           async_run(Work&& work, durability how = durability::force, Token&& token = Token{}) {
+        return start<detail::session_side::write>(
+            std::forward<Work>(work), how, std::forward<Token>(token)
         );
     }
 
@@ -77,15 +81,10 @@ public:
     ///
     /// All else as for `async_run`; a closure that writes gets `SQLITE_READONLY`.
     template <class Work, class Token = asio::deferred_t>
-        requires std::invocable<Work&, connection&>
-    auto async_read(Work work, Token&& token = Token{}) {
-        MORTISE_ASSERT(session_);
-        return detail::start_work(
-            session_,
-            detail::session_side::read,
-            std::move(work),
-            durability::lazy,
-            std::forward<Token>(token)
+        requires std::invocable < std::decay_t<Work>
+    &, connection& > auto async_read(Work&& work, Token&& token = Token{}) {
+        return start<detail::session_side::read>(
+            std::forward<Work>(work), durability::lazy, std::forward<Token>(token)
         );
     }
 
@@ -111,6 +110,20 @@ public:
 
 private:
     friend class optimistic_run;
+
+    template <detail::session_side Side, class Work, class Token>
+    auto start(Work&& work, durability how, Token&& token) {
+        MORTISE_ASSERT(session_);
+        const auto begin = [&] {
+            std::decay_t<Work> todo(std::forward<Work>(work));
+            return detail::start_work(
+                session_, Side, std::move(todo), how, std::forward<Token>(token)
+            );
+        };
+        coro::detail::refuse_owning_work<Work, decltype(begin())>();
+        return begin();
+    }
+
     static void start_stop(
         coro::detail::completion<void(error_code)> done,
         std::shared_ptr<detail::sqlite_session> session

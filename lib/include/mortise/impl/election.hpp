@@ -51,7 +51,7 @@ run_election(lock_client& client, std::string name, election_options options, Bo
     const auto time = time_of(client);
     coro::backoff pauses(bounds, random_id::draw().low);
     for (;;) {  // ends: by the body's return, by a failure that is final, or by cancellation
-        term<std::remove_reference_t<Body>> present(body);
+        term<Body> present(body);
         std::exception_ptr failure;
         error_code why;
         try {
@@ -75,12 +75,8 @@ run_election(lock_client& client, std::string name, election_options options, Bo
 template <class Body>
     requires std::invocable<Body&, const lease&> asio::awaitable<void>
     lead(lock_client& client, std::string name, election_options options, Body&& body) {
-        static_assert(
-            detail::callable_is_safe<Body>,
-            "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-            "give the lambda a name and pass that, or capture by reference"
-        );
-        return detail::run_election<Body>(
+        coro::detail::refuse_owning_temporary<Body, asio::awaitable<void>>();
+        return detail::run_election<std::decay_t<Body>>(
             client, std::move(name), options, std::forward<Body>(body)
         );
     }

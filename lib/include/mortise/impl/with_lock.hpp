@@ -79,12 +79,9 @@ asio::awaitable<T> run_with_lock(
 
 template <class Held, class Body>
 auto make_typed_body(Body&& body) {
-    static_assert(
-        callable_is_safe<Body>,
-        "docs/compilers.md, G2: g++ before 13 destroys a temporary that owns something twice; "
-        "give the lambda a name and pass that, or capture by reference"
-    );
-    using result = typename std::invoke_result_t<Body&, const Held&>::value_type;
+    using returned = std::invoke_result_t<Body&, const Held&>;
+    coro::detail::refuse_owning_temporary<Body, returned>();
+    using result = typename returned::value_type;
     using kept = typed_body<Held, result, std::decay_t<Body>>;
     return std::make_shared<kept>(std::forward<Body>(body));
 }

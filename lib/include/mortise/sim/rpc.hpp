@@ -2,6 +2,7 @@
 #ifndef MORTISE_SIM_RPC_HPP
 #define MORTISE_SIM_RPC_HPP
 
+#include "mortise/coro/detail/callable_check.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -12,6 +13,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -68,22 +70,9 @@ void start_rpc(
     );
 }
 
-}  // namespace detail
-
-/// Runs `what` in process `to` and brings back what it returns, by two messages. It may run twice,
-/// or late, or never.
-///
-/// @par Errors       `outcome_unknown` if no answer came within `wait_max` of the caller's clock,
-///                   and what `what` returns.
-/// @par Cancellation none.
-/// @par Threads      The world's; awaited in `from`, which lives.
-/// @par Lifetimes    What `what` refers to must live as long as the world.
 template <class R>
 asio::awaitable<result<R>>
-rpc(process& from,
-    process& to,
-    std::function<std::type_identity_t<result<R>>()> what,
-    clock::duration wait_max) {
+run_rpc(process& from, process& to, std::function<result<R>()> what, clock::duration wait_max) {
     auto running = coro::detail::async_start<void(result<R>)>(
         from.get_executor(),
         asio::deferred,
@@ -94,6 +83,25 @@ rpc(process& from,
         wait_max
     );
     co_return co_await std::move(running);
+}
+
+}  // namespace detail
+
+/// Runs `what` in process `to` and brings back what it returns, by two messages. It may run twice,
+/// or late, or never.
+///
+/// @par Errors       `outcome_unknown` if no answer came within `wait_max` of the caller's clock,
+///                   and what `what` returns.
+/// @par Cancellation none.
+/// @par Threads      The world's; awaited in `from`, which lives.
+/// @par Lifetimes    What `what` refers to must live as long as the world. g++ 12 refuses a
+///                   temporary lambda that owns something (docs/coroutine-traps.md).
+template <class R, class What>
+    requires std::convertible_to < What, std::function < result<R>()
+>> asio::awaitable<result<R>>
+    rpc(process& from, process& to, What&& what, clock::duration wait_max) {
+    coro::detail::refuse_owning_work<What, asio::awaitable<result<R>>>();
+    return detail::run_rpc<R>(from, to, std::forward<What>(what), wait_max);
 }
 
 }  // namespace mortise::sim
