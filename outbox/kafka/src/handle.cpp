@@ -61,9 +61,9 @@ void on_waiting(rd_kafka_t*, void* opaque) {
     voice_of(opaque).wake();
 }
 
-// librdkafka (seen in 2.0.2, unchanged in 2.15.0) frees the text of a transaction's error before its
-// broker threads end: an answer that tells a producer that it was fenced frees that text again. A
-// purge waits until these threads have forgotten what is in flight, so that no such answer is read.
+// librdkafka (seen in 2.0.2, unchanged in 2.15.0) frees the text of a transaction's error before
+// its broker threads end: an answer that tells a producer that it was fenced frees that text again.
+// A purge waits until these threads have forgotten what is in flight: no such answer is read.
 void destroy(rd_kafka_t* what) noexcept {
     ::rd_kafka_purge(what, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     ::rd_kafka_destroy(what);
