@@ -68,8 +68,7 @@ redis_failure server_facts::judge(const accepted_risks& accepted, bool keys_expi
         return {errc::wrong_server, "its version is " + version};
     if (!primary)
         return {errc::read_only_server, "it is a replica"};
-    // In the form whose keys expire a server that forgot a lock is no different from one that let it
-    // expire.
+    // Where keys expire, a server that forgot a lock is no different from one that let it expire.
     if (!told && !keys_expire && !accepted.unseen_restarts)
         return {errc::unsafe_server, "it does not tell which run of the server it is (INFO)"};
     if (!accepted.eviction && may_evict(keys_expire))
