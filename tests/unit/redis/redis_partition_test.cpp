@@ -89,8 +89,9 @@ TEST_F(RedisPartition, ReplicasVouchForNoGrantOfAnotherServer) {
     EXPECT_FALSE(two_hold);
     there.held = lease();
     const auto here = outcome_of(asked);
-    if (here.code)
+    if (here.code) {
         EXPECT_FALSE(patiently(behind, "door").code);
+    }
 }
 
 TEST_F(RedisPartition, WithoutReplicasForATtlTheServerIsLeft) {
