@@ -15,7 +15,7 @@ namespace {
 int exit_code_for(const error_code& code) {
     if (code == condition::bad_argument)
         return exit_code::usage;
-    if (code == errc::busy)
+    if (code == errc::busy || code == errc::quarantined)
         return exit_code::not_acquired;
     if (code == condition::not_held)
         return exit_code::lost;

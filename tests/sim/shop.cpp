@@ -77,7 +77,8 @@ asio::awaitable<void> shop::rest(clock::duration mean) {
 }
 
 void shop::count_error(error_code why) {
-    if (!why || why == errc::busy || why == asio::error::operation_aborted)
+    if (!why || why == errc::busy || why == errc::quarantined ||
+        why == asio::error::operation_aborted)
         return;
     ++floor_.errors;
     if (self_.in().listened_to())

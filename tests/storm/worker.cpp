@@ -42,7 +42,7 @@ bool is_away(error_code failed, const std::string& store) {
     if (store.starts_with("sqlite:"))
         return false;
     return failed == errc::store_unavailable || failed == errc::outcome_unknown ||
-           failed == errc::server_loading;
+           failed == errc::server_loading || failed == errc::quarantined;
 }
 
 ending ending_of(error_code failed, const std::string& store) {
