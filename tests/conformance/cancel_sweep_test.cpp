@@ -47,18 +47,28 @@ TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
         const auto type = cancellation_types[sweep];
         std::size_t step = 0;
         std::size_t aborted = 0;
-        for (;; step = next_step(step, sweep)) {
-            ASSERT_LT(step, steps_max) << "no run is untouched";
-            const run_result run = run_cancelled_before(step, type);
-            ASSERT_FALSE(HasFailure())
-                << "cancelled before handler " << step << " by type " << static_cast<int>(type);
-            aborted += run.code == asio::error::operation_aborted;
-            if (run.untouched)
-                break;
-        }
+        const auto visit = [&](auto next) {
+            for (step = 0;; step = next(step)) {
+                ASSERT_LT(step, steps_max) << "no run is untouched";
+                const run_result run = run_cancelled_before(step, type);
+                ASSERT_FALSE(HasFailure())
+                    << "cancelled before handler " << step << " by type " << static_cast<int>(type);
+                aborted += run.code == asio::error::operation_aborted;
+                if (run.untouched)
+                    break;
+            }
+        };
+        visit([&](std::size_t at) { return next_step(at, sweep); });
+        ASSERT_FALSE(HasFatalFailure());
         EXPECT_GE(step, 1u) << "the sweep must have cancelled something";
-        if (what().signal == cancelled::ends_the_wait ||
-            (what().signal == cancelled::ends_the_question && !h().answers_at_once())) {
+        const bool must_abort =
+            what().signal == cancelled::ends_the_wait ||
+            (what().signal == cancelled::ends_the_question && !h().answers_at_once());
+        // The steps that were left out may be all that matter.
+        if (must_abort && aborted == 0)
+            visit([](std::size_t at) { return at + 1; });
+        ASSERT_FALSE(HasFatalFailure());
+        if (must_abort) {
             EXPECT_GE(aborted, 1u) << "no signal had an effect";
         }
     }

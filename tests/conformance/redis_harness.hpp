@@ -54,8 +54,7 @@ public:
         std::size_t count = 0;
         for (const auto& key : server.command({"KEYS", prefix_ + "*"}).items)
             count += key.text != prefix_ + "id" && key.text != prefix_ + "t" &&
-                     key.text != prefix_ + "u" &&
-                     key.text != prefix_ + "b";
+                     key.text != prefix_ + "u" && key.text != prefix_ + "b";
         return count;
     }
 

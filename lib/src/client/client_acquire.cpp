@@ -108,9 +108,7 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     if (const errc outage = outage_;
         waiter->queues && waiter->code == errc::busy && outage != errc())
         waiter->code = outage;
-    else if (
-        waiter->code == errc::busy && !waiter->held_here && quarantine_left() != clock::duration()
-    )
+    else if (waiter->code == errc::busy && !waiter->held_here && quarantine_left() != clock::duration())
         waiter->code = errc::quarantined;
     if (!waiter->code) {
         counters_.add(&client_stats::granted);

@@ -56,9 +56,7 @@ asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
         co_return redis_failure(errc::store_unavailable, "closed");
     if (!found.failure.code) {
         *settings_.remembered = found;
-    } else if (
-        found.failure.code == errc::store_unavailable && !settings_.remembered->host.empty()
-    ) {
+    } else if (found.failure.code == errc::store_unavailable && !settings_.remembered->host.empty()) {
         found = *settings_.remembered;
     } else {
         circle->close();
