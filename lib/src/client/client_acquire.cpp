@@ -105,10 +105,11 @@ void client_core::carry_out(queue_work work) {
 void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     counters_.add(&client_stats::waiting, -1);
     // Its time ran out in an outage: whether somebody else has the lock nobody knows.
-    if (const errc outage = outage_;
-        waiter->queues && waiter->code == errc::busy && outage != errc())
+    const errc outage = outage_;
+    const bool busy = waiter->code == errc::busy;
+    if (busy && waiter->queues && outage != errc())
         waiter->code = outage;
-    else if (waiter->code == errc::busy && !waiter->held_here && quarantine_left() != clock::duration())
+    else if (busy && !waiter->held_here && quarantine_left() != clock::duration())
         waiter->code = errc::quarantined;
     if (!waiter->code) {
         counters_.add(&client_stats::granted);

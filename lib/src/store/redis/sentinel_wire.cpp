@@ -54,10 +54,11 @@ asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
     auto found = co_await std::move(finding);
     if (closed_)
         co_return redis_failure(errc::store_unavailable, "closed");
+    const auto& remembered = settings_.remembered;
     if (!found.failure.code) {
-        *settings_.remembered = found;
-    } else if (found.failure.code == errc::store_unavailable && !settings_.remembered->host.empty()) {
-        found = *settings_.remembered;
+        *remembered = found;
+    } else if (found.failure.code == errc::store_unavailable && !remembered->host.empty()) {
+        found = *remembered;
     } else {
         circle->close();
         co_return found.failure;
