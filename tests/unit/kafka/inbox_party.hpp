@@ -51,9 +51,11 @@ public:
     std::shared_ptr<db::sqlite> session() { return session_; }
 
 private:
-    outbox_site site_;
+    // A consumer that is destroyed leaves its group afterwards, in the context of `site_`, and
+    // tells the observer: so what the observer writes to outlives that context.
     mutable std::mutex mutex_;
     std::vector<kafka::consumer_event> events_;
+    outbox_site site_;
     std::shared_ptr<db::sqlite> session_;
     std::shared_ptr<outbox::inbox> inbox_;
     std::optional<kafka::inbox_consumer> consumer_;

@@ -82,9 +82,11 @@ public:
     }
 
 private:
-    outbox_site site_;
+    // Before `site_`: in that context the observer is called until the processor has left its
+    // group.
     mutable std::mutex mutex_;
     std::vector<kafka::consumer_event> events_;
+    outbox_site site_;
     std::optional<kafka::processor> processor_;
 };
 

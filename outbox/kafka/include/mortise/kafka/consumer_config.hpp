@@ -52,7 +52,9 @@ public:
     std::chrono::milliseconds retry_first{100};
     std::chrono::milliseconds retry_max{10'000};
 
-    /// Hears what happens, on the consumer's strand; must not throw or block.
+    /// Hears what happens, on the consumer's strand; must not throw or block. It is called until
+    /// `async_stop` has completed. After a destructor the group is left in the background, and it
+    /// hears of that, too: what it refers to must then live until the executor's context has ended.
     std::function<void(const consumer_event&)> observer;
 
     /// Where time comes from; null: the real time.
