@@ -99,6 +99,8 @@ void count(judgement& to, const record& one) {
     to.store_away += one.end == ending::store_away;
     to.held_when_cut_off += one.end == ending::holding;
     to.failed += one.end == ending::failed;
+    if (one.end == ending::failed)
+        to.failed_code = one.code;
     to.lost += one.end == ending::lost;
     to.cut_off += one.end == ending::waiting || one.end == ending::holding;
     if (one.held_though_refused) {

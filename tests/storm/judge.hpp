@@ -32,6 +32,7 @@ struct judgement {
     std::uint64_t store_away = 0;
     std::uint64_t held_when_cut_off = 0;
     std::uint64_t failed = 0;
+    std::int32_t failed_code = 0;  ///< Of the last of these.
     std::uint64_t lost = 0;
     std::uint64_t cut_off = 0;  ///< Killed while it waited or held.
 

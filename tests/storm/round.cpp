@@ -2,6 +2,7 @@
 #include "storm/round.hpp"
 
 #include "mortise/coro/clock.hpp"
+#include "mortise/error.hpp"
 #include "storm/board.hpp"
 #include "storm/crew.hpp"
 #include "storm/nemesis.hpp"
@@ -124,7 +125,12 @@ round run_round(const settings& how, milliseconds span, const ground_maker& make
     must_be_zero(made, made.logs.overlaps, "pairs of holders that exclude each other");
     must_be_zero(made, made.logs.falling_tokens, "tokens that did not grow");
     must_be_zero(made, made.logs.held_though_refused, "leases held though the fence refused them");
-    must_be_zero(made, made.logs.failed, "acquires failed with an error that has no reason");
+    must_be_zero(
+        made,
+        made.logs.failed,
+        "acquires failed with an error that has no reason: " +
+            make_error_code(static_cast<errc>(made.logs.failed_code)).message()
+    );
     if (span >= long_enough) {
         must_be_some(made, made.logs.hand_off.count, "hand-offs");
         must_be_some(made, made.logs.cancelled, "cancelled acquires");

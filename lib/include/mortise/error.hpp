@@ -86,7 +86,7 @@ enum class errc : int {
     read_only_server,     ///< The server is a replica: it takes no writes.
     server_loading,       ///< The server has started and still loads its data.
     server_busy,          ///< A script of somebody keeps the server busy.
-    unsafe_server,        ///< The server may throw locks away when its memory is full.
+    unsafe_server,        ///< The server may forget locks: it evicts keys, or refuses `INFO`.
     not_enough_replicas,  ///< Fewer replicas than are asked for acknowledged a write in time.
     /// The store is new, was restarted or was flushed, and may have forgotten who holds the lock:
     /// it grants nothing yet. `lock_client::explain` says for how long.

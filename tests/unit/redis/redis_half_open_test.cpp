@@ -29,6 +29,11 @@ redis_store_config new_store_at(std::uint16_t port) {
     return config;
 }
 
+redis_store_config with_longest_ttl(redis_store_config config, std::chrono::milliseconds ttl) {
+    config.longest_ttl = ttl;
+    return config;
+}
+
 /// One client that reaches the server through a proxy, and one beside it.
 class RedisHalfOpen : public testing::Test {
 protected:
@@ -201,6 +206,22 @@ TEST_F(RedisHalfOpen, ANetworkThatIsGoneLosesTheLeaseBeforeAnotherHasIt) {
     EXPECT_FALSE(near_.release(second.held));
     EXPECT_TRUE(eventually([&] { return !far_.acquire("door", 2s).code; }));
     expect_nothing_left();
+}
+
+// Its heartbeats are 20 s apart, and a push that is lost is told by nobody.
+TEST_F(RedisHalfOpen, AnIdleConnectionIsFoundDeadLongBeforeAHeartbeatOfALongTtl) {
+    redis_user patient(with_longest_ttl(new_store_at(proxy_.port()), 60s), 60s);
+    auto held = patient.acquire("cellar");
+    ASSERT_FALSE(held.code) << held.code.message();
+    const auto before = connections();
+    const machine_delay delay;
+    const auto killed = clock::now();
+    kill_silently();
+    ASSERT_TRUE(eventually([&] { return connections() > before; }));
+    // Looked at every 2 s, asked when it was silent for 2 s, left after 2 s without an answer.
+    EXPECT_LT(clock::now() - killed, 7s + delay.so_far());
+    EXPECT_FALSE(patient.release(held.held));
+    EXPECT_FALSE(patient.stop());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // What can be wrong with a server: each has a code and a text that says what to do and keeps the
 // password to itself; and a client goes on when the reason is gone.
 #include "support/eventually.hpp"
+#include "support/proxy_thread.hpp"
 #include "support/redis_parties.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
@@ -10,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -240,6 +242,44 @@ TEST(RedisServerFailure, AServerThatThrowsKeysAwayIsRefusedUnlessThatIsAccepted)
     expect_works(reckless);
     server.connect().command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
     expect_works(client);
+}
+
+TEST(RedisServerFailure, AServerThatHidesItsRestartsIsRefusedUnlessThatIsAccepted) {
+    const redis_server server({std::string("user shop on >") + secret + " ~* &* +@all -info"});
+    auto config = failing_at(server.port(), "shop", secret);
+    config.longest_ttl = redis_user::usual_ttl;  // A run that is told for the first time is new.
+    redis_user client(config);
+    expect_refused(client, errc::unsafe_server, "let the user run INFO (+info)");
+    config.allow_unseen_restarts = true;
+    redis_user reckless(config);
+    expect_works(reckless);
+    server.connect().command({"ACL", "SETUSER", "shop", "+info"});
+    expect_works(client);
+}
+
+// A connection that is lost says nothing about the server: an acquire waits for the next one.
+TEST(RedisServerFailure, AnInfoWithoutAnAnswerIsNoRefusal) {
+    using deed = proxy_deed::kind;
+    const redis_server server;
+    proxy_thread proxy(server.port());
+    for (const auto what : {deed::cut, deed::cut_answer, deed::stall}) {
+        SCOPED_TRACE(static_cast<int>(what));
+        std::atomic<int> left = 3;
+        proxy.run([&](redis_proxy& on_the_way) {
+            on_the_way.decide([&left, what](const proxied_message& message) {
+                const bool asks = message.what == proxied_message::kind::command &&
+                                  message.name == "INFO" && left > 0;
+                left -= asks ? 1 : 0;
+                return proxy_deed::of(asks ? what : deed::pass);
+            });
+        });
+        {
+            redis_user client(failing_at(proxy.port()));
+            expect_works(client);
+        }
+        EXPECT_EQ(left, 0) << "the proxy has seen no INFO";
+        proxy.run([](redis_proxy& on_the_way) { on_the_way.decide({}); });
+    }
 }
 
 TEST(RedisServerFailure, ADatabaseThatIsNotThereIsRefused) {

@@ -17,6 +17,7 @@ accepted_risks reckless() {
     return all;
 }
 
+using test::said_error;
 using test::said_number;
 using test::said_texts;
 
@@ -114,6 +115,17 @@ TEST(ServerFacts, ThatAreNotToldAreNoGoodNews) {
     EXPECT_EQ(silent.judge(careful, false).code, errc::unsafe_server);
     EXPECT_FALSE(silent.judge(reckless(), false).code);
     EXPECT_FALSE(silent.judge(careful, true).code) << "that form notices no restart anyway";
+}
+
+TEST(ServerFacts, AreNotHiddenByAServerThatCannotAnswerNow) {
+    server_facts facts;
+    const auto of = [&](const char* error) { return facts.read_answer(said_error(error)).code; };
+    EXPECT_EQ(of("LOADING Redis is loading the dataset in memory"), errc::server_loading);
+    EXPECT_EQ(of("BUSY Redis is busy running a script"), errc::server_busy);
+    EXPECT_EQ(facts.read_answer(error_code(errc::outcome_unknown)).code, errc::store_unavailable);
+    EXPECT_FALSE(of("NOPERM this user has no permissions to run the 'info' command"));
+    EXPECT_FALSE(of("ERR unknown command 'INFO'"));
+    EXPECT_FALSE(facts.told);
 }
 
 TEST(ServerFacts, TellWhetherAServerCanBeUsed) {

@@ -70,6 +70,10 @@ errc meaning_of_refusal(std::string_view said) noexcept {
     return errc::store_unavailable;
 }
 
+bool refuses_user(errc meaning) noexcept {
+    return meaning == errc::access_denied || meaning == errc::wrong_server;
+}
+
 std::string without_secret(std::string text, std::string_view secret) {
     constexpr std::string_view stars = "***";
     if (secret.empty())

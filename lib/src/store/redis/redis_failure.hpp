@@ -21,6 +21,8 @@ struct redis_failure {
 
 /// What an error that a server says means for a store: by the code in capitals that it begins with.
 errc meaning_of_refusal(std::string_view said) noexcept;
+/// Whether that refuses a command to this user, or to all (renamed), and not for the moment only.
+bool refuses_user(errc meaning) noexcept;
 
 /// The text with a secret replaced by three stars: servers repeat what they do not understand.
 std::string without_secret(std::string text, std::string_view secret);

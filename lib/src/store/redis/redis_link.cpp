@@ -151,8 +151,8 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     facts.flush_is_heard = heard && heard->what != redis_value::kind::error;
     auto asking = command(wire, {"INFO"});
     const auto report = co_await std::move(asking);
-    if (report && report->what == redis_value::kind::text)
-        facts.read_info(report->text);
+    if (auto failure = facts.read_answer(report); failure.code)
+        co_return failure;
     auto reading = command(wire, {"CONFIG", "GET", "*appendfsync*"});
     const auto said = co_await std::move(reading);
     if (said)
@@ -286,10 +286,8 @@ asio::awaitable<result<server_facts>> redis_link::ask_facts() {
     facts.flush_is_heard = facts_.flush_is_heard;
     auto asking = send({"INFO"});
     const auto report = co_await std::move(asking);
-    if (!report)
-        co_return report.error();
-    if (report->what == redis_value::kind::text)
-        facts.read_info(report->text);
+    if (const auto failure = facts.read_answer(report); failure.code)
+        co_return failure.code;
     for (const char* const pattern : {"*appendfsync*", "min-replicas-to-write"}) {
         auto reading = send({"CONFIG", "GET", pattern});
         const auto settings = co_await std::move(reading);

@@ -20,6 +20,17 @@ std::uint64_t major_of(std::string_view version) noexcept {
 
 }  // namespace
 
+redis_failure server_facts::read_answer(const result<redis_value>& answer) {
+    if (!answer)
+        return {errc::store_unavailable, "INFO has no answer: " + answer.error().message()};
+    if (answer->what == redis_value::kind::text) {
+        read_info(answer->text);
+        return {};
+    }
+    const errc meaning = meaning_of_refusal(answer->text);
+    return refuses_user(meaning) ? redis_failure() : redis_failure(meaning, answer->text);
+}
+
 void server_facts::read_info(std::string_view report) {
     told = true;
     while (!report.empty()) {

@@ -36,6 +36,9 @@ struct server_facts {
     std::uint64_t replicas = 0;
     bool flush_is_heard = false;  ///< The server tells when somebody flushes the database.
 
+    /// Reads the answer to `INFO`: a report, or that this user may not have one. That a connection
+    /// is lost, or a server cannot answer just now, is a failure and says nothing about `told`.
+    redis_failure read_answer(const result<redis_value>& answer);
     /// Reads a report of `INFO`.
     void read_info(std::string_view report);
     /// Reads what `CONFIG GET` said.
