@@ -269,6 +269,8 @@ public:
     ///
     /// @par Completion   `void(error_code)`: a code if the store did not acknowledge the end within
     ///                   `release_budget`.
+    /// @par Errors       `outcome_unknown`: not acknowledged, the session ends by its TTL;
+    ///                   `forked`: this is a child process, and nothing was done.
     /// @par Cancellation ignored.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.

@@ -318,6 +318,8 @@ void client_core::lose_all(errc why, queue_work& work) {
 }
 
 void client_core::stop(lease_handler handler) {
+    if (process_.forked())  // Another thread of the parent may have held a mutex for ever here.
+        return handler.complete(errc::forked);
     grant_no_more();
     if (*context_ended_)
         return handler.complete(errc::outcome_unknown);  // Its session ends by its TTL, or before.

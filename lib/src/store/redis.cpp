@@ -105,7 +105,7 @@ public:
         if (!said)
             co_return said.error();
         const auto reply = store_detail::parse_answer(*said, link_->domain());
-        if (!reply || reply->what != answer::kind::granted)
+        if (!reply || reply->what != answer::kind::granted || !link_->asks_replicas())
             co_return reply;
         auto confirming = link_->confirm(store_detail::one_grant(wanted, reply->token));
         if (const auto failed = co_await std::move(confirming))
@@ -142,9 +142,11 @@ public:
         if (!reply)
             co_return reply.error();
         link_->note_state(std::move(reply->run), reply->deadline);
-        auto confirming = link_->confirm({});
-        if (const auto failed = co_await std::move(confirming))
-            co_return failed;
+        if (link_->asks_replicas()) {
+            auto confirming = link_->confirm({});
+            if (const auto failed = co_await std::move(confirming))
+                co_return failed;
+        }
         link_->compare_watching(reply->watches);
         reply->value.sent = sent;
         co_return reply->value;
@@ -156,7 +158,7 @@ public:
         if (!said)
             co_return said.error();
         auto view = store_detail::parse_view(*said, link_->domain());
-        if (!view)
+        if (!view || !link_->asks_replicas())
             co_return view;
         auto confirming = link_->confirm(store_detail::grants_of(*view));
         if (const auto failed = co_await std::move(confirming))

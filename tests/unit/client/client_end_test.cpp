@@ -224,6 +224,11 @@ TEST(ClientEnd, AForkedChildHoldsNothing) {
             lease gone = std::move(held);  // its destructor does nothing
         }
         wrong += 4 * (world.server.entries() != 1);
+        asio::io_context of_child;
+        error_code stopped;
+        locks.async_stop(asio::bind_executor(of_child, [&](error_code code) { stopped = code; }));
+        of_child.poll();
+        wrong += 8 * (stopped != errc::forked);
         ::_exit(wrong);
     }
     int status = 0;

@@ -32,6 +32,9 @@ public:
     /// The server told this of the session, which later confirmations are about.
     void note_state(std::string run, std::uint64_t deadline);
 
+    /// Whether what the server writes counts only after `confirm`.
+    bool asks_replicas() const noexcept { return quorum_ != nullptr; }
+
     /// Waits until the replicas that the settings ask for have what the session wrote before, and
     /// these grants among it; not at all if there are none.
     ///
