@@ -156,7 +156,7 @@ private:
         how.purge_rows = static_cast<std::size_t>(number("purge", 20));
         how.purge_after = milliseconds("purge_after", 5);
         how.retry_first = 1ms;
-        how.retry_max = 200ms;
+        how.retry_max = milliseconds("retry_max", 200);
         how.observer = [](const outbox::relay_event& what) {
             std::printf(
                 "%s %u %lld %s: %s\n",

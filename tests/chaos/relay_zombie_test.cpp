@@ -90,10 +90,12 @@ TEST_F(RelayZombie, OneThatSleptThroughItsOwnTransactionSendsItOnceMore) {
 
 // Each fences the other, and takes its shards away; in the end all is sent.
 TEST_F(RelayZombie, TwoWithoutALockBetweenThemTakeTurns) {
-    const auto one = start_relay();
-    const auto two = start_relay();
+    // On a busy machine one needs more than the usual 200 ms to open and to commit: who was fenced
+    // has to leave the other that much time.
+    const auto one = start_relay({"retry_max=2000"});
+    const auto two = start_relay({"retry_max=2000"});
     expect_end(*start_writer({"transactions=200", "pause=20"}), 0);
-    EXPECT_TRUE(eventually([&] { return waiting() == 0; }, 30s)) << said();
+    EXPECT_TRUE(eventually([&] { return waiting() == 0; }, 90s)) << said();
     EXPECT_GT(said_times("failed"), 0u) << "they did not meet";
     stop(*one);
     stop(*two);

@@ -11,9 +11,10 @@
 
 namespace mortise::test {
 
-/// Asks again and again until it is so. @return whether it became so in time.
+/// Asks again and again until it is so. The limit is what a test waits that fails; on a busy
+/// machine ten seconds were not enough. @return whether it became so in time.
 inline bool eventually(
-    const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(10)
+    const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(30)
 ) {
     const clock::time_point end = clock::now() + limit;
     while (!so()) {
