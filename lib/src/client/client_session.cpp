@@ -23,7 +23,8 @@ void client_core::need_session() {
 
 asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<client_core> self) {
     session_start start;
-    start.id = random_id::draw();  // a session that is gone is never revived: each one is new
+    session_id_ = random_id::draw();  // A session that is gone is never revived: each one is new.
+    start.id = session_id_;
     start.generation = 1;
     start.ttl = config_.ttl;
     start.host = this_host();

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// Many wait for a holder that died: they do not all ask for its end at the same moment.
+#include "mortise/lock_observer.hpp"
+#include "unit/client/client_world.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <list>
+#include <set>
+#include <vector>
+
+namespace mortise::test::reap_spread_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class heartbeat_times final : public lock_observer {
+public:
+    explicit heartbeat_times(const client_world& world) : world_(world) {}
+
+    void on_event(const lock_event& event) noexcept override {
+        if (event.what == lock_event::kind::heartbeat)
+            times_.push_back(world_.time->now());
+    }
+    clock::time_point first_after(clock::time_point begin) const {
+        const auto found = std::lower_bound(times_.begin(), times_.end(), begin);
+        return found == times_.end() ? clock::time_point::max() : *found;
+    }
+
+private:
+    const client_world& world_;
+    std::vector<clock::time_point> times_;
+};
+
+TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
+    constexpr std::size_t waiters = 32;
+    client_world world;
+    asio::io_context of_dead;
+    lock_client dead(of_dead.get_executor(), world.server.make_store(), world.config());
+    acquire_outcome held;
+    dead.async_acquire("door", lock_options(), client_world::record(held));
+    ASSERT_TRUE(world.run_until([&] {
+        of_dead.restart();
+        of_dead.poll();
+        return held.done;
+    }));
+    // From here on its context does not run: no heartbeat comes.
+    const auto died = world.time->now();
+    world.pass(500ms);  // Their regular heartbeats are not due when it expires.
+    std::list<heartbeat_times> observers;
+    std::list<lock_client> clients;
+    std::list<acquire_outcome> outcomes;
+    for (std::size_t i = 0; i < waiters; ++i) {
+        auto config = world.config();
+        config.observer = &observers.emplace_back(world);
+        clients.emplace_back(world.context.get_executor(), world.server.make_store(), config);
+        lock_options options;
+        options.mode = lock_mode::shared();
+        clients.back().async_acquire(
+            "door", options, client_world::record(outcomes.emplace_back())
+        );
+    }
+    ASSERT_TRUE(world.run_until([&] {
+        return std::all_of(outcomes.begin(), outcomes.end(), [](const auto& each) {
+            return each.done;
+        });
+    }));
+    const auto ttl = world.config().ttl;
+    const auto granted = world.time->now();
+    EXPECT_GE(granted - died, ttl);
+    EXPECT_LE(granted - died, ttl + ttl / 50 + 5ms);
+    world.pass(ttl / 50 + 5ms);
+    std::set<clock::time_point> asked;
+    for (const auto& each : observers)
+        asked.insert(each.first_after(died + ttl));
+    EXPECT_GT(asked.size(), waiters / 2) << "they asked at the same moments";
+    EXPECT_LE(*asked.rbegin() - *asked.begin(), ttl / 50 + 5ms);
+}
+
+}  // namespace
+}  // namespace mortise::test::reap_spread_test
