@@ -2,6 +2,7 @@
 #include "chaos/actor_process.hpp"
 
 #include "mortise/coro/clock.hpp"
+#include "support/machine_delay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -92,12 +93,19 @@ std::optional<std::string> actor_process::take_line(std::chrono::milliseconds li
 
 std::optional<std::string>
 actor_process::hear(const std::string& begins, std::chrono::milliseconds limit) {
-    const auto end = clock::now() + limit;
-    for (;;) {
+    const machine_delay delay;
+    auto end = clock::now() + limit;
+    for (bool extended = false;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
         auto line = take_line(left);
-        if (!line || line->compare(0, begins.size(), begins) == 0)
+        if (line && line->starts_with(begins))
             return line;
+        if (line)
+            continue;
+        if (extended || clock::now() < end)  // the actor has ended
+            return std::nullopt;
+        extended = true;
+        end += std::chrono::ceil<std::chrono::milliseconds>(delay.so_far());
     }
 }
 

@@ -38,7 +38,7 @@ public:
     void tell(const std::string& line);
 
     /// The next line that begins with these words, if it comes in time; lines before it are passed
-    /// over.
+    /// over. What the machine makes processes wait meanwhile is added to the limit, once.
     std::optional<std::string>
     hear(const std::string& begins, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
