@@ -91,7 +91,7 @@ TEST_F(SentinelCircle, BelievesWhatMostSay) {
 TEST_F(SentinelCircle, AsksThemSideBySide) {
     sentinels_[0].leave();
     sentinels_[1].leave();
-    const machine_delay delay;
+    const test::machine_delay delay;
     const auto begun = clock::now();
     EXPECT_EQ(found(circle()).port, here) << "one is enough where the others cannot be reached";
     EXPECT_LT(clock::now() - begun, 1s + delay.so_far())
