@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <list>
-#include <set>
 #include <vector>
 
 namespace mortise::test::reap_spread_test {
@@ -34,7 +33,7 @@ private:
 };
 
 TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
-    constexpr std::size_t waiters = 32;
+    constexpr int waiters = 32;
     client_world world;
     asio::io_context of_dead;
     lock_client dead(of_dead.get_executor(), world.server.make_store(), world.config());
@@ -51,7 +50,7 @@ TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
     std::list<heartbeat_times> observers;
     std::list<lock_client> clients;
     std::list<acquire_outcome> outcomes;
-    for (std::size_t i = 0; i < waiters; ++i) {
+    for (int i = 0; i < waiters; ++i) {
         auto config = world.config();
         config.observer = &observers.emplace_back(world);
         clients.emplace_back(world.context.get_executor(), world.server.make_store(), config);
@@ -62,7 +61,7 @@ TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
         );
     }
     ASSERT_TRUE(world.run_until([&] {
-        return std::all_of(outcomes.begin(), outcomes.end(), [](const auto& each) {
+        return std::any_of(outcomes.begin(), outcomes.end(), [](const auto& each) {
             return each.done;
         });
     }));
@@ -70,12 +69,13 @@ TEST(ReapSpread, WhoeverWaitsForADeadHolderAsksAtAMomentOfItsOwn) {
     const auto granted = world.time->now();
     EXPECT_GE(granted - died, ttl);
     EXPECT_LE(granted - died, ttl + ttl / 50 + 5ms);
-    world.pass(ttl / 50 + 5ms);
-    std::set<clock::time_point> asked;
-    for (const auto& each : observers)
-        asked.insert(each.first_after(died + ttl));
-    EXPECT_GT(asked.size(), waiters / 2) << "they asked at the same moments";
-    EXPECT_LE(*asked.rbegin() - *asked.begin(), ttl / 50 + 5ms);
+    // Who would have asked later finds that it is done.
+    world.pass(1ms);
+    const auto asked = std::count_if(observers.begin(), observers.end(), [&](const auto& each) {
+        return each.first_after(died + ttl) <= granted + 1ms;
+    });
+    EXPECT_GE(asked, 1);
+    EXPECT_LE(asked, waiters / 2) << "they asked at the same moment";
 }
 
 }  // namespace
