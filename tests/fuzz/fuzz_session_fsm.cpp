@@ -43,11 +43,10 @@ public:
             break;
         case 2:
             session_.gone();
-            told_ = false;
+            told_ = others_wait_ = false;
             break;
         case 3:
-            session_.doubt(now_, in_.pick(2) == 0);
-            MORTISE_ASSERT(session_.at(now_) != session_fsm::state::held);
+            doubt(in_.pick(2) == 0);
             break;
         case 4:
             take_alarm();
@@ -67,7 +66,7 @@ private:
         session_.proved(sent);
         MORTISE_ASSERT(session_.open());
         if (sent >= before.verified()) {
-            told_ = false;
+            told_ = others_wait_ = false;
             MORTISE_ASSERT(session_.verified() == sent);
             MORTISE_ASSERT(session_.deadline() == sent + timing_.window);
             // The next heartbeat can prove it again before anybody is told to stop.
@@ -78,6 +77,13 @@ private:
             MORTISE_ASSERT(session_.deadline() == before.deadline());
         }
         check();
+    }
+
+    void doubt(bool others_wait) {
+        const bool was_sure = session_.at(now_) == session_fsm::state::held;
+        session_.doubt(now_, others_wait);
+        MORTISE_ASSERT(session_.at(now_) != session_fsm::state::held);
+        others_wait_ = others_wait && (others_wait_ || was_sure);
     }
 
     void take_alarm() {
@@ -102,9 +108,12 @@ private:
         MORTISE_ASSERT((state != session_fsm::state::none) == session_.open());
         if (state == session_fsm::state::held)
             MORTISE_ASSERT(now_ < session_.verified() + timing_.window);
-        // Whoever is not sure any more has been told, or is due to be.
-        if (state == session_fsm::state::unsure)
-            MORTISE_ASSERT(told_ || session_.alarm_at() <= now_);
+        // Whoever is not sure any more has been told, or is due to be: now, or where others wait
+        // for the end of the window, before they can be served.
+        if (state == session_fsm::state::unsure) {
+            const auto due = others_wait_ ? session_.verified() + timing_.window : now_;
+            MORTISE_ASSERT(told_ || session_.alarm_at() <= due);
+        }
         if (!session_.open())
             MORTISE_ASSERT(session_.alarm_at() == clock::time_point::max());
     }
@@ -114,6 +123,7 @@ private:
     session_fsm session_;
     clock::time_point now_ = start;
     bool told_ = false;
+    bool others_wait_ = false;  ///< a doubt before which it was sure left the alarm at its time
 };
 
 }  // namespace
