@@ -184,8 +184,8 @@ asio::awaitable<void> until_elected(leader_candidate& who) {
     EXPECT_FALSE(term.check());
 }
 
-// Until it is known to be broken: one request looks for the holder, the next one breaks it, and each
-// of them can be lost.
+// Until it is known to be broken: one request looks for the holder, the next one breaks it, and
+// each of them can be lost.
 void break_door(lock_client& by) {
     by.async_break_holders("door", "a sweep", [&by](error_code code, bool) {
         if (code == errc::outcome_unknown || code == errc::store_unavailable)

@@ -36,6 +36,11 @@ raw_kafka open_raw_kafka(
     return raw_kafka(made);
 }
 
+raw_kafka open_raw_producer(const std::string& address, raw_kafka_settings settings) {
+    settings.emplace_back("enable.idempotence", "true");
+    return open_raw_kafka(RD_KAFKA_PRODUCER, address, settings);
+}
+
 void check_raw_kafka(rd_kafka_error_t* error) {
     if (error == nullptr)
         return;

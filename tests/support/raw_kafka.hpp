@@ -35,6 +35,9 @@ raw_kafka open_raw_kafka(
     rd_kafka_type_t type, const std::string& address, const raw_kafka_settings& settings = {}
 );
 
+/// A producer that sends a record again when an answer is lost, and yet writes it once.
+raw_kafka open_raw_producer(const std::string& address, raw_kafka_settings settings = {});
+
 /// @throws std::runtime_error with its text, if there is an error; destroys it
 void check_raw_kafka(rd_kafka_error_t* error);
 void check_raw_kafka(rd_kafka_resp_err_t code);

@@ -76,7 +76,7 @@ private:
 };
 
 void produce(const std::string& topic, const std::string& value) {
-    const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, shared_kafka().address());
+    const raw_kafka by = open_raw_producer(shared_kafka().address());
     raw_kafka_produce(by, topic, 0, "key", value);
 }
 

@@ -88,7 +88,7 @@ protected:
     }
     /// Records of partition 0, without a transaction.
     void produce(int first, int last) const {
-        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        const raw_kafka by = open_raw_producer(broker_.address());
         for (int i = first; i <= last; ++i)
             raw_kafka_produce(by, topic_, 0, "k", std::to_string(i));
     }
@@ -99,7 +99,7 @@ protected:
         return made;
     }
     void remove_records_before(std::int64_t offset) const {
-        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        const raw_kafka by = open_raw_producer(broker_.address());
         rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
         ::rd_kafka_topic_partition_list_add(which, topic_.c_str(), 0)->offset = offset;
         rd_kafka_DeleteRecords_t* wanted = ::rd_kafka_DeleteRecords_new(which);
@@ -172,7 +172,7 @@ TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
     sent.headers.emplace_back("from", "test");
     append(sent);
     drain();
-    const raw_kafka stranger = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+    const raw_kafka stranger = open_raw_producer(broker_.address());
     raw_kafka_produce(stranger, topic_, 2, "foreign", "two");
     by.start(from_kafka());
     ASSERT_TRUE(eventually([&] { return by.count() == 2; })) << by.said();

@@ -50,7 +50,7 @@ class KafkaCrash : public testing::TestWithParam<point> {
 protected:
     KafkaCrash() {
         broker_.create_topic(topic_, partitions);
-        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        const raw_kafka by = open_raw_producer(broker_.address());
         for (int i = 0; i < records; ++i)
             raw_kafka_produce(
                 by, topic_, i % partitions, std::to_string(i % partitions), std::to_string(i)

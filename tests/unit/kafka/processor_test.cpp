@@ -129,7 +129,7 @@ protected:
     }
     /// One record for each partition, with the key of its number.
     void produce(int rounds = 1) {
-        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address(), login_);
+        const raw_kafka by = open_raw_producer(broker_.address(), login_);
         for (int i = 0; i < rounds; ++i, ++rounds_)
             for (int part = 0; part < partitions; ++part)
                 raw_kafka_produce(by, from_, part, std::to_string(part), std::to_string(rounds_));
