@@ -34,7 +34,7 @@ function(mortise_test_support)
 endfunction()
 
 # mortise_tests(LABEL SOURCES... [ALONE...] [SHARDS n] [PROOF filters...] [PROOF_ONLY filters...]
-#     [SERIAL] [TIMEOUT s] [CASE_TIMEOUT s])
+#     [SERIAL] [TIMEOUT s] [CASE_TIMEOUT s] [COST n])
 #
 # The binary LABEL_tests. A start of it takes longer than most of its cases, so ctest runs it as
 # SHARDS entries LABEL.1, LABEL.2, ..., each with every n-th case. With MORTISE_CASES in the
@@ -44,9 +44,10 @@ endfunction()
 # PROOF: cases that `./run proof` runs once more, with the larger numbers that amount() then gives.
 # PROOF_ONLY: cases that only `./run proof` runs. TIMEOUT is for an entry; a case has 120 s, or what
 # CASE_TIMEOUT says. ALONE: sources that cannot share a translation unit with others. SERIAL: no
-# other test runs beside these.
+# other test runs beside these. COST: about how many seconds an entry takes; ctest starts the
+# longest first, so that no long one is left for the end.
 function(mortise_tests label)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS"
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;CASE_TIMEOUT;SHARDS;COST"
         "SOURCES;ALONE;PROOF;PROOF_ONLY")
     if(NOT arg_SOURCES AND NOT arg_ALONE)
         return()
@@ -101,6 +102,10 @@ function(mortise_shard_entries target label)
     if(arg_SHARDS)
         set(shards ${arg_SHARDS})
     endif()
+    set(cost 1)
+    if(arg_COST)
+        set(cost ${arg_COST})
+    endif()
     set(serial OFF)
     if(arg_SERIAL)
         set(serial ON)
@@ -133,6 +138,7 @@ macro(mortise_entry name filter labels seconds environment)
         "  set(report \";GTEST_OUTPUT=json:\$ENV{MORTISE_TIMES}/${name}.json\")\n"
         "endif()\n"
         "set_tests_properties([[${name}]] PROPERTIES LABELS [[${labels}]] TIMEOUT ${seconds}\n"
-        "  RUN_SERIAL ${serial} FAIL_REGULAR_EXPRESSION \"0 tests from 0 test suites ran\"\n"
+        "  COST ${cost} RUN_SERIAL ${serial}\n"
+        "  FAIL_REGULAR_EXPRESSION \"0 tests from 0 test suites ran\"\n"
         "  ENVIRONMENT \"MORTISE_CASE_SECONDS=${case_seconds};${environment}\${report}\")\n")
 endmacro()

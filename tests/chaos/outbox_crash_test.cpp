@@ -94,7 +94,8 @@ protected:
         EXPECT_FALSE(column("shop.db", "SELECT n FROM sale WHERE taken_back = 1").empty());
     }
     void carry_on() {
-        ASSERT_EQ(run({"sell", "count=0"}), 0) << said();
+        // The one that crashed may have sold less than it takes for one to be taken back.
+        ASSERT_EQ(run({"sell", "count=10"}), 0) << said();
         expect_told();
         ASSERT_EQ(run({"ship"}), 0) << said();
         ASSERT_EQ(run({"take_back"}), 0) << said();
