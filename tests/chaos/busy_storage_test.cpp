@@ -56,14 +56,14 @@ protected:
 };
 
 TEST_F(BusyStorage, AForeignWriterOfHalfASecondIsWaitedFor) {
-    const auto one = start(1s);
+    const auto one = start(5s);
     one->acquire("door");
     {
         const foreigner busy(folder / "locks.db", "BEGIN IMMEDIATE");
         one->tell("acquire window");
         EXPECT_FALSE(one->hear("held window", 500ms));
     }
-    EXPECT_TRUE(one->hear("held window", 2s));
+    EXPECT_TRUE(one->hear("held window", 5s));
 }
 
 TEST_F(BusyStorage, AForeignWriterOfSecondsTakesNoLeaseAndLeavesNothingBehind) {

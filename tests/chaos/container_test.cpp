@@ -84,14 +84,14 @@ TEST_F(Containers, AKilledHolderInsideIsReplacedAtOnceAndSoIsOneOutside) {
 
 TEST_F(Containers, AStoppedHolderInsideIsReplacedAfterItsTtl) {
     MORTISE_NEEDS_CONTAINERS();
-    const auto holder = start(800ms, actor_place::container);
-    const auto waiter = start(800ms);
+    const auto holder = start(3s, actor_place::container);
+    const auto waiter = start(3s);
     holder->acquire("door");
     waiter->tell("acquire door");
     queued("door", 2);
     holder->send(SIGSTOP);
     EXPECT_FALSE(waiter->hear("held door", 300ms)) << "it was not dead";
-    EXPECT_TRUE(waiter->hear("held door", 3s));
+    EXPECT_TRUE(waiter->hear("held door", 10s));
     holder->send(SIGCONT);
     EXPECT_TRUE(holder->hear("lost door", 2s));
 }
