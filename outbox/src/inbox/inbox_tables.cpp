@@ -98,12 +98,17 @@ std::map<std::string, std::int64_t> inbox_tables::positions(db::connection& on) 
     return found;
 }
 
-bool inbox_tables::note_id(db::connection& on, std::string_view id, std::int64_t now) const {
+// One that is older than the window may still be there, as they are forgotten later.
+bool inbox_tables::note_id(
+    db::connection& on, std::string_view id, std::int64_t now, std::int64_t before
+) const {
     on.run(
-        "INSERT OR IGNORE INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)",
+        "INSERT INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)"
+        " ON CONFLICT(inbox, message_id) DO UPDATE SET seen = excluded.seen WHERE seen < ?4",
         std::string_view(name_),
         id,
-        now
+        now,
+        before
     );
     return on.changes() != 0;
 }

@@ -39,7 +39,8 @@ public:
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
     /// @return whether it was new.
-    bool note_id(db::connection& on, std::string_view id, std::int64_t now) const;
+    bool
+    note_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t before) const;
     void forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const;
 
     /// Whether something with this topic and key is held.

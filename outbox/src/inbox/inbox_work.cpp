@@ -87,7 +87,10 @@ bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, 
     // The place of one that has no id of its own may come again, when its topic was made anew.
     if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
         return true;
-    return !goes_by_ids(config_.by) || tables_.note_id(on, what.what.id, wall_now());
+    if (!goes_by_ids(config_.by))
+        return true;
+    const auto now = wall_now();
+    return tables_.note_id(on, what.what.id, now, now - micros(config_.window));
 }
 
 bool inbox_work::is_place_new(
@@ -153,6 +156,12 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     }
     leave(on, undo_message, tries);
     on.forget_calls(calls);
+    // Else two services that refuse each other's compensations would send them for ever.
+    if (failed.why.empty() && said.what == answer::kind::refused &&
+        what.what.find_header(compensates_header) != nullptr) {
+        failed.park = true;
+        failed.why = "its handler refuses a compensation: " + said.text;
+    }
     if (failed.why.empty() && said.what == answer::kind::refused) {
         try {
             refuse(on, what, said);

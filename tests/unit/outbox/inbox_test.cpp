@@ -95,6 +95,38 @@ TEST_F(OutboxInbox, ForgetsIdsAfterTheirWindowAndNotBefore) {
     EXPECT_EQ(inbox_->stats().repeated, 1u);
 }
 
+TEST_F(OutboxInbox, AnIdThatIsOlderThanItsWindowIsNewThoughItIsStillThere) {
+    auto how = config();
+    how.by = inbox_config::kind::ids;
+    how.window = 1h;
+    start(how);
+    const auto one = of("k", "1");
+    deliver({one});
+    run([](db::connection& on) { on.run("UPDATE mortise_inbox_seen SET seen = seen - 3600000001"); }
+    );
+    deliver({one});
+    EXPECT_EQ(book(), (texts{"1", "1"})) << "a quiet time is over";
+    deliver({one});
+    EXPECT_EQ(inbox_->stats().repeated, 1u) << "and its window begins anew";
+}
+
+// Else two services that refuse each other's would send them to and fro.
+TEST_F(OutboxInbox, ARefusedCompensationIsParked) {
+    auto how = config();
+    how.handler = [](db::connection&, const received& what) {
+        return answer::refused(message("refusals", what.what.key, "no"));
+    };
+    start(how);
+    auto one = of("k", "1");
+    one.what.headers.emplace_back("mortise-compensates", "m77");
+    deliver({one});
+    EXPECT_EQ(inbox_->stats().parked, 1u);
+    EXPECT_EQ(inbox_->stats().refused, 0u);
+    const auto rows = held();
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_NE(rows[0].reason.find("refuses a compensation"), std::string::npos) << rows[0].reason;
+}
+
 TEST_F(OutboxInbox, InboxesOfOneDatabaseDoNotKnowOfEachOther) {
     start();
     const auto one = of("k", "1");
@@ -304,8 +336,7 @@ TEST_F(OutboxInbox, AStopWaitsForTheHandler) {
     EXPECT_EQ(stopped.wait_for(100ms), std::future_status::timeout) << "it is still being called";
     leave.set_value();
     wait_for(std::move(stopped));
-    EXPECT_EQ(delivered.wait_for(0ms), std::future_status::ready);
-    delivered.get();
+    wait_for(std::move(delivered));
 }
 
 TEST_F(OutboxInbox, BringsTablesOfAnOlderVersionUpToDate) {
