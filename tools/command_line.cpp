@@ -248,6 +248,8 @@ void grammar::add_txn() {
     show.callback([this] { txn_.what = txn_settings::kind::show; });
     show.add_option("GID", txn_.transaction, "The transaction, or its number")->required();
     add_txn_orders(txn);
+    CLI::App& adopt = *txn.add_subcommand("adopt", help::txn_adopt)->fallthrough();
+    adopt.callback([this] { txn_.what = txn_settings::kind::adopt; });
     txn_command_ = &txn;
 }
 
@@ -404,8 +406,9 @@ const break_settings& grammar::wanted_break() const {
 }
 
 const txn_settings& grammar::wanted_txn() const {
-    const bool orders =
-        txn_.what != txn_settings::kind::ls && txn_.what != txn_settings::kind::show;
+    const bool orders = txn_.what == txn_settings::kind::retry ||
+                        txn_.what == txn_settings::kind::skip ||
+                        txn_.what == txn_settings::kind::force;
     if (orders && txn_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
         throw failure(
             exit_code::usage,

@@ -202,6 +202,8 @@ inline constexpr const char* txn_show = "Show one transaction in full";
 inline constexpr const char* txn_retry =
     "Call branches again that are stuck, or wait for their next attempt";
 inline constexpr const char* txn_skip = "Take a stuck branch for finished, though it is not";
+inline constexpr const char* txn_adopt =
+    "Go on with a log that is an old copy; what was decided since is to be settled by hand";
 inline constexpr const char* txn_force =
     "Cancel a transaction that is not decided; skip what is stuck in one that is";
 

@@ -61,7 +61,7 @@ struct doctor_settings {
 };
 
 struct txn_settings {
-    enum class kind : std::uint8_t { ls, show, retry, skip, force };
+    enum class kind : std::uint8_t { ls, show, retry, skip, force, adopt };
 
     kind what = kind::ls;
     std::string log;

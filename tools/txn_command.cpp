@@ -6,6 +6,7 @@
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "mortise/txn/log_reader.hpp"
+#include "mortise/txn/old_log.hpp"
 #include "mortise/txn/wish.hpp"
 #include "txn_report.hpp"
 
@@ -192,9 +193,33 @@ intervene(const global_settings& global, const txn_settings& settings, std::ostr
     co_return exit_code::success;
 }
 
+static int adopt(const global_settings& global, const txn_settings& settings, std::ostream& out) {
+    try {
+        txn::adopt_old_log(settings.log);
+    } catch (const error& failed) {
+        throw failure(
+            exit_code::unavailable,
+            failed.code().message(),
+            settings.log,
+            "name the log of a coordinator by --log"
+        );
+    }
+    if (global.json) {
+        json::object fields;
+        set_bytes(fields, "log", settings.log);
+        fields["came"] = "adopted";
+        out << json::serialize(fields) << '\n';
+    } else {
+        out << settings.log << ": adopted, its numbers go on above those that were given since\n";
+    }
+    return exit_code::success;
+}
+
 int transactions(const global_settings& global, const txn_settings& settings) {
     if (settings.what == txn_verb::ls || settings.what == txn_verb::show)
         return look_at_transactions(global, settings, std::cout);
+    if (settings.what == txn_verb::adopt)
+        return adopt(global, settings, std::cout);
     asio::io_context context(1);
     return await_main(context, intervene(global, settings, std::cout));
 }

@@ -81,6 +81,7 @@ public:
         how.retry_first = 2ms;
         how.retry_max = 50ms;
         how.deadline = 5s;
+        how.breaker_failures = 1'000'000;  // else it would not even call who has just died
         if (const auto locks = given.find("locks"); locks != given.end()) {
             client_config patience;
             patience.ttl = 1s;

@@ -73,6 +73,10 @@ void check_meaning(const http::response& from) {
         MORTISE_ASSERT(said->after <= std::chrono::hours(24));
         MORTISE_ASSERT((ours && from.status == 425) || from.status == 429 || from.status == 503);
         break;
+    case reply::verdict::ahead:
+        MORTISE_ASSERT(ours && from.status == 409);
+        MORTISE_ASSERT(said->seen != reply::evidence());
+        break;
     }
 }
 

@@ -14,7 +14,7 @@ public:
     explicit passing_file(std::filesystem::path path) : path_(std::move(path)) {}
     ~passing_file() {
         std::error_code ignored;
-        for (const char* suffix : {"", "-wal", "-shm", ".checkpoint", ".bell"})
+        for (const char* suffix : {"", "-wal", "-shm", "-mark", ".checkpoint", ".bell"})
             std::filesystem::remove_all(path_.native() + suffix, ignored);
     }
     passing_file(const passing_file&) = delete;

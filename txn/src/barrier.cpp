@@ -99,8 +99,11 @@ void update(db::connection& on, const call& what, state to, const reply& answer)
     row.run();
 }
 
-/// Below which number the branches of that log were forgotten.
+/// Notes what the call says of the ends of others.
+/// @return below which number the branches of that log were forgotten
 std::uint64_t note_ends(db::connection& on, const call& what) {
+    // A transaction is called while it has not ended: of later ones its caller cannot know.
+    const auto told = std::min(what.ended_below, what.gid.number);
     std::uint64_t ended = 0;
     std::uint64_t purged = 0;
     {
@@ -113,12 +116,12 @@ std::uint64_t note_ends(db::connection& on, const call& what) {
             purged = static_cast<std::uint64_t>(row.integer(1));
         }
     }
-    if (what.ended_below >= ended + lag) {
+    if (told >= ended + lag) {
         on.run(
             "INSERT INTO mortise_txn_seen(log, ended_below, purged_below) VALUES(?1, ?2, 0)"
             " ON CONFLICT(log) DO UPDATE SET ended_below = excluded.ended_below",
             stored(what.gid.log),
-            stored(what.ended_below)
+            stored(told)
         );
     }
     return purged;
@@ -153,11 +156,16 @@ void barrier::end(db::connection& on, bool keep) {
 result<std::optional<reply>> barrier::judge(db::connection& on, const call& what) {
     const auto purged_below = note_ends(on, what);
     auto known = find(on, what);
+    reply::evidence seen;
     if (known && known->term != stored(what.term))
-        return error_code(errc::participant_ahead);
-    if (known && static_cast<std::uint64_t>(known->epoch) > what.epoch)
-        return error_code(errc::stale_epoch);
+        seen.term = static_cast<std::uint64_t>(known->term);
+    else if (known && static_cast<std::uint64_t>(known->epoch) > what.epoch)
+        seen.epoch = static_cast<std::uint64_t>(known->epoch);
     const bool over = !known && what.gid.number < purged_below;
+    if (over && what.what == operation::cancel && what.presumed)
+        seen.ended_below = purged_below;
+    if (seen != reply::evidence())
+        return std::optional(reply::ahead(seen));
     switch (what.what) {
     case operation::try_:
         if (over || (known && known->state == cancelled))

@@ -48,8 +48,10 @@ constexpr code_text texts[] = {
      "`mortise txn show`"},
     {errc::foreign_epochs, "the log's epochs came from the locks of another store: use that store"},
     {errc::participant_ahead,
-     "a participant knows more than the log, which is an old copy: find the newest one, or begin "
-     "with a new log and settle by hand what the participants still have reserved"},
+     "a participant has seen what the log does not know: the log is an old copy, or the "
+     "participant "
+     "is wrong; `mortise txn show` says what it has seen, and the transaction waits for a retry, "
+     "skip or force"},
     {errc::too_many_open,
      "too many transactions are under way: wait until some have ended, or raise "
      "coordinator_config::open_max"},
@@ -62,6 +64,8 @@ constexpr code_text texts[] = {
     {errc::stale_epoch, "a newer coordinator has called before: this one was replaced"},
     {errc::call_failed, "the participant failed, or its answer says nothing"},
     {errc::call_too_late, "the participant did not answer in time"},
+    {errc::old_log,
+     "the log is an old copy: find the newest one, or go on with this one by `mortise txn adopt`"},
 };
 
 bool may_succeed_later(errc code) noexcept {

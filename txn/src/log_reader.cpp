@@ -18,7 +18,7 @@ std::uint64_t id_of(db::connection& on, const std::filesystem::path& log) {
         if (!row.step())
             throw error(errc::not_a_log, log.native(), "name the log of a coordinator");
     }
-    return log::log_tables::prepare(on, log::log_facts()).id;
+    return log::log_tables::look(on).id;
 }
 
 }  // namespace

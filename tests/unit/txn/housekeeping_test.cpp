@@ -86,6 +86,76 @@ TEST_F(TxnHousekeeping, ParticipantsLearnWhatIsOver) {
     EXPECT_LE(wallet_->calls().back().ended_below, wallet_->calls().back().gid.number);
 }
 
+TEST_F(TxnHousekeeping, OneThatIsStuckKeepsNothingThatOthersRemember) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    open();
+    const auto stuck = run(of("wallet")).gid();
+    run_many(600, of("stock"));
+    ASSERT_TRUE(eventually([&] {
+        static_cast<void>(run(of("stock")));
+        return stock_->calls().back().ended_below > stuck.number + 256;
+    }));
+    static_cast<void>(run(of("wallet")));
+    EXPECT_LE(wallet_->calls().back().ended_below, stuck.number) << "it still needs its row";
+}
+
+TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
+    wallet_->limit(10);
+    for (const auto each : {txn::operation::try_, txn::operation::cancel})
+        wallet_->hold(each, true);
+    auto how = config();
+    how.open_max = 300;
+    how.breaker_failures = 10;
+    how.call_max = 50ms;
+    how.deadline = 60s;
+    how.retry_max = 10s;
+    open(how);
+    std::vector<std::future<txn::outcome>> running;
+    for (int i = 0; i < 300; ++i)
+        running.push_back(tcc_->async_run(of("wallet"), asio::use_future));
+    // What was sent waits for its cancel. What was not goes back, and nothing new takes its place.
+    EXPECT_TRUE(eventually([&] {
+        const auto now = tcc_->stats();
+        return now.calls_failed >= 10 && now.open <= 30;
+    }));
+    EXPECT_EQ(refusal(of("wallet")), txn::errc::no_answer);
+    for (int i = 0; i < 20; ++i)
+        EXPECT_TRUE(run(of("stock")).confirmed());
+    for (auto& each : running) {
+        try {
+            const auto came = each.get();
+            EXPECT_TRUE(came.cancelled());
+            EXPECT_EQ(came.why(), txn::errc::no_answer);
+        } catch (const boost::system::system_error& failed) {
+            EXPECT_EQ(failed.code(), txn::errc::no_answer);
+        }
+    }
+    for (const auto each : {txn::operation::try_, txn::operation::cancel})
+        wallet_->hold(each, false);
+    static_cast<void>(settled(wallet_->calls().front().gid));
+    EXPECT_TRUE(eventually([&] { return !refusal(of("wallet")); }));
+}
+
+// Waiting for its turn is no time of the call.
+TEST_F(TxnHousekeeping, ABurstBreaksNobodyWhoIsSlow) {
+    wallet_->limit(2);
+    wallet_->hold_tries(true);
+    auto how = config();
+    how.call_max = 1s;
+    how.try_attempts_max = 1;
+    open(how);
+    std::vector<std::future<txn::outcome>> running;
+    for (int i = 0; i < 6; ++i)
+        running.push_back(tcc_->async_run(of("wallet"), asio::use_future));
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 2; }));
+    for (int i = 0; i < 20; ++i)
+        EXPECT_TRUE(run(of("stock")).confirmed());
+    EXPECT_EQ(wallet_->calls().size(), 2u) << "the others wait here";
+    wallet_->hold_tries(false);
+    for (auto& each : running)
+        EXPECT_TRUE(each.get().confirmed());
+}
+
 TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
     const auto deaf = [](const txn::call& made) -> result<reply> {
         if (made.what == txn::operation::confirm)
@@ -96,11 +166,13 @@ TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
     wallet_->answer_by(deaf);
     auto how = config();
     how.retry_first = how.retry_max = 2s;
+    how.breaker_failures = 1'000'000;  // else not all would be begun
     open(how);
     run_many(3'000, of("stock"));
     run_many(20, of("wallet"));
     tcc_.reset();
     wallet_->answer_by({});
+    how.breaker_failures = config().breaker_failures;
     open(how);
     EXPECT_TRUE(eventually([&] { return tcc_->stats().ended == 20; }));
     EXPECT_TRUE(eventually([&] { return tcc_->stats().taken_up == 3'020; }));

@@ -38,6 +38,10 @@ public:
         else
             held_.erase(what);
     }
+    std::size_t calls_at_once() const noexcept override { return at_once_; }
+    /// Before a coordinator knows it.
+    void limit(std::size_t calls) { at_once_ = calls; }
+
     void hold_tries(bool on) { hold(txn::operation::try_, on); }
 
     std::vector<txn::call> calls() const {
@@ -72,6 +76,7 @@ private:
     std::vector<txn::call> calls_;
     answer_function answer_;
     std::set<txn::operation> held_;
+    std::size_t at_once_ = 256;
 };
 
 }  // namespace mortise::test

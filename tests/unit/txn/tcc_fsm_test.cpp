@@ -206,12 +206,38 @@ TEST_F(TccFsmInOrder, WhatWasNeverSentNeedsNoCancel) {
 
 TEST_F(TccFsm, ResumedWithoutADecisionItCancelsAll) {
     EXPECT_EQ(
-        after([&](steps& next) { fsm_.resume_undecided(next); }), steps{{action::decide_cancel}}
-    );
-    EXPECT_EQ(
-        decided(false),
+        after([&](steps& next) { fsm_.resume_undecided(next); }),
         (steps{{action::send_cancel, 1}, {action::send_cancel, 2}, {action::send_cancel, 3}})
     );
+    EXPECT_TRUE(fsm_.presuming());
+    EXPECT_EQ(finished(1), steps());
+    EXPECT_EQ(finished(2), steps());
+    EXPECT_EQ(finished(3), steps{{action::decide_cancel}}) << "nobody has confirmed it";
+    EXPECT_EQ(decided(false), steps{{action::settle}});
+    EXPECT_FALSE(fsm_.presuming());
+}
+
+TEST_F(TccFsm, WhatIsPresumedCanBeDecidedByHand) {
+    after([&](steps& next) { fsm_.resume_undecided(next); });
+    EXPECT_EQ(finished(1), steps());
+    EXPECT_EQ(decided(false), steps());
+    EXPECT_FALSE(fsm_.presuming());
+    EXPECT_EQ(finished(2), steps());
+    EXPECT_EQ(finished(3), steps{{action::settle}});
+}
+
+TEST_F(TccFsm, ContradictedItCancelsTheOthersAndDecidesNothing) {
+    begin();
+    tried(1);
+    EXPECT_EQ(
+        after([&](steps& next) { fsm_.contradicted(2, next); }), (steps{{action::send_cancel, 1}})
+    );
+    EXPECT_TRUE(fsm_.is_stuck(2));
+    EXPECT_EQ(tried(3), (steps{{action::send_cancel, 3}}));
+    EXPECT_EQ(finished(1), steps());
+    EXPECT_EQ(finished(3), steps());
+    EXPECT_EQ(finished(2), steps{{action::decide_cancel}}) << "somebody has skipped it";
+    EXPECT_EQ(decided(false), steps{{action::settle}});
 }
 
 TEST_F(TccFsm, ResumedWithADecisionItFinishesTheRest) {

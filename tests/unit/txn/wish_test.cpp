@@ -181,15 +181,30 @@ TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
 TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
     auto how = config();
     how.partitions = 1;
+    how.breaker_failures = 1'000'000;
+    const auto deaf = [](const txn::call& made) -> result<txn::reply> {
+        if (made.what == txn::operation::confirm)
+            return error_code(txn::errc::call_failed);
+        return txn::reply::done();
+    };
+    wallet_->answer_by(deaf);
     open(how);
-    const auto first = make_stuck();
-    const auto second = make_stuck();
+    const auto first = run(of_both()).gid();
+    wallet_->answer_by([first, deaf](const txn::call& made) -> result<txn::reply> {
+        if (made.gid == first)
+            return deaf(made);
+        return made.what == txn::operation::confirm ? txn::reply::refused("closed")
+                                                    : txn::reply::done();
+    });
+    const auto second = run(of_both()).gid();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
     tcc_.reset();
     how.open_max = 2;  // half of which may be such as were taken up
     open(how);
-    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
-    EXPECT_EQ(tcc_->stats().taken_up, 1u);
-    wallet_->answer_by({});
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().taken_up == 1; }));
+    wallet_->answer_by([first, deaf](const txn::call& made) {
+        return made.gid == first ? deaf(made) : result<txn::reply>(txn::reply::done());
+    });
     EXPECT_EQ(leave(intervention::kind::retry, second), error_code());
     EXPECT_TRUE(settled(second).confirmed());
     EXPECT_FALSE(read(first)->ended) << "nobody asked for that one";

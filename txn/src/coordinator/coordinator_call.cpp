@@ -33,7 +33,8 @@ bool is_final(error_code said) noexcept {
            said == mortise::errc::no_token || said == errc::unknown_participant;
 }
 
-// Nothing is confirmed or cancelled without the proof that this was decided.
+// Nothing is confirmed without the proof that this was decided, nor cancelled, unless nobody can
+// decide otherwise any more: the term in which it began is over.
 operation finishing_by(const log::durable_decision& proof) noexcept {
     return proof.confirm() ? operation::confirm : operation::cancel;
 }
@@ -41,31 +42,56 @@ operation finishing_by(const log::durable_decision& proof) noexcept {
 operation operation_for(const running& what, branch_number which) {
     if (!what.fsm.is_finishing(which))
         return operation::try_;
+    if (what.fsm.presuming())
+        return operation::cancel;
     MORTISE_ASSERT(what.proof && what.proof->gid() == what.which);
     return finishing_by(*what.proof);
 }
 
-// What a participant throws that knows of codes; the rest says only that something failed.
-error_code code_of(const std::exception_ptr& thrown) {
+// What a participant throws that knows of codes; the rest says only that something failed, and
+// what.
+error_code code_of(const std::exception_ptr& thrown, std::string& text) {
     try {
         std::rethrow_exception(thrown);
     } catch (const boost::system::system_error& failed) {
+        text = failed.what();
         return failed.code() ? failed.code() : error_code(errc::call_failed);
+    } catch (const std::exception& failed) {
+        text = failed.what();
     } catch (...) {
-        return errc::call_failed;
+        text.clear();
     }
+    return errc::call_failed;
 }
 
-call_view view_of(const result<reply>& got) {
+std::string text_of(const reply::evidence& seen, const running& what) {
+    std::string made = error_code(errc::participant_ahead).message() + " (it has seen";
+    if (seen.epoch != 0)
+        made += " epoch " + std::to_string(seen.epoch);
+    if (seen.term != 0)
+        made += " number " + std::to_string(what.which.number) + " in another term";
+    if (seen.ended_below != 0)
+        made += " the end of all below number " + std::to_string(seen.ended_below);
+    return made + ')';
+}
+
+std::string text_of(const result<reply>& got, const running& what, std::string thrown) {
+    if (!got)
+        return (thrown.empty() ? got.error().message() : std::move(thrown)).substr(0, text_max);
+    if (got->what == reply::verdict::ahead)
+        return text_of(got->seen, what);
+    return got->what == reply::verdict::done ? std::string() : got->payload.substr(0, text_max);
+}
+
+call_view view_of(const result<reply>& got, std::string text) {
     call_view made;
-    if (!got) {
+    made.text = std::move(text);
+    if (!got || got->what == reply::verdict::ahead)
         made.came = call_view::verdict::failed;
-        made.text = got.error().message();
-    } else if (got->what != reply::verdict::done) {
-        made.came = got->what == reply::verdict::refused ? call_view::verdict::refused
-                                                         : call_view::verdict::again;
-        made.text = got->payload.substr(0, text_max);
-    }
+    else if (got->what == reply::verdict::refused)
+        made.came = call_view::verdict::refused;
+    else if (got->what == reply::verdict::again)
+        made.came = call_view::verdict::again;
     return made;
 }
 
@@ -76,12 +102,16 @@ void coordinator_core::ask_participant(const running_ptr& what, branch_number wh
         return;  // what is decided is finished by whoever comes next
     const auto found = lanes_.find(what->what->branches[which - 1].participant);
     if (found == lanes_.end())
-        return came(what, which, error_code(errc::unknown_participant));
+        return came(what, which, error_code(errc::unknown_participant), {});
+    auto& lane = found->second;
+    if (lane.judge.broken() && !lane.judge.may_call(now()) &&
+        what->fsm.at() == core::tcc_fsm::phase::trying)
+        return never_sent(what, which);
     what->branches[which - 1].queued = true;
-    if (found->second.judge.broken())
+    if (lane.judge.broken())
         is_slow(*what);
-    found->second.queue.push_back({what, which});
-    pump(found->second);
+    lane.queue.push_back({what, which});
+    pump(lane);
 }
 
 void coordinator_core::pump(client_lane& at) {
@@ -121,7 +151,8 @@ call coordinator_core::call_for(const running& what, branch_number which) const 
     made.locks = plan.locks;
     made.time_left =
         std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(what.until - now()));
-    made.ended_below = ended_below_;
+    made.ended_below = ends_.of(made.participant);
+    made.presumed = what.fsm.presuming() && made.what == operation::cancel;
     made.traceparent = plan.traceparent;
     return made;
 }
@@ -173,8 +204,10 @@ void coordinator_core::called(
     branch.flight = 0;
     deadlines_.clear(branch.timer);
     MORTISE_CRASH_POINT("txn.called");
+    std::string text;
     if (thrown)
-        got = code_of(thrown);
+        got = code_of(thrown, text);
+    text = text_of(got, *what, std::move(text));
     auto& at = lanes_.find(what->what->branches[which - 1].participant)->second;
     if (got || is_final(got.error())) {
         at.judge.answered();
@@ -186,10 +219,11 @@ void coordinator_core::called(
         if (at.judge.broken() && !was_broken) {
             for (const auto& each : at.queue)
                 is_slow(*each.what);
+            give_up_unsent(at);
         }
     }
     if (!gone(*what)) {
-        auto view = view_of(got);
+        auto view = view_of(got, text);
         view.what = operation_for(*what, which);
         view.attempt = branch.attempts;
         view.epoch = what->home->term->epoch;
@@ -197,26 +231,30 @@ void coordinator_core::called(
             std::chrono::duration_cast<std::chrono::microseconds>(branch.sent - what->since);
         view.took = std::chrono::duration_cast<std::chrono::microseconds>(now() - branch.sent);
         what->done.note(which, std::move(view));
-        came(what, which, got);
+        came(what, which, got, text);
     }
     pump(at);
     arm();
 }
 
 void coordinator_core::came(
-    const running_ptr& what, branch_number which, const result<reply>& got
+    const running_ptr& what, branch_number which, const result<reply>& got, const std::string& text
 ) {
-    if (!got && (got.error() == errc::stale_epoch || got.error() == errc::participant_ahead))
-        return doubt(*what->home);
+    if (tells_of_an_old_copy(*what, which, got))
+        return doubt(what, which, got);
+    if (got && got->what == reply::verdict::ahead)  // of what the log knows
+        return came(what, which, error_code(errc::participant_ahead), text);
     if (what->fsm.is_finishing(which))
         finish_came(what, which, got);
     else
-        try_came(what, which, got);
+        try_came(what, which, got, text);
 }
 
 void coordinator_core::try_came(
-    const running_ptr& what, branch_number which, const result<reply>& got
+    const running_ptr& what, branch_number which, const result<reply>& got, const std::string& text
 ) {
+    auto& branch = what->branches[which - 1];
+    const bool uncertain = branch.uncertain;
     const bool still_wanted = what->fsm.at() == core::tcc_fsm::phase::trying;
     steps next;
     if (got && got->what == reply::verdict::done) {
@@ -224,24 +262,26 @@ void coordinator_core::try_came(
     } else if (got && got->what == reply::verdict::refused) {
         if (still_wanted) {
             what->why = errc::refused;
-            what->text = got->payload.substr(0, text_max);
+            what->text = text;
         }
-        what->fsm.try_refused(which, next);
+        // One that was sent before may still come, or have come: it needs its cancel.
+        uncertain ? what->fsm.try_failed(which, next) : what->fsm.try_refused(which, next);
     } else if (!got && is_final(got.error())) {
         if (still_wanted) {
             what->why = errc::refused;
-            what->text = got.error().message();
+            what->text = text;
         }
-        what->fsm.try_refused(which, next);
+        uncertain ? what->fsm.try_failed(which, next) : what->fsm.try_refused(which, next);
     } else if (still_wanted && got) {
-        --what->branches[which - 1].attempts;  // It answers: that is no failure.
-        again_after(what, which, pause_asked_for(got->after));
-    } else if (still_wanted && what->branches[which - 1].attempts < config_.try_attempts_max) {
-        again_after(what, which, pause_after(what->branches[which - 1].attempts));
+        --branch.attempts;  // It answers: that is no failure.
+        again_after(what, which, pause_asked_for(got->after, ++branch.agains));
+    } else if (still_wanted && branch.attempts < config_.try_attempts_max) {
+        branch.uncertain = true;
+        again_after(what, which, pause_after(branch.attempts));
     } else {
         if (still_wanted) {
             what->why = errc::no_answer;
-            what->text = got ? std::string() : got.error().message();
+            what->text = text;
         }
         what->fsm.try_failed(which, next);
     }
@@ -253,6 +293,10 @@ void coordinator_core::finish_came(
 ) {
     auto& branch = what->branches[which - 1];
     branch.unasked = false;
+    if (got || is_final(got.error()))
+        pays(*what, which - 1);
+    else
+        owes(*what, which);
     if (got && got->what == reply::verdict::done) {
         what->done.branches[which - 1].finished = true;
         steps next;
@@ -260,7 +304,7 @@ void coordinator_core::finish_came(
         carry_out(what, next);
     } else if (got && got->what == reply::verdict::again) {
         is_slow(*what);
-        again_after(what, which, pause_asked_for(got->after));
+        again_after(what, which, pause_asked_for(got->after, ++branch.agains));
     } else if (got || is_final(got.error())) {
         stuck(what, which);
     } else {
@@ -289,25 +333,81 @@ void coordinator_core::stuck(const running_ptr& what, branch_number which) {
     what->fsm.stuck(which);
     what->done.branches[which - 1].stuck = true;
     ++count_.stuck;
+    waits_for_people(*what, true);
     is_slow(*what);
     note(what);
 }
 
+// Such are kept beside the others, whose places they do not take.
+void coordinator_core::waits_for_people(running& what, bool does) {
+    if (std::exchange(what.for_people, does) == does)
+        return;
+    const auto change = [does](std::size_t& count) { does ? ++count : --count; };
+    change(for_people_);
+    if (what.resumed)
+        change(resumed_for_people_);
+}
+
+void coordinator_core::owes(running& what, branch_number which) {
+    if (!std::exchange(what.branches[which - 1].owed, true))
+        ++lanes_.find(what.what->branches[which - 1].participant)->second.owed;
+}
+
+void coordinator_core::pays(running& what, std::size_t branch) {
+    if (std::exchange(what.branches[branch].owed, false))
+        --lanes_.find(what.what->branches[branch].participant)->second.owed;
+}
+
+// A participant that does not answer is tried by what it is owed, if there is such, and nothing new
+// is begun with it: that would only wait there, in the place of others.
+bool coordinator_core::is_away(const running& what) const {
+    return std::any_of(what.what->branches.begin(), what.what->branches.end(), [&](auto& each) {
+        const auto found = lanes_.find(each.participant);
+        if (found == lanes_.end() || !found->second.judge.broken())
+            return false;
+        const auto& lane = found->second;
+        return lane.owed != 0 || !lane.queue.empty() || !lane.judge.may_call(now());
+    });
+}
+
+void coordinator_core::give_up_unsent(client_lane& at) {
+    const auto waiting = at.queue;
+    for (const auto& each : waiting) {
+        auto& branch = each.what->branches[each.branch - 1];
+        if (gone(*each.what) || !branch.queued ||
+            each.what->fsm.at() != core::tcc_fsm::phase::trying)
+            continue;
+        branch.queued = false;
+        never_sent(each.what, each.branch);
+    }
+}
+
+// There is nothing to cancel, unless it was sent before.
+void coordinator_core::never_sent(const running_ptr& what, branch_number which) {
+    what->why = errc::no_answer;
+    what->text = what->what->branches[which - 1].participant + " does not answer";
+    steps next;
+    if (what->branches[which - 1].uncertain)
+        what->fsm.try_failed(which, next);
+    else
+        what->fsm.try_refused(which, next);
+    carry_out(what, next);
+}
+
 // What has not been sent will not be; what is under way is told to end, and its answer awaited.
-void coordinator_core::stop_tries(const running_ptr& what) {
+void coordinator_core::stop_tries(const running_ptr& what, steps& next) {
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& branch = what->branches[i];
+        if (!what->fsm.is_trying(static_cast<branch_number>(i + 1)))
+            continue;
         if (branch.flight != 0) {
             branch.stop->emit();
             continue;
         }
         const bool waiting = std::exchange(branch.queued, false) || branch.timer;
         deadlines_.clear(branch.timer);
-        if (waiting) {
-            steps none;
-            what->fsm.try_failed(static_cast<branch_number>(i + 1), none);
-            MORTISE_ASSERT(none.empty());
-        }
+        if (waiting)
+            what->fsm.try_failed(static_cast<branch_number>(i + 1), next);
     }
 }
 

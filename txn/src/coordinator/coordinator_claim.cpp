@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds early_max{1'000};
 constexpr milliseconds balance_every{1'000};
 constexpr std::size_t coordinators_max = 256;
+constexpr unsigned balances_between_purges = 60;
 
 }  // namespace
 
@@ -70,12 +71,13 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
         return log_failed(failed);
     if (failed) {
         no_term_ = failed == errc::stepped_down ? error_code() : failed;
+        at.refused = true;
         return at.left.set();
     }
     no_term_ = {};
     at.term = by;
     count_.partitions = owned();
-    at.leaving = at.doubted = at.recovering = at.recovery_done = false;
+    at.leaving = at.recovering = at.recovery_done = false;
     at.recovered_to = 0;
     recover(at);
     listen();
@@ -86,8 +88,7 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
         start(each);
     for (auto& [which, handler] : std::exchange(early_settlers_, {}))
         settle_now(which, std::move(handler));
-    if (at.id == 0)
-        purge();
+    purge();
     if (config_.locks && !balance_timer_)
         deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
     arm();
@@ -135,7 +136,8 @@ asio::awaitable<void> coordinator_core::lead_partition(
     while (number == self->log_number_ && !self->closed_ && !self->stopping_) {
         auto leading = lead(*locks, self->lock_name(*at), election_options(), term);
         co_await std::move(leading);
-        if (!std::exchange(at->leaving, false) && self->no_term_)
+        const bool left = std::exchange(at->leaving, false);
+        if (std::exchange(at->refused, false) || (!left && self->no_term_))
             co_await coro::sleep_for(*time, balance_every);  // the log says that it cannot be ours
     }
 }
@@ -200,31 +202,9 @@ void coordinator_core::retire() {
             standing->emit(asio::cancellation_type::terminal);
     }
     count_.partitions = 0;
+    for (auto& [name, each] : lanes_)
+        each.barred = false;
     deadlines_.clear(balance_timer_);
-}
-
-// A participant has heard from a higher epoch. Either another coordinator has taken over, or the
-// log is an old copy, and then nothing may be decided by it.
-void coordinator_core::doubt(partition& at) {
-    if (!at.term || std::exchange(at.doubted, true))
-        return;
-    log_->ask(
-        [by = *at.term](db::connection& on) { return log::log_tables::decides(on, by); },
-        with_log([self = shared_from_this(), &at, id = at.term->id](error_code failed, bool ours) {
-            if (!at.is_in(id) || self->closed_)
-                return;
-            if (failed)
-                return self->log_failed(failed);
-            if (!ours)
-                return self->step_down(at, errc::stepped_down);
-            self->retire();
-            self->drop_all(errc::participant_ahead);
-            self->no_term_ = errc::participant_ahead;
-            ++self->log_number_;
-            self->arm();
-            self->end_stop_later();
-        })
-    );
 }
 
 std::size_t coordinator_core::owned() const {
@@ -235,13 +215,18 @@ std::size_t coordinator_core::owned() const {
     ));
 }
 
+// One that a participant speaks against comes last.
 partition* coordinator_core::choose() {
+    partition* suspicious = nullptr;
     for (std::size_t i = 0; i < partitions_.size(); ++i) {
         auto& next = *partitions_[next_partition_++ % partitions_.size()];
-        if (next.takes())
+        if (!next.takes())
+            continue;
+        if (next.suspicious == 0)
             return &next;
+        suspicious = &next;
     }
-    return nullptr;
+    return suspicious;
 }
 
 bool coordinator_core::decides_nothing() const {
@@ -269,6 +254,8 @@ void coordinator_core::balance() {
         return;
     deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
     arm();
+    if (++balances_ % balances_between_purges == 0)
+        purge();  // what others have ended, who have died since
     const auto mine = std::find_if(partitions_.begin(), partitions_.end(), [](const auto& each) {
         return each->takes();
     });

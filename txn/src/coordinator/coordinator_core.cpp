@@ -19,8 +19,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t calls_at_once = 256;  // of one participant
 constexpr milliseconds reopen_max{2'000};
+constexpr milliseconds asked_floor_max{1'000};
 
 [[noreturn]] void refuse(std::string value, std::string remedy) {
     throw error(mortise::errc::bad_config, std::move(value), std::move(remedy));
@@ -84,10 +84,10 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
       jitter_(static_cast<std::minstd_rand::result_type>(
           config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low
       )) {
-    for (const auto& [name, who] : config_.participants)
-        lanes_.try_emplace(
-            name, lane(calls_at_once, config_.breaker_failures, config_.retry_max), who
-        );
+    for (const auto& [name, who] : config_.participants) {
+        const auto calls_max = std::max<std::size_t>(who->calls_at_once(), 1);
+        lanes_.try_emplace(name, lane(calls_max, config_.breaker_failures, config_.retry_max), who);
+    }
     log_.emplace(seat_.strand(), config_);
 }
 
@@ -219,15 +219,23 @@ void coordinator_core::drop(const running_ptr& what, error_code why) {
             lanes_.find(what->what->branches[i].participant)->second.judge.given_up();
         each.flight = 0;
         each.queued = false;
+        pays(*what, i);
         if (each.stop)
             each.stop->emit();
     }
-    resumed_ -= what->resumed;
-    slow_ -= what->slow;
+    forget(*what);
     --count_.open;
-    what->home->undecided -= !what->proof;
+    what->home->undecided -= std::exchange(what->undecided, false);
     answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
     answer(what->settlers, why, outcome_of(*what));
+}
+
+// It is not among those that are open any more.
+void coordinator_core::forget(running& what) {
+    resumed_ -= what.resumed;
+    slow_ -= what.slow;
+    waits_for_people(what, false);
+    no_longer_suspect(what);
 }
 
 void coordinator_core::drop_all(error_code why) {
@@ -311,7 +319,8 @@ void coordinator_core::on_alarm() {
     arm();
 }
 
-// Full jitter, from zero to a bound that doubles: who failed together does not come back together.
+// Jitter up to a bound that doubles: who failed together does not come back together, and nobody
+// comes back at once.
 clock::duration coordinator_core::pause_after(std::uint32_t attempts) {
     const auto doublings = std::min(attempts > 0 ? attempts - 1 : 0, 30u);
     const auto first = std::chrono::duration_cast<std::chrono::microseconds>(config_.retry_first);
@@ -319,8 +328,20 @@ clock::duration coordinator_core::pause_after(std::uint32_t attempts) {
     const auto bound = std::min<std::chrono::microseconds::rep>(
         most.count(), first.count() << std::min(doublings, 20u)
     );
-    std::uniform_int_distribution<std::chrono::microseconds::rep> draw(0, bound);
+    const auto least = std::min(bound, first.count()) / 4;
+    std::uniform_int_distribution<std::chrono::microseconds::rep> draw(least, bound);
     return std::chrono::microseconds(draw(jitter_));
+}
+
+clock::duration
+coordinator_core::pause_asked_for(milliseconds by_it, std::uint32_t times) const noexcept {
+    const auto doublings = std::min(times > 0 ? times - 1 : 0, 20u);
+    const auto floor = std::clamp(
+        milliseconds(config_.retry_first.count() << doublings),
+        config_.retry_first,
+        std::max(config_.retry_first, asked_floor_max)
+    );
+    return std::clamp(by_it, floor, std::max(floor, asked_pause_max));
 }
 
 coordinator_stats coordinator_core::stats() const noexcept {
@@ -333,6 +354,7 @@ coordinator_stats coordinator_core::stats() const noexcept {
     now.calls_failed = count_.calls_failed;
     now.taken_up = count_.taken_up;
     now.stuck = count_.stuck;
+    now.suspicious = count_.suspicious;
     now.open = count_.open;
     now.forgotten = count_.forgotten;
     now.partitions = count_.partitions;

@@ -82,6 +82,8 @@ private:
             : judge(limits), whom(std::move(who)) {}
         lane judge;
         std::shared_ptr<participant> whom;
+        std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
+        bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
         struct waiting {
             running_ptr what;
             branch_number branch;
@@ -113,6 +115,7 @@ private:
     /// Why nothing can be done just now.
     error_code unusable() const;
     void drop(const running_ptr& what, error_code why);
+    void forget(running& what);
     void drop_all(error_code why);
     void drop_early(error_code why);
     void close_now();
@@ -122,10 +125,10 @@ private:
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }
     clock::duration pause_after(std::uint32_t attempts);
-    /// What a participant asks for, within reason.
-    clock::duration pause_asked_for(std::chrono::milliseconds by_it) const noexcept {
-        return std::clamp(by_it, config_.retry_first, asked_pause_max);
-    }
+    /// What a participant asks for, within reason: who asks for no pause again and again gets one
+    /// that doubles.
+    clock::duration
+    pause_asked_for(std::chrono::milliseconds by_it, std::uint32_t times) const noexcept;
 
     // coordinator_claim.cpp
     void prepared(error_code failed, const log::log_facts& found);
@@ -137,7 +140,6 @@ private:
     asio::awaitable<void> serve(partition& at, const lease& held, std::uint64_t number);
     void stood(const std::exception_ptr& failed, std::uint64_t number);
     void step_down(partition& at, error_code why);
-    void doubt(partition& at);
     void retire();
     void leave(partition& at);
     void leave_when_decided(partition& at);
@@ -180,12 +182,37 @@ private:
         const std::exception_ptr& thrown,
         result<reply> got
     );
-    void came(const running_ptr& what, branch_number which, const result<reply>& got);
-    void try_came(const running_ptr& what, branch_number which, const result<reply>& got);
+    void came(
+        const running_ptr& what,
+        branch_number which,
+        const result<reply>& got,
+        const std::string& text
+    );
+    void try_came(
+        const running_ptr& what,
+        branch_number which,
+        const result<reply>& got,
+        const std::string& text
+    );
     void finish_came(const running_ptr& what, branch_number which, const result<reply>& got);
     void again_after(const running_ptr& what, branch_number which, clock::duration pause);
     void stuck(const running_ptr& what, branch_number which);
-    void stop_tries(const running_ptr& what);
+    void waits_for_people(running& what, bool does);
+    void owes(running& what, branch_number which);
+    void pays(running& what, std::size_t branch);
+    bool is_away(const running& what) const;
+    void give_up_unsent(client_lane& at);
+    void never_sent(const running_ptr& what, branch_number which);
+    void stop_tries(const running_ptr& what, steps& next);
+
+    // coordinator_suspect.cpp
+    bool
+    tells_of_an_old_copy(const running& what, branch_number which, const result<reply>& got) const;
+    void doubt(const running_ptr& what, branch_number which, const result<reply>& got);
+    void suspect(const running_ptr& what, branch_number which);
+    void no_longer_suspect(running& what);
+    void lift_bars(const running& what);
+    bool is_barred(const running& what) const;
 
     // coordinator_ask.cpp
     void ask_log(const gid& which, outcome_handler handler);
@@ -250,10 +277,13 @@ private:
     std::vector<running_ptr> early_;                               ///< They wait for a partition,
     std::vector<std::pair<gid, outcome_handler>> early_settlers_;  ///< and so do these.
     std::size_t beginning_ = 0;                                    ///< They wait for their number.
-    std::size_t resumed_ = 0;  ///< Of those that are open: taken up from the log,
-    std::size_t slow_ = 0;     ///< and of those: they take their time.
+    std::size_t resumed_ = 0;             ///< Of those that are open: taken up from the log,
+    std::size_t slow_ = 0;                ///< and of those: they take their time.
+    std::size_t for_people_ = 0;          ///< Of those that are open: stuck,
+    std::size_t resumed_for_people_ = 0;  ///< and taken up from the log.
     std::uint64_t flights_ = 0;
-    std::uint64_t ended_below_ = 0;
+    log::ends_below ends_;
+    unsigned balances_ = 0;
     std::size_t ends_since_ = 0;
     std::uint64_t purged_to_ = 0;
     bool learning_ = false;
@@ -278,6 +308,7 @@ private:
         std::atomic<std::uint64_t> calls_failed{0};
         std::atomic<std::uint64_t> taken_up{0};
         std::atomic<std::uint64_t> stuck{0};
+        std::atomic<std::uint64_t> suspicious{0};
         std::atomic<std::uint64_t> open{0};
         std::atomic<std::uint64_t> forgotten{0};
         std::atomic<std::uint64_t> partitions{0};

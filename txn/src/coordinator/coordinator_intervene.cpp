@@ -174,8 +174,15 @@ void coordinator_core::answer(code_handler& whom, error_code came) {
 
 void coordinator_core::intervened(const running_ptr& what, const intervention& how) {
     const bool skips = how.what != intervention::kind::retry;
-    if (how.what == intervention::kind::force)
+    lift_bars(*what);
+    if (how.what == intervention::kind::force) {
         abort(*what, errc::forced, how.why);
+        if (what->fsm.presuming()) {
+            what->why = errc::forced;
+            what->text = how.why;
+            decide(what, false);
+        }
+    }
     steps next;
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         const auto which = static_cast<branch_number>(i + 1);
@@ -189,6 +196,11 @@ void coordinator_core::intervened(const running_ptr& what, const intervention& h
         else
             what->fsm.unstick(which, next);
     }
+    bool any = false;
+    for (std::size_t i = 0; i < what->branches.size(); ++i)
+        any = any || what->fsm.is_stuck(static_cast<branch_number>(i + 1));
+    if (!gone(*what))
+        waits_for_people(*what, any);
     carry_out(what, next);
     if (!skips)
         hurry(what);

@@ -16,6 +16,7 @@ constexpr std::size_t resumed_at_once = 512;
 constexpr std::size_t at_once = 1'024;  // transactions that were taken up and are not slow
 constexpr std::size_t ends_between_looks = 256;
 constexpr std::size_t purge_portion = 1'024;
+constexpr std::size_t open_looked_at = 1'024;
 
 }  // namespace
 
@@ -24,16 +25,18 @@ void coordinator_core::recover() {
         recover(*each);
 }
 
-// Those that wait for a participant, or for people, do not keep the others waiting; there are at
-// most half as many of them in memory as there may be transactions.
+// Those that wait for a participant, or for people, do not keep the others waiting. Of the first
+// there are at most half as many in memory as there may be transactions; the second are all there,
+// and few, or people have other troubles.
 void coordinator_core::recover(partition& at) {
     if (at.recovering || at.recovery_done || !at.term)
         return;
     const auto room = std::max<std::size_t>(config_.open_max / 2, 1);
-    if (resumed_ - slow_ >= at_once || resumed_ >= room)
+    const auto waiting = resumed_ - resumed_for_people_;
+    if (resumed_ - slow_ >= at_once || waiting >= room)
         return;
     at.recovering = true;
-    const auto limit = std::min(resumed_at_once, room - resumed_);
+    const auto limit = std::min(resumed_at_once, room - waiting);
     log_->ask(
         [partition = at.id, after = at.recovered_to, limit](db::connection& on) {
             return log::log_tables::open_after(on, partition, after, limit);
@@ -75,6 +78,8 @@ void coordinator_core::recovered(
 }
 
 void coordinator_core::is_slow(running& what) {
+    if (what.fsm.presuming() && !gone(what))
+        answer(what.waiters, {}, outcome_of(what));  // nobody knows when it is decided
     if (!what.resumed || what.slow || gone(what))
         return;
     what.slow = true;
@@ -110,7 +115,6 @@ void coordinator_core::take_up(partition& at, const log::logged& found) {
     ++count_.open;
     steps next;
     if (found.at == standing::open) {
-        ++at.undecided;
         what->why = errc::interrupted;
         what->fsm.resume_undecided(next);
     } else {
@@ -135,9 +139,7 @@ void coordinator_core::housekeeping() {
         return;
     ends_since_ = 0;
     learn_ends();
-    const auto first = partitions_.begin();
-    if (first != partitions_.end() && (*first)->term)
-        purge();
+    purge();
 }
 
 // What participants are told of the ends may lag behind.
@@ -145,18 +147,19 @@ void coordinator_core::learn_ends() {
     if (std::exchange(learning_, true))
         return;
     log_->ask(
-        [](db::connection& on) { return log::log_tables::ended_below(on); },
-        with_log([self = shared_from_this()](error_code failed, std::uint64_t below) {
+        [](db::connection& on) { return log::log_tables::ends(on, open_looked_at); },
+        with_log([self = shared_from_this()](error_code failed, log::ends_below found) {
             self->learning_ = false;
             if (!failed)
-                self->ended_below_ = std::max(self->ended_below_, below);
+                self->ends_ = std::move(found);
         })
     );
 }
 
 // In portions, so that no transaction waits long for it; a failure is left to the next time.
+// Each coordinator does it for all: what has ended is nobody's any more.
 void coordinator_core::purge() {
-    if (std::exchange(purging_, true))
+    if (owned() == 0 || std::exchange(purging_, true))
         return;
     log_->change(
         [retention = config_.retention, after = purged_to_](db::connection& on) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The way of a transaction: begun, tried, decided, finished, ended.
 #include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -64,8 +65,12 @@ void coordinator_core::run(transaction what, outcome_handler handler) {
 void coordinator_core::start(const running_ptr& what) {
     if (closed_ || stopping_)
         return answer(what->waiters, errc::stopped, outcome());
-    if (open_.size() + early_.size() + beginning_ >= config_.open_max)
+    if (open_.size() - for_people_ + early_.size() + beginning_ >= config_.open_max)
         return answer(what->waiters, errc::too_many_open, outcome());
+    if (is_barred(*what))
+        return answer(what->waiters, errc::participant_ahead, outcome());
+    if (is_away(*what))
+        return answer(what->waiters, errc::no_answer, outcome());
     if (auto* const at = choose())
         return begin(what, *at);
     if (opening_)
@@ -119,6 +124,7 @@ void coordinator_core::begun(
     }
     what->home = &at;
     open_.emplace(made.number, what);
+    what->undecided = true;
     ++at.undecided;
     ++count_.begun;
     ++count_.open;
@@ -161,6 +167,7 @@ void coordinator_core::carry_out(const running_ptr& what, const steps& next) {
         case action::send_confirm:
         case action::send_cancel:
             what->branches[each.branch - 1].attempts = 0;
+            what->branches[each.branch - 1].agains = 0;
             ask_participant(what, each.branch);
             break;
         case action::decide_confirm:
@@ -199,6 +206,8 @@ void coordinator_core::abort(running& what, errc why, std::string text) {
 // A lock that was lost by now speaks against it; one that is lost later is no harm, for its tokens
 // fence what the tries have reserved.
 void coordinator_core::decide(const running_ptr& what, bool confirm) {
+    if (std::exchange(what->deciding, true))
+        return;
     deadlines_.clear(what->timer);
     for (const auto& each : what->leases) {
         if (!confirm)
@@ -209,8 +218,11 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
             what->text = std::string(each.name());
         }
     }
-    if (!confirm)
-        stop_tries(what);
+    if (!confirm) {
+        steps none;
+        stop_tries(what, none);
+        MORTISE_ASSERT(none.empty());
+    }
     MORTISE_CRASH_POINT("txn.decide");
     if (confirm && MORTISE_PLANTED_NAME("confirm_before_commit"))
         return decide_too_late(what);
@@ -254,6 +266,7 @@ void coordinator_core::decide_too_late(const running_ptr& what) {
 void coordinator_core::decided(
     const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof
 ) {
+    what->deciding = false;
     if (failed == errc::stepped_down)
         return step_down(*what->home, failed);
     if (failed == errc::not_open)
@@ -269,7 +282,7 @@ void coordinator_core::decided(
     }
     MORTISE_CRASH_POINT("txn.decided");
     what->proof = std::move(proof);
-    --what->home->undecided;
+    what->home->undecided -= std::exchange(what->undecided, false);
     ++(what->proof->confirm() ? count_.confirmed : count_.cancelled);
     answer(what->waiters, {}, outcome_of(*what));
     MORTISE_CRASH_POINT("txn.answered");
@@ -294,8 +307,8 @@ outcome coordinator_core::outcome_of(const running& what) const {
     const auto kind = !what.proof             ? outcome::kind::unknown
                       : what.proof->confirm() ? outcome::kind::confirmed
                                               : outcome::kind::cancelled;
-    return {
-        kind, what.which, kind == outcome::kind::cancelled ? what.why : error_code(), what.text};
+    const auto why = kind == outcome::kind::confirmed ? error_code() : what.why;
+    return {kind, what.which, why, what.text};
 }
 
 void coordinator_core::answer(
@@ -336,8 +349,7 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
     open_.erase(what->which.number);
     ++count_.ended;
     --count_.open;
-    resumed_ -= what->resumed;
-    slow_ -= what->slow;
+    forget(*what);
     answer(what->settlers, {}, outcome_of(*what));
     housekeeping();
     recover();

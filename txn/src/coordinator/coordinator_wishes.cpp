@@ -117,9 +117,10 @@ void coordinator_core::end_unread(
                 return error_code(errc::not_open);  // it was done before
             constexpr int why = static_cast<int>(errc::forced);
             if (open) {
-                if (const auto failed =
-                        log::log_tables::decide(on, by, number, false, why, made.why))
-                    return failed;
+                if (const auto decided =
+                        log::log_tables::decide(on, by, number, false, why, made.why);
+                    !decided)
+                    return decided.error();
             }
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, true))
                 return failed;

@@ -31,11 +31,12 @@ public:
     std::optional<log::term> term;                    ///< Ours, while we decide.
     coro::event left;                                 ///< The lock is not needed any more.
     std::shared_ptr<asio::cancellation_signal> stop;  ///< Of whoever stands for it.
-    std::uint64_t claim = 0;    ///< Which lease of its lock we had last, or have.
-    bool leaving = false;       ///< It is to go to another, as soon as all is decided.
-    bool doubted = false;       ///< A participant says that it is not ours.
-    std::size_t beginning = 0;  ///< Transactions that wait for their number,
-    std::size_t undecided = 0;  ///< and those that have one, and wait for their decision.
+    std::uint64_t claim = 0;     ///< Which lease of its lock we had last, or have.
+    bool refused = false;        ///< The log did not take the last epoch.
+    bool leaving = false;        ///< It is to go to another, as soon as all is decided.
+    std::size_t suspicious = 0;  ///< Transactions that say that the log is an old copy.
+    std::size_t beginning = 0;   ///< Transactions that wait for their number,
+    std::size_t undecided = 0;   ///< and those that have one, and wait for their decision.
     std::uint64_t recovered_to = 0;
     bool recovering = false;
     bool recovery_done = false;

@@ -56,7 +56,11 @@ public:
     bool withdrawn = false;   ///< Given up before it had begun.
     bool resumed = false;     ///< Taken up from the log.
     bool slow = false;        ///< It was, and waits for a participant, or for people.
-    bool ending = false;      ///< Its end is on the way to the log.
+    bool undecided = false;   ///< Its home waits for its decision.
+    bool suspicious = false;  ///< A participant has seen what the log does not know.
+    bool for_people = false;  ///< A branch of it is stuck.
+    bool deciding = false;    ///< Its decision is on the way to the log,
+    bool ending = false;      ///< or its end.
 
     std::optional<log::durable_decision> proof;
     error_code why;  ///< Why it is to be cancelled.
@@ -66,9 +70,12 @@ public:
 
     struct branch {
         std::uint32_t attempts = 0;  ///< Of the present kind of call.
+        std::uint32_t agains = 0;    ///< How often it asked for time.
         std::uint64_t flight = 0;    ///< Which call is under way; zero: none.
         bool queued = false;         ///< It waits for its turn at the participant.
         bool unasked = false;        ///< Stuck when it was taken up; no answer since.
+        bool owed = false;           ///< Its confirm or cancel could not be delivered yet.
+        bool uncertain = false;      ///< A try got no clear answer: it may have had its effect.
         clock::time_point sent;
         std::shared_ptr<call_stop> stop;
         coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.

@@ -79,7 +79,26 @@ void tcc_fsm::decide(bool confirm, steps& next) {
     next.push_back({confirm ? action::decide_confirm : action::decide_cancel});
 }
 
+void tcc_fsm::presume_cancel() {
+    phase_ = phase::finishing;
+    confirm_ = false;
+    presumed_ = true;
+    open_ = branches_.size();
+}
+
+void tcc_fsm::contradicted(branch_number which, steps& next) {
+    MORTISE_ASSERT(phase_ == phase::trying && of(which).at == state::trying);
+    presume_cancel();
+    of(which).at = state::stuck;
+    finish_what_can_be(next);
+}
+
 void tcc_fsm::decided(bool confirm, steps& next) {
+    if (std::exchange(presumed_, false)) {
+        MORTISE_ASSERT(!confirm && (phase_ == phase::deciding || phase_ == phase::finishing));
+        phase_ = phase::finishing;
+        return finish_what_can_be(next);
+    }
     MORTISE_ASSERT(phase_ == phase::deciding);
     phase_ = phase::finishing;
     confirm_ = confirm;
@@ -109,7 +128,11 @@ void tcc_fsm::finish_what_can_be(steps& next) {
             }
         }
     }
-    if (open_ == 0 && phase_ == phase::finishing) {
+    if (open_ != 0 || phase_ != phase::finishing)
+        return;
+    if (presumed_) {
+        decide(false, next);
+    } else {
         phase_ = phase::settled;
         next.push_back({action::settle});
     }
@@ -138,7 +161,8 @@ void tcc_fsm::unstick(branch_number which, steps& next) {
 void tcc_fsm::resume_undecided(steps& next) {
     for (auto& each : branches_)
         each.at = state::failed;
-    decide(false, next);
+    presume_cancel();
+    finish_what_can_be(next);
 }
 
 void tcc_fsm::resume_decided(bool confirm, const std::vector<bool>& finished, steps& next) {

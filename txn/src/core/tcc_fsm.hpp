@@ -21,6 +21,9 @@ namespace mortise::txn::core {
 /// * Confirms go in the order of the tries, cancels in the opposite one. A branch whose try is
 ///   under way is cancelled when that has ended, one that was never sent or that refused is not.
 /// * A branch that is stuck blocks those that come after it, and nothing else.
+/// * Presumed abort: of what another has left undecided, or a participant has contradicted, every
+///   branch is cancelled first, and only then is that decided. For the log may be an old copy, and
+///   a branch that is known to be confirmed says so before the log says the opposite.
 ///
 /// | phase | all tried | a try refused or failed | abort | decided |
 /// | --- | --- | --- | --- | --- |
@@ -36,7 +39,8 @@ public:
         send_confirm,    ///< Report `finished` or `stuck`.
         send_cancel,     ///< Report `finished` or `stuck`.
         decide_confirm,  ///< Make the decision durable; report `decided`.
-        decide_cancel,   ///< Make the decision durable; report `decided`.
+        decide_cancel,   ///< Make the decision durable; report `decided`. If it was presumed,
+                         ///< every branch is cancelled.
         settle,          ///< Every branch is finished.
     };
     struct step {
@@ -61,7 +65,11 @@ public:
     /// It is to be cancelled, if it is not decided yet. @return whether that had an effect.
     bool abort(steps& next);
 
-    /// The decision is durable.
+    /// A participant knows the number of this transaction from another one: its branch is stuck,
+    /// and the others are cancelled without a decision. Only while it is trying.
+    void contradicted(branch_number which, steps& next);
+
+    /// The decision is durable; a cancel also while it is only presumed.
     void decided(bool confirm, steps& next);
 
     void finished(branch_number which, steps& next);
@@ -70,12 +78,15 @@ public:
     void unstick(branch_number which, steps& next);
 
     /// Takes up a transaction that was begun by another, in whatever state it was found in: it is
-    /// decided, or will be cancelled.
+    /// decided, or presumed to be cancelled.
     void resume_undecided(steps& next);
     void resume_decided(bool confirm, const std::vector<bool>& finished, steps& next);
 
     phase at() const noexcept { return phase_; }
     bool confirming() const noexcept { return confirm_; }
+    /// Whether it is being cancelled, and that is not decided.
+    bool presuming() const noexcept { return presumed_; }
+    bool is_trying(branch_number which) const { return of(which).at == state::trying; }
     bool is_finishing(branch_number which) const { return of(which).at == state::finishing; }
     bool is_stuck(branch_number which) const { return of(which).at == state::stuck; }
     bool is_finished(branch_number which) const { return of(which).at == state::finished; }
@@ -103,11 +114,13 @@ private:
     void try_what_can_be(steps& next);
     void finish_what_can_be(steps& next);
     void decide(bool confirm, steps& next);
+    void presume_cancel();
     bool all(const std::vector<branch_number>& which, state at) const;
 
     std::vector<place> branches_;
     phase phase_ = phase::trying;
     bool confirm_ = false;
+    bool presumed_ = false;
     std::size_t open_ = 0;  ///< Branches that are not tried, then: not finished.
 };
 

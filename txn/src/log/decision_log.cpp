@@ -20,7 +20,38 @@ db::sqlite_config config_for(const coordinator_config& given) {
 }  // namespace
 
 decision_log::decision_log(const asio::any_io_executor& executor, const coordinator_config& given)
-    : session_(executor, config_for(given)) {}
+    : session_(executor, config_for(given)), mark_(std::make_shared<log_mark>(given.log)) {}
+
+// No commit comes between the look at the log and the one at its mark: the closure has the writer.
+log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log_facts& fresh) {
+    const auto found = log_tables::prepare(on, fresh);
+    mark.adopt(found.id);
+    for (std::uint32_t i = 0; i < found.partitions; ++i) {
+        const auto here = log_tables::changes(on, i);
+        if (here < mark.changes(i)) {
+            throw error(
+                errc::old_log,
+                "partition " + std::to_string(i) + " of it has " + std::to_string(here) +
+                    " changes, and " + mark.path().string() + " says " +
+                    std::to_string(mark.changes(i)),
+                "find the newest copy; if there is none, `mortise txn adopt LOG` goes on with this "
+                "one, and what was decided since is to be settled by hand"
+            );
+        }
+    }
+    return found;
+}
+
+// Of what the mark has not seen, as it was lost in a power failure, some numbers may have been
+// used as well.
+void decision_log::adopt_by(log_mark& mark, db::connection& on) {
+    constexpr std::uint64_t unseen = 1u << 16;
+    const auto found = log_tables::prepare(on, log_facts());
+    mark.adopt(found.id);
+    log_tables::go_on_above(on, mark.number() + unseen);
+    for (std::uint32_t i = 0; i < found.partitions; ++i)
+        log_tables::go_on_above(on, i, mark.changes(i) + unseen);
+}
 
 durable_decision decision_log::proof_of(const term& by, const logged& found) {
     MORTISE_ASSERT(found.at == standing::confirmed || found.at == standing::cancelled);

@@ -3,12 +3,15 @@
 #define MORTISE_TXN_LOG_DECISION_LOG_HPP
 
 #include "log/durable_decision.hpp"
+#include "log/log_mark.hpp"
 #include "log/log_tables.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/coordinator_config.hpp"
 #include "mortise/txn/error.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_executor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +22,8 @@
 #include <vector>
 
 namespace mortise::txn::log {
+
+namespace asio = boost::asio;
 
 /// The log of a coordinator: what must be known before anything is done is forced to the disk, what
 /// only saves work is not.
@@ -34,12 +39,20 @@ public:
     template <class Handler>
     void prepare(std::uint32_t partitions, Handler then) {
         session_.async_run(
-            [fresh = log_facts{random_term(), partitions}](db::connection& on) {
-                return log_tables::prepare(on, fresh);
+            [fresh = log_facts{random_term(), partitions}, mark = mark_](db::connection& on) {
+                return prepare_by(*mark, on, fresh);
             },
             db::durability::force,
             std::move(then)
         );
+    }
+
+    /// Takes an old copy for the log that it was, for somebody who knows what was lost: numbers and
+    /// epochs go on above what was seen. `void(error_code)`
+    template <class Handler>
+    void adopt_old_copy(Handler then) {
+        auto adopting = [mark = mark_](db::connection& on) { adopt_by(*mark, on); };
+        session_.async_run(std::move(adopting), db::durability::force, std::move(then));
     }
 
     /// Begins the next term of that partition: `void(error_code, term)`.
@@ -55,7 +68,12 @@ public:
                 return log_tables::take_over(on, log, partition, epoch, id);
             },
             db::durability::force,
-            std::move(then)
+            marking(
+                std::move(then),
+                [mark = mark_](const term& made) {
+                    mark->raise_changes(made.partition, made.change);
+                }
+            )
         );
     }
 
@@ -67,7 +85,15 @@ public:
                 return log_tables::begin(on, by, key, plan);
             },
             db::durability::force,
-            std::move(then)
+            marking(
+                std::move(then),
+                [mark = mark_, at = by.partition](const begun& made) {
+                    if (made.joined)
+                        return;
+                    mark->raise_number(made.number);
+                    mark->raise_changes(at, made.change);
+                }
+            )
         );
     }
 
@@ -76,15 +102,23 @@ public:
     void decide(
         const term& by, std::uint64_t number, bool confirm, int why, std::string text, Handler then
     ) {
+        const auto change = std::make_shared<std::uint64_t>(0);
         session_.async_run(
             [=, text = std::move(text)](db::connection& on
             ) -> result<std::optional<durable_decision>> {
-                if (const auto failed = log_tables::decide(on, by, number, confirm, why, text))
-                    return failed;
+                const auto made = log_tables::decide(on, by, number, confirm, why, text);
+                if (!made)
+                    return made.error();
+                *change = *made;
                 return std::optional(durable_decision(txn::gid{by.log, number}, confirm));
             },
             db::durability::force,
-            std::move(then)
+            marking(
+                std::move(then),
+                [mark = mark_, at = by.partition, change](const std::optional<durable_decision>&) {
+                    mark->raise_changes(at, *change);
+                }
+            )
         );
     }
 
@@ -131,8 +165,26 @@ public:
 
 private:
     static std::uint64_t random_term();
+    static log_facts prepare_by(log_mark& mark, db::connection& on, const log_facts& fresh);
+    static void adopt_by(log_mark& mark, db::connection& on);
+
+    /// Before the handler hears of what was committed the mark is raised.
+    template <class Handler, class Raise>
+    static auto marking(Handler then, Raise raise) {
+        auto where = asio::get_associated_executor(then);
+        return asio::bind_executor(
+            std::move(where),
+            [then = std::move(then),
+             raise = std::move(raise)](error_code failed, auto&& made) mutable {
+                if (!failed)
+                    raise(made);
+                then(failed, std::forward<decltype(made)>(made));
+            }
+        );
+    }
 
     db::sqlite session_;
+    std::shared_ptr<log_mark> mark_;
 };
 
 }  // namespace mortise::txn::log

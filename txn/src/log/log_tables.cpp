@@ -11,7 +11,8 @@
 namespace mortise::txn::log {
 namespace {
 
-constexpr std::int64_t format = 1;
+constexpr std::int64_t format = 2;
+constexpr std::int64_t format_without_changes = 1;
 
 // As they stand in the log: never change them.
 enum state : std::int64_t { open = 1, confirmed = 2, cancelled = 3 };
@@ -22,7 +23,7 @@ constexpr const char* make_log =
     " epochs TEXT NOT NULL)";
 constexpr const char* make_partitions =
     "CREATE TABLE mortise_txn_partition(id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL,"
-    " term INTEGER NOT NULL)";
+    " term INTEGER NOT NULL, changes INTEGER NOT NULL DEFAULT 0)";
 // A number is never given twice, whatever was deleted.
 constexpr const char* make_transactions =
     "CREATE TABLE mortise_txn(number INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -127,9 +128,47 @@ std::string epochs_of(db::connection& on) {
     return row.step() ? row.text(0) : std::string();
 }
 
+// Counted with each change that somebody hears of: a log that has counted less than its mark is an
+// old copy.
+std::uint64_t count_change(db::connection& on, std::uint32_t partition) {
+    auto row = on.query(
+        "UPDATE mortise_txn_partition SET changes = changes + 1 WHERE id = ?1 RETURNING changes",
+        partition
+    );
+    const auto made = row.step() ? unsigned_of(row.integer(0)) : 0;
+    while (row.step()) {
+    }
+    return made;
+}
+
+void add_changes(db::connection& on) {
+    on.run("ALTER TABLE mortise_txn_partition ADD COLUMN changes INTEGER NOT NULL DEFAULT 0");
+    on.run("UPDATE mortise_txn_log SET format = ?1", format);
+}
+
 std::uint64_t epoch_of(db::connection& on, std::uint32_t partition) {
     auto row = on.query("SELECT epoch FROM mortise_txn_partition WHERE id = ?1", partition);
     return row.step() ? unsigned_of(row.integer(0)) : 0;
+}
+
+struct found_facts {
+    std::int64_t format;
+    log_facts facts;
+};
+
+found_facts read_facts(db::connection& on) {
+    auto row = on.query("SELECT format, id, partitions FROM mortise_txn_log");
+    if (!row.step())
+        throw error(errc::log_corrupt, "mortise_txn_log is empty", "restore the log");
+    const auto found = row.integer(0);
+    if (found != format && found != format_without_changes) {
+        throw error(
+            errc::newer_log,
+            "format " + std::to_string(found),
+            "use the version of mortise that wrote it"
+        );
+    }
+    return {found, {unsigned_of(row.integer(1)), static_cast<std::uint32_t>(row.integer(2))}};
 }
 
 }  // namespace
@@ -148,17 +187,49 @@ log_facts log_tables::prepare(db::connection& on, const log_facts& fresh) {
         throw error(errc::not_a_log, "", "name another file for the log");
     if (!mine)
         make_tables(on, fresh);
-    auto row = on.query("SELECT format, id, partitions FROM mortise_txn_log");
-    if (!row.step())
-        throw error(errc::log_corrupt, "mortise_txn_log is empty", "restore the log");
-    if (row.integer(0) != format) {
-        throw error(
-            errc::newer_log,
-            "format " + std::to_string(row.integer(0)),
-            "use the version of mortise that wrote it"
+    const auto found = read_facts(on);
+    if (found.format == format_without_changes)
+        add_changes(on);
+    return found.facts;
+}
+
+log_facts log_tables::look(db::connection& on) {
+    return read_facts(on).facts;
+}
+
+std::uint64_t log_tables::changes(db::connection& on, std::uint32_t partition) {
+    auto row = on.query("SELECT changes FROM mortise_txn_partition WHERE id = ?1", partition);
+    return row.step() ? unsigned_of(row.integer(0)) : 0;
+}
+
+void log_tables::go_on_above(db::connection& on, std::uint64_t number) {
+    on.run("DELETE FROM sqlite_sequence WHERE name = 'mortise_txn' AND seq < ?1", stored(number));
+    on.run(
+        "INSERT INTO sqlite_sequence(name, seq) SELECT 'mortise_txn', ?1"
+        " WHERE NOT EXISTS(SELECT 1 FROM sqlite_sequence WHERE name = 'mortise_txn')",
+        stored(number)
+    );
+}
+
+// Each change was at most one epoch. Tokens of a lock go on by themselves.
+void log_tables::go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes) {
+    on.run(
+        "INSERT INTO mortise_txn_partition(id, epoch, term, changes) VALUES(?1, 0, 0, 0)"
+        " ON CONFLICT(id) DO NOTHING",
+        partition
+    );
+    if (epochs_of(on).empty()) {
+        on.run(
+            "UPDATE mortise_txn_partition SET epoch = epoch + max(?2 - changes, 0) WHERE id = ?1",
+            partition,
+            stored(changes)
         );
     }
-    return {unsigned_of(row.integer(1)), static_cast<std::uint32_t>(row.integer(2))};
+    on.run(
+        "UPDATE mortise_txn_partition SET changes = max(changes, ?2) WHERE id = ?1",
+        partition,
+        stored(changes)
+    );
 }
 
 bool log_tables::decides(db::connection& on, const term& by) {
@@ -194,7 +265,7 @@ result<term> log_tables::take_over(
     const auto before = epoch_of(on, partition);
     if (epoch && epoch->value <= before)
         return error_code(errc::stepped_down);
-    const term made{log, partition, epoch ? epoch->value : before + 1, id};
+    term made{log, partition, epoch ? epoch->value : before + 1, id};
     if (known != domain)
         on.run("UPDATE mortise_txn_log SET epochs = ?1", domain);
     MORTISE_CRASH_POINT("log.take_over");
@@ -205,6 +276,7 @@ result<term> log_tables::take_over(
         stored(made.epoch),
         stored(id)
     );
+    made.change = count_change(on, partition);
     return made;
 }
 
@@ -236,10 +308,11 @@ result<begun> log_tables::begin(
     MORTISE_CRASH_POINT("log.begin");
     begun made;
     made.number = unsigned_of(on.last_insert_id());
+    made.change = count_change(on, by.partition);
     return made;
 }
 
-error_code log_tables::decide(
+result<std::uint64_t> log_tables::decide(
     db::connection& on,
     const term& by,
     std::uint64_t number,
@@ -248,7 +321,7 @@ error_code log_tables::decide(
     std::string_view text
 ) {
     if (!decides(on, by))
-        return errc::stepped_down;
+        return error_code(errc::stepped_down);
     on.run(
         "UPDATE mortise_txn SET state = ?2, why = ?3, text = ?4, decided_epoch = ?5,"
         " decided = " MORTISE_TXN_NOW " WHERE number = ?1 AND state = 1 AND part = ?6",
@@ -260,7 +333,9 @@ error_code log_tables::decide(
         by.partition
     );
     MORTISE_CRASH_POINT("log.decide");
-    return on.changes() == 1 ? error_code() : errc::not_open;
+    if (on.changes() != 1)
+        return error_code(errc::not_open);
+    return count_change(on, by.partition);
 }
 
 error_code log_tables::note_progress(
@@ -301,14 +376,28 @@ std::optional<logged> log_tables::find(db::connection& on, std::uint64_t number)
     return row.step() ? std::optional(logged_in(row)) : std::nullopt;
 }
 
-std::uint64_t log_tables::ended_below(db::connection& on) {
+// One that is stuck keeps the rows of its own participants, and no others. Of those that were not
+// looked at, nor of one whose plan cannot be read, it is not known whom they concern.
+ends_below log_tables::ends(db::connection& on, std::size_t limit) {
+    ends_below made;
     {
-        auto row = on.query("SELECT min(number) FROM mortise_txn WHERE ended IS NULL");
-        if (row.step() && !row.is_null(0))
-            return unsigned_of(row.integer(0));
+        auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
+        made.others = row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
     }
-    auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
-    return row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
+    auto row = on.query(
+        "SELECT number, plan FROM mortise_txn WHERE ended IS NULL ORDER BY number LIMIT ?1", limit
+    );
+    for (std::size_t seen = 0; row.step(); ++seen) {
+        const auto number = unsigned_of(row.integer(0));
+        const auto found = plan::decode(row.text(1));
+        if (!found || seen + 1 == limit) {
+            made.others = number;
+            break;
+        }
+        for (const auto& each : found->branches)
+            made.some.try_emplace(each.participant, number);
+    }
+    return made;
 }
 
 verdict log_tables::verdict_on(db::connection& on, std::uint64_t number) {

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +27,7 @@ struct term {
     std::uint32_t partition = 0;
     std::uint64_t epoch = 0;
     std::uint64_t id = 0;  ///< Random.
+    std::uint64_t change = 0;
 };
 
 /// What a log is.
@@ -61,6 +64,19 @@ struct begun {
     std::uint64_t number = 0;
     bool joined = false;  ///< The key was used before: nothing was begun.
     verdict first;        ///< On that one.
+    std::uint64_t change = 0;
+};
+
+/// Below which numbers all transactions have ended: of some participants, which have an open one,
+/// and of any other.
+struct ends_below {
+    std::map<std::string, std::uint64_t, std::less<>> some;
+    std::uint64_t others = 0;
+
+    std::uint64_t of(std::string_view participant) const {
+        const auto found = some.find(participant);
+        return found == some.end() ? others : found->second;
+    }
 };
 
 /// The statements of the log. Each runs in the transaction of its caller.
@@ -68,9 +84,21 @@ struct begun {
 /// @par Errors Members throw `error` with the code of SQLite.
 class log_tables {
 public:
-    /// Makes a log of that kind if there is none, and checks the one that is there.
+    /// Makes a log of that kind if there is none, checks the one that is there, and brings one of
+    /// an older format up to date.
     /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
     static log_facts prepare(db::connection& on, const log_facts& fresh);
+
+    /// What is there. @throws error `newer_log`, `log_corrupt`
+    static log_facts look(db::connection& on);
+
+    /// How many changes of that partition were forced to the disk.
+    static std::uint64_t changes(db::connection& on, std::uint32_t partition);
+
+    /// Makes the old copy of a log one that can be used: its numbers and epochs go on above those
+    /// that were given since the copy was made.
+    static void go_on_above(db::connection& on, std::uint64_t number);
+    static void go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes);
 
     static std::uint64_t log_id(db::connection& on);
 
@@ -96,8 +124,9 @@ public:
         std::string_view plan
     );
 
-    /// Decides an open transaction. @par Errors `stepped_down`, `not_open`
-    static error_code decide(
+    /// Decides an open transaction. @return the number of the partition's change.
+    /// @par Errors `stepped_down`, `not_open`
+    static result<std::uint64_t> decide(
         db::connection& on,
         const term& by,
         std::uint64_t number,
@@ -123,8 +152,8 @@ public:
     /// That one, if it is known.
     static std::optional<logged> find(db::connection& on, std::uint64_t number);
 
-    /// All transactions with a lower number have ended.
-    static std::uint64_t ended_below(db::connection& on);
+    /// Looks at the first `limit` transactions that are open.
+    static ends_below ends(db::connection& on, std::size_t limit);
 
     static verdict verdict_on(db::connection& on, std::uint64_t number);
 

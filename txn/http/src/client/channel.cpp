@@ -12,10 +12,12 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -34,6 +36,7 @@ using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr std::size_t answer_bytes = 16u << 10;
+constexpr milliseconds known_after{250};
 constexpr int interim_max = 8;  // responses of status 1xx before the one that counts
 
 http_client_config checked(http_client_config config) {
@@ -234,7 +237,42 @@ void channel::give_slot_back() noexcept {
         --used_;
 }
 
-// A look-up cannot be stopped, only left alone.
+struct channel::look_up {
+    explicit look_up(const asio::any_io_executor& on) : by(on), ready(on) {}
+    tcp::resolver by;
+    coro::event ready;
+    error_code failed;
+};
+
+// A look-up cannot be stopped, only left alone; and all of a context wait for the same thread. So
+// there is one at a time, and everybody here waits for that.
+std::shared_ptr<channel::look_up> channel::look() {
+    if (looking_)
+        return looking_;
+    looking_ = std::make_shared<look_up>(seat_.strand());
+    looking_->by.async_resolve(
+        at_.host,
+        std::to_string(at_.port),
+        tcp::resolver::numeric_service,
+        asio::bind_executor(
+            seat_.strand(),
+            [self = shared_from_this(),
+             look = looking_](error_code failed, const tcp::resolver::results_type& results) {
+                self->looking_.reset();
+                look->failed = failed;
+                if (!failed) {
+                    self->known_.clear();
+                    for (const auto& each : results)
+                        self->known_.push_back(each.endpoint());
+                }
+                look->ready.set();
+            }
+        )
+    );
+    return looking_;
+}
+
+// Where it was before is better than nothing, when the look-up takes its time or fails.
 asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
     error_code no_address;
     const auto address = asio::ip::make_address(at_.host, no_address);
@@ -243,33 +281,21 @@ asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
         found.emplace_back(address, at_.port);
         co_return found;
     }
-    struct looking {
-        explicit looking(const asio::any_io_executor& on) : by(on), ready(on) {}
-        tcp::resolver by;
-        coro::event ready;
-        error_code failed;
-        tcp::resolver::results_type found;
-    };
-    const auto look = std::make_shared<looking>(seat_.strand());
-    look->by.async_resolve(
-        at_.host,
-        std::to_string(at_.port),
-        tcp::resolver::numeric_service,
-        asio::bind_executor(
-            seat_.strand(),
-            [look](error_code failed, tcp::resolver::results_type results) {
-                look->failed = failed;
-                look->found = std::move(results);
-                look->ready.set();
-            }
-        )
-    );
-    co_await look->ready.async_wait();
-    if (look->failed)
-        throw system_error(look->failed);
-    for (const auto& each : look->found)
-        found.push_back(each.endpoint());
-    co_return found;
+    const auto under_way = look();
+    // An hour is for ever: the call has a limit of its own.
+    const auto patience = known_.empty() ? milliseconds(std::chrono::hours(1)) : known_after;
+    auto waiting =
+        under_way->ready.async_wait(asio::cancel_after(patience, asio::as_tuple(asio::deferred)));
+    const auto came = co_await std::move(waiting);
+    const auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none)
+        throw system_error(asio::error::operation_aborted);
+    const bool told = !std::get<0>(came);
+    if (told && under_way->failed && known_.empty())
+        throw system_error(under_way->failed);
+    if (known_.empty())
+        throw system_error(asio::error::timed_out);
+    co_return known_;
 }
 
 asio::awaitable<channel::connection_ptr> channel::connect() {

@@ -43,6 +43,7 @@ public:
     void attach();
 
     const base_url& at() const noexcept { return at_; }
+    std::size_t connections_max() const noexcept { return config_.connections_max; }
     const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
 
     /// One request, and what is answered to it. A signal closes its connection.
@@ -65,6 +66,7 @@ public:
 private:
     class operation;
     class slot;
+    struct look_up;
     struct connection;
     using connection_ptr = std::unique_ptr<connection>;
     using tcp = asio::ip::tcp;
@@ -80,6 +82,7 @@ private:
     asio::awaitable<void> take_slot();
     void give_slot_back() noexcept;
     asio::awaitable<std::vector<tcp::endpoint>> resolve();
+    std::shared_ptr<look_up> look();
     asio::awaitable<connection_ptr> connect();
     asio::awaitable<result<response>> converse(connection& on, const std::string& text);
     asio::awaitable<error_code> read(connection& on, response& into);
@@ -96,6 +99,8 @@ private:
     bool closed_ = false;
     std::size_t used_ = 0;  ///< Slots.
     coro::detail::wait_list<> slot_waiters_;
+    std::shared_ptr<look_up> looking_;  ///< The one that is under way.
+    std::vector<tcp::endpoint> known_;  ///< What the last one found.
     std::vector<connection_ptr> idle_;  ///< The one that was used last at the end.
     std::vector<std::weak_ptr<operation>> under_way_;
 };

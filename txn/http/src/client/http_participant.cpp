@@ -2,15 +2,20 @@
 #include "mortise/txn/http/http_participant.hpp"
 
 #include "client/channel.hpp"
+#include "mortise/txn/error.hpp"
 #include "wire/answers.hpp"
 #include "wire/call_headers.hpp"
+#include "wire/field_names.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <utility>
 
 namespace mortise::txn {
 namespace {
+
+constexpr std::size_t text_max = 1'024;
 
 // The object may be destroyed meanwhile; what it calls by is kept.
 asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
@@ -21,7 +26,14 @@ asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what)
     auto& [failed, got] = came;
     if (failed)
         co_return failed;
-    co_return http::read_answer(std::move(got), id);
+    // What our own server says of a failure is for people, and no answer.
+    std::string text;
+    if (got.status == 500 && got.headers.one(http::fields::call) == id)
+        text = got.body.substr(0, text_max);
+    auto answer = http::read_answer(std::move(got), id);
+    if (!answer && !text.empty() && answer.error() == errc::call_failed)
+        throw boost::system::system_error(answer.error(), text);
+    co_return answer;
 }
 
 }  // namespace
@@ -37,6 +49,10 @@ http_participant::~http_participant() {
 
 asio::awaitable<result<reply>> http_participant::carry_out(call what) {
     return ask(to_, std::move(what));
+}
+
+std::size_t http_participant::calls_at_once() const noexcept {
+    return to_->connections_max();
 }
 
 }  // namespace mortise::txn

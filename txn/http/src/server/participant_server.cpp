@@ -8,6 +8,10 @@
 #include "wire/field_names.hpp"
 #include "wire/field_values.hpp"
 
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -53,12 +57,40 @@ public:
         if (!made)
             co_return response(400, why + '\n');
         const std::string id = http::call_id(*made);
-        auto doing = whom->carry_out(std::move(*made));
-        const auto said = co_await std::move(doing);
-        co_return http::to_response(said, id);
+        std::exception_ptr thrown;
+        try {
+            auto doing = whom->carry_out(std::move(*made));
+            const auto said = co_await std::move(doing);
+            co_return http::to_response(said, id);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        co_return failure(thrown, id);
     }
 
 private:
+    /// Its caller is told what was thrown, for people. A code that is an answer stays one.
+    static response failure(const std::exception_ptr& thrown, const std::string& id) {
+        response made(500, "the participant failed\n");
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const boost::system::system_error& why) {
+            if (why.code() == asio::error::operation_aborted)
+                throw;
+            made = http::to_response(why.code(), id);
+            if (made.status != 500)
+                return made;
+            made.body = why.what();
+        } catch (const std::exception& why) {
+            made.body = why.what();
+        } catch (...) {
+            static_cast<void>(thrown);
+        }
+        if (!made.headers.has(http::fields::call))
+            made.headers.add(http::fields::call, id);
+        return made;
+    }
+
     std::shared_ptr<participant> find(std::string_view path) const {
         if (path.empty() || path.front() != '/')
             return nullptr;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace mortise::txn::http {
@@ -57,6 +58,32 @@ response verdict(unsigned status, const char* word, std::string payload) {
     return made;
 }
 
+// By the name that whoever has no evidence uses as well.
+response ahead(const reply::evidence& seen) {
+    auto made = refusal(seen.epoch != 0 ? errc::stale_epoch : errc::participant_ahead);
+    const auto add = [&](const char* name, std::uint64_t value) {
+        if (value != 0)
+            made.headers.add(name, std::to_string(value));
+    };
+    add(fields::seen_epoch, seen.epoch);
+    add(fields::seen_term, seen.term);
+    add(fields::seen_ended_below, seen.ended_below);
+    return made;
+}
+
+reply::evidence read_evidence(const response& from) {
+    const auto read = [&](const char* name) {
+        const auto text = from.headers.one(name);
+        constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+        return decimal(text.value_or(""), most).value_or(0);
+    };
+    reply::evidence made;
+    made.epoch = read(fields::seen_epoch);
+    made.term = read(fields::seen_term);
+    made.ended_below = read(fields::seen_ended_below);
+    return made;
+}
+
 result<reply> read_verdict(response& from, std::string_view word) {
     if (word == "done" && from.status == 200)
         return reply::done(std::move(from.body));
@@ -74,8 +101,14 @@ result<reply> read_verdict(response& from, std::string_view word) {
 
 result<reply> read_error(const response& from, std::string_view name) {
     for (const auto& each : named_errors()) {
-        if (each.name == name && each.status == from.status)
-            return each.code;
+        if (each.name != name || each.status != from.status)
+            continue;
+        const auto seen = read_evidence(from);
+        const bool may_have_seen =
+            each.code == errc::stale_epoch || each.code == errc::participant_ahead;
+        if (may_have_seen && seen != reply::evidence())
+            return reply::ahead(seen);
+        return each.code;
     }
     return error_code(errc::call_failed);
 }
@@ -104,6 +137,8 @@ response to_response(const result<reply>& said, std::string_view id) {
         made = verdict(200, "done", said->payload);
     } else if (said->what == reply::verdict::refused) {
         made = verdict(409, "refused", said->payload);
+    } else if (said->what == reply::verdict::ahead) {
+        made = ahead(said->seen);
     } else {
         made = verdict(425, "again", said->payload);
         const auto after = std::max(said->after, milliseconds(0)).count();

@@ -97,6 +97,8 @@ request to_request(const call& what, const base_url& at) {
         fields::time_left, std::to_string(std::min(static_cast<std::uint64_t>(left), time_left_max))
     );
     made.headers.add(fields::ended_below, std::to_string(what.ended_below));
+    if (what.presumed)
+        made.headers.add(fields::presumed, "1");
     for (const auto& each : what.locks)
         made.headers.add(fields::lock, each.text());
     if (is_field_value(what.traceparent))
@@ -119,6 +121,8 @@ std::optional<call> read_call(const request& from, operation what, std::string& 
     made.epoch = read.number(fields::epoch, 0, signed_max);
     made.term = read.number(fields::term, 0, number_max);
     made.ended_below = read.number(fields::ended_below, 0, signed_max);
+    if (from.headers.has(fields::presumed))
+        made.presumed = read.number(fields::presumed, 0, 1) == 1;
     made.time_left = milliseconds(read.number(fields::time_left, 0, time_left_max));
     if (auto name = percent_decoded(read.text(fields::participant)); name)
         made.participant = std::move(*name);

@@ -20,6 +20,10 @@ inline constexpr const char* epoch = "mortise-epoch";
 inline constexpr const char* term = "mortise-term";
 inline constexpr const char* participant = "mortise-participant";
 inline constexpr const char* time_left = "mortise-time-left-ms";
+inline constexpr const char* presumed = "mortise-presumed";
+inline constexpr const char* seen_epoch = "mortise-seen-epoch";
+inline constexpr const char* seen_term = "mortise-seen-term";
+inline constexpr const char* seen_ended_below = "mortise-seen-ended-below";
 inline constexpr const char* ended_below = "mortise-ended-below";
 inline constexpr const char* lock = "mortise-lock";
 

@@ -29,8 +29,9 @@ namespace mortise::txn {
 /// | cancel | done, without work | work | `conflict` | stored reply | done, without work |
 ///
 /// A cancel without a try leaves a row, so that the try, when it comes, is refused. Calls of a
-/// coordinator that was replaced are refused (`stale_epoch`), as are tries with a token below one
-/// that was seen for the same lock (`stale_token`).
+/// coordinator that was replaced, and calls that only the old copy of a log can make, are answered
+/// by what was seen (`reply::ahead`). Tries with a token below one that was seen for the same lock
+/// are refused (`stale_token`).
 ///
 /// Tables `mortise_txn_branch` and `mortise_txn_seen`, and for locks `mortise_fence`, made on first
 /// use.
@@ -49,8 +50,8 @@ public:
     /// reply when it has been committed.
     ///
     /// @return the reply to send; an error means that the call was not and will not be done.
-    /// @par Errors `late_try`, `unknown_branch`, `conflict`, `stale_epoch`, `participant_ahead`,
-    ///     and of `mortise::errc` `no_transaction`, `stale_token`, `foreign_domain`, `no_token`.
+    /// @par Errors `late_try`, `unknown_branch`, `conflict`, and of `mortise::errc`
+    ///     `no_transaction`, `stale_token`, `foreign_domain`, `no_token`.
     template <class Work>
         requires std::is_invocable_r_v<reply, Work&>
     static result<reply> pass(db::connection& on, const call& what, Work&& work) {

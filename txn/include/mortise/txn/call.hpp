@@ -51,6 +51,11 @@ public:
     /// can be forgotten.
     std::uint64_t ended_below = 0;
 
+    /// Of a cancel: the coordinator before ended without a decision that the log knows, and nothing
+    /// is written before every branch is cancelled. A participant that has confirmed it, or knows
+    /// that it has ended, has seen more than the log.
+    bool presumed = false;
+
     /// W3C trace context, handed on as it was given; may be empty.
     std::string traceparent;
 };

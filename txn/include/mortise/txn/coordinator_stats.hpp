@@ -17,9 +17,12 @@ public:
     std::uint64_t calls_failed = 0;  ///< Without a clear answer.
     std::uint64_t taken_up = 0;      ///< Found in the log, unfinished.
     std::uint64_t stuck = 0;         ///< Branches that became stuck.
-    std::uint64_t open = 0;          ///< Under way now.
-    std::uint64_t forgotten = 0;     ///< Their retention is over.
-    std::uint64_t partitions = 0;    ///< Of the log, that are decided here now.
+    /// Open ones of which a participant has seen what the log does not know: it is an old copy, or
+    /// the participant is wrong.
+    std::uint64_t suspicious = 0;
+    std::uint64_t open = 0;        ///< Under way now.
+    std::uint64_t forgotten = 0;   ///< Their retention is over.
+    std::uint64_t partitions = 0;  ///< Of the log, that are decided here now.
 };
 
 }  // namespace mortise::txn

@@ -38,7 +38,7 @@ enum class errc : int {
     newer_log,       ///< The log was written by a newer mortise.
     log_corrupt,     ///< A record of the log contradicts itself.
     foreign_epochs,  ///< The log's epochs came from the locks of another store.
-    participant_ahead,  ///< A participant has seen a higher epoch: the log is an old copy.
+    participant_ahead,  ///< A participant has seen what the log does not know: an old copy?
     too_many_open,      ///< So many transactions are under way as the coordinator takes.
     not_open,           ///< The transaction is decided or forgotten: there is nothing to do.
     not_stuck,          ///< No call of that branch is stuck.
@@ -50,6 +50,8 @@ enum class errc : int {
     stale_epoch,     ///< A newer coordinator has called before: this one was replaced.
     call_failed,     ///< The participant failed, or its answer says nothing.
     call_too_late,   ///< The participant did not answer in time.
+
+    old_log,  ///< The log has less than its mark, the file beside it, has seen: an old copy.
 };
 
 const boost::system::error_category& error_category() noexcept;

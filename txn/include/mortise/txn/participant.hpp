@@ -8,6 +8,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <cstddef>
+
 namespace mortise::txn {
 
 namespace asio = boost::asio;
@@ -30,6 +32,10 @@ public:
     /// Those of a barrier are answers.
     /// A call that takes too long is cancelled (terminal), and repeated.
     virtual asio::awaitable<result<reply>> carry_out(call what) = 0;
+
+    /// How many calls it works on at a time. Others wait at the coordinator, where that does not
+    /// count as time of the call.
+    virtual std::size_t calls_at_once() const noexcept { return 256; }
 };
 
 }  // namespace mortise::txn

@@ -39,6 +39,9 @@ public:
     ///                   out to be dead before a byte of the answer has come, a new one, once.
     asio::awaitable<result<reply>> carry_out(call what) override;
 
+    /// As many as there may be connections.
+    std::size_t calls_at_once() const noexcept override;
+
 private:
     const std::shared_ptr<http::channel> to_;
 };

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the answers of participants lead to, where they are late, empty, or say little.
+#include "unit/txn/coordinator_fixture.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+namespace mortise::test::answers_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::operation;
+using txn::reply;
+
+class TxnAnswers : public coordinator_fixture {
+protected:
+    static txn::transaction of_wallet() {
+        txn::transaction made;
+        made.add("wallet", "");
+        return made;
+    }
+};
+
+// The first try may have had its effect, or have it later.
+TEST_F(TxnAnswers, ARefusalAfterATryWithoutAnAnswerIsCancelledAllTheSame) {
+    for (const bool by_protocol : {false, true}) {
+        std::atomic<int> tries{0};
+        wallet_ = std::make_shared<scripted_participant>();
+        wallet_->answer_by([&](const txn::call& made) -> result<reply> {
+            if (made.what != operation::try_)
+                return reply::done();
+            if (tries++ == 0)
+                return error_code(txn::errc::call_failed);
+            return by_protocol ? result<reply>(mortise::errc::stale_token)
+                               : result<reply>(reply::refused("no money"));
+        });
+        open();
+        const auto came = run(of_wallet());
+        EXPECT_TRUE(came.cancelled());
+        EXPECT_EQ(came.why(), txn::errc::refused);
+        EXPECT_TRUE(settled(came.gid()).cancelled());
+        EXPECT_EQ(wallet_->said(), "try try cancel");
+        tcc_.reset();
+    }
+}
+
+TEST_F(TxnAnswers, ACleanRefusalNeedsNoCancel) {
+    wallet_->answer_by(refusing(operation::try_, "no money"));
+    open();
+    EXPECT_TRUE(settled(run(of_wallet()).gid()).cancelled());
+    EXPECT_EQ(wallet_->said(), "try");
+}
+
+TEST_F(TxnAnswers, WhatAParticipantThrowsIsKept) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        if (made.what == operation::try_)
+            throw std::runtime_error("the ledger is closed for the year");
+        return reply::done();
+    });
+    auto how = config();
+    how.try_attempts_max = 2;
+    open(how);
+    const auto came = run(of_wallet());
+    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    EXPECT_EQ(came.text(), "the ledger is closed for the year");
+    EXPECT_TRUE(settled(came.gid()).cancelled());
+    const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->branches[0].newest.front().text, "the ledger is closed for the year");
+}
+
+// Neither is asked as fast as it can answer.
+TEST_F(TxnAnswers, WhoAsksForNoPauseGetsOneThatGrows) {
+    for (const auto what : {operation::try_, operation::confirm}) {
+        wallet_ = std::make_shared<scripted_participant>();
+        wallet_->answer_by([what](const txn::call& made) -> result<reply> {
+            return made.what == what ? reply::again(0ms) : reply::done();
+        });
+        open();
+        const auto begin = clock::now();
+        auto running = tcc_->async_run(of_wallet(), asio::use_future);
+        ASSERT_TRUE(eventually([&] { return wallet_->calls().size() >= 9; }));
+        EXPECT_GE(clock::now() - begin, 200ms) << "2 + 4 + 8 + ... + 128 ms";
+        wallet_->answer_by({});
+        EXPECT_EQ(running.wait_for(20s), std::future_status::ready);
+        EXPECT_TRUE(settled(running.get().gid()).confirmed());
+        tcc_.reset();
+    }
+}
+
+}  // namespace
+}  // namespace mortise::test::answers_test
