@@ -10,7 +10,6 @@
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay.hpp"
 #include "relay/shard_runner.hpp"
-#include "table/durable.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -49,9 +48,6 @@ public:
     const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     coro::time_source& time() const noexcept { return *time_; }
     /// The session with the database; a new one if that of before is broken. @throws error
-    const std::shared_ptr<table::durability_check>& durability() const noexcept {
-        return durability_;
-    }
     std::shared_ptr<db::sqlite> session();
     const std::string& table_id() const noexcept { return table_id_; }
     bool stopping() const noexcept { return stopping_; }
@@ -100,8 +96,6 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     std::uint64_t seed_;
 
-    const std::shared_ptr<table::durability_check> durability_ =
-        std::make_shared<table::durability_check>();
     std::shared_ptr<db::sqlite> session_;
     std::optional<db::bell> bell_;
     std::string table_id_;
