@@ -126,6 +126,8 @@ asio::awaitable<table::claim> shard_runner::take(const lease* held) {
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
+        auto restoring = core_.restore_log();
+        co_await std::move(restoring);
         auto taking = take(held);
         auto mine = co_await std::move(taking);
         by_ = mine.by;

@@ -5,7 +5,6 @@
 #include "relay/pending_read.hpp"
 #include "relay/relay_core.hpp"
 #include "relay/shard_runner.hpp"
-#include "table/durable.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -79,13 +78,15 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
 std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     news_.reset();  // what comes from now on may be too late for this one
     const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
-    auto work = [shard = shard_, after, rows = batch_rows_, bytes = core_.config().batch_bytes](
-                    db::connection& on
-                ) {
+    auto work = [shard = shard_,
+                 after,
+                 rows = batch_rows_,
+                 bytes = core_.config().batch_bytes,
+                 log = core_.log()](db::connection& on) {
         auto found = table::read(on, shard, after, rows, bytes);
         // What a crash of the host would take back must not be heard of.
         if (!found.rows.empty())
-            table::make_durable(on);
+            log->make_durable(on);
         return found;
     };
     core_.session()->async_read(
