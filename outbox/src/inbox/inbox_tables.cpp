@@ -98,12 +98,18 @@ std::map<std::string, std::int64_t> inbox_tables::positions(db::connection& on) 
     return found;
 }
 
-bool inbox_tables::note_id(db::connection& on, std::string_view id, std::int64_t now) const {
+// The age decides, not whether `forget_ids` has come to the row: an id may be used again after a
+// quiet time, in which nothing was forgotten.
+bool inbox_tables::note_id(
+    db::connection& on, std::string_view id, std::int64_t now, std::int64_t window
+) const {
     on.run(
-        "INSERT OR IGNORE INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)",
+        "INSERT INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)"
+        " ON CONFLICT(inbox, message_id) DO UPDATE SET seen = excluded.seen WHERE seen < ?4",
         std::string_view(name_),
         id,
-        now
+        now,
+        now - window
     );
     return on.changes() != 0;
 }

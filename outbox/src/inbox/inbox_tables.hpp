@@ -38,8 +38,9 @@ public:
     void set_next_offset(db::connection& on, std::string_view source, std::int64_t next) const;
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
-    /// @return whether it was new.
-    bool note_id(db::connection& on, std::string_view id, std::int64_t now) const;
+    /// @return whether it was new, or was noted more than `window` microseconds ago.
+    bool
+    note_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t window) const;
     void forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const;
 
     /// Whether something with this topic and key is held.

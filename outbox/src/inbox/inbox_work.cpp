@@ -87,7 +87,8 @@ bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, 
     // The place of one that has no id of its own may come again, when its topic was made anew.
     if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
         return true;
-    return !goes_by_ids(config_.by) || tables_.note_id(on, what.what.id, wall_now());
+    return !goes_by_ids(config_.by) ||
+           tables_.note_id(on, what.what.id, wall_now(), micros(config_.window));
 }
 
 bool inbox_work::is_place_new(
