@@ -154,6 +154,12 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     }
     leave(on, undo_message, tries);
     on.forget_calls(calls);
+    if (failed.why.empty() && said.what == answer::kind::refused &&
+        what.what.find_header(compensates_header) != nullptr) {
+        // Two inboxes that answer each other's refusals would do so for ever.
+        said.what = answer::kind::parked;
+        said.text = "its handler refuses a compensating message, which people have to settle";
+    }
     if (failed.why.empty() && said.what == answer::kind::refused) {
         try {
             refuse(on, what, said);

@@ -193,6 +193,26 @@ TEST_F(OutboxInbox, ARefusalSendsACompensationAndUndoesTheRest) {
     EXPECT_EQ(*sent[0].what.find_header("mortise-compensates"), "m1");
 }
 
+// Two inboxes that refuse each other's compensations would never end.
+TEST_F(OutboxInbox, ARefusedCompensationIsParked) {
+    start();
+    auto back = of("k", "is refused");
+    back.what.headers.emplace_back("mortise-compensates", "first");
+    deliver({back, of("k", "behind")});
+    EXPECT_EQ(inbox_->stats().parked, 1u);
+    EXPECT_EQ(inbox_->stats().refused, 0u);
+    const auto rows = held();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].at, held_message::state::parked);
+    EXPECT_NE(rows[0].reason.find("compensating message"), std::string::npos) << rows[0].reason;
+    EXPECT_EQ(rows[1].at, held_message::state::behind);
+    EXPECT_TRUE(book().empty());
+    const bool sent = run([](db::connection& on) {
+        return on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_outbox'").step();
+    });
+    EXPECT_FALSE(sent) << "there was never a message";
+}
+
 TEST_F(OutboxInbox, ARefusalThatCannotBeSentIsTriedAgain) {
     auto how = config();
     how.handler = [](db::connection&, const received&) {
