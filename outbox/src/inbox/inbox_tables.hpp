@@ -63,6 +63,7 @@ public:
     };
     /// What is to be tried now, at most `limit`.
     std::vector<held_row> due(db::connection& on, std::int64_t now, std::size_t limit) const;
+    std::optional<held_row> find_held(db::connection& on, std::int64_t row) const;
     std::optional<std::int64_t> next_due(db::connection& on) const;
     void postpone(
         db::connection& on,
@@ -78,8 +79,8 @@ private:
     std::string name_;
 };
 
-/// Removes what is held, and lets the next of its topic and key be tried.
-void release(db::connection& on, std::int64_t row, std::int64_t now);
+/// Removes what is held, and lets the next of its topic and key be tried. @return the row of that
+std::optional<std::int64_t> release(db::connection& on, std::int64_t row, std::int64_t now);
 
 }  // namespace mortise::outbox::inbox_detail
 

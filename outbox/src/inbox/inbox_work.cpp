@@ -18,7 +18,7 @@ constexpr const char* begin_message = "SAVEPOINT mortise_message";
 constexpr const char* undo_message = "ROLLBACK TO mortise_message";
 constexpr const char* keep_message = "RELEASE mortise_message";
 
-constexpr std::size_t tried_at_once = 100;
+constexpr std::size_t tried_at_once = 500;
 constexpr const char* compensates_header = "mortise-compensates";
 
 std::int64_t micros(std::chrono::milliseconds span) noexcept {
@@ -205,32 +205,60 @@ report inbox_work::retry(db::connection& on, trial& tries) {
     report came;
     tries.begin();
     const auto now = wall_now();
-    const auto due = tables_.due(on, now, tried_at_once);
-    came.more = due.size() == tried_at_once;
-    for (const auto& each : due) {
-        if (tries.is_full())
+    std::size_t left = tried_at_once;
+    for (const auto& each : tables_.due(on, now, tried_at_once)) {
+        if (left == 0 || tries.is_full())
             break;
-        std::optional<failure> failed;
-        std::string id;
-        if (each.what) {
-            id = each.what->what.id;
-            failed = attempt(on, *each.what, each.row, tries, came);
-        } else {
-            failed.emplace();
-            failed->park = true;
-            failed->why = "its row contradicts itself";
-        }
-        if (!failed) {
-            release(on, each.row, now);
-            came.more = true;
-            continue;
-        }
-        judge(came, *failed, each.attempts + 1, id);
-        const auto again = now + pause_after(each.attempts + 1);
-        tables_.postpone(on, each, failed->park ? parked : retried, again, failed->why);
+        left -= retry_key(on, each, now, left, tries, came);
     }
     MORTISE_CRASH_POINT("inbox.retried");
     return came;
+}
+
+// One that is due, and what waits behind it, up to the first that fails: with a commit for each of
+// them a key to which much comes would never catch up. @return how many were tried
+std::size_t inbox_work::retry_key(
+    db::connection& on,
+    const inbox_tables::held_row& first,
+    std::int64_t now,
+    std::size_t limit,
+    trial& tries,
+    report& into
+) {
+    std::optional<inbox_tables::held_row> next = first;
+    std::size_t tried = 0;
+    while (next && tried < limit && !tries.is_full()) {
+        ++tried;
+        if (!retry_one(on, *next, now, tries, into))
+            break;
+        const auto behind = release(on, next->row, now);
+        next = behind ? tables_.find_held(on, *behind) : std::nullopt;
+    }
+    return tried;
+}
+
+// @return whether it is dealt with.
+bool inbox_work::retry_one(
+    db::connection& on,
+    const inbox_tables::held_row& which,
+    std::int64_t now,
+    trial& tries,
+    report& into
+) {
+    std::optional<failure> failed;
+    if (which.what) {
+        failed = attempt(on, *which.what, which.row, tries, into);
+    } else {
+        failed.emplace();
+        failed->park = true;
+        failed->why = "its row contradicts itself";
+    }
+    if (!failed)
+        return true;
+    judge(into, *failed, which.attempts + 1, which.what ? which.what->what.id : std::string());
+    const auto again = now + pause_after(which.attempts + 1);
+    tables_.postpone(on, which, failed->park ? parked : retried, again, failed->why);
+    return false;
 }
 
 std::optional<std::int64_t> inbox_work::next_due(db::connection& on) const {

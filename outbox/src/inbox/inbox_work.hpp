@@ -31,7 +31,6 @@ public:
 
     inbox_stats counts;
     std::vector<inbox_event> events;
-    bool more = false;  ///< More is due at once.
     bool held = false;  ///< Something is to be tried later.
 
     // Of a delivery.
@@ -70,6 +69,21 @@ private:
     take(db::connection& on, const received& what, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(
         db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    );
+    std::size_t retry_key(
+        db::connection& on,
+        const inbox_tables::held_row& first,
+        std::int64_t now,
+        std::size_t limit,
+        trial& tries,
+        report& into
+    );
+    bool retry_one(
+        db::connection& on,
+        const inbox_tables::held_row& which,
+        std::int64_t now,
+        trial& tries,
+        report& into
     );
     answer ask(db::connection& on, const received& what, failure& failed);
     void refuse(db::connection& on, const received& what, answer& said);

@@ -12,6 +12,7 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,6 +118,61 @@ TEST_F(OutboxInbox, TriesAgainWhatFailedAndKeepsItsKeyInOrder) {
     EXPECT_EQ(book(), (texts{"1", "fails", "2", "4"}));
     EXPECT_EQ(inbox_->stats().failed, 2u);
     EXPECT_TRUE(held().empty());
+}
+
+TEST_F(OutboxInbox, WhatWaitsBehindAFailureCostsNoCommitOfItsOwn) {
+    constexpr int behind = 600;
+    failures_ = 1;
+    start();
+    std::vector<received> all{of("k", "fails")};
+    texts lines{"fails"};
+    for (int i = 0; i < behind; ++i) {
+        lines.push_back(std::to_string(i));
+        all.push_back(of("k", lines.back()));
+    }
+    const auto before = session_->stats().batches;
+    deliver(all);
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == all.size(); }));
+    EXPECT_LT(session_->stats().batches - before, 60u);
+    EXPECT_EQ(book(), lines);
+    EXPECT_TRUE(held().empty());
+}
+
+TEST_F(OutboxInbox, OneThatFailsBehindAFailureUndoesNothingBeforeIt) {
+    std::map<std::string, int> calls;
+    auto how = config();
+    how.handler = [&](db::connection& on, const received& what) {
+        const answer said = handle(on, what);
+        if (what.what.payload == "once" && ++calls[what.what.id] == 1)
+            throw std::runtime_error("not yet");
+        return said;
+    };
+    start(how);
+    deliver({of("k", "once"), of("k", "1"), of("k", "once"), of("k", "2"), of("l", "3")});
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == 5; }));
+    EXPECT_EQ(book(), (texts{"once", "1", "once", "2"}));
+    EXPECT_EQ(inbox_->stats().failed, 2u);
+    EXPECT_TRUE(held().empty());
+}
+
+TEST_F(OutboxInbox, OneThatEndsTheTransactionBehindAFailureHoldsUpItsKeyOnly) {
+    auto how = config();
+    how.handler = [this](db::connection& on, const received& what) {
+        const answer said = handle(on, what);
+        if (what.what.payload == "bad")
+            on.run("COMMIT");
+        return said;
+    };
+    failures_ = 1;
+    start(how);
+    deliver({of("k", "fails"), of("k", "1"), of("k", "bad"), of("k", "2"), of("l", "3")});
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().parked == 1; }));
+    EXPECT_EQ(book(), (texts{"fails", "1"}));
+    EXPECT_EQ(book("l"), texts{"3"});
+    const auto rows = held();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].attempts, 3u);
+    EXPECT_EQ(rows[1].at, held_message::state::behind);
 }
 
 TEST_F(OutboxInbox, ParksWhatFailsTooOften) {
