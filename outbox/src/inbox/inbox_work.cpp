@@ -19,6 +19,9 @@ constexpr const char* undo_message = "ROLLBACK TO mortise_message";
 constexpr const char* keep_message = "RELEASE mortise_message";
 
 constexpr std::size_t tried_at_once = 500;
+// Who else writes to the database waits so long for one transaction of the inbox, and for the one
+// handler that is called when the time is over.
+constexpr std::chrono::milliseconds portion_max{20};
 constexpr const char* compensates_header = "mortise-compensates";
 
 std::int64_t micros(std::chrono::milliseconds span) noexcept {
@@ -63,7 +66,10 @@ report inbox_work::receive(db::connection& on, delivery& what) {
     report came;
     what.tries.begin();
     std::size_t at = what.done;
+    const auto until = clock::now() + portion_max;
     for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
+        if (at > what.done && clock::now() >= until)
+            break;
         const received& each = what.messages[at];
         if (is_new(on, each, what, came.next)) {
             take(on, each, static_cast<std::int64_t>(at), what.tries, came);
@@ -205,36 +211,33 @@ report inbox_work::retry(db::connection& on, trial& tries) {
     report came;
     tries.begin();
     const auto now = wall_now();
-    std::size_t left = tried_at_once;
-    for (const auto& each : tables_.due(on, now, tried_at_once)) {
-        if (left == 0 || tries.is_full())
-            break;
-        left -= retry_key(on, each, now, left, tries, came);
-    }
+    quota left{tried_at_once, clock::now() + portion_max};
+    for (const auto& each : tables_.due(on, now, tried_at_once))
+        retry_key(on, each, now, left, tries, came);
     MORTISE_CRASH_POINT("inbox.retried");
     return came;
 }
 
 // One that is due, and what waits behind it, up to the first that fails: with a commit for each of
-// them a key to which much comes would never catch up. @return how many were tried
-std::size_t inbox_work::retry_key(
+// them a key to which much comes would never catch up.
+void inbox_work::retry_key(
     db::connection& on,
     const inbox_tables::held_row& first,
     std::int64_t now,
-    std::size_t limit,
+    quota& left,
     trial& tries,
     report& into
 ) {
     std::optional<inbox_tables::held_row> next = first;
-    std::size_t tried = 0;
-    while (next && tried < limit && !tries.is_full()) {
-        ++tried;
+    while (next && left.messages > 0 && !tries.is_full()) {
+        if (left.messages < tried_at_once && clock::now() >= left.until)
+            break;
+        --left.messages;
         if (!retry_one(on, *next, now, tries, into))
             break;
         const auto behind = release(on, next->row, now);
         next = behind ? tables_.find_held(on, *behind) : std::nullopt;
     }
-    return tried;
 }
 
 // @return whether it is dealt with.

@@ -5,6 +5,7 @@
 #include "inbox/delivery.hpp"
 #include "inbox/inbox_tables.hpp"
 #include "inbox/trial.hpp"
+#include "mortise/coro/clock.hpp"
 #include "mortise/outbox/inbox.hpp"
 
 #include <cstddef>
@@ -57,6 +58,11 @@ public:
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
 private:
+    /// What may still be tried in a transaction: at least one message, however late it is.
+    struct quota {
+        std::size_t messages = 0;
+        clock::time_point until;
+    };
     /// How an attempt ended, if not well.
     struct failure {
         bool park = false;
@@ -70,11 +76,11 @@ private:
     std::optional<failure> attempt(
         db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
     );
-    std::size_t retry_key(
+    void retry_key(
         db::connection& on,
         const inbox_tables::held_row& first,
         std::int64_t now,
-        std::size_t limit,
+        quota& left,
         trial& tries,
         report& into
     );
