@@ -222,12 +222,12 @@ asio::awaitable<bool> shard_runner::begin() {
         co_return false;
     }
     MORTISE_CRASH_POINT("relay.opened");
-    std::optional<std::string> there;
+    table::mark_place seen;
     if (opened->last) {
-        auto asking = marked_message(opened->last->row);
-        there = co_await std::move(asking);
+        auto asking = find_mark(opened->last->row);
+        seen = co_await std::move(asking);
     }
-    auto found = relay_detail::judge(known_, *opened, there);
+    auto found = relay_detail::judge(known_, *opened, seen);
     if (found.refused) {
         auto waiting = await_operator(found.refused, std::move(found.text), opened->last);
         co_await std::move(waiting);
@@ -268,9 +268,9 @@ asio::awaitable<void> shard_runner::accept() {
     refused_ = false;
 }
 
-asio::awaitable<std::optional<std::string>> shard_runner::marked_message(std::int64_t row) {
+asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
     const auto work = [shard = shard_, row](db::connection& on) {
-        return table::message_in(on, shard, row);
+        return table::find_mark(on, shard, row);
     };
     const auto session = core_.session();
     auto reading = session->async_read(work);

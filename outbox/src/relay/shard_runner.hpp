@@ -62,7 +62,7 @@ private:
     asio::awaitable<void> await_earlier_shards();
     asio::awaitable<bool> begin();
     asio::awaitable<void> accept();
-    asio::awaitable<std::optional<std::string>> marked_message(std::int64_t row);
+    asio::awaitable<table::mark_place> find_mark(std::int64_t row);
     asio::awaitable<void>
     await_operator(error_code why, std::string text, std::optional<mark> seen);
     asio::awaitable<void> close_sink();

@@ -57,6 +57,16 @@ public:
 };
 std::vector<open_shard> open_shards(db::connection& on);
 
+/// What the table has where a mark at the sink stands.
+class mark_place {
+public:
+    mark_place() = default;
+
+    std::optional<std::string> message;  ///< The id of the one in its row, if there is that row.
+    std::int64_t last_row = 0;           ///< The highest number that any row has had.
+};
+mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row);
+
 /// Takes the shard over.
 ///
 /// @param held the token of its lock; an empty one takes it from whoever has it

@@ -277,6 +277,49 @@ TEST_F(OutboxRelayFaults, AWrongSinkThatGotNothingBarsNoShardFromTheRightOne) {
     EXPECT_EQ(cluster_.size(), 41u);
 }
 
+// The marks of shards that had nothing to send yet name no message.
+TEST_F(OutboxRelayFaults, AnOldCopyIsNoticedByShardsThatWereMadeAnew) {
+    const auto copy = folder_.path() / "copy.db";
+    append_everywhere("1");
+    start();
+    drain();
+    stop();
+    session_.reset();
+    std::filesystem::copy_file(database(), copy);
+    open();
+    append_everywhere("2");
+    run([](db::connection& on) { outbox::reshard(on, 2); });
+    cluster_.set_idle_max(5ms);
+    start();
+    EXPECT_TRUE(eventually([&] { return cluster_.mark_of(4) && cluster_.mark_of(5); }));
+    stop();
+    ASSERT_EQ(cluster_.size(), 80u);
+    ASSERT_EQ(cluster_.mark_of(4)->message, "");
+
+    session_.reset();
+    std::filesystem::copy_file(copy, database(), std::filesystem::copy_options::overwrite_existing);
+    open();
+    cluster_.set_idle_max(0ms);
+    const auto rebase = [this](outbox::position where) {
+        run([where](db::connection& on) {
+            for (const auto& each : outbox::describe(on).shards) {
+                if (each.refused)
+                    outbox::rebase(on, each.shard, where);
+            }
+        });
+    };
+    start();
+    EXPECT_TRUE(eventually([&] { return refused_shards() == 4; }));
+    rebase(outbox::position::end());
+    run([](db::connection& on) { outbox::reshard(on, 2); });
+    append_everywhere("3");
+    EXPECT_TRUE(eventually([&] { return refused_shards() == 2; }));
+    EXPECT_EQ(cluster_.size(), 80u);
+    rebase(outbox::position::beginning());
+    EXPECT_TRUE(eventually([&] { return cluster_.size() == 120; }));
+    stop();
+}
+
 TEST_F(OutboxRelayFaults, WhatAnOperatorHasDecidedIsNotWrittenOver) {
     append("k", "1");
     append("k", "2");
