@@ -36,7 +36,7 @@ bool begins_alike(const mark& last, const mark& known) {
 judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen) {
     judgement made;
     made.start = known.last;
-    if (!known.sink.empty() && known.sink != found.identity)
+    if (!known.sink.empty() && known.sink != found.identity && known.sink != found.older_identity)
         return refusal(
             errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
         );

@@ -245,6 +245,7 @@ asio::awaitable<bool> shard_runner::begin() {
     // A shard belongs to the sink that has something of it. One that was opened and got nothing may
     // have been a mistake of the configuration, which must not bar the right one.
     identity_ = opened->identity;
+    bound_ = known_.sink == identity_;
     if (opened->last)
         known_.sink = identity_;
     status_.last = known_.last;

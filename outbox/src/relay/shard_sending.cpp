@@ -105,6 +105,11 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
 
 // The sink may move from the messages. @return how it ended, if it did.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batch& next) {
+    if (!bound_) {
+        auto binding = bind_to_sink();
+        if (!co_await std::move(binding))
+            co_return end::superseded;
+    }
     mark after = known_.last;
     ++after.sequence;
     after.row = next.rows.back().row;
@@ -150,6 +155,22 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto pausing = pause_after(came.code, std::move(came.text));
     co_await std::move(pausing);
     co_return end::lost;
+}
+
+// Before the first row: the next purge may be far, and until then a relay with another sink, which
+// does not fence us and does not find our mark, would send the same. @return whether the shard is
+// still ours.
+asio::awaitable<bool> shard_runner::bind_to_sink() {
+    auto work = [by = by_, identity = identity_](db::connection& on) {
+        return table::bind_to_sink(on, by, identity);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto binding = session->async_run(std::move(work), db::durability::force);
+    if (co_await std::move(binding))
+        co_return false;
+    bound_ = true;
+    co_return true;
 }
 
 // It may have been too much for the time that the sink has for it.

@@ -214,6 +214,17 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     return true;
 }
 
+error_code bind_to_sink(db::connection& on, const holder& by, const std::string& sink) {
+    if (!holds(on, by))
+        return errc::superseded;
+    on.run(
+        "UPDATE mortise_outbox_shard SET sink = ?2 WHERE shard = ?1",
+        by.shard,
+        std::string_view(sink)
+    );
+    return {};
+}
+
 error_code accept(db::connection& on, const holder& by) {
     if (!holds(on, by))
         return errc::superseded;

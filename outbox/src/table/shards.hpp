@@ -88,6 +88,9 @@ result<std::size_t> purge(
 /// @return whether it is done now, or `superseded`.
 result<bool> finish(db::connection& on, const holder& by, const shadow& now);
 
+/// Remembers to which sink the shard goes. @return `superseded`, or none.
+error_code bind_to_sink(db::connection& on, const holder& by, const std::string& sink);
+
 /// Forgets that a relay did not go on. @return `superseded`, or none.
 error_code accept(db::connection& on, const holder& by);
 

@@ -137,6 +137,15 @@ TEST(OutboxLineage, NoticesAnotherSink) {
     EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), seen("a")).refused, errc::foreign_mark);
 }
 
+TEST(OutboxLineage, KnowsASinkByItsOlderName) {
+    auto renamed = found(at(3, 10, "a"), "s?prefix=p");
+    renamed.older_identity = "s";
+    EXPECT_FALSE(judge(known(at(3, 10, "a")), renamed, seen("a")).refused);
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a"), "s?prefix=q"), renamed, seen("a")).refused, errc::foreign_sink
+    );
+}
+
 TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
     for (const auto& forgetful : {found(std::nullopt), found(at(2, 5, "z"))}) {
         const auto came = judge(known(at(3, 10, "a")), forgetful, seen("z"));

@@ -320,6 +320,33 @@ TEST_F(OutboxRelayFaults, AnOldCopyIsNoticedByShardsThatWereMadeAnew) {
     stop();
 }
 
+// One with another prefix, say, which neither fences the first nor finds its mark.
+TEST_F(OutboxRelayFaults, AnotherSinkIsRefusedAlsoBeforeTheFirstPurge) {
+    auto how = config();
+    how.purge_after = 1h;
+    append("k", "1");
+    start(how);
+    drain();
+    site_.pause();
+    cluster_.set_identity("cluster-1?id_prefix=other");
+    cluster_.forget_marks();
+    outbox_site other;
+    other.relay.emplace(other.executor(), how);
+    const auto refused = [&] {
+        for (const auto& each : other.relay->status()) {
+            if (each.what == shard_status::state::refused)
+                return each.trouble == outbox::errc::foreign_sink &&
+                       each.text.find("was cluster-1,") != std::string::npos;
+        }
+        return false;
+    };
+    EXPECT_TRUE(eventually(refused));
+    EXPECT_EQ(cluster_.payloads(), texts{"1"});
+    stop(other);
+    site_.resume();
+    stop();
+}
+
 TEST_F(OutboxRelayFaults, WhatAnOperatorHasDecidedIsNotWrittenOver) {
     append("k", "1");
     append("k", "2");
