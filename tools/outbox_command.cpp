@@ -146,6 +146,9 @@ void list_parked(
     out << json::serialize(fields) << '\n';
 }
 
+// So many rows are moved in a part of a second, for which others who write wait.
+constexpr std::size_t portion = 5'000;
+
 /// What came of an order.
 struct change {
     std::size_t messages = 0;  ///< To be sent now.
@@ -162,7 +165,8 @@ public:
         const std::int64_t row = settings_.row.value_or(0);
         switch (settings_.what) {
         case outbox_verb::replay:
-            made.messages = settings_.all ? outbox::replay_all(on) : outbox::replay(on, row);
+            made.messages =
+                settings_.all ? outbox::replay_some(on, portion) : outbox::replay(on, row);
             break;
         case outbox_verb::drop:
             made.messages = outbox::drop(on, row);
@@ -280,8 +284,14 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
     change made;
     try {
         require_outbox(settings.database);
-        auto doing = change_database(settings.database, outbox_order(settings));
-        made = co_await std::move(doing);
+        const bool in_portions = settings.what == outbox_verb::replay && settings.all;
+        std::size_t messages = 0;
+        do {
+            auto doing = change_database(settings.database, outbox_order(settings));
+            made = co_await std::move(doing);
+            messages += made.messages;
+        } while (in_portions && made.messages != 0);
+        made.messages = messages;
     } catch (const boost::system::system_error& thrown) {
         throw database_failure(thrown, settings.database, subject_of(settings));
     }

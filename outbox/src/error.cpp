@@ -49,6 +49,9 @@ constexpr code_text texts[] = {
     {errc::stopped, "the relay was stopped: make a new one"},
     {errc::bad_file,
      "the file is not what a sink has written: move it away, or name another folder"},
+    {errc::log_not_synced,
+     "an fsync of the database's log failed, and what was committed may not be on the disk: see to "
+     "the disk; nothing is sent before the log is written anew"},
 };
 
 class outbox_category final : public boost::system::error_category {

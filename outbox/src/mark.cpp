@@ -12,8 +12,9 @@
 namespace mortise::outbox {
 namespace {
 
-constexpr std::string_view version = "mortise-mark-1";
-constexpr std::size_t parts_count = 8;
+constexpr std::string_view version = "mortise-mark-2";
+constexpr std::string_view version_without_layout = "mortise-mark-1";
+constexpr std::size_t parts_max = 9;
 
 std::string checksum(std::string_view text) {
     return std::to_string(table::key_hash(text));
@@ -29,7 +30,7 @@ bool read(std::string_view text, Number& into) noexcept {
 }  // namespace
 
 std::string mark::text() const {
-    std::string made(version);
+    std::string made(layout.empty() ? version_without_layout : version);
     for (const auto& each :
          {mortise::detail::percent_encoded(table),
           std::to_string(generation),
@@ -38,22 +39,27 @@ std::string mark::text() const {
           std::to_string(row),
           mortise::detail::percent_encoded(message)})
         made += ' ' + each;
+    if (!layout.empty())
+        made += ' ' + mortise::detail::percent_encoded(layout);
     return made + ' ' + checksum(made);
 }
 
 std::optional<mark> mark::parse(std::string_view text) {
-    std::array<std::string_view, parts_count> parts;
+    const bool has_layout = text.substr(0, version.size()) == version;
+    const std::size_t count = has_layout ? parts_max : parts_max - 1;
+    std::array<std::string_view, parts_max> parts;
     std::size_t at = 0;
-    for (auto& each : parts) {
+    for (std::size_t i = 0; i < count; ++i) {
         if (at > text.size())
             return std::nullopt;
         const auto end = text.find(' ', at);
-        each = text.substr(at, end == std::string_view::npos ? end : end - at);
+        parts[i] = text.substr(at, end == std::string_view::npos ? end : end - at);
         at = end == std::string_view::npos ? text.size() + 1 : end + 1;
     }
-    const auto sum_at = text.size() - parts.back().size();
-    if (at <= text.size() || parts[0] != version || sum_at == 0 ||
-        parts.back() != checksum(text.substr(0, sum_at - 1)))
+    const auto sum = parts[count - 1];
+    const auto sum_at = text.size() - sum.size();
+    if (at <= text.size() || parts[0] != (has_layout ? version : version_without_layout) ||
+        sum_at == 0 || sum != checksum(text.substr(0, sum_at - 1)))
         return std::nullopt;
     mark made;
     const auto table = mortise::detail::percent_decoded(parts[1]);
@@ -63,6 +69,12 @@ std::optional<mark> mark::parse(std::string_view text) {
         return std::nullopt;
     made.table = *table;
     made.message = *message;
+    if (has_layout) {
+        const auto layout = mortise::detail::percent_decoded(parts[7]);
+        if (!layout || layout->empty())
+            return std::nullopt;
+        made.layout = *layout;
+    }
     return made;
 }
 

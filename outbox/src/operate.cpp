@@ -8,7 +8,9 @@
 #include "table/shards.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -97,20 +99,61 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
     return found;
 }
 
-// The same of all that is parked.
-std::vector<moved_row> all_of_all_keys(db::connection& on) {
-    std::vector<moved_row> found;
-    auto parked = on.query("SELECT id, message_id, key FROM mortise_outbox_parked");
-    while (parked.step())
-        found.push_back({parked.integer(0), std::nullopt, hash_at(parked)});
-    if (found.empty())
-        return found;
+/// A topic and a key in it: what has both keeps its order.
+using topic_and_key = std::pair<std::string, std::string>;
+
+// Whose messages are parked first, up to so many messages; those without a key, each for itself,
+// go into `without_key`.
+std::set<topic_and_key> first_keys(
+    db::connection& on, std::optional<std::size_t> limit, std::vector<moved_row>& without_key
+) {
+    std::set<topic_and_key> found;
     auto each =
-        on.query("SELECT o.slot, o.message_id, o.key FROM mortise_outbox AS o WHERE EXISTS(SELECT 1"
-                 " FROM mortise_outbox_parked AS p WHERE p.topic = o.topic AND p.key = o.key"
-                 " AND p.id < " MORTISE_OUTBOX_ROW ")");
-    while (each.step())
-        found.push_back({table::row_at(each.integer(0)), each.integer(0), hash_at(each)});
+        on.query("SELECT id, message_id, key, topic FROM mortise_outbox_parked ORDER BY id LIMIT ?1"
+        );
+    if (limit)
+        each.bind(*limit);
+    else
+        each.bind(std::int64_t{-1});
+    while (each.step()) {
+        if (const auto key = each.text_or_null(2))
+            found.emplace(each.text(3), *key);
+        else
+            without_key.push_back({each.integer(0), std::nullopt, hash_at(each)});
+    }
+    return found;
+}
+
+// The same of several keys, which are those of the messages that were parked first. A key goes as
+// a whole: what is left of it would stand before what was moved, and would be sent after it.
+std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::size_t> limit) {
+    std::vector<moved_row> found;
+    const auto keys = first_keys(on, limit, found);
+    std::map<topic_and_key, std::int64_t> first_of;
+    for (const auto& each : keys) {
+        auto parked = on.query(
+            "SELECT id, message_id, key FROM mortise_outbox_parked WHERE topic = ?1 AND key = ?2"
+            " ORDER BY id",
+            std::string_view(each.first)
+        );
+        parked.bind_bytes(each.second);
+        while (parked.step()) {
+            first_of.try_emplace(each, parked.integer(0));
+            found.push_back({parked.integer(0), std::nullopt, hash_at(parked)});
+        }
+    }
+    if (keys.empty()) {
+        sort_by_row(found);
+        return found;
+    }
+    auto each = on.query("SELECT slot, message_id, key, topic FROM mortise_outbox"
+                         " WHERE key IS NOT NULL");
+    while (each.step()) {
+        const std::int64_t row = table::row_at(each.integer(0));
+        const auto first = first_of.find({each.text(3), each.text_or_null(2).value_or("")});
+        if (first != first_of.end() && first->second < row)
+            found.push_back({row, each.integer(0), hash_at(each)});
+    }
     sort_by_row(found);
     return found;
 }
@@ -131,7 +174,12 @@ std::size_t replay(db::connection& on, std::int64_t row) {
 
 std::size_t replay_all(db::connection& on) {
     table::require(on);
-    return move_to_end(on, all_of_all_keys(on));
+    return move_to_end(on, all_of_first_keys(on, std::nullopt));
+}
+
+std::size_t replay_some(db::connection& on, std::size_t limit) {
+    table::require(on);
+    return move_to_end(on, all_of_first_keys(on, std::max<std::size_t>(limit, 1)));
 }
 
 std::size_t drop(db::connection& on, std::int64_t row) {

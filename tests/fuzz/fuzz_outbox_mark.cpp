@@ -25,6 +25,7 @@ mark some_mark(input& in) {
     made.sequence = in.edge<std::uint64_t>();
     made.row = in.edge<std::int64_t>();
     made.message = in.text(20);
+    made.layout = in.text(20);
     return made;
 }
 
@@ -81,6 +82,7 @@ MORTISE_FUZZ_TARGET(outbox_mark) {
     const std::string rest = in.rest();
     check_read(rest);
     check_read("mortise-mark-1 " + rest);
+    check_read("mortise-mark-2 " + rest);
     check_headers(rest);
 }
 

@@ -57,6 +57,7 @@ int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) 
         ++self.owner->log_writes;
         if (const int code = self.owner->log_write_result)
             return code;
+        self.owner->log_bytes_since_failed_sync += static_cast<std::size_t>(size);
     }
     return forward<&sqlite3_io_methods::xWrite>::call(file, data, size, offset);
 }
@@ -74,12 +75,17 @@ int truncate(sqlite3_file* file, sqlite3_int64 size) {
 int sync(sqlite3_file* file, int flags) {
     shim& self = self_of(file);
     if (self.log || self.database) {
-        if (const int code = self.owner->next_result())
+        if (const int code = self.owner->next_result()) {
+            if (self.log)
+                self.owner->log_bytes_since_failed_sync = 0;
             return code;
+        }
     }
     if (self.log) {
-        if (const int code = self.owner->sync_log())
+        if (const int code = self.owner->sync_log()) {
+            self.owner->log_bytes_since_failed_sync = 0;
             return code;
+        }
     }
     if (self.database) {
         ++self.owner->database_syncs;

@@ -30,6 +30,8 @@ public:
     std::atomic<int> log_syncs{0};
     std::atomic<int> database_syncs{0};
     std::atomic<int> log_writes{0};
+    /// Of the write-ahead log, since a sync of it failed last.
+    std::atomic<std::size_t> log_bytes_since_failed_sync{0};
 
     /// Of both files: writes, truncations and syncs, in the order in which they come.
     std::atomic<int> operations{0};

@@ -17,7 +17,8 @@ namespace mortise::outbox::inbox_detail {
 /// By source, the offset that comes next.
 using offsets = std::map<std::string, std::int64_t>;
 
-/// Messages that were given to an inbox: in one transaction, unless a handler spoils that.
+/// Messages that were given to an inbox: in one transaction, unless they take long or a handler
+/// spoils that.
 ///
 /// @par Threads As `trial`.
 class delivery {

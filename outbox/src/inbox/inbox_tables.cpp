@@ -39,6 +39,17 @@ void add_arrival(db::connection& on) {
 
 constexpr const char* about = "mortise_inbox_about";
 
+#define MORTISE_INBOX_HELD "id, attempts, source, place, message_id, topic, key, payload, headers"
+
+inbox_tables::held_row held_at(const db::statement& row) {
+    inbox_tables::held_row made;
+    made.row = row.integer(0);
+    made.attempts = static_cast<std::uint32_t>(row.integer(1));
+    if (auto what = table::message_at(row, 4))
+        made.what.emplace(row.text(2), row.integer(3), std::move(*what));
+    return made;
+}
+
 }  // namespace
 
 bool are_made(db::connection& on) {
@@ -98,9 +109,10 @@ std::map<std::string, std::int64_t> inbox_tables::positions(db::connection& on) 
     return found;
 }
 
-// One that is older than the window may still be there, as they are forgotten later.
+// The age decides, not whether `forget_ids` has come to the row: an id may be used again after a
+// quiet time, in which nothing was forgotten.
 bool inbox_tables::note_id(
-    db::connection& on, std::string_view id, std::int64_t now, std::int64_t before
+    db::connection& on, std::string_view id, std::int64_t now, std::int64_t window
 ) const {
     on.run(
         "INSERT INTO mortise_inbox_seen(inbox, message_id, seen) VALUES(?1, ?2, ?3)"
@@ -108,7 +120,7 @@ bool inbox_tables::note_id(
         std::string_view(name_),
         id,
         now,
-        before
+        now - window
     );
     return on.changes() != 0;
 }
@@ -164,21 +176,24 @@ std::vector<inbox_tables::held_row>
 inbox_tables::due(db::connection& on, std::int64_t now, std::size_t limit) const {
     std::vector<held_row> found;
     auto row = on.query(
-        "SELECT id, attempts, source, place, message_id, topic, key, payload, headers"
-        " FROM mortise_inbox_held WHERE inbox = ?1 AND state = 0 AND due <= ?2"
-        " ORDER BY due, id LIMIT ?3",
+        "SELECT " MORTISE_INBOX_HELD " FROM mortise_inbox_held"
+        " WHERE inbox = ?1 AND state = 0 AND due <= ?2 ORDER BY due, id LIMIT ?3",
         std::string_view(name_),
         now,
         limit
     );
-    while (row.step()) {
-        held_row& next = found.emplace_back();
-        next.row = row.integer(0);
-        next.attempts = static_cast<std::uint32_t>(row.integer(1));
-        if (auto what = table::message_at(row, 4))
-            next.what.emplace(row.text(2), row.integer(3), std::move(*what));
-    }
+    while (row.step())
+        found.push_back(held_at(row));
     return found;
+}
+
+std::optional<inbox_tables::held_row>
+inbox_tables::find_held(db::connection& on, std::int64_t row) const {
+    auto found =
+        on.query("SELECT " MORTISE_INBOX_HELD " FROM mortise_inbox_held WHERE id = ?1", row);
+    if (!found.step())
+        return std::nullopt;
+    return held_at(found);
 }
 
 std::optional<std::int64_t> inbox_tables::next_due(db::connection& on) const {
@@ -205,17 +220,23 @@ void inbox_tables::postpone(
     );
 }
 
-void release(db::connection& on, std::int64_t row, std::int64_t now) {
-    on.run(
-        "UPDATE mortise_inbox_held SET state = 0, due = ?2 WHERE id ="
-        " (SELECT next.id FROM mortise_inbox_held AS next, mortise_inbox_held AS gone"
-        " WHERE gone.id = ?1 AND next.inbox = gone.inbox AND next.topic = gone.topic"
-        " AND next.key = gone.key AND next.id > gone.id AND next.state = 1"
-        " ORDER BY next.id LIMIT 1)",
-        row,
-        now
-    );
+std::optional<std::int64_t> release(db::connection& on, std::int64_t row, std::int64_t now) {
+    std::optional<std::int64_t> next;
+    {
+        auto found = on.query(
+            "SELECT next.id FROM mortise_inbox_held AS next, mortise_inbox_held AS gone"
+            " WHERE gone.id = ?1 AND next.inbox = gone.inbox AND next.topic = gone.topic"
+            " AND next.key = gone.key AND next.id > gone.id AND next.state = 1"
+            " ORDER BY next.id LIMIT 1",
+            row
+        );
+        if (found.step())
+            next = found.integer(0);
+    }
+    if (next)
+        on.run("UPDATE mortise_inbox_held SET state = 0, due = ?2 WHERE id = ?1", *next, now);
     on.run("DELETE FROM mortise_inbox_held WHERE id = ?1", row);
+    return next;
 }
 
 }  // namespace mortise::outbox::inbox_detail

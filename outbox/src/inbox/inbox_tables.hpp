@@ -38,9 +38,9 @@ public:
     void set_next_offset(db::connection& on, std::string_view source, std::int64_t next) const;
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
-    /// @return whether it was new.
+    /// @return whether it was new, or was noted more than `window` microseconds ago.
     bool
-    note_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t before) const;
+    note_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t window) const;
     void forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const;
 
     /// Whether something with this topic and key is held.
@@ -63,6 +63,7 @@ public:
     };
     /// What is to be tried now, at most `limit`.
     std::vector<held_row> due(db::connection& on, std::int64_t now, std::size_t limit) const;
+    std::optional<held_row> find_held(db::connection& on, std::int64_t row) const;
     std::optional<std::int64_t> next_due(db::connection& on) const;
     void postpone(
         db::connection& on,
@@ -78,8 +79,8 @@ private:
     std::string name_;
 };
 
-/// Removes what is held, and lets the next of its topic and key be tried.
-void release(db::connection& on, std::int64_t row, std::int64_t now);
+/// Removes what is held, and lets the next of its topic and key be tried. @return the row of that
+std::optional<std::int64_t> release(db::connection& on, std::int64_t row, std::int64_t now);
 
 }  // namespace mortise::outbox::inbox_detail
 

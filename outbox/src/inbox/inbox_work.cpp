@@ -18,7 +18,10 @@ constexpr const char* begin_message = "SAVEPOINT mortise_message";
 constexpr const char* undo_message = "ROLLBACK TO mortise_message";
 constexpr const char* keep_message = "RELEASE mortise_message";
 
-constexpr std::size_t tried_at_once = 100;
+constexpr std::size_t tried_at_once = 500;
+// Who else writes to the database waits so long for one transaction of the inbox, and for the one
+// handler that is called when the time is over.
+constexpr std::chrono::milliseconds portion_max{20};
 constexpr const char* compensates_header = "mortise-compensates";
 
 std::int64_t micros(std::chrono::milliseconds span) noexcept {
@@ -63,7 +66,10 @@ report inbox_work::receive(db::connection& on, delivery& what) {
     report came;
     what.tries.begin();
     std::size_t at = what.done;
+    const auto until = clock::now() + portion_max;
     for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
+        if (at > what.done && clock::now() >= until)
+            break;
         const received& each = what.messages[at];
         if (is_new(on, each, what, came.next)) {
             take(on, each, static_cast<std::int64_t>(at), what.tries, came);
@@ -87,10 +93,8 @@ bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, 
     // The place of one that has no id of its own may come again, when its topic was made anew.
     if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
         return true;
-    if (!goes_by_ids(config_.by))
-        return true;
-    const auto now = wall_now();
-    return tables_.note_id(on, what.what.id, now, now - micros(config_.window));
+    return !goes_by_ids(config_.by) ||
+           tables_.note_id(on, what.what.id, wall_now(), micros(config_.window));
 }
 
 bool inbox_work::is_place_new(
@@ -156,11 +160,11 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     }
     leave(on, undo_message, tries);
     on.forget_calls(calls);
-    // Else two services that refuse each other's compensations would send them for ever.
     if (failed.why.empty() && said.what == answer::kind::refused &&
         what.what.find_header(compensates_header) != nullptr) {
-        failed.park = true;
-        failed.why = "its handler refuses a compensation: " + said.text;
+        // Two inboxes that answer each other's refusals would do so for ever.
+        said.what = answer::kind::parked;
+        said.text = "its handler refuses a compensating message, which people have to settle";
     }
     if (failed.why.empty() && said.what == answer::kind::refused) {
         try {
@@ -207,32 +211,57 @@ report inbox_work::retry(db::connection& on, trial& tries) {
     report came;
     tries.begin();
     const auto now = wall_now();
-    const auto due = tables_.due(on, now, tried_at_once);
-    came.more = due.size() == tried_at_once;
-    for (const auto& each : due) {
-        if (tries.is_full())
-            break;
-        std::optional<failure> failed;
-        std::string id;
-        if (each.what) {
-            id = each.what->what.id;
-            failed = attempt(on, *each.what, each.row, tries, came);
-        } else {
-            failed.emplace();
-            failed->park = true;
-            failed->why = "its row contradicts itself";
-        }
-        if (!failed) {
-            release(on, each.row, now);
-            came.more = true;
-            continue;
-        }
-        judge(came, *failed, each.attempts + 1, id);
-        const auto again = now + pause_after(each.attempts + 1);
-        tables_.postpone(on, each, failed->park ? parked : retried, again, failed->why);
-    }
+    quota left{tried_at_once, clock::now() + portion_max};
+    for (const auto& each : tables_.due(on, now, tried_at_once))
+        retry_key(on, each, now, left, tries, came);
     MORTISE_CRASH_POINT("inbox.retried");
     return came;
+}
+
+// One that is due, and what waits behind it, up to the first that fails: with a commit for each of
+// them a key to which much comes would never catch up.
+void inbox_work::retry_key(
+    db::connection& on,
+    const inbox_tables::held_row& first,
+    std::int64_t now,
+    quota& left,
+    trial& tries,
+    report& into
+) {
+    std::optional<inbox_tables::held_row> next = first;
+    while (next && left.messages > 0 && !tries.is_full()) {
+        if (left.messages < tried_at_once && clock::now() >= left.until)
+            break;
+        --left.messages;
+        if (!retry_one(on, *next, now, tries, into))
+            break;
+        const auto behind = release(on, next->row, now);
+        next = behind ? tables_.find_held(on, *behind) : std::nullopt;
+    }
+}
+
+// @return whether it is dealt with.
+bool inbox_work::retry_one(
+    db::connection& on,
+    const inbox_tables::held_row& which,
+    std::int64_t now,
+    trial& tries,
+    report& into
+) {
+    std::optional<failure> failed;
+    if (which.what) {
+        failed = attempt(on, *which.what, which.row, tries, into);
+    } else {
+        failed.emplace();
+        failed->park = true;
+        failed->why = "its row contradicts itself";
+    }
+    if (!failed)
+        return true;
+    judge(into, *failed, which.attempts + 1, which.what ? which.what->what.id : std::string());
+    const auto again = now + pause_after(which.attempts + 1);
+    tables_.postpone(on, which, failed->park ? parked : retried, again, failed->why);
+    return false;
 }
 
 std::optional<std::int64_t> inbox_work::next_due(db::connection& on) const {

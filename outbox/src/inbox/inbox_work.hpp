@@ -5,6 +5,7 @@
 #include "inbox/delivery.hpp"
 #include "inbox/inbox_tables.hpp"
 #include "inbox/trial.hpp"
+#include "mortise/coro/clock.hpp"
 #include "mortise/outbox/inbox.hpp"
 
 #include <cstddef>
@@ -31,7 +32,6 @@ public:
 
     inbox_stats counts;
     std::vector<inbox_event> events;
-    bool more = false;  ///< More is due at once.
     bool held = false;  ///< Something is to be tried later.
 
     // Of a delivery.
@@ -58,6 +58,11 @@ public:
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
 private:
+    /// What may still be tried in a transaction: at least one message, however late it is.
+    struct quota {
+        std::size_t messages = 0;
+        clock::time_point until;
+    };
     /// How an attempt ended, if not well.
     struct failure {
         bool park = false;
@@ -70,6 +75,21 @@ private:
     take(db::connection& on, const received& what, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(
         db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    );
+    void retry_key(
+        db::connection& on,
+        const inbox_tables::held_row& first,
+        std::int64_t now,
+        quota& left,
+        trial& tries,
+        report& into
+    );
+    bool retry_one(
+        db::connection& on,
+        const inbox_tables::held_row& which,
+        std::int64_t now,
+        trial& tries,
+        report& into
     );
     answer ask(db::connection& on, const received& what, failure& failed);
     void refuse(db::connection& on, const received& what, answer& said);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::outbox::inbox_detail {
 
@@ -39,9 +40,10 @@ public:
         limit_ = tried_ / 2;
         return true;
     }
-    /// It is committed.
+    /// It is committed. A verdict on a message that it did not come to stands.
     void passed() {
-        convicted_.clear();
+        for (const auto place : judged_)
+            convicted_.erase(place);
         limit_ = no_limit;
     }
 
@@ -49,13 +51,17 @@ public:
 
     void begin() noexcept {
         tried_ = 0;
+        judged_.clear();
         lost_.reset();
     }
     bool is_full() const noexcept { return tried_ >= limit_; }
     /// Why the message at that place counts as failed; null: it is to be tried.
-    const std::string* verdict(std::int64_t place) const {
+    const std::string* verdict(std::int64_t place) {
         const auto found = convicted_.find(place);
-        return found == convicted_.end() ? nullptr : &found->second;
+        if (found == convicted_.end())
+            return nullptr;
+        judged_.push_back(place);
+        return &found->second;
     }
     /// Its handler is called now.
     void tries(std::int64_t place) noexcept {
@@ -71,6 +77,7 @@ private:
     bool convict(std::string why) { return convicted_.emplace(last_, std::move(why)).second; }
 
     std::map<std::int64_t, std::string> convicted_;
+    std::vector<std::int64_t> judged_;  // of those, the ones that this transaction came to
     std::size_t limit_ = no_limit;
     std::size_t tried_ = 0;
     std::int64_t last_ = 0;

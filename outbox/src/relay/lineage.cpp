@@ -17,16 +17,26 @@ judgement refusal(errc why, std::string text) {
 }
 
 std::string row_text(const mark& of) {
-    return "row " + std::to_string(of.row) + " with the message " + of.message;
+    return "row " + std::to_string(of.row) +
+           (of.message.empty() ? " without a message" : " with the message " + of.message);
+}
+
+std::string name_of(const std::string& layout) {
+    return layout.empty() ? "an older version" : layout;
+}
+
+// A mark without a message stands where the shard began, or an operator has put it, and the table
+// has not moved from there either.
+bool begins_alike(const mark& last, const mark& known) {
+    return known.message.empty() && last.row == known.row;
 }
 
 }  // namespace
 
-judgement
-judge(const table::shadow& known, const opening& found, const std::optional<std::string>& there) {
+judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen) {
     judgement made;
     made.start = known.last;
-    if (!known.sink.empty() && known.sink != found.identity)
+    if (!known.sink.empty() && known.sink != found.identity && known.sink != found.older_identity)
         return refusal(
             errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
         );
@@ -52,11 +62,23 @@ judge(const table::shadow& known, const opening& found, const std::optional<std:
         made.mark_lost = true;
         return made;
     }
-    if (!last.message.empty() && there != last.message)
+    if (last.layout != known.last.layout)
+        return refusal(
+            errc::restored,
+            "the mark is of the layout " + name_of(last.layout) + ", the shard of " +
+                name_of(known.last.layout)
+        );
+    if (last.row > seen.last_row)
+        return refusal(
+            errc::restored,
+            "the mark is at row " + std::to_string(last.row) + ", the last row that there was is " +
+                std::to_string(seen.last_row)
+        );
+    if (last.message.empty() ? !begins_alike(last, known.last) : seen.message != last.message)
         return refusal(
             errc::restored,
             "the mark is at " + row_text(last) + ", where the table has " +
-                (there ? "the message " + *there : "none")
+                (seen.message ? "the message " + *seen.message : "none")
         );
     made.start = last;
     return made;

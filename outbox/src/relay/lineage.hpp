@@ -7,7 +7,6 @@
 #include "mortise/outbox/sink.hpp"
 #include "table/shards.hpp"
 
-#include <optional>
 #include <string>
 
 namespace mortise::outbox::relay_detail {
@@ -27,9 +26,8 @@ public:
 ///
 /// @param known the table's mark, and the sink that it was acknowledged by
 /// @param found what the sink says
-/// @param there the id of the message in the row that the sink's mark names, if there is that row
-judgement
-judge(const table::shadow& known, const opening& found, const std::optional<std::string>& there);
+/// @param seen what the table has where the sink's mark is
+judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen);
 
 }  // namespace mortise::outbox::relay_detail
 

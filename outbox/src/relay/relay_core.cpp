@@ -122,6 +122,8 @@ std::uint64_t relay_core::draw_seed() {
 }
 
 std::shared_ptr<db::sqlite> relay_core::session() {
+    if (session_ && session_->poisoned())
+        log_->suspect();  // a new session would sync the log without what the kernel has dropped
     if (!session_ || session_->poisoned()) {
         db::sqlite_config config;
         config.path = config_.database;
@@ -129,6 +131,15 @@ std::shared_ptr<db::sqlite> relay_core::session() {
         session_ = std::make_shared<db::sqlite>(seat_.executor(), std::move(config));
     }
     return session_;
+}
+
+asio::awaitable<void> relay_core::restore_log() {
+    const auto current = session();
+    if (!log_->is_suspect())
+        co_return;
+    const auto work = [log = log_](db::connection& on) { log->write_anew(on); };
+    auto writing = current->async_run(work, db::durability::force);
+    co_await std::move(writing);
 }
 
 // Looks after what concerns all shards: which there are, and messages that become due.

@@ -10,6 +10,7 @@
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay.hpp"
 #include "relay/shard_runner.hpp"
+#include "table/durable.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -49,6 +50,10 @@ public:
     coro::time_source& time() const noexcept { return *time_; }
     /// The session with the database; a new one if that of before is broken. @throws error
     std::shared_ptr<db::sqlite> session();
+    /// The log of the database; shared with closures, which may outlive the relay.
+    const std::shared_ptr<table::log_keeper>& log() const noexcept { return log_; }
+    /// Nothing is sent after a failed fsync before this is done. @throws error
+    asio::awaitable<void> restore_log();
     const std::string& table_id() const noexcept { return table_id_; }
     bool stopping() const noexcept { return stopping_; }
     std::uint64_t draw_seed();
@@ -97,6 +102,7 @@ private:
     std::uint64_t seed_;
 
     std::shared_ptr<db::sqlite> session_;
+    const std::shared_ptr<table::log_keeper> log_ = std::make_shared<table::log_keeper>();
     std::optional<db::bell> bell_;
     std::string table_id_;
     std::map<std::uint32_t, std::shared_ptr<shard_runner>> runners_;

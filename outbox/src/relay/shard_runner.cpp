@@ -126,6 +126,8 @@ asio::awaitable<table::claim> shard_runner::take(const lease* held) {
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
+        auto restoring = core_.restore_log();
+        co_await std::move(restoring);
         auto taking = take(held);
         auto mine = co_await std::move(taking);
         by_ = mine.by;
@@ -220,12 +222,12 @@ asio::awaitable<bool> shard_runner::begin() {
         co_return false;
     }
     MORTISE_CRASH_POINT("relay.opened");
-    std::optional<std::string> there;
+    table::mark_place seen;
     if (opened->last) {
-        auto asking = marked_message(opened->last->row);
-        there = co_await std::move(asking);
+        auto asking = find_mark(opened->last->row);
+        seen = co_await std::move(asking);
     }
-    auto found = relay_detail::judge(known_, *opened, there);
+    auto found = relay_detail::judge(known_, *opened, seen);
     if (found.refused) {
         auto waiting = await_operator(found.refused, std::move(found.text), opened->last);
         co_await std::move(waiting);
@@ -243,6 +245,7 @@ asio::awaitable<bool> shard_runner::begin() {
     // A shard belongs to the sink that has something of it. One that was opened and got nothing may
     // have been a mistake of the configuration, which must not bar the right one.
     identity_ = opened->identity;
+    bound_ = known_.sink == identity_;
     if (opened->last)
         known_.sink = identity_;
     status_.last = known_.last;
@@ -266,9 +269,9 @@ asio::awaitable<void> shard_runner::accept() {
     refused_ = false;
 }
 
-asio::awaitable<std::optional<std::string>> shard_runner::marked_message(std::int64_t row) {
+asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
     const auto work = [shard = shard_, row](db::connection& on) {
-        return table::message_in(on, shard, row);
+        return table::find_mark(on, shard, row);
     };
     const auto session = core_.session();
     auto reading = session->async_read(work);

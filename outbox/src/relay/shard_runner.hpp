@@ -62,7 +62,7 @@ private:
     asio::awaitable<void> await_earlier_shards();
     asio::awaitable<bool> begin();
     asio::awaitable<void> accept();
-    asio::awaitable<std::optional<std::string>> marked_message(std::int64_t row);
+    asio::awaitable<table::mark_place> find_mark(std::int64_t row);
     asio::awaitable<void>
     await_operator(error_code why, std::string text, std::optional<mark> seen);
     asio::awaitable<void> close_sink();
@@ -70,6 +70,7 @@ private:
     asio::awaitable<end> send_all();
     std::shared_ptr<pending_read> start_read(std::int64_t after);
     asio::awaitable<std::optional<end>> send(table::batch& next);
+    asio::awaitable<bool> bind_to_sink();
     asio::awaitable<published> publish(std::vector<outgoing>& rows, const mark& after);
     asio::awaitable<bool> park(std::vector<table::poison_row> which);
     asio::awaitable<bool> park_blocked(std::vector<std::int64_t> which);
@@ -98,6 +99,7 @@ private:
     table::holder by_;
     table::shadow known_;   ///< `last`: what the sink has acknowledged.
     std::string identity_;  ///< Of the sink that was opened; `known_.sink` once it has something.
+    bool bound_ = false;    ///< The table knows `identity_`.
     std::uint32_t layout_seen_ = 0;
     std::size_t batch_rows_;    ///< At most so many; fewer after a failure.
     std::size_t unpurged_ = 0;  ///< Sent since the last purge.

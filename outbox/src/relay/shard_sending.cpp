@@ -5,7 +5,6 @@
 #include "relay/pending_read.hpp"
 #include "relay/relay_core.hpp"
 #include "relay/shard_runner.hpp"
-#include "table/durable.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -79,13 +78,15 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
 std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     news_.reset();  // what comes from now on may be too late for this one
     const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
-    auto work = [shard = shard_, after, rows = batch_rows_, bytes = core_.config().batch_bytes](
-                    db::connection& on
-                ) {
+    auto work = [shard = shard_,
+                 after,
+                 rows = batch_rows_,
+                 bytes = core_.config().batch_bytes,
+                 log = core_.log()](db::connection& on) {
         auto found = table::read(on, shard, after, rows, bytes);
         // What a crash of the host would take back must not be heard of.
         if (!found.rows.empty())
-            table::make_durable(on);
+            log->make_durable(on);
         return found;
     };
     core_.session()->async_read(
@@ -104,6 +105,11 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
 
 // The sink may move from the messages. @return how it ended, if it did.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batch& next) {
+    if (!bound_) {
+        auto binding = bind_to_sink();
+        if (!co_await std::move(binding))
+            co_return end::superseded;
+    }
     mark after = known_.last;
     ++after.sequence;
     after.row = next.rows.back().row;
@@ -149,6 +155,22 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto pausing = pause_after(came.code, std::move(came.text));
     co_await std::move(pausing);
     co_return end::lost;
+}
+
+// Before the first row: the next purge may be far, and until then a relay with another sink, which
+// does not fence us and does not find our mark, would send the same. @return whether the shard is
+// still ours.
+asio::awaitable<bool> shard_runner::bind_to_sink() {
+    auto work = [by = by_, identity = identity_](db::connection& on) {
+        return table::bind_to_sink(on, by, identity);
+    };
+    const auto session = core_.session();
+    ++status_.writes;
+    auto binding = session->async_run(std::move(work), db::durability::force);
+    if (co_await std::move(binding))
+        co_return false;
+    bound_ = true;
+    co_return true;
 }
 
 // It may have been too much for the time that the sink has for it.

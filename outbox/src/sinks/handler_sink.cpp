@@ -2,8 +2,13 @@
 #include "mortise/outbox/handler_sink.hpp"
 
 #include "mortise/coro/error.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/outbox/error.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -12,8 +17,8 @@ namespace {
 
 class handler_sink final : public sink {
 public:
-    explicit handler_sink(std::shared_ptr<const message_handler> handler)
-        : handler_(std::move(handler)) {}
+    handler_sink(std::shared_ptr<const message_handler> handler, handler_sink_options options)
+        : handler_(std::move(handler)), options_(options) {}
 
     bool keeps_marks() const noexcept override { return false; }
 
@@ -42,7 +47,14 @@ public:
                 failed = coro::errc::work_threw;
             }
             if (failed) {
-                came = published(published::kind::again, failed, std::move(text));
+                const auto state = co_await asio::this_coro::cancellation_state;
+                const bool stopped = state.cancelled() != asio::cancellation_type::none;
+                if (!stopped && is_last_attempt(messages[i].row)) {
+                    came.what = published::kind::refused;
+                    came.poison.emplace_back(i, failed, std::move(text));
+                } else {
+                    came = published(published::kind::again, failed, std::move(text));
+                }
                 came.done = i;
                 co_return came;
             }
@@ -59,15 +71,30 @@ public:
     asio::awaitable<void> close() override { co_return; }
 
 private:
+    // Messages of a shard come one after the other: only the first of a batch has failed before.
+    bool is_last_attempt(std::int64_t row) {
+        if (std::exchange(failing_row_, row) != row)
+            attempts_ = 0;
+        return ++attempts_ >= options_.attempts_max;
+    }
+
     const std::shared_ptr<const message_handler> handler_;
+    const handler_sink_options options_;
+    std::int64_t failing_row_ = 0;
+    std::uint32_t attempts_ = 0;  // of that row
 };
 
 }  // namespace
 
-sink_factory make_handler_sink(message_handler handler) {
+sink_factory make_handler_sink(message_handler handler, handler_sink_options options) {
+    mortise::detail::require(
+        options.attempts_max >= 1 && options.attempts_max <= 1'000'000,
+        "attempts_max",
+        "use 1 to 1,000,000"
+    );
     auto kept = std::make_shared<const message_handler>(std::move(handler));
-    return [kept = std::move(kept)](const asio::any_io_executor&, std::uint32_t) {
-        return std::make_unique<handler_sink>(kept);
+    return [kept = std::move(kept), options](const asio::any_io_executor&, std::uint32_t) {
+        return std::make_unique<handler_sink>(kept, options);
     };
 }
 

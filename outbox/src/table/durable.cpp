@@ -2,24 +2,85 @@
 #include "table/durable.hpp"
 
 #include "mortise/db/sqlite_error.hpp"
+#include "mortise/outbox/error.hpp"
+#include "table/schema.hpp"
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace mortise::outbox::table {
+namespace {
 
-void make_durable(db::connection& on) {
+constexpr sqlite3_int64 block_bytes = 1 << 16;  // SQLite writes less than 128 KiB at once
+
+void check(int code, const char* action) {
+    if (code != SQLITE_OK)
+        throw error(error_code(code, db::sqlite_category()), action, "see to the disk");
+}
+
+/// @return null if the database has no log just now.
+sqlite3_file* log_of(db::connection& on) {
     sqlite3_file* log = nullptr;
-    int failed = ::sqlite3_file_control(on.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-    if (failed == SQLITE_OK && log != nullptr && log->pMethods != nullptr)
-        failed = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-    if (failed != SQLITE_OK)
-        throw error(
-            error_code(failed, db::sqlite_category()),
-            "syncing the write-ahead log",
-            "see to the disk"
+    check(
+        ::sqlite3_file_control(on.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log),
+        "finding the write-ahead log"
+    );
+    return log != nullptr && log->pMethods != nullptr ? log : nullptr;
+}
+
+void sync(sqlite3_file* log) {
+    if (log == nullptr)
+        return;
+    const int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    check(code, "syncing the write-ahead log");
+}
+
+// The same bytes, but dirty: the next sync writes them, or fails.
+void write_over_itself(sqlite3_file* log) {
+    if (log == nullptr)
+        return;
+    sqlite3_int64 size = 0;
+    check(log->pMethods->xFileSize(log, &size), "writing the write-ahead log anew");
+    std::vector<char> block(static_cast<std::size_t>(std::min(size, block_bytes)));
+    for (sqlite3_int64 at = 0; at < size; at += block_bytes) {
+        const int bytes = static_cast<int>(std::min(size - at, block_bytes));
+        check(log->pMethods->xRead(log, block.data(), bytes, at), "reading the write-ahead log");
+        check(
+            log->pMethods->xWrite(log, block.data(), bytes, at), "writing the write-ahead log anew"
         );
+    }
+}
+
+}  // namespace
+
+void log_keeper::make_durable(db::connection& on) {
+    const std::uint64_t before = failures_;
+    if (is_suspect())
+        throw error(errc::log_not_synced, path_of(on), "see to the disk");
+    try {
+        sync(log_of(on));
+    } catch (...) {
+        suspect();
+        throw;
+    }
+    if (failures_ != before)
+        throw error(errc::log_not_synced, path_of(on), "see to the disk");
+}
+
+void log_keeper::write_anew(db::connection& on) {
+    const std::uint64_t before = failures_;
+    try {
+        sqlite3_file* const log = log_of(on);
+        write_over_itself(log);
+        sync(log);
+    } catch (...) {
+        suspect();
+        throw;
+    }
+    settled_ = before;  // and not more: another sync may have failed meanwhile
 }
 
 }  // namespace mortise::outbox::table

@@ -15,7 +15,7 @@
 namespace mortise::outbox::table {
 namespace {
 
-constexpr std::int64_t format = 2;
+constexpr std::int64_t format = 3;
 constexpr std::int64_t format_with_index = 1;  // rows by number, and an index by shard
 constexpr std::uint32_t shards_at_first = 4;
 
@@ -46,7 +46,7 @@ constexpr const char* tables[] = {
      " place TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0,"
      " refused TEXT, refused_mark TEXT)"),
     ("CREATE TABLE mortise_outbox_layout(first_shard INTEGER PRIMARY KEY, shards INTEGER NOT NULL,"
-     " since INTEGER NOT NULL)"),
+     " since INTEGER NOT NULL, id TEXT NOT NULL DEFAULT '')"),
 };
 
 // The rows keep their numbers, so the marks stay true.
@@ -62,14 +62,23 @@ constexpr const char* from_index[] = {
     " SELECT " MORTISE_OUTBOX_SLOT("shard", "id") ", " MORTISE_OUTBOX_COLUMNS
                                                   " FROM mortise_outbox_before ORDER BY shard, id",
     "DROP TABLE mortise_outbox_before",
-    "UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'",
+};
+
+// Layouts that are there stay without an id, as do the marks of their shards.
+constexpr const char* from_nameless_layouts[] = {
+    "ALTER TABLE mortise_outbox_layout ADD COLUMN id TEXT NOT NULL DEFAULT ''",
 };
 
 constexpr const char* about = "mortise_outbox_about";
 
 void bring_up_to_date(db::connection& on) {
-    for (const char* each : from_index)
+    if (format_there(on, about, format) == format_with_index) {
+        for (const char* each : from_index)
+            on.run(each);
+    }
+    for (const char* each : from_nameless_layouts)
         on.run(each);
+    on.run("UPDATE mortise_outbox_about SET value = ?1 WHERE name = 'format'", format);
 }
 
 void make_all(db::connection& on) {
@@ -103,7 +112,7 @@ bool make(db::connection& on) {
     const auto found = format_there(on, about, format);
     if (found == format)
         return false;
-    as_a_whole(on, found == format_with_index ? bring_up_to_date : make_all);
+    as_a_whole(on, found ? bring_up_to_date : make_all);
     return true;
 }
 
@@ -130,11 +139,13 @@ void add_layout(db::connection& on, std::uint32_t shards) {
             "begin a new table in another database"
         );
     const std::int64_t last_row = last_number(on);
+    const std::string id = random_id::draw().text();
     on.run(
-        "INSERT INTO mortise_outbox_layout(first_shard, shards, since) VALUES(?1, ?2, ?3)",
+        "INSERT INTO mortise_outbox_layout(first_shard, shards, since, id) VALUES(?1, ?2, ?3, ?4)",
         first,
         shards,
-        wall_now()
+        wall_now(),
+        std::string_view(id)
     );
     for (std::uint32_t i = 0; i < shards; ++i)
         on.run("INSERT INTO mortise_outbox_shard(shard, row) VALUES(?1, ?2)", first + i, last_row);

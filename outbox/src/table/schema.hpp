@@ -19,7 +19,7 @@ namespace mortise::outbox::table {
 /// | `mortise_outbox_later` | each message that is not due yet |
 /// | `mortise_outbox_parked` | each message that cannot be sent, and those of its key behind it |
 /// | `mortise_outbox_shard` | each shard, also of before: how far it was sent, and by whom |
-/// | `mortise_outbox_layout` | each number of shards that there was, and is |
+/// | `mortise_outbox_layout` | each number of shards that there was, and is, with a random id |
 /// | `mortise_outbox_counter` | one with the number of the last row that there was |
 /// | `mortise_outbox_about` | the format, the random id |
 ///

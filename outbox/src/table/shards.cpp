@@ -3,6 +3,7 @@
 
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
+#include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "table/slot.hpp"
 
@@ -106,8 +107,9 @@ shadow known_of(db::connection& on, std::uint32_t shard) {
     known.last.table = id_of(on);
     known.last.shard = shard;
     auto row = on.query(
-        "SELECT generation, sequence, row, message, sink, place FROM mortise_outbox_shard"
-        " WHERE shard = ?1",
+        "SELECT generation, sequence, row, message, sink, place, (SELECT id FROM"
+        " mortise_outbox_layout WHERE first_shard <= ?1 ORDER BY first_shard DESC LIMIT 1)"
+        " FROM mortise_outbox_shard WHERE shard = ?1",
         shard
     );
     if (!row.step())
@@ -118,7 +120,15 @@ shadow known_of(db::connection& on, std::uint32_t shard) {
     known.last.message = row.text(3);
     known.sink = row.text(4);
     known.place = row.text(5);
+    known.last.layout = row.text(6);
     return known;
+}
+
+mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row) {
+    mark_place found;
+    found.message = message_in(on, shard, row);
+    found.last_row = last_number(on);
+    return found;
 }
 
 result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
@@ -202,6 +212,17 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     ring_after_commit(on);  // others may have waited for that
     MORTISE_CRASH_POINT("outbox.finishing");
     return true;
+}
+
+error_code bind_to_sink(db::connection& on, const holder& by, const std::string& sink) {
+    if (!holds(on, by))
+        return errc::superseded;
+    on.run(
+        "UPDATE mortise_outbox_shard SET sink = ?2 WHERE shard = ?1",
+        by.shard,
+        std::string_view(sink)
+    );
+    return {};
 }
 
 error_code accept(db::connection& on, const holder& by) {

@@ -57,6 +57,16 @@ public:
 };
 std::vector<open_shard> open_shards(db::connection& on);
 
+/// What the table has where a mark at the sink stands.
+class mark_place {
+public:
+    mark_place() = default;
+
+    std::optional<std::string> message;  ///< The id of the one in its row, if there is that row.
+    std::int64_t last_row = 0;           ///< The highest number that any row has had.
+};
+mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row);
+
 /// Takes the shard over.
 ///
 /// @param held the token of its lock; an empty one takes it from whoever has it
@@ -77,6 +87,9 @@ result<std::size_t> purge(
 /// If the shard is of an earlier layout and has no rows after the mark: nothing more will come.
 /// @return whether it is done now, or `superseded`.
 result<bool> finish(db::connection& on, const holder& by, const shadow& now);
+
+/// Remembers to which sink the shard goes. @return `superseded`, or none.
+error_code bind_to_sink(db::connection& on, const holder& by, const std::string& sink);
 
 /// Forgets that a relay did not go on. @return `superseded`, or none.
 error_code accept(db::connection& on, const holder& by);

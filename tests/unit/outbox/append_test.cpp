@@ -263,7 +263,7 @@ TEST_F(OutboxAppend, RefusesNamesWithAZeroByte) {
 TEST_F(OutboxAppend, LeavesATableOfANewerVersionAlone) {
     append("k", "v");
     run([](db::connection& on) {
-        on.run("UPDATE mortise_outbox_about SET value = 3 WHERE name = 'format'");
+        on.run("UPDATE mortise_outbox_about SET value = value + 1 WHERE name = 'format'");
         on.run("DROP TABLE mortise_outbox_layout");
     });
     EXPECT_EQ(refusal_of(message("events", "k", "v")), errc::newer_format);

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TESTS_UNIT_OUTBOX_INBOX_FIXTURE_HPP
 #define MORTISE_TESTS_UNIT_OUTBOX_INBOX_FIXTURE_HPP
 
+#include "mortise/coro/clock.hpp"
 #include "mortise/outbox/append.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/inbox.hpp"
@@ -78,6 +79,12 @@ protected:
         if (text == "is nonsense")
             return outbox::answer::parked("nobody understands it");
         return outbox::answer::done();
+    }
+    /// As a handler that takes so long.
+    static void work_for(std::chrono::milliseconds span) {
+        const auto end = clock::now() + span;
+        while (clock::now() < end) {
+        }
     }
     void start(outbox::inbox_config how) {
         inbox_.emplace(site_.executor(), session_, std::move(how));

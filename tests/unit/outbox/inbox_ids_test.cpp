@@ -95,6 +95,26 @@ TEST_F(OutboxInboxIds, IdsAreForgottenAfterTheirWindowAndNotBefore) {
     EXPECT_EQ(book(), (texts{"1", "2", "1"}));
 }
 
+// Nothing else came meanwhile with which it could have been forgotten.
+TEST_F(OutboxInboxIds, AnIdIsNewAsSoonAsItsWindowIsOver) {
+    for (const auto by : {inbox_config::kind::ids, inbox_config::kind::offsets_and_ids}) {
+        auto how = by_both();
+        how.by = by;
+        how.name = "inbox " + std::to_string(static_cast<int>(by));
+        how.window = 1h;
+        start(how);
+        const auto one = of("k" + how.name, "1");
+        deliver({one});
+        run([](db::connection& on) {
+            on.run("UPDATE mortise_inbox_seen SET seen = seen - 3600000000");
+        });
+        deliver({again(one), again(one)});
+        EXPECT_EQ(book("k" + how.name), (texts{"1", "1"})) << "and known again from then on";
+        EXPECT_EQ(inbox_->stats().repeated, 1u);
+        inbox_.reset();
+    }
+}
+
 // It is in the database, and will have its effect from there.
 TEST_F(OutboxInboxIds, WhatIsHeldIsKnown) {
     failures_ = 100;

@@ -7,11 +7,13 @@
 #include <boost/system/system_error.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -151,6 +153,147 @@ TEST_F(OutboxInbox, TriesAgainWhatFailedAndKeepsItsKeyInOrder) {
     EXPECT_TRUE(held().empty());
 }
 
+TEST_F(OutboxInbox, WhatWaitsBehindAFailureCostsNoCommitOfItsOwn) {
+    constexpr int behind = 600;
+    failures_ = 1;
+    start();
+    std::vector<received> all{of("k", "fails")};
+    texts lines{"fails"};
+    for (int i = 0; i < behind; ++i) {
+        lines.push_back(std::to_string(i));
+        all.push_back(of("k", lines.back()));
+    }
+    const auto before = session_->stats().batches;
+    deliver(all);
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == all.size(); }));
+    EXPECT_LT(session_->stats().batches - before, 60u);
+    EXPECT_EQ(book(), lines);
+    EXPECT_TRUE(held().empty());
+}
+
+TEST_F(OutboxInbox, OneThatFailsBehindAFailureUndoesNothingBeforeIt) {
+    std::map<std::string, int> calls;
+    auto how = config();
+    how.handler = [&](db::connection& on, const received& what) {
+        const answer said = handle(on, what);
+        if (what.what.payload == "once" && ++calls[what.what.id] == 1)
+            throw std::runtime_error("not yet");
+        return said;
+    };
+    start(how);
+    deliver({of("k", "once"), of("k", "1"), of("k", "once"), of("k", "2"), of("l", "3")});
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == 5; }));
+    EXPECT_EQ(book(), (texts{"once", "1", "once", "2"}));
+    EXPECT_EQ(inbox_->stats().failed, 2u);
+    EXPECT_TRUE(held().empty());
+}
+
+TEST_F(OutboxInbox, OneThatEndsTheTransactionBehindAFailureHoldsUpItsKeyOnly) {
+    auto how = config();
+    how.handler = [this](db::connection& on, const received& what) {
+        const answer said = handle(on, what);
+        if (what.what.payload == "bad")
+            on.run("COMMIT");
+        return said;
+    };
+    failures_ = 1;
+    start(how);
+    deliver({of("k", "fails"), of("k", "1"), of("k", "bad"), of("k", "2"), of("l", "3")});
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().parked == 1; }));
+    EXPECT_EQ(book(), (texts{"fails", "1"}));
+    EXPECT_EQ(book("l"), texts{"3"});
+    const auto rows = held();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].attempts, 3u);
+    EXPECT_EQ(rows[1].at, held_message::state::behind);
+}
+
+// Without portions the writer would wait for the last handler.
+TEST_F(OutboxInbox, LetsOthersWriteBetweenItsHandlers) {
+    constexpr std::size_t messages = 100;
+    std::atomic<std::size_t> calls{0};
+    std::promise<void> entered;
+    auto how = config();
+    how.handler = [&](db::connection& on, const received& what) {
+        if (calls++ == 0)
+            entered.set_value();
+        work_for(2ms);
+        return handle(on, what);
+    };
+    start(how);
+    std::vector<received> all;
+    for (std::size_t i = 0; i < messages; ++i)
+        all.push_back(of("k", std::to_string(i)));
+    auto delivered = inbox_->async_receive(all, asio::use_future);
+    entered.get_future().wait();
+    const auto look = [&](db::connection& on) {
+        auto row = on.query("SELECT next FROM mortise_inbox_offset");
+        return std::pair(row.step() ? row.integer(0) : 0, calls.load());
+    };
+    const auto [offset, handled] = run(look);
+    EXPECT_LT(handled, messages / 2);
+    EXPECT_EQ(offset, static_cast<std::int64_t>(handled)) << "as far as they have their effect";
+    wait_for(std::move(delivered));
+    EXPECT_EQ(book().size(), messages);
+    EXPECT_EQ(calls, messages);
+}
+
+// Also where what is held is tried again.
+TEST_F(OutboxInbox, LetsOthersWriteWhileAKeyCatchesUp) {
+    constexpr std::size_t messages = 100;
+    std::atomic<std::size_t> calls{0};
+    std::promise<void> entered;
+    auto how = config();
+    how.retry_first = how.retry_max = 1h;
+    how.handler = [&](db::connection& on, const received& what) {
+        if (calls++ == 1)
+            entered.set_value();
+        work_for(2ms);
+        return handle(on, what);
+    };
+    failures_ = 1;
+    start(how);
+    std::vector<received> all{of("k", "fails")};
+    while (all.size() < messages)
+        all.push_back(of("k", "next"));
+    deliver(all);
+    run([](db::connection& on) {
+        on.run("UPDATE mortise_inbox_held SET due = 0 WHERE state = 0");
+        outbox::append(on, message("events", "k", "a ring"));
+    });
+    entered.get_future().wait();
+    const auto handled = run([&](db::connection&) { return calls.load(); });
+    EXPECT_LT(handled, messages / 2);
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().handled == messages; }));
+    EXPECT_EQ(book().size(), messages);
+}
+
+// The second time the handlers are slow, and the portion ends before it.
+TEST_F(OutboxInbox, OneThatEndsTheTransactionIsCalledNoMoreOftenForPortions) {
+    std::atomic<int> bad_calls{0};
+    auto how = config();
+    how.attempts_max = 1;
+    how.handler = [&](db::connection& on, const received& what) {
+        if (bad_calls > 0)
+            work_for(10ms);
+        const answer said = handle(on, what);
+        if (what.what.payload == "bad") {
+            ++bad_calls;
+            on.run("INSERT OR ROLLBACK INTO book(id) VALUES(1), (1)");
+        }
+        return said;
+    };
+    start(how);
+    std::vector<received> all;
+    for (int i = 0; i < 5; ++i)
+        all.push_back(of("k", std::to_string(i)));
+    all.push_back(of("bad", "bad"));
+    deliver(all);
+    EXPECT_EQ(inbox_->stats().parked, 1u);
+    EXPECT_EQ(book().size(), 5u);
+    EXPECT_EQ(bad_calls, 1);
+}
+
 TEST_F(OutboxInbox, ParksWhatFailsTooOften) {
     failures_ = 100;
     start();
@@ -223,6 +366,26 @@ TEST_F(OutboxInbox, ARefusalSendsACompensationAndUndoesTheRest) {
     EXPECT_EQ(sent[0].what.payload, "take it back");
     ASSERT_NE(sent[0].what.find_header("mortise-compensates"), nullptr);
     EXPECT_EQ(*sent[0].what.find_header("mortise-compensates"), "m1");
+}
+
+// Two inboxes that refuse each other's compensations would never end.
+TEST_F(OutboxInbox, ARefusedCompensationIsParked) {
+    start();
+    auto back = of("k", "is refused");
+    back.what.headers.emplace_back("mortise-compensates", "first");
+    deliver({back, of("k", "behind")});
+    EXPECT_EQ(inbox_->stats().parked, 1u);
+    EXPECT_EQ(inbox_->stats().refused, 0u);
+    const auto rows = held();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].at, held_message::state::parked);
+    EXPECT_NE(rows[0].reason.find("compensating message"), std::string::npos) << rows[0].reason;
+    EXPECT_EQ(rows[1].at, held_message::state::behind);
+    EXPECT_TRUE(book().empty());
+    const bool sent = run([](db::connection& on) {
+        return on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_outbox'").step();
+    });
+    EXPECT_FALSE(sent) << "there was never a message";
 }
 
 TEST_F(OutboxInbox, ARefusalThatCannotBeSentIsTriedAgain) {

@@ -14,6 +14,7 @@ using outbox::errc;
 using outbox::mark;
 using outbox::opening;
 using outbox::relay_detail::judge;
+using outbox::table::mark_place;
 using outbox::table::shadow;
 
 mark at(std::uint64_t sequence, std::int64_t row, std::string message = "") {
@@ -33,6 +34,13 @@ shadow known(mark last, std::string sink = "s") {
     return made;
 }
 
+mark_place seen(std::optional<std::string> message, std::int64_t last_row = 20) {
+    mark_place made;
+    made.message = std::move(message);
+    made.last_row = last_row;
+    return made;
+}
+
 opening found(std::optional<mark> last, std::string identity = "s") {
     opening made;
     made.last = std::move(last);
@@ -41,55 +49,106 @@ opening found(std::optional<mark> last, std::string identity = "s") {
 }
 
 TEST(OutboxLineage, BeginsWithAnEmptySink) {
-    const auto came = judge(known(at(0, 0), ""), found(std::nullopt), std::nullopt);
+    const auto came = judge(known(at(0, 0), ""), found(std::nullopt), seen(std::nullopt));
     EXPECT_FALSE(came.refused);
     EXPECT_FALSE(came.mark_lost);
     EXPECT_EQ(came.start, at(0, 0));
 }
 
 TEST(OutboxLineage, GoesOnAfterTheSinksMark) {
-    const auto came = judge(known(at(3, 10, "a")), found(at(5, 20, "b")), "b");
+    const auto came = judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen("b"));
     EXPECT_FALSE(came.refused);
     EXPECT_EQ(came.start, at(5, 20, "b"));
     // Also where the table has never purged.
-    EXPECT_EQ(judge(known(at(0, 0), ""), found(at(5, 20, "b")), "b").start, at(5, 20, "b"));
+    EXPECT_EQ(judge(known(at(0, 0), ""), found(at(5, 20, "b")), seen("b")).start, at(5, 20, "b"));
 }
 
 TEST(OutboxLineage, KnowsAMarkBeforeTheFirstMessage) {
-    const auto came = judge(known(at(0, 0), ""), found(at(1, 0)), std::nullopt);
+    const auto came = judge(known(at(0, 0), ""), found(at(1, 0)), seen(std::nullopt));
     EXPECT_FALSE(came.refused);
     EXPECT_EQ(came.start, at(1, 0));
 }
 
 TEST(OutboxLineage, NoticesAnOldCopyOfTheDatabase) {
     EXPECT_EQ(
-        judge(known(at(3, 10, "a")), found(at(5, 20, "b")), std::nullopt).refused, errc::restored
+        judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen(std::nullopt)).refused,
+        errc::restored
     );
-    EXPECT_EQ(judge(known(at(3, 10, "a")), found(at(5, 20, "b")), "c").refused, errc::restored);
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen("c")).refused, errc::restored
+    );
     auto newer = at(5, 20, "b");
     newer.generation = 1;
-    EXPECT_EQ(judge(known(at(3, 10, "a")), found(newer), "b").refused, errc::restored);
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(newer), seen("b")).refused, errc::restored);
+}
+
+TEST(OutboxLineage, NoticesAnOldCopyByAMarkWithoutAMessage) {
+    // The shard was made anew, further in front: nothing after its row was sent.
+    EXPECT_EQ(
+        judge(known(at(0, 200), ""), found(at(1, 500)), seen(std::nullopt, 200)).refused,
+        errc::restored
+    );
+    // Also when the rows have come to the mark again, or the table knows of a message.
+    EXPECT_EQ(
+        judge(known(at(0, 200), ""), found(at(1, 500)), seen(std::nullopt, 800)).refused,
+        errc::restored
+    );
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(at(5, 10)), seen("a")).refused, errc::restored);
+}
+
+TEST(OutboxLineage, NoticesAMarkAboveTheLastRow) {
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a")), found(at(5, 20, "b")), seen("b", 19)).refused, errc::restored
+    );
+}
+
+TEST(OutboxLineage, NoticesThatTheShardIsOfAnotherLayout) {
+    auto ours = at(0, 10);
+    ours.layout = "one";
+    auto last = at(1, 10);
+    last.layout = "other";
+    EXPECT_EQ(judge(known(ours, ""), found(last), seen(std::nullopt)).refused, errc::restored);
+    EXPECT_EQ(judge(known(at(0, 10), ""), found(last), seen(std::nullopt)).refused, errc::restored);
+    EXPECT_EQ(judge(known(ours, ""), found(at(1, 10)), seen(std::nullopt)).refused, errc::restored);
+    last.layout = "one";
+    EXPECT_EQ(judge(known(ours, ""), found(last), seen(std::nullopt)).start, last);
+    // What an operator has decided counts.
+    ours.generation = 1;
+    last.layout = "other";
+    const auto came = judge(known(ours, ""), found(last), seen(std::nullopt));
+    EXPECT_FALSE(came.refused);
+    EXPECT_EQ(came.start.layout, "one");
 }
 
 TEST(OutboxLineage, NoticesAnotherSink) {
     EXPECT_EQ(
-        judge(known(at(3, 10, "a")), found(at(3, 10, "a"), "other"), "a").refused,
+        judge(known(at(3, 10, "a")), found(at(3, 10, "a"), "other"), seen("a")).refused,
         errc::foreign_sink
     );
     EXPECT_EQ(
-        judge(known(at(3, 10, "a")), found(std::nullopt, "other"), "a").refused, errc::foreign_sink
+        judge(known(at(3, 10, "a")), found(std::nullopt, "other"), seen("a")).refused,
+        errc::foreign_sink
     );
     auto foreign = at(3, 10, "a");
     foreign.table = "u";
-    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), "a").refused, errc::foreign_mark);
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), seen("a")).refused, errc::foreign_mark);
     foreign = at(3, 10, "a");
     foreign.shard = 2;
-    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), "a").refused, errc::foreign_mark);
+    EXPECT_EQ(judge(known(at(3, 10, "a")), found(foreign), seen("a")).refused, errc::foreign_mark);
+}
+
+TEST(OutboxLineage, KnowsASinkByItsOlderName) {
+    auto renamed = found(at(3, 10, "a"), "s?prefix=p");
+    renamed.older_identity = "s";
+    EXPECT_FALSE(judge(known(at(3, 10, "a")), renamed, seen("a")).refused);
+    EXPECT_EQ(
+        judge(known(at(3, 10, "a"), "s?prefix=q"), renamed, seen("a")).refused, errc::foreign_sink
+    );
 }
 
 TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
     for (const auto& forgetful : {found(std::nullopt), found(at(2, 5, "z"))}) {
-        const auto came = judge(known(at(3, 10, "a")), forgetful, "z");
+        const auto came = judge(known(at(3, 10, "a")), forgetful, seen("z"));
         EXPECT_FALSE(came.refused);
         EXPECT_TRUE(came.mark_lost);
         EXPECT_EQ(came.start, at(3, 10, "a"));
@@ -99,7 +158,7 @@ TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
 TEST(OutboxLineage, FollowsTheOperator) {
     auto decided = known(at(5, 7), "");
     decided.last.generation = 2;
-    const auto came = judge(decided, found(at(9, 20, "b"), "any"), std::nullopt);
+    const auto came = judge(decided, found(at(9, 20, "b"), "any"), seen(std::nullopt));
     EXPECT_FALSE(came.refused);
     EXPECT_FALSE(came.mark_lost);
     EXPECT_EQ(came.start.row, 7);

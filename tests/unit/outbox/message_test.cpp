@@ -90,6 +90,19 @@ TEST(OutboxMark, ReadsWhatItWrites) {
     EXPECT_EQ(mark::parse(one.text()), one);
     one.message.clear();
     EXPECT_EQ(mark::parse(one.text()), one);
+    one.layout = "an id with % and spaces";
+    EXPECT_EQ(mark::parse(one.text()), one);
+}
+
+TEST(OutboxMark, OfAnOlderVersionIsRead) {
+    const std::string body = "mortise-mark-1 table 2 3 4 5 m-1";
+    const auto read = mark::parse(body + ' ' + std::to_string(outbox::table::key_hash(body)));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->row, 5);
+    EXPECT_EQ(read->message, "m-1");
+    EXPECT_TRUE(read->layout.empty());
+    const std::string torn = "mortise-mark-2 table 2 3 4 5 m-1";
+    EXPECT_FALSE(mark::parse(torn + ' ' + std::to_string(outbox::table::key_hash(torn))));
 }
 
 TEST(OutboxMark, NoticesEveryChangeOfAByte) {
@@ -98,6 +111,7 @@ TEST(OutboxMark, NoticesEveryChangeOfAByte) {
     one.sequence = 17;
     one.row = 4;
     one.message = "m-1";
+    one.layout = "c";
     const auto text = one.text();
     for (std::size_t i = 0; i < text.size(); ++i) {
         for (const char other : {'0', '7', ' ', 'x'}) {

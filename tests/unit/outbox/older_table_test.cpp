@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,7 +32,13 @@ constexpr const char* first_format[] = {
     "UPDATE sqlite_sequence SET seq = (SELECT last_row FROM mortise_outbox_counter)"
     " WHERE name = 'mortise_outbox'",
     "DROP TABLE mortise_outbox_counter",
+    "ALTER TABLE mortise_outbox_layout DROP COLUMN id",
     "UPDATE mortise_outbox_about SET value = 1 WHERE name = 'format'",
+};
+// The second: layouts without an id.
+constexpr const char* second_format[] = {
+    "ALTER TABLE mortise_outbox_layout DROP COLUMN id",
+    "UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'",
 };
 
 class OutboxOlderTable : public outbox_world {
@@ -42,12 +49,21 @@ protected:
         for (int key = 0; key < keys; ++key)
             append(std::to_string(key), std::to_string(round));
     }
-    void make_old() {
-        run([](db::connection& on) {
-            for (const char* each : first_format)
+    template <std::size_t Count>
+    void make_old(const char* const (&changes)[Count]) {
+        run([&changes](db::connection& on) {
+            for (const char* each : changes)
                 on.run(each);
         });
+        // Its marks knew nothing of layouts, either.
+        for (std::uint32_t shard = 0; shard < 4; ++shard) {
+            if (auto last = cluster_.mark_of(shard)) {
+                last->layout.clear();
+                cluster_.set_mark(shard, *last);
+            }
+        }
     }
+    void make_old() { make_old(first_format); }
     std::map<std::int64_t, std::string> ids_by_row(row_kind kind) {
         std::map<std::int64_t, std::string> found;
         for (const auto& each : list(kind))
@@ -92,6 +108,23 @@ TEST_F(OutboxOlderTable, IsBroughtUpToDateByARelayWhichGoesOnAtItsMark) {
     append_round(3);
     drain();
     expect_rounds(4);
+}
+
+TEST_F(OutboxOlderTable, WithLayoutsThatHaveNoIdGoesOnAtItsMark) {
+    append_round(0);
+    start();
+    drain();
+    stop();
+    make_old(second_format);
+    append_round(1);
+    start();
+    drain();
+    run([](db::connection& on) { outbox::reshard(on, 2); });
+    append_round(2);
+    drain();
+    expect_rounds(3);
+    EXPECT_TRUE(cluster_.mark_of(0)->layout.empty());
+    EXPECT_FALSE(cluster_.mark_of(4)->layout.empty());
 }
 
 TEST_F(OutboxOlderTable, MayStandBesideAViewThatIsBroken) {

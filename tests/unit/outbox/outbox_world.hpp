@@ -29,13 +29,14 @@ namespace mortise::test {
 /// A database with a message table, a session with it, and relays.
 class outbox_world : public testing::Test {
 protected:
-    outbox_world() {
+    outbox_world() { open(); }
+    ~outbox_world() override { session_.reset(); }
+
+    void open() {
         db::sqlite_config config;
         config.path = database();
         session_.emplace(site_.executor(), std::move(config));
     }
-    ~outbox_world() override { session_.reset(); }
-
     std::filesystem::path database() const { return folder_.path() / "shop.db"; }
 
     outbox::relay_config config() {

@@ -60,6 +60,38 @@ TEST_F(OutboxParked, ReplaysInOrderWhatWasParked) {
     EXPECT_TRUE(list(row_kind::parked).empty());
 }
 
+TEST_F(OutboxParked, ReplaysInPortionsOfWholeKeys) {
+    cluster_.refuse("poison");
+    for (const char* key : {"a", "b", "c"}) {
+        append(key, "poison");
+        append(key, "1");
+    }
+    outbox::message alone("events", std::nullopt, "poison");
+    append(alone);
+    start();
+    drain();
+    stop();
+    for (const char* key : {"a", "b", "c"})
+        append(key, "2");
+    cluster_.refuse(std::nullopt);
+    ASSERT_EQ(list(row_kind::parked).size(), 7u);
+    const auto portion = [](db::connection& on) { return outbox::replay_some(on, 1); };
+    EXPECT_EQ(run(portion), 3u);
+    EXPECT_EQ(list(row_kind::parked).size(), 5u) << "of the other keys nothing is touched";
+    start();
+    drain();
+    EXPECT_EQ(cluster_.payloads_of("a"), (texts{"poison", "1", "2"}));
+    EXPECT_TRUE(cluster_.payloads_of("b").empty());
+    std::size_t again = 0;
+    while (const auto moved = run(portion))
+        again += moved;
+    EXPECT_EQ(again, 7u);
+    drain();
+    for (const char* key : {"a", "b", "c"})
+        EXPECT_EQ(cluster_.payloads_of(key), (texts{"poison", "1", "2"})) << key;
+    EXPECT_EQ(cluster_.size(), 10u);
+}
+
 TEST_F(OutboxParked, ReplaysWhatNoRelayHasComeToAsWell) {
     cluster_.refuse("poison");
     append("k", "poison");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Relays, and what goes wrong around them.
+#include "mortise/db/sqlite_error.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/relay.hpp"
 #include "mortise/store/memory.hpp"
 #include "support/fault_vfs.hpp"
+#include "table/durable.hpp"
 #include "table/shards.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
@@ -72,24 +74,103 @@ TEST_F(OutboxRelayFaults, IsWokenThroughASymbolicLink) {
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 2; }, 5s));
 }
 
-TEST_F(OutboxRelayFaults, SendsNothingThatAPowerFailureWouldTakeBack) {
-    fault_vfs disk;
-    auto how = config();
-    how.vfs = disk.name();
-    append("k", "1");
-    start(how);
+/// A relay on a disk of its own, where the log has more than any commit of the relay writes.
+class OutboxRelaySyncs : public OutboxRelayFaults {
+protected:
+    static constexpr std::size_t much = 1u << 20;
+
+    void start_with_log() {
+        append("k", "1");
+        start(how());
+        drain();
+        append("other", std::string(much, 'x'));
+        drain();
+        ASSERT_TRUE(await_state(shard_status::state::idle));
+    }
+    outbox::relay_config how() {
+        auto made = config();
+        made.vfs = disk_.name();
+        made.purge_after = 1h;
+        return made;
+    }
+    void append_lazily(const std::string& payload) {
+        run([payload](db::connection& on) { outbox::append(on, message("events", "k", payload)); },
+            db::durability::lazy);
+    }
+    std::size_t log_bytes() const {
+        return static_cast<std::size_t>(std::filesystem::file_size(database().string() + "-wal"));
+    }
+    error_code failure() const {
+        const std::lock_guard hold(events_mutex_);
+        for (const auto& each : events_) {
+            if (each.what == relay_event::kind::failed)
+                return each.code;
+        }
+        return {};
+    }
+
+    fault_vfs disk_;
+};
+
+TEST_F(OutboxRelaySyncs, SendsNothingThatAPowerFailureWouldTakeBack) {
+    start_with_log();
+    disk_.log_sync_result = SQLITE_IOERR_FSYNC;
+    append_lazily("2");
+    EXPECT_TRUE(eventually([&] { return events(relay_event::kind::failed) > 5; }));
+    EXPECT_EQ(failure(), db::sqlite_error(SQLITE_IOERR_FSYNC));
+    EXPECT_EQ(cluster_.size(), 2u);
+    disk_.log_sync_result = SQLITE_OK;
     drain();
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "2"}));
     stop();
-    start(how);
+}
+
+// The kernel may have dropped what the failed fsync was for: the next one succeeds without it.
+TEST_F(OutboxRelaySyncs, AFailedSyncIsNotTriedAgainBeforeTheLogIsWrittenAnew) {
+    start_with_log();
+    const auto there = log_bytes();
+    ASSERT_GT(there, much);
+    disk_.result = SQLITE_IOERR_FSYNC;
+    disk_.fail_at = disk_.operations + 1;  // the look for what follows
+    append_lazily("2");
     drain();
-    disk.log_sync_result = SQLITE_IOERR_FSYNC;
-    run([](db::connection& on) { outbox::append(on, message("events", "k", "2")); },
-        db::durability::lazy);
+    EXPECT_EQ(failure(), db::sqlite_error(SQLITE_IOERR_FSYNC));
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "2"}));
+    EXPECT_GE(disk_.log_bytes_since_failed_sync, there);
+    stop();
+}
+
+TEST_F(OutboxRelaySyncs, ALogThatIsSuspectIsNotDurableHoweverOftenItIsSynced) {
+    append("k", "1");
+    run([](db::connection& on) {
+        outbox::table::log_keeper log;
+        log.make_durable(on);
+        log.suspect();
+        for (int i = 0; i < 2; ++i) {
+            try {
+                log.make_durable(on);
+                ADD_FAILURE() << "it is trusted";
+            } catch (const error& refused) {
+                EXPECT_EQ(refused.code(), outbox::errc::log_not_synced);
+            }
+        }
+        log.write_anew(on);
+        log.make_durable(on);
+    });
+}
+
+TEST_F(OutboxRelaySyncs, NeitherIsThatOfACommit) {
+    start_with_log();
+    stop();
+    const auto there = log_bytes();
+    disk_.log_sync_result = SQLITE_IOERR_FSYNC;
+    start(how());
     EXPECT_TRUE(eventually([&] { return events(relay_event::kind::failed) > 0; }));
-    EXPECT_EQ(cluster_.size(), 1u);
-    disk.log_sync_result = SQLITE_OK;
+    append_lazily("2");
+    disk_.log_sync_result = SQLITE_OK;
     drain();
-    EXPECT_EQ(cluster_.payloads(), (texts{"1", "2"}));
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "2"}));
+    EXPECT_GE(disk_.log_bytes_since_failed_sync, there);
     stop();
 }
 
@@ -194,6 +275,76 @@ TEST_F(OutboxRelayFaults, AWrongSinkThatGotNothingBarsNoShardFromTheRightOne) {
     drain();
     EXPECT_EQ(refused_shards(), 0u);
     EXPECT_EQ(cluster_.size(), 41u);
+}
+
+// The marks of shards that had nothing to send yet name no message.
+TEST_F(OutboxRelayFaults, AnOldCopyIsNoticedByShardsThatWereMadeAnew) {
+    const auto copy = folder_.path() / "copy.db";
+    append_everywhere("1");
+    start();
+    drain();
+    stop();
+    session_.reset();
+    std::filesystem::copy_file(database(), copy);
+    open();
+    append_everywhere("2");
+    run([](db::connection& on) { outbox::reshard(on, 2); });
+    cluster_.set_idle_max(5ms);
+    start();
+    EXPECT_TRUE(eventually([&] { return cluster_.mark_of(4) && cluster_.mark_of(5); }));
+    stop();
+    ASSERT_EQ(cluster_.size(), 80u);
+    ASSERT_EQ(cluster_.mark_of(4)->message, "");
+
+    session_.reset();
+    std::filesystem::copy_file(copy, database(), std::filesystem::copy_options::overwrite_existing);
+    open();
+    cluster_.set_idle_max(0ms);
+    const auto rebase = [this](outbox::position where) {
+        run([where](db::connection& on) {
+            for (const auto& each : outbox::describe(on).shards) {
+                if (each.refused)
+                    outbox::rebase(on, each.shard, where);
+            }
+        });
+    };
+    start();
+    EXPECT_TRUE(eventually([&] { return refused_shards() == 4; }));
+    rebase(outbox::position::end());
+    run([](db::connection& on) { outbox::reshard(on, 2); });
+    append_everywhere("3");
+    EXPECT_TRUE(eventually([&] { return refused_shards() == 2; }));
+    EXPECT_EQ(cluster_.size(), 80u);
+    rebase(outbox::position::beginning());
+    EXPECT_TRUE(eventually([&] { return cluster_.size() == 120; }));
+    stop();
+}
+
+// One with another prefix, say, which neither fences the first nor finds its mark.
+TEST_F(OutboxRelayFaults, AnotherSinkIsRefusedAlsoBeforeTheFirstPurge) {
+    auto how = config();
+    how.purge_after = 1h;
+    append("k", "1");
+    start(how);
+    drain();
+    site_.pause();
+    cluster_.set_identity("cluster-1?id_prefix=other");
+    cluster_.forget_marks();
+    outbox_site other;
+    other.relay.emplace(other.executor(), how);
+    const auto refused = [&] {
+        for (const auto& each : other.relay->status()) {
+            if (each.what == shard_status::state::refused)
+                return each.trouble == outbox::errc::foreign_sink &&
+                       each.text.find("was cluster-1,") != std::string::npos;
+        }
+        return false;
+    };
+    EXPECT_TRUE(eventually(refused));
+    EXPECT_EQ(cluster_.payloads(), texts{"1"});
+    stop(other);
+    site_.resume();
+    stop();
 }
 
 TEST_F(OutboxRelayFaults, WhatAnOperatorHasDecidedIsNotWrittenOver) {

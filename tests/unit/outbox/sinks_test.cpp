@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "mortise/coro/event.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "mortise/outbox/handler_sink.hpp"
@@ -6,6 +7,7 @@
 #include "sinks/message_lines.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
+#include <boost/asio/this_coro.hpp>
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -212,6 +214,79 @@ TEST_F(OutboxSinks, AFunctionThatFailsIsCalledAgain) {
     drain();
     const std::lock_guard hold(mutex);
     EXPECT_EQ(heard, (texts{"1", "2", "3"}));  // and the first of them once
+}
+
+TEST_F(OutboxSinks, WhatAFunctionAlwaysThrowsForIsParkedAndHoldsUpItsKeyOnly) {
+    std::mutex mutex;
+    texts heard;
+    int calls = 0;
+    for (const char* each : {"1", "2", "3"})
+        append("k", each);
+    append("other", "4");
+    start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
+        const std::lock_guard hold(mutex);
+        if (what.what.payload == "2") {
+            ++calls;
+            throw std::runtime_error("two never works");
+        }
+        heard.push_back(*what.what.payload);
+        co_return verdict::done();
+    }));
+    EXPECT_TRUE(eventually([&] { return list(row_kind::parked).size() == 2; }));
+    drain();
+    append("l", "5");
+    drain();
+    const auto parked = list(row_kind::parked);
+    ASSERT_EQ(parked.size(), 2u);
+    EXPECT_NE(parked[0].reason->find("two never works"), std::string::npos);
+    const std::lock_guard hold(mutex);
+    std::sort(heard.begin(), heard.end());
+    EXPECT_EQ(heard, (texts{"1", "4", "5"}));
+    EXPECT_EQ(calls, 10);
+}
+
+TEST_F(OutboxSinks, AFunctionIsCalledAsOftenAsItsOptionsSay) {
+    std::atomic<int> calls{0};
+    append("k", "1");
+    auto how = config();
+    const auto fails = [&](const outgoing&) -> asio::awaitable<verdict> {
+        ++calls;
+        throw std::runtime_error("never");
+        co_return verdict::done();
+    };
+    how.sink = outbox::make_handler_sink(fails, {.attempts_max = 2});
+    start(how);
+    EXPECT_TRUE(eventually([&] { return list(row_kind::parked).size() == 1; }));
+    EXPECT_EQ(calls, 2);
+    EXPECT_THROW(outbox::make_handler_sink(fails, {.attempts_max = 0}), error);
+}
+
+// It says nothing of the message.
+TEST_F(OutboxSinks, WhatAFunctionThrowsWhenTheRelayStopsIsNoAttempt) {
+    std::atomic<bool> waits{true};
+    std::atomic<int> calls{0};
+    append("k", "1");
+    auto how = config();
+    how.sink = outbox::make_handler_sink(
+        [&](const outgoing&) -> asio::awaitable<verdict> {
+            ++calls;
+            if (waits) {
+                coro::event never(co_await asio::this_coro::executor);
+                auto waiting = never.async_wait();
+                co_await std::move(waiting);
+            }
+            co_return verdict::done();
+        },
+        {.attempts_max = 1}
+    );
+    start(how);
+    EXPECT_TRUE(eventually([&] { return calls == 1; }));
+    site_.relay.reset();  // which waits for no batch
+    waits = false;
+    start(how);
+    drain();
+    EXPECT_EQ(calls, 2);
+    EXPECT_TRUE(list(row_kind::parked).empty());
 }
 
 TEST_F(OutboxSinks, AFunctionMayThrowWhatIsNoException) {

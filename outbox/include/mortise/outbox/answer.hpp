@@ -21,6 +21,8 @@ public:
     /// The business says no, for good: what the handler wrote is undone, and this message is sent
     /// instead, so that whoever sent the first one can take back what it stands for. It names the
     /// first one in the header `mortise-compensates`.
+    ///
+    /// A message that has this header is parked instead: nothing compensates a compensation.
     static answer refused(message compensation) {
         answer made;
         made.what = kind::refused;

@@ -39,6 +39,8 @@ enum class errc : int {
     superseded,  ///< Another relay has taken the shard over.
     stopped,     ///< The relay was stopped.
     bad_file,    ///< What the file says is not what a sink writes.
+    /// An fsync of the database's log failed: what was committed may not be on the disk.
+    log_not_synced,
 };
 
 const boost::system::error_category& error_category() noexcept;

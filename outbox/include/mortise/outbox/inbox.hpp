@@ -79,9 +79,11 @@ public:
     /// Deals with these messages, in their order: each of them is handled, known already, or held
     /// in the database for later. Then it need not be delivered again.
     ///
-    /// All are in one transaction, and the failure of one undoes nothing of another. If a handler
-    /// ends that transaction, or tries to, it takes several, until its message alone is held. By
-    /// offsets what comes of a source is delivered one call after the other.
+    /// They share transactions, and the failure of one undoes nothing of another. A transaction
+    /// takes no further message after 20 ms, so that others who write get their turn, and is
+    /// followed by the next; each remembers what it has handled. If a handler ends its transaction,
+    /// or tries to, it takes more of them, until its message alone is held. By offsets what comes
+    /// of a source is delivered one call after the other.
     ///
     /// @par Completion   `void(error_code)`, when it is on the disk.
     /// @par Errors       `bad_message_id`: one has no id, or no place, and nothing was done;
@@ -91,8 +93,8 @@ public:
     /// @par Cancellation terminal, partial, total, all alike: while queued, nothing is done.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     /// @par Lifetimes    `messages` are moved in.
-    /// @par Cost         One closure of the session; for each message a savepoint and, by ids, one
-    ///                   row.
+    /// @par Cost         One closure of the session for each transaction; for each message a
+    ///                   savepoint and, by ids, one row.
     template <class Token = asio::deferred_t>
     auto async_receive(std::vector<received> messages, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(

@@ -24,6 +24,9 @@ public:
     std::string table;             ///< Random id of the message table.
     std::uint64_t generation = 0;  ///< Grows each time an operator decides where to go on.
     std::uint32_t shard = 0;
+    /// Random id of the layout that the shard belongs to: the same number may be given again after
+    /// an old copy was restored. Empty in tables and marks of older versions.
+    std::string layout;
     std::uint64_t sequence = 0;  ///< Grows by one with each batch, from 1.
     std::int64_t row = 0;        ///< Every row up to this one is published, parked or skipped.
     std::string message;         ///< The id of the message in that row; empty before the first.

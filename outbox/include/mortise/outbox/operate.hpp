@@ -39,7 +39,13 @@ std::optional<row_view> find(db::connection& on, std::int64_t row);
 std::size_t replay(db::connection& on, std::int64_t row);
 
 /// The same for all that is parked.
+/// @par Cost Others who write wait: with very many messages, repeat `replay_some`.
 std::size_t replay_all(db::connection& on);
+
+/// The same for `limit` of the messages that were parked first, and for the rest of their keys,
+/// which keep their order. With a transaction for each portion others who write get their turn.
+/// @return how many messages are to be sent again; zero: nothing is parked.
+std::size_t replay_some(db::connection& on, std::size_t limit);
 
 /// Gives a parked message up for ever; what waits behind it is sent.
 /// @return how many messages are to be sent now.

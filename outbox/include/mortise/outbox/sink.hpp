@@ -50,6 +50,9 @@ public:
 
     /// Which sink it is (a cluster's id, a file's), so that another one in its place is noticed.
     std::string identity;
+    /// What an older version called the same sink; empty: the same. A table that knows it by that
+    /// name goes on.
+    std::string older_identity;
     /// The last mark; none: it keeps none for this shard.
     std::optional<mark> last;
 };

@@ -7,6 +7,7 @@
 #include "mortise/kafka/transactional_producer.hpp"
 #include "settings.hpp"
 #include "sink/mark_place.hpp"
+#include "sink/sink_identity.hpp"
 #include "sink/sink_records.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -182,7 +183,8 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         co_return found.error();
     }
     outbox::opening made;
-    made.identity = "kafka:" + cluster_id_ + "/" + config_->progress_topic;
+    made.identity = sink_identity(*config_, cluster_id_);
+    made.older_identity = older_sink_identity(*config_, cluster_id_);
     mark_.clear();
     if (MORTISE_PLANTED_NAME("mark_not_read"))
         co_return made;

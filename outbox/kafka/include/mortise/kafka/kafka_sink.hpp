@@ -29,7 +29,8 @@ public:
     bool make_progress_topic = true;
 
     /// The transactional id of a shard is "PREFIX.TABLE.SHARD": 1 to 100 bytes. Brokers can allow
-    /// ids by their prefix.
+    /// ids by their prefix. Only relays with the same prefix fence each other: to one with another
+    /// prefix, or another number of progress partitions, the table is refused (`foreign_sink`).
     std::string id_prefix = "mortise";
 
     /// The header with the id of the message; empty: none.
