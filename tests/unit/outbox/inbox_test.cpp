@@ -112,23 +112,6 @@ TEST_F(OutboxInbox, AnIdThatIsOlderThanItsWindowIsNewThoughItIsStillThere) {
     EXPECT_EQ(inbox_->stats().repeated, 1u) << "and its window begins anew";
 }
 
-// Else two services that refuse each other's would send them to and fro.
-TEST_F(OutboxInbox, ARefusedCompensationIsParked) {
-    auto how = config();
-    how.handler = [](db::connection&, const received& what) {
-        return answer::refused(message("refusals", what.what.key, "no"));
-    };
-    start(how);
-    auto one = of("k", "1");
-    one.what.headers.emplace_back("mortise-compensates", "m77");
-    deliver({one});
-    EXPECT_EQ(inbox_->stats().parked, 1u);
-    EXPECT_EQ(inbox_->stats().refused, 0u);
-    const auto rows = held();
-    ASSERT_EQ(rows.size(), 1u);
-    EXPECT_NE(rows[0].reason.find("refuses a compensation"), std::string::npos) << rows[0].reason;
-}
-
 TEST_F(OutboxInbox, InboxesOfOneDatabaseDoNotKnowOfEachOther) {
     start();
     const auto one = of("k", "1");
