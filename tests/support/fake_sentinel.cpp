@@ -84,9 +84,14 @@ void fake_sentinel::leave() {
 
 void fake_sentinel::come_back() {
     run([this] {
+        silent_ = false;
         acceptor_ = tcp::acceptor(context_, {asio::ip::address_v4::loopback(), port_});
         asio::co_spawn(context_, accept(), asio::detached);
     });
+}
+
+void fake_sentinel::fall_silent() {
+    run([this] { silent_ = true; });
 }
 
 asio::awaitable<void> fake_sentinel::accept() {
@@ -113,6 +118,8 @@ asio::awaitable<void> fake_sentinel::serve(std::shared_ptr<guest> whom) {
         std::string replies;
         while (const auto command = framing.next())
             replies += answer(*whom, command->bytes);
+        if (silent_)
+            continue;
         auto writing = asio::async_write(whom->connection, asio::buffer(replies), coded);
         co_await std::move(writing);
     }

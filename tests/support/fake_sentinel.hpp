@@ -37,6 +37,8 @@ public:
     /// Closes all its connections, and takes no others until it is there again.
     void leave();
     void come_back();
+    /// Keeps its connections, and answers nothing that it is asked from now on.
+    void fall_silent();
 
 private:
     using socket = asio::ip::tcp::socket;
@@ -56,6 +58,7 @@ private:
     asio::ip::tcp::acceptor acceptor_;
     const std::uint16_t port_;
     std::uint16_t primary_;
+    bool silent_ = false;
     std::list<std::shared_ptr<guest>> guests_;
     std::thread thread_;
 };

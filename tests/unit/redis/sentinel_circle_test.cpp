@@ -44,7 +44,7 @@ protected:
             all.push_back(one);
         }
         circles_.push_back(std::make_shared<sentinel_circle>(
-            asio::make_strand(context_), all, fake_sentinel::primary_name, listens
+            asio::make_strand(context_), all, fake_sentinel::primary_name, listens, patience_
         ));
         return circles_.back();
     }
@@ -75,6 +75,7 @@ protected:
         return until();
     }
 
+    sentinel_patience patience_;
     asio::io_context context_;
     std::array<fake_sentinel, 3> sentinels_{
         fake_sentinel(here), fake_sentinel(here), fake_sentinel(here)};
@@ -131,6 +132,29 @@ TEST_F(SentinelCircle, AsksAgainWhomItCouldNotReach) {
     EXPECT_FALSE(pass([&] { return moved != 0; }, 300ms));
     for (auto& each : sentinels_)
         each.come_back();
+    EXPECT_TRUE(pass([&] { return moved != 0; }));
+}
+
+TEST_F(SentinelCircle, LeavesThoseWhoseConnectionsAreOpenAndDead) {
+    patience_.answer_max = 200ms;
+    const auto all = circle(true);
+    EXPECT_EQ(found(all).port, here);
+    for (auto& each : sentinels_)
+        each.fall_silent();
+    const auto none = found(all);
+    EXPECT_EQ(none.failure.code, errc::store_unavailable);
+    EXPECT_NE(none.failure.text.find("does not answer"), std::string::npos) << none.failure.text;
+}
+
+// Their connections died without a word, and so no message of the change could come.
+TEST_F(SentinelCircle, AsksAgainWhoWasQuietForLong) {
+    patience_.answer_max = 200ms;
+    patience_.quiet_max = 300ms;
+    const auto all = circle(true);
+    int moved = 0;
+    all->watch(found(all), [&] { ++moved; });
+    for (auto& each : sentinels_)
+        each.name(there);
     EXPECT_TRUE(pass([&] { return moved != 0; }));
 }
 

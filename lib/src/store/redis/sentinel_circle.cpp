@@ -51,7 +51,7 @@ place_in(const result<redis_value>& said, const std::string& name, const std::st
 class sentinel_circle::seat final : public redis_wire_events {
 public:
     seat(sentinel_circle& circle, wire_settings settings)
-        : circle_(circle), settings_(std::move(settings)) {}
+        : limit(circle.strand_), circle_(circle), settings_(std::move(settings)) {}
 
     std::string name() const {
         return "sentinel " + settings_.host + ':' + std::to_string(settings_.port) + ": ";
@@ -60,10 +60,12 @@ public:
     std::shared_ptr<redis_wire> wire;  ///< Null: it cannot be reached, or was not asked yet.
     std::optional<named_primary> answer;
     bool asked = false;  ///< A question is under way.
+    asio::steady_timer limit;  ///< Of that question, once the connection is open.
 
     void begin() { wire = make_boost_wire(circle_.strand_, settings_); }
 
     void leave() noexcept {
+        limit.cancel();
         if (const auto gone = std::exchange(wire, nullptr))
             gone->close();
     }
@@ -87,11 +89,13 @@ sentinel_circle::sentinel_circle(
     const asio::any_io_executor& strand,
     const std::vector<wire_settings>& sentinels,
     std::string primary_name,
-    bool listens
+    bool listens,
+    sentinel_patience patience
 )
     : strand_(strand),
       primary_name_(std::move(primary_name)),
       listens_(listens),
+      patience_(patience),
       news_(strand),
       retry_(strand),
       pause_(pause_min) {
@@ -179,19 +183,27 @@ asio::awaitable<void> sentinel_circle::ask(
     [[maybe_unused]] std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom
 ) {
     redis_failure failure;
-    if (!whom->wire) {
+    const bool was_open = whom->wire != nullptr;
+    if (!was_open) {
         whom->begin();
-        const auto wire = whom->wire;
-        auto opening = wire->open(*whom);
+        const auto fresh = whom->wire;
+        auto opening = fresh->open(*whom);
         failure = co_await std::move(opening);
-        if (!failure.code && listens_) {
+    }
+    const auto wire = whom->wire;
+    if (wire && !failure.code) {
+        whom->limit.expires_after(patience_.answer_max);
+        whom->limit.async_wait([whom](const boost::system::error_code& stopped) {
+            if (!stopped && whom->asked)
+                whom->leave();
+        });
+        if (!was_open && listens_) {
             auto subscribing = wire->subscribe("+switch-master");
             co_await std::move(subscribing);  // Who may not listen is asked at each opening.
         }
-    }
-    if (const auto wire = whom->wire; wire && !failure.code) {
         auto asking = wire->call({"SENTINEL", "get-master-addr-by-name", primary_name_});
         const auto said = co_await std::move(asking);
+        whom->limit.cancel();
         whom->answer = place_in(said, whom->name(), primary_name_);
     } else {
         whom->leave();
@@ -242,16 +254,18 @@ asio::awaitable<void> sentinel_circle::check([[maybe_unused]] std::shared_ptr<se
     look_later();
 }
 
-// As long as one of them cannot be reached, what it knows may be news.
+// As long as one of them cannot be reached, what it knows may be news; and a connection that is
+// quiet may be dead.
 void sentinel_circle::look_later() {
     const bool complete =
         std::all_of(seats_.begin(), seats_.end(), [](const auto& each) { return each->wire; });
     if (complete)
         pause_ = pause_min;
-    if (complete || closed_ || !moved_ || checking_)
+    if (closed_ || !moved_ || checking_)
         return;
-    retry_.expires_after(pause_);
-    pause_ = std::min<std::chrono::milliseconds>(2 * pause_, pause_max);
+    retry_.expires_after(complete ? patience_.quiet_max : pause_);
+    if (!complete)
+        pause_ = std::min<std::chrono::milliseconds>(2 * pause_, pause_max);
     retry_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
         const auto self = weak.lock();
         if (!stopped && self)

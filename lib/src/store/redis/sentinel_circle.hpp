@@ -31,6 +31,17 @@ struct named_primary {
     }
 };
 
+/// How patient a circle is.
+struct sentinel_patience {
+    sentinel_patience() = default;
+
+    /// A sentinel whose connection is open and that answers nothing for so long is left.
+    std::chrono::milliseconds answer_max{2'000};
+    /// While all is quiet the sentinels are asked at this interval: a connection that died without
+    /// a word would bring no news.
+    std::chrono::milliseconds quiet_max{10'000};
+};
+
 /// The sentinels of one primary, a connection to each. All are asked side by side, and what most of
 /// them say counts: one that was cut off together with an old primary may not know better.
 ///
@@ -42,7 +53,8 @@ public:
         const asio::any_io_executor& strand,
         const std::vector<wire_settings>& sentinels,
         std::string primary_name,
-        bool listens
+        bool listens,
+        sentinel_patience patience = {}
     );
     ~sentinel_circle();
     sentinel_circle(const sentinel_circle&) = delete;
@@ -54,7 +66,8 @@ public:
     asio::awaitable<named_primary> find();
 
     /// Tells once, by `moved`, when the sentinels name another place than this. They are asked
-    /// again when one of them tells of a change, and when one can be reached that could not.
+    /// again when one of them tells of a change, when one can be reached that could not, and when
+    /// all were quiet for `quiet_max`.
     void watch(named_primary here, std::function<void()> moved);
 
     /// Nothing is told any more.
@@ -73,6 +86,7 @@ private:
     const asio::any_io_executor strand_;
     const std::string primary_name_;
     const bool listens_;
+    const sentinel_patience patience_;
     std::vector<std::shared_ptr<seat>> seats_;
     coro::event news_;  ///< Somebody has answered, or never will.
     asio::steady_timer retry_;
