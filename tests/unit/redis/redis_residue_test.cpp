@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -6,6 +7,7 @@
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace mortise::test::redis_residue_test {
@@ -54,6 +56,22 @@ TEST(RedisResidue, OfManyNamesThatWereUsedNothingIsLeft) {
     EXPECT_EQ(admin.command({"DBSIZE"}).number, before);
     EXPECT_FALSE(user.stop());
     EXPECT_LE(admin.command({"DBSIZE"}).number, 3) << "what the store says of itself";
+}
+
+// As long as the mark is there, no lock is acquired or released by the short way.
+TEST(RedisResidue, OfAClientThatStopsWhileItWatchesThereIsNoMark) {
+    const redis_server server;
+    auto admin = server.connect();
+    redis_store_config config;
+    config.server.port = server.port();
+    config.assume_new = true;
+    redis_user user(config, std::chrono::seconds(5));
+    auto watching = user.client().async_wait_changed("door", std::nullopt, asio::use_future);
+    EXPECT_TRUE(eventually([&] {
+        return admin.command({"HEXISTS", "mortise:m", "w"}).number == 1;
+    }));
+    EXPECT_FALSE(user.stop());
+    EXPECT_EQ(admin.command({"HEXISTS", "mortise:m", "w"}).number, 0);
 }
 
 }  // namespace

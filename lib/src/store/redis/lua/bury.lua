@@ -24,7 +24,10 @@ local function bury(session)
     if not left then
         call('DEL', hash)
         call('ZREM', '{P}d', session)
-        call('SREM', '{P}w', session)
+        -- Without anybody who watches, the short ways are open again.
+        if call('SREM', '{P}w', session) == 1 and call('EXISTS', '{P}w') == 0 then
+            call('HDEL', '{P}m', 'w')
+        end
     end
     for _, name in ipairs(names) do
         grant_next(name)
