@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // A server that may have forgotten who holds what: whoever waits is told so, and for how long.
+#include "mortise/with_lock.hpp"
 #include "support/proxy_thread.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
@@ -49,6 +52,33 @@ TEST(RedisQuarantine, IsNotCalledBusy) {
     EXPECT_FALSE(got.code) << got.code.message();
     EXPECT_EQ(user.explain().find("grants nothing"), std::string::npos) << user.explain();
     EXPECT_EQ(try_to_get(user, "door"), errc::busy) << "it is held by now";
+}
+
+TEST(RedisQuarantine, IsToldByWithLockTogetherWithItsEnd) {
+    const redis_server server;
+    redis_user user(at(server.port(), false), 1s);
+    auto& locks = user.client();
+    auto asking = asio::co_spawn(
+        asio::make_strand(locks.get_executor()),
+        [&]() -> asio::awaitable<void> {
+            co_await with_lock(
+                locks,
+                "door",
+                {.wait_max = 100ms},
+                [](const lease&) -> asio::awaitable<void> { co_return; }
+            );
+        },
+        asio::use_future
+    );
+    try {
+        asking.get();
+        ADD_FAILURE() << "nothing is granted yet";
+    } catch (const error& why) {
+        EXPECT_EQ(why.code(), errc::quarantined);
+        const std::string text = why.what();
+        EXPECT_NE(text.find("lock \"door\""), std::string::npos) << text;
+        EXPECT_NE(text.find("grants nothing for another"), std::string::npos) << text;
+    }
 }
 
 // Its own session was there: the server cannot be new.
