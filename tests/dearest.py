@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""dearest.py BUILD_FOLDER: the thirty dearest sources, binaries and suites of a build and its tests
+"""dearest.py BUILD_FOLDER: the thirty dearest sources, binaries and suites of a build and its
+tests, and what each store costs
 
 Reads Ninja's log of the build, ctest's log of the last run, and the times that the test binaries
 left in BUILD_FOLDER/times (`./run test --times`).
@@ -13,6 +14,7 @@ import re
 import sys
 
 ROWS_MAX = 30
+SUITES_OF_STORES = ("StorePort", "LockConformance", "CancelSweep", "FaultSweep", "Threads")
 
 
 def built(folder: pathlib.Path) -> dict[str, float]:
@@ -48,14 +50,23 @@ def show_entries(folder: pathlib.Path) -> None:
     show("Entries of ctest", entries)
 
 
+def store_of(suite: str) -> str | None:
+    """The store that an instance of a suite for all stores belongs to: "Redis/CancelSweep"."""
+    store, slash, _ = suite.partition("/")
+    return store if slash and suite.endswith(SUITES_OF_STORES) else None
+
+
 def show_cases(folder: pathlib.Path) -> None:
-    suites, cases = collections.Counter(), {}
+    suites, cases, stores = collections.Counter(), {}, collections.Counter()
     for report in (folder / "times").glob("*.json"):
         for suite in json.loads(report.read_text())["testsuites"]:
             for case in suite["testsuite"]:
                 seconds = float(case["time"].rstrip("s"))
                 suites[suite["name"]] += seconds
+                if store := store_of(suite["name"]):
+                    stores[store] += seconds
                 cases[f"{suite['name']}.{case['name']}"] = seconds
+    show("Stores, what the suites for all of them take", stores)
     show("Suites", suites)
     show("Cases", cases)
 
@@ -67,4 +78,5 @@ def main() -> None:
     show_cases(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()
