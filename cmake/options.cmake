@@ -33,7 +33,10 @@ if(PROJECT_IS_TOP_LEVEL)
     endif()
     find_program(MORTISE_CCACHE ccache)
     if(MORTISE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-        set(CMAKE_CXX_COMPILER_LAUNCHER "${MORTISE_CCACHE}")
+        # Clones in other folders share what was compiled: no path of this one gets into it.
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+            "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${MORTISE_CCACHE}")
+        add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
     endif()
     find_program(MORTISE_MOLD mold) # some thirty programs with debug information are linked
     if(MORTISE_MOLD)
