@@ -56,13 +56,24 @@ void fake_sentinel::run(Task task) {
     done.get();
 }
 
+void fake_sentinel::tell_all(std::uint16_t primary) {
+    primary_ = primary;
+    for (const auto& each : guests_)
+        each->primary = primary;
+}
+
 void fake_sentinel::name(std::uint16_t primary) {
+    run([this, primary] { tell_all(primary); });
+}
+
+void fake_sentinel::name_to_newcomers(std::uint16_t primary) {
     run([this, primary] { primary_ = primary; });
 }
 
 void fake_sentinel::announce(std::uint16_t primary) {
     run([this, primary] {
-        const auto before = std::exchange(primary_, primary);
+        const auto before = primary_;
+        tell_all(primary);
         const auto news = std::string(primary_name) + " 127.0.0.1 " + std::to_string(before) +
                           " 127.0.0.1 " + std::to_string(primary);
         const auto message = ">3\r\n" + bulk("message") + bulk("+switch-master") + bulk(news);
@@ -100,7 +111,7 @@ asio::awaitable<void> fake_sentinel::accept() {
         auto [failed, connection] = co_await std::move(accepting);
         if (failed)
             co_return;
-        const auto whom = std::make_shared<guest>(std::move(connection));
+        const auto whom = std::make_shared<guest>(std::move(connection), primary_);
         guests_.push_back(whom);
         asio::co_spawn(context_, serve(whom), asio::detached);
     }
@@ -126,7 +137,7 @@ asio::awaitable<void> fake_sentinel::serve(std::shared_ptr<guest> whom) {
     guests_.remove(whom);
 }
 
-std::string fake_sentinel::answer(guest& whom, const std::string& command) const {
+std::string fake_sentinel::answer(guest& whom, const std::string& command) {
     if (says(command, "HELLO")) {
         return "%3\r\n" + bulk("server") + bulk("redis") + bulk("proto") + ":3\r\n" + bulk("mode") +
                bulk("sentinel");
@@ -136,7 +147,7 @@ std::string fake_sentinel::answer(guest& whom, const std::string& command) const
         return ">3\r\n" + bulk("subscribe") + bulk("+switch-master") + ":1\r\n";
     }
     if (says(command, "get-master-addr-by-name"))
-        return "*2\r\n" + bulk("127.0.0.1") + bulk(std::to_string(primary_));
+        return "*2\r\n" + bulk("127.0.0.1") + bulk(std::to_string(whom.primary));
     return "+OK\r\n";
 }
 

@@ -32,7 +32,9 @@ public:
 
     /// From now on it names the server at this port, and says nothing of the change.
     void name(std::uint16_t primary);
-    /// The same, and whoever listens is told, as after a fail-over.
+    /// The same, but whoever is connected now goes on to hear of the server before.
+    void name_to_newcomers(std::uint16_t primary);
+    /// Like `name`, and whoever listens is told, as after a fail-over.
     void announce(std::uint16_t primary);
     /// Closes all its connections, and takes no others until it is there again.
     void leave();
@@ -43,14 +45,17 @@ public:
 private:
     using socket = asio::ip::tcp::socket;
     struct guest {
-        explicit guest(socket with) : connection(std::move(with)) {}
+        guest(socket with, std::uint16_t where)
+            : connection(std::move(with)), primary(where) {}
         socket connection;
+        std::uint16_t primary;  ///< What it is told.
         bool listens = false;
     };
 
     asio::awaitable<void> accept();
     asio::awaitable<void> serve(std::shared_ptr<guest> whom);
-    std::string answer(guest& whom, const std::string& command) const;
+    void tell_all(std::uint16_t primary);
+    static std::string answer(guest& whom, const std::string& command);
     template <class Task>
     void run(Task task);
 

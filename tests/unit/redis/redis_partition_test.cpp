@@ -93,7 +93,7 @@ TEST_F(RedisPartition, WithoutReplicasForATtlTheServerIsLeft) {
     redis_user behind(config(1), ttl);
     ASSERT_FALSE(patiently(behind, "window").code);
     promote();
-    sentinel_.name(promoted_.port());
+    sentinel_.name_to_newcomers(promoted_.port());  // so that it leaves by itself, or not at all
     acquired got;
     EXPECT_TRUE(eventually(
         [&] {
