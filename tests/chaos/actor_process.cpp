@@ -2,6 +2,7 @@
 #include "chaos/actor_process.hpp"
 
 #include "mortise/coro/clock.hpp"
+#include "support/built_program.hpp"
 #include "support/machine_delay.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ void actor_process::start(
     int out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
         throw std::runtime_error("pipe");
-    std::string program = MORTISE_LOCK_ACTOR;
+    std::string program = built_program("tests/lock_actor");
     std::string place = word_for(where_);
     std::string time = std::to_string(ttl.count());
     std::string resource = (folder / "resource.db").string();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/cli_fixture.hpp"
 
+#include "support/built_program.hpp"
+
 #include <boost/json/parse.hpp>
 
 #include <stdlib.h>
@@ -26,7 +28,7 @@ Cli::~Cli() {
 }
 
 cli_process Cli::start(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> all{MORTISE_CLI};
+    std::vector<std::string> all{built_program("tools/mortise")};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return cli_process(folder_, all, environment_);
 }

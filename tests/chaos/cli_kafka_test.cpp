@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // `mortise outbox relay --kafka` as a process, at a real broker.
 #include "chaos/cli_process.hpp"
+#include "support/built_program.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
 #include "unit/kafka/guarded_broker.hpp"
@@ -23,7 +24,7 @@ using texts = std::vector<std::string>;
 class CliKafka : public outbox_world {
 protected:
     cli_process start_outbox(texts arguments, cli_process::variables more = {}) const {
-        arguments.insert(arguments.begin(), {MORTISE_CLI, "outbox"});
+        arguments.insert(arguments.begin(), {built_program("tools/mortise"), "outbox"});
         more.insert(
             more.end(), {{"MORTISE_OUTBOX_DB", database().native()}, {"MORTISE_STORE", ""}}
         );
@@ -171,7 +172,7 @@ TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
 TEST_F(CliKafka, MeasuresARelay) {
     cli_process bench(
         folder_.path(),
-        {MORTISE_CLI,
+        {built_program("tools/mortise"),
          "bench",
          "relay",
          "--kafka",

@@ -2,6 +2,7 @@
 // `mortise show`, `break`, `watch` and `doctor` as processes.
 
 #include "chaos/cli_fixture.hpp"
+#include "support/built_program.hpp"
 
 #include <boost/json/parse.hpp>
 
@@ -114,7 +115,14 @@ TEST_F(Cli, WatchGivesTheTerminalBack) {
     int status = 0;
     const std::string store = environment_.front().second;
     const std::string seen = typed_at(
-        {"/usr/bin/env", "TERM=xterm", MORTISE_CLI, "--store", store, "watch", "re"}, status
+        {"/usr/bin/env",
+         "TERM=xterm",
+         built_program("tools/mortise"),
+         "--store",
+         store,
+         "watch",
+         "re"},
+        status
     );
     EXPECT_TRUE(seen.starts_with("\x1b[?1049h\x1b[?25l\x1b[Hmortise watch, sqlite:")) << seen;
     EXPECT_TRUE(seen.ends_with("\x1b[?25h\x1b[?1049l")) << seen;

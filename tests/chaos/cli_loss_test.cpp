@@ -3,6 +3,7 @@
 
 #include "chaos/cli_fixture.hpp"
 #include "mortise/coro/clock.hpp"
+#include "support/built_program.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -82,7 +83,17 @@ print("count=%d" % count)
     int status = 0;
     const std::string store = environment_.front().second;
     const std::string seen = typed_at(
-        {MORTISE_CLI, "--store", store, "run", "--lock", "a", "--", "python3", "-c", script}, status
+        {built_program("tools/mortise"),
+         "--store",
+         store,
+         "run",
+         "--lock",
+         "a",
+         "--",
+         "python3",
+         "-c",
+         script},
+        status
     );
     EXPECT_NE(seen.find("count=1"), std::string::npos) << seen;
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;

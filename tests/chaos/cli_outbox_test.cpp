@@ -2,6 +2,7 @@
 // `mortise outbox` and `mortise inbox` as processes, beside that of who appends.
 #include "chaos/cli_process.hpp"
 #include "mortise/outbox/file_sink.hpp"
+#include "support/built_program.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
 #include <boost/json/parse.hpp>
@@ -24,7 +25,7 @@ using texts = std::vector<std::string>;
 class CliOutbox : public outbox_world {
 protected:
     cli_process start_outbox(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.begin(), {MORTISE_CLI, "outbox"});
+        arguments.insert(arguments.begin(), {built_program("tools/mortise"), "outbox"});
         return {
             folder_.path(),
             arguments,
@@ -168,14 +169,20 @@ TEST_F(CliOutbox, WhatIsNotThereIsNotMade) {
         EXPECT_NE(asked.err().find("no message table"), std::string::npos) << asked.err();
     }
     EXPECT_FALSE(std::filesystem::exists(files()));
-    auto inbox =
-        cli_process(folder_.path(), {MORTISE_CLI, "inbox", "ls", "--db", database().native()}, {});
+    auto inbox = cli_process(
+        folder_.path(),
+        {built_program("tools/mortise"), "inbox", "ls", "--db", database().native()},
+        {}
+    );
     EXPECT_EQ(inbox.wait(), 69) << inbox.out();
     EXPECT_NE(inbox.err().find("no inbox"), std::string::npos) << inbox.err();
-    auto unnamed = cli_process(folder_.path(), {MORTISE_CLI, "outbox", "ls"}, {});
+    auto unnamed =
+        cli_process(folder_.path(), {built_program("tools/mortise"), "outbox", "ls"}, {});
     EXPECT_EQ(unnamed.wait(), 64);
     auto absent = cli_process(
-        folder_.path(), {MORTISE_CLI, "outbox", "ls", "--db", "/nowhere/at/all.db"}, {}
+        folder_.path(),
+        {built_program("tools/mortise"), "outbox", "ls", "--db", "/nowhere/at/all.db"},
+        {}
     );
     EXPECT_EQ(absent.wait(), 69);
     EXPECT_NE(absent.err().find("/nowhere/at/all.db"), std::string::npos) << absent.err();

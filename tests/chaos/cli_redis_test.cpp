@@ -2,6 +2,7 @@
 // `mortise` as a process, with its locks at Redis.
 
 #include "chaos/cli_fixture.hpp"
+#include "support/built_program.hpp"
 #include "support/port_reservation.hpp"
 #include "support/redis_server.hpp"
 
@@ -63,7 +64,7 @@ protected:
 
     using Cli::start;
     cli_process start(const std::vector<std::string>& arguments, const std::string& store) const {
-        std::vector<std::string> all{MORTISE_CLI};
+        std::vector<std::string> all{built_program("tools/mortise")};
         all.insert(all.end(), arguments.begin(), arguments.end());
         return cli_process(folder_, all, {{"MORTISE_STORE", store}});
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // `mortise txn` as a process, beside that of the coordinator.
 #include "chaos/cli_process.hpp"
+#include "support/built_program.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
 #include <string>
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 class CliTxn : public coordinator_fixture {
 protected:
     cli_process start(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.begin(), {MORTISE_CLI, "txn"});
+        arguments.insert(arguments.begin(), {built_program("tools/mortise"), "txn"});
         return {folder_.path(), arguments, {{"MORTISE_TXN_LOG", log().native()}}};
     }
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
@@ -65,7 +66,7 @@ TEST_F(CliTxn, RefusesAFileThatIsNoLog) {
     auto ls = start({"ls"});
     EXPECT_EQ(ls.wait(), 69) << ls.out();
     EXPECT_FALSE(std::filesystem::exists(log())) << "none is made";
-    auto unnamed = cli_process(folder_.path(), {MORTISE_CLI, "txn", "ls"}, {});
+    auto unnamed = cli_process(folder_.path(), {built_program("tools/mortise"), "txn", "ls"}, {});
     EXPECT_EQ(unnamed.wait(), 64);
 }
 

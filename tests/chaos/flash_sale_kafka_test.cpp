@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The flash sale whose orders and refusals go by a real broker.
 #include "chaos/cli_process.hpp"
+#include "support/built_program.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
 #include "support/scratch_folder.hpp"
@@ -21,7 +22,7 @@ TEST(FlashSaleKafka, ShipsAndTakesBackByTopicsEachMessageOnce) {
     const kafka_broker broker;  // its topics have names that are no test's own
     const scratch_folder folder;
     const std::vector<std::string> sale{
-        MORTISE_FLASH_SALE,
+        built_program("examples/flash_sale"),
         "--processes",
         "2",
         "--buyers",

@@ -2,6 +2,7 @@
 // The example that people see first, as a process.
 
 #include "chaos/cli_process.hpp"
+#include "support/built_program.hpp"
 #include "support/redis_server.hpp"
 
 #include <boost/json/parse.hpp>
@@ -37,10 +38,17 @@ public:
 protected:
     cli_process start(const std::vector<std::string>& more) const {
         std::vector<std::string> all{
-            MORTISE_FLASH_SALE, "--processes", "3", "--buyers", "8", "--stock", "20", "--json"};
+            built_program("examples/flash_sale"),
+            "--processes",
+            "3",
+            "--buyers",
+            "8",
+            "--stock",
+            "20",
+            "--json"};
         all.insert(all.end(), more.begin(), more.end());
         // The server that a sale starts by itself is that of the tests.
-        const auto servers = std::filesystem::path(MORTISE_REDIS_SERVER).parent_path();
+        const auto servers = redis_server::program().parent_path();
         return cli_process(
             folder_,
             all,

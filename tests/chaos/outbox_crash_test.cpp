@@ -3,6 +3,7 @@
 // their tables and the files between them.
 #include "chaos/looked_at_file.hpp"
 #include "mortise/outbox/file_sink.hpp"
+#include "support/built_program.hpp"
 #include "support/child_program.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -33,7 +34,7 @@ protected:
     command(const std::vector<std::string>& words, const std::vector<std::string>& settings) const {
         std::vector<std::string> made{"env"};
         made.insert(made.end(), settings.begin(), settings.end());
-        made.emplace_back(MORTISE_OUTBOX_ACTOR);
+        made.emplace_back(built_program("tests/outbox_actor"));
         made.push_back(folder_.path());
         made.insert(made.end(), words.begin(), words.end());
         return made;

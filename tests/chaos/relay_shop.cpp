@@ -3,6 +3,7 @@
 
 #include "chaos/looked_at_file.hpp"
 #include "mortise/outbox/mark.hpp"
+#include "support/built_program.hpp"
 #include "support/eventually.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ relay_shop::relay_shop(kafka_broker& broker) : broker_(broker) {
 relay_shop::program relay_shop::start(words arguments, const words& environment) const {
     words command{"env"};
     command.insert(command.end(), environment.begin(), environment.end());
-    command.emplace_back(MORTISE_RELAY_ACTOR);
+    command.emplace_back(built_program("tests/relay_actor"));
     command.push_back(folder_.path());
     command.insert(command.end(), arguments.begin(), arguments.end());
     return std::make_unique<child_program>(command, folder_.path() / "output");

@@ -3,6 +3,7 @@
 // is recovered; the judge reads the tables of the participants.
 #include "chaos/looked_at_file.hpp"
 #include "chaos/transfer_judge.hpp"
+#include "support/built_program.hpp"
 #include "support/child_program.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -32,7 +33,7 @@ protected:
         std::chrono::milliseconds limit = 60s) {
         std::vector<std::string> command{"env"};
         command.insert(command.end(), settings.begin(), settings.end());
-        command.emplace_back(MORTISE_TXN_ACTOR);
+        command.emplace_back(built_program("tests/txn_actor"));
         command.push_back(folder_.path());
         command.insert(command.end(), words.begin(), words.end());
         child_program actor(command, output());

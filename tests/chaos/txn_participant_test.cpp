@@ -2,6 +2,7 @@
 // Participants in processes of their own, called over HTTP, which are killed and stopped while
 // transfers are under way.
 #include "chaos/transfer_judge.hpp"
+#include "support/built_program.hpp"
 #include "support/child_program.hpp"
 #include "support/eventually.hpp"
 #include "support/port_reservation.hpp"
@@ -56,7 +57,10 @@ protected:
 private:
     program start(const std::vector<std::string>& words, const std::string& crash_at) const {
         std::vector<std::string> command{
-            "env", "MORTISE_CRASH_AT=" + crash_at, MORTISE_TXN_ACTOR, folder_.path()};
+            "env",
+            "MORTISE_CRASH_AT=" + crash_at,
+            built_program("tests/txn_actor"),
+            folder_.path()};
         command.insert(command.end(), words.begin(), words.end());
         return std::make_unique<child_program>(command, folder_.path() / "output");
     }

@@ -4,6 +4,7 @@
 #include "chaos/looked_at_file.hpp"
 #include "chaos/transfer_judge.hpp"
 #include "support/amount.hpp"
+#include "support/built_program.hpp"
 #include "support/child_program.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
@@ -33,7 +34,7 @@ constexpr auto ttl = 1s;  // of the actors' sessions
 class TxnTakeOver : public testing::Test {
 protected:
     std::unique_ptr<child_program> start(const std::string& what, int count = 0) {
-        std::vector<std::string> command{MORTISE_TXN_ACTOR, folder_.path(), what};
+        std::vector<std::string> command{built_program("tests/txn_actor"), folder_.path(), what};
         if (count != 0)
             command.push_back(std::to_string(count));
         command.push_back("locks=sqlite:" + (folder_.path() / "locks.db").string());

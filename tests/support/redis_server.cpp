@@ -31,6 +31,10 @@ bool has(const redis_server::settings& chosen, std::string_view directive) {
 
 }  // namespace
 
+std::filesystem::path redis_server::program() {
+    return MORTISE_REDIS_SERVER;
+}
+
 redis_server::redis_server(settings chosen, kind what) : kind_(what) {
     if (has(chosen, "tls-cert-file"))
         tls_port_ = std::make_unique<port_reservation>();
@@ -81,7 +85,7 @@ void redis_server::start(data what) {
         std::filesystem::remove(folder() / "dump.rdb");
         std::filesystem::remove_all(folder() / "appendonlydir");
     }
-    std::vector<std::string> command = {MORTISE_REDIS_SERVER, (folder() / configuration).string()};
+    std::vector<std::string> command = {program().string(), (folder() / configuration).string()};
     if (kind_ == kind::sentinel)
         command.emplace_back("--sentinel");
     process_ = std::make_unique<child_program>(command, folder() / log_file);

@@ -29,6 +29,9 @@ public:
     enum class kind { server, sentinel };
     enum class data { kept, lost };
 
+    /// The program that is started.
+    static std::filesystem::path program();
+
     /// With a "tls-cert-file" among the settings it also listens at `tls_port()`.
     /// @throws std::runtime_error with its log, if it does not answer
     explicit redis_server(settings chosen = {}, kind what = kind::server);

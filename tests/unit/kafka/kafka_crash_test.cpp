@@ -2,6 +2,7 @@
 // A consumer, and a processor, that is killed at each of its named points, and the next of its
 // group.
 #include "mortise/db/sqlite.hpp"
+#include "support/built_program.hpp"
 #include "support/child_program.hpp"
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
@@ -62,7 +63,7 @@ protected:
         return {
             "env",
             "MORTISE_CRASH_AT=" + crash_at,
-            MORTISE_KAFKA_ACTOR,
+            built_program("tests/kafka_actor"),
             broker_.address(),
             group_,
             topic_,

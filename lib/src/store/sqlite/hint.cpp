@@ -6,8 +6,8 @@
 namespace mortise::store_detail {
 namespace {
 
-constexpr std::uint32_t magic = 0x74726f6d;  // "mort"
-constexpr std::uint8_t version = 1;
+constexpr std::uint32_t hint_magic = 0x74726f6d;  // "mort"
+constexpr std::uint8_t hint_version = 1;
 
 // Between processes of one host: the byte order is everybody's own.
 struct wire {
@@ -24,7 +24,12 @@ static_assert(sizeof(wire) == hint_bytes);
 
 std::array<std::byte, hint_bytes> encode(const hint& what) noexcept {
     const wire raw{
-        magic, version, static_cast<std::uint8_t>(what.what), 0, what.session, what.request};
+        hint_magic,
+        hint_version,
+        static_cast<std::uint8_t>(what.what),
+        0,
+        what.session,
+        what.request};
     std::array<std::byte, hint_bytes> bytes;
     std::memcpy(bytes.data(), &raw, bytes.size());
     return bytes;
@@ -35,7 +40,7 @@ std::optional<hint> decode(std::span<const std::byte> datagram) noexcept {
     if (datagram.size() != sizeof raw)
         return std::nullopt;
     std::memcpy(&raw, datagram.data(), sizeof raw);
-    if (raw.magic != magic || raw.version != version ||
+    if (raw.magic != hint_magic || raw.version != hint_version ||
         raw.kind < static_cast<std::uint8_t>(hint::kind::granted) ||
         raw.kind > static_cast<std::uint8_t>(hint::kind::stirred))
         return std::nullopt;
