@@ -383,8 +383,8 @@ std::vector<swept_operation> all_operations() {
     using namespace swept_operations;
     std::vector<swept_operation> all = all_acquires();
     std::vector<swept_operation> others = on_leases();
-    for (auto& some : {elections(), questions()})
-        others.insert(others.end(), some.begin(), some.end());
+    for (auto& group : {elections(), questions()})
+        others.insert(others.end(), group.begin(), group.end());
     // Of what the other client does, or to it.
     const std::set<std::string> told{
         "BeDeposed",

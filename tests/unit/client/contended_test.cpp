@@ -58,7 +58,6 @@ TEST(Contended, IsToldWhenAnotherClientWaits) {
     lease held = world.acquire(alice, "door");
     told_code told;
     wait(held, told);
-    std::optional<error_code> tried;
     acquire_outcome elsewhere;
     bob.async_acquire("gate", lock_options(), client_world::record(elsewhere));
     world.pass(10ms);
@@ -98,7 +97,6 @@ TEST(Contended, EndsWithTheLease) {
     }
     lease empty;
     told_code none;
-    std::optional<error_code> ended;
     empty.async_wait_contended(asio::bind_executor(world.context, [&](error_code c) { none = c; }));
     world.pass(1ms);
     EXPECT_EQ(none, error_code(errc::lease_released));
