@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/channel.hpp"
 
+#include "client/host_look_up.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
-#include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
@@ -117,6 +117,7 @@ void channel::shut_down() noexcept {
         return;
     closed_ = true;
     idle_.clear();
+    looking_.reset();
     seat_.leave();
 }
 
@@ -233,39 +234,28 @@ void channel::give_slot_back() noexcept {
         --used_;
 }
 
-struct channel::look_up {
-    explicit look_up(const asio::any_io_executor& on) : by(on), ready(on) {}
-    tcp::resolver by;
-    coro::event ready;
-    error_code failed;
-};
-
-// A look-up cannot be stopped, only left alone; and all of a context wait for the same thread. So
-// there is one at a time, and everybody here waits for that.
-std::shared_ptr<channel::look_up> channel::look() {
+// One at a time, for which everybody here waits.
+std::shared_ptr<host_look_up> channel::look() {
     if (looking_)
         return looking_;
-    looking_ = std::make_shared<look_up>(seat_.strand());
-    looking_->by.async_resolve(
-        at_.host,
-        std::to_string(at_.port),
-        tcp::resolver::numeric_service,
+    const auto made = std::make_shared<host_look_up>(seat_.strand());
+    auto work = [host = at_.host, port = at_.port] { return host_look_up::resolve(host, port); };
+    made->thread.async_run(
+        std::move(work),
         asio::bind_executor(
             seat_.strand(),
             [self = shared_from_this(),
-             look = looking_](error_code failed, const tcp::resolver::results_type& results) {
+             made](error_code failed, const result<host_look_up::endpoints>& found) {
                 self->looking_.reset();
-                look->failed = failed;
-                if (!failed) {
-                    self->known_.clear();
-                    for (const auto& each : results)
-                        self->known_.push_back(each.endpoint());
-                }
-                look->ready.set();
+                made->failed = failed || found ? failed : found.error();
+                if (!made->failed)
+                    self->known_ = *found;
+                made->ready.set();
             }
         )
     );
-    return looking_;
+    looking_ = made;
+    return made;
 }
 
 // Where it was before is better than nothing, when the look-up takes its time or fails.

@@ -31,6 +31,7 @@ class context;
 namespace mortise::txn::http {
 
 namespace asio = boost::asio;
+class host_look_up;
 
 /// Exchanges requests for responses with one peer, over connections that are kept.
 ///
@@ -77,7 +78,6 @@ public:
 private:
     class operation;
     class slot;
-    struct look_up;
     struct connection;
     using connection_ptr = std::unique_ptr<connection>;
     using tcp = asio::ip::tcp;
@@ -93,7 +93,7 @@ private:
     asio::awaitable<void> take_slot();
     void give_slot_back() noexcept;
     asio::awaitable<std::vector<tcp::endpoint>> resolve();
-    std::shared_ptr<look_up> look();
+    std::shared_ptr<host_look_up> look();
     asio::awaitable<connection_ptr> connect(std::string& why);
     asio::awaitable<error_code> reach(connection& on, tcp::endpoint place, std::string& why);
     asio::awaitable<result<response>> converse(connection& on, const std::string& text);
@@ -113,7 +113,7 @@ private:
     bool closed_ = false;
     std::size_t used_ = 0;  ///< Slots.
     coro::detail::wait_list<> slot_waiters_;
-    std::shared_ptr<look_up> looking_;  ///< The one that is under way.
+    std::shared_ptr<host_look_up> looking_;  ///< The one that is under way.
     std::vector<tcp::endpoint> known_;       ///< What the last one found.
     std::vector<connection_ptr> idle_;       ///< The one that was used last at the end.
     std::vector<std::weak_ptr<operation>> under_way_;
