@@ -24,6 +24,9 @@ mortise_need(Threads "mortise" "")
 if(MORTISE_WITH_REDIS)
     mortise_need(OpenSSL "The Redis store"
         ", or switch the store off with -DMORTISE_WITH_REDIS=OFF")
+elseif(MORTISE_WITH_HTTP AND MORTISE_WITH_SQLITE)
+    mortise_need(OpenSSL "The TLS of HTTP participants"
+        ", or switch them off with -DMORTISE_WITH_HTTP=OFF")
 endif()
 if(MORTISE_WITH_SQLITE)
     mortise_need(SQLite3 "The SQLite store"

@@ -67,7 +67,7 @@ install(FILES "${PROJECT_BINARY_DIR}/mortise-config.cmake"
 
 # For programs that are not built by CMake. The order matters to a linker of static libraries.
 set(pc_libraries)
-foreach(part IN ITEMS redis sqlite lock coro)
+foreach(part IN ITEMS redis tls sqlite lock coro)
     if(TARGET mortise_${part})
         get_target_property(pc_options mortise_${part} INTERFACE_LINK_OPTIONS)
         if(pc_options MATCHES "LINKER:(.*)")
@@ -78,7 +78,7 @@ foreach(part IN ITEMS redis sqlite lock coro)
 endforeach()
 string(STRIP "${pc_libraries}" pc_libraries)
 set(pc_requires)
-if(MORTISE_WITH_REDIS AND TARGET mortise_redis)
+if(TARGET mortise_tls)
     list(APPEND pc_requires openssl)
 endif()
 if(MORTISE_WITH_SQLITE AND TARGET mortise_sqlite)

@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
 
 class Installed(Case):
     def test_a_component_that_does_not_exist(self):
-        names = "coro, lock, sqlite, redis, sim, outbox, txn, txn_http, kafka"
+        names = "coro, lock, sqlite, tls, redis, sim, outbox, txn, txn_http, kafka"
         self.refuses(
             f'mortise: there is no component "locks" here; there are: {names}.',
             "find_package(mortise 0.1 REQUIRED COMPONENTS coro locks)\n")
@@ -56,6 +56,7 @@ class Installed(Case):
     def test_a_library_that_a_component_needs(self):
         for component, absent, sentence in (
             ("redis", "OpenSSL", "needs OpenSSL's development files: install libssl-dev."),
+            ("txn_http", "OpenSSL", "needs OpenSSL's development files: install libssl-dev."),
             ("txn", "SQLite3", "needs SQLite's development files: install libsqlite3-dev."),
             ("kafka", "RdKafka",
              "needs librdkafka 2.0 or newer with its development files: install librdkafka-dev."),
@@ -66,7 +67,7 @@ class Installed(Case):
 
     def test_no_components_means_all(self):
         self.refuses(
-            "mortise::redis needs OpenSSL's development files: install libssl-dev, or name the "
+            "mortise::tls needs OpenSSL's development files: install libssl-dev, or name the "
             "COMPONENTS that you use in find_package(mortise).",
             "find_package(mortise REQUIRED)\n", absent=["OpenSSL"])
         self.works(
@@ -81,7 +82,7 @@ class Installed(Case):
             ("redis", ["RdKafka", "SQLite3"]),
             ("sqlite", ["OpenSSL", "RdKafka"]),
             ("outbox", ["OpenSSL", "RdKafka"]),
-            ("txn_http", ["OpenSSL", "RdKafka"]),
+            ("txn_http", ["RdKafka"]),
             ("kafka", ["OpenSSL"]),
         ):
             self.works(

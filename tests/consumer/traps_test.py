@@ -84,7 +84,7 @@ class Traps(unittest.TestCase):
         place = tempfile.TemporaryDirectory(dir=SETTINGS.work)
         self.addCleanup(place.cleanup)
         self.project = Project(SETTINGS, place.name, True)
-        self.project.environment["ASAN_OPTIONS"] = "detect_stack_use_after_return=1"
+        self.project.environment["ASAN_OPTIONS"] = "detect_stack_use_after_return=1:handle_sigill=1"
         self.project.add_flags("-Wall -Wextra -Wno-unused-variable -fsanitize=address")
         self.listings = [(f"trap_{i}", kind, code) for i, (kind, code) in enumerate(listings())]
         lines = [

@@ -97,7 +97,7 @@ void check_call(const http::request& from) {
         if (!made)
             continue;
         MORTISE_ASSERT(made->gid && made->branch != 0 && made->attempt != 0);
-        auto bytes = bytes_of(http::to_request(*made, http::base_url::parse("http://h")));
+        auto bytes = http::bytes_of(http::to_request(*made, http::base_url::parse("http://h")));
         http::request_reader reader{http::message_limits()};
         MORTISE_ASSERT(reader.feed(bytes) == http::fault::none && reader.done() && bytes.empty());
         const auto again = http::read_call(reader.take(), what, why);

@@ -309,4 +309,19 @@ TEST_F(CompilerGuard, SeveralAwaitsInOneExpressionAndInConditions) {
     });
 }
 
+// G7: in a coroutine that declares nothing else.
+TEST_F(CompilerGuard, G7AwaitedConditionsHaveAName) {
+    int counted = 0;
+    const auto count_if_long = [this, &counted](std::string word) -> awaitable<void> {
+        const std::size_t size = co_await take(std::move(word));
+        if (size == 100U)
+            ++counted;
+    };
+    run([&count_if_long]() -> awaitable<void> {
+        co_await count_if_long(std::string(100, 'w'));
+        co_await count_if_long(std::string(10, 'w'));
+    });
+    EXPECT_EQ(counted, 1);
+}
+
 }  // namespace mortise::compiler_guard_test

@@ -111,6 +111,8 @@ TEST(TxnHttpAnswers, WhatDoesNotCarryOurHeaderIsNeverSuccess) {
         {"302 Found", "location: http://127.0.0.1:1/\r\n", failed},
         {"307 Temporary Redirect", "location: /elsewhere\r\n", failed},
         {"400 Bad Request", "", failed},
+        {"401 Unauthorized", "", error_code(mortise::errc::access_denied)},
+        {"401 Unauthorized", "mortise-verdict: done\r\n", failed},
         {"404 Not Found", "", failed},
         {"409 Conflict", "", failed},
         {"425 Too Early", "retry-after: 1\r\n", failed},

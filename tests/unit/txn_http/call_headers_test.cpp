@@ -177,10 +177,13 @@ TEST(TxnHttpUrl, IsTakenApart) {
         {"http://127.0.0.1:1/a/b%20c/", "127.0.0.1", 1, "/a/b%20c", "127.0.0.1:1"},
         {"http://[::1]:8080/a", "::1", 8080, "/a", "[::1]:8080"},
         {"http://[fe80::1]", "fe80::1", 80, "", "[fe80::1]"},
+        {"https://stock/a", "stock", 443, "/a", "stock"},
+        {"https://stock:8443", "stock", 8443, "", "stock:8443"},
     };
     for (const auto& each : all) {
         const auto got = http::base_url::parse(each.text);
         EXPECT_EQ(got.host, each.host) << each.text;
+        EXPECT_EQ(got.tls, std::string(each.text).starts_with("https")) << each.text;
         EXPECT_EQ(got.port, each.port) << each.text;
         EXPECT_EQ(got.path, each.path) << each.text;
         EXPECT_EQ(got.authority, each.authority) << each.text;
@@ -191,7 +194,7 @@ TEST(TxnHttpUrl, ThatCannotBeCalledIsAClearError) {
     const char* const all[] = {
         "",
         "stock:8080",
-        "https://stock",
+        "httpss://stock",
         "ftp://stock",
         "http://",
         "http:///a",

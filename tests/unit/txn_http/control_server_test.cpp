@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/http/control_server.hpp"
 #include "mortise/txn/http/outcome_source.hpp"
+#include "support/tls_material.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 #include "unit/txn_http/raw_client.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -92,9 +94,11 @@ TEST_F(TxnControl, WithoutTheTokenNobodyLearnsAnything) {
         for (const char* path : {"/txn", "/nowhere"}) {
             const auto got = ask(request(std::string("GET ") + path, "", each));
             EXPECT_EQ(status(got), "401") << each;
+            EXPECT_TRUE(has(got, "access_denied")) << got;
             EXPECT_TRUE(has(got, "www-authenticate: Bearer\r\n")) << got;
         }
     }
+    EXPECT_EQ(control_->stats().denied, 2 * std::size(logins));
     EXPECT_EQ(status(get("/txn")), "200");
 }
 
@@ -215,6 +219,33 @@ TEST_F(TxnControl, SourcesOfOutcomesSayTheSame) {
         context_.get_executor(), txn::http_client_config(control_->url() + "/nowhere"), token
     );
     EXPECT_EQ(settle(elsewhere, which).error(), txn::errc::call_failed);
+}
+
+TEST_F(TxnControl, SpeaksTlsAndReadsItsTokenFromAFile) {
+    open();
+    const auto file = folder_.path() / "token";
+    std::ofstream(file) << token << '\n';
+    txn::control_server_config how;
+    how.token_file = file;
+    how.listen.certificate_file = shared_tls().server().certificate;
+    how.listen.key_file = shared_tls().server().key;
+    control_.emplace(context_.get_executor(), how, *tcc_);
+    EXPECT_EQ(control_->url().substr(0, 8), "https://");
+    const auto which = run(of_both()).gid();
+    txn::http_client_config at("https://localhost:" + std::to_string(control_->port()));
+    at.ca_file = shared_tls().authority();
+    at.token_file = file;
+    const auto there = txn::make_outcome_source(context_.get_executor(), at);
+    EXPECT_EQ(settle(there, which).value(), txn::standing::confirmed);
+    EXPECT_EQ(settle(there, which).value(), txn::standing::confirmed);
+    EXPECT_EQ(control_->stats().connections, 1u);
+    at.ca_file = shared_tls().stranger().certificate;
+    const auto wary = txn::make_outcome_source(context_.get_executor(), at);
+    EXPECT_EQ(settle(wary, which).error(), errc::untrusted_server);
+    EXPECT_EQ(control_->stats().denied, 0u);
+    at.token_file.clear();
+    const auto made = [&] { txn::make_outcome_source(context_.get_executor(), at); };
+    EXPECT_EQ(code_of(made), errc::bad_config) << "nobody would answer it";
 }
 
 }  // namespace

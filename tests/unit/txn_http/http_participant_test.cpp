@@ -92,6 +92,22 @@ TEST_F(TxnHttpParticipant, UsesAConnectionAgain) {
     EXPECT_EQ(requests[0].substr(requests[0].size() - 10), "two apples");
 }
 
+TEST_F(TxnHttpParticipant, SendsTheHeadersOfItsConfiguration) {
+    scripted_server server({{{scripted_server::done()}, {scripted_server::done()}}});
+    txn::http_client_config how(server.url());
+    how.headers = {{"X-Tenant", "shop 7"}, {"x-route", "blue"}, {"authorization", "Basic abc"}};
+    connect(how);
+    EXPECT_EQ(failure(), error_code());
+    EXPECT_EQ(failure(), error_code());
+    for (const auto& each : server.requests()) {
+        for (const char* line :
+             {"\r\nX-Tenant: shop 7\r\n",
+              "\r\nx-route: blue\r\n",
+              "\r\nauthorization: Basic abc\r\n"})
+            EXPECT_NE(each.find(line), std::string::npos) << each;
+    }
+}
+
 TEST_F(TxnHttpParticipant, AConnectionThatDiedMeanwhileIsReplacedOnce) {
     // Whether it notices before it sends, or only when no byte comes back: both end well.
     for (const auto end : {then::close, then::reset}) {
@@ -321,6 +337,57 @@ TEST(TxnHttpParticipantConfig, ThatBreaksALimitIsRefused) {
     EXPECT_EQ(
         code_of([](config& how) { how.idle_max = std::chrono::milliseconds(-1); }), errc::bad_config
     );
+}
+
+TEST(TxnHttpParticipantConfig, AHeaderThatBreaksARequestIsRefused) {
+    asio::io_context context;
+    const auto refusal = [&](const std::string& name, const std::string& value) {
+        txn::http_client_config how("http://stock");
+        how.token = "some-token";
+        how.headers.emplace_back(name, value);
+        try {
+            const txn::http_participant made(context.get_executor(), how);
+        } catch (const mortise::error& why) {
+            EXPECT_EQ(why.code(), errc::bad_config);
+            return std::string(why.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refusal("x-tenant", "shop"), "");
+    const std::string names[] = {
+        "",
+        "x tenant",
+        "x:tenant",
+        "x\r\nmortise-gid",
+        "x-ten\xc3\xa4nt",
+        "mortise-gid",
+        "Mortise-Anything",
+        "Host",
+        "content-length",
+        "Transfer-Encoding",
+        "connection",
+        "traceparent",
+        "Authorization",
+    };
+    for (const auto& each : names) {
+        const auto text = refusal(each, "secret-value");
+        EXPECT_NE(text, "") << each;
+        EXPECT_EQ(text.find("secret-value"), std::string::npos) << text;
+        EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    }
+    const std::string secret = "secret-value";
+    for (const auto& each :
+         {std::string(),
+          secret + "\r\nmortise-gid: 1",
+          secret + "\n",
+          secret + '\0',
+          " " + secret,
+          secret + "\xff",
+          std::string(4'097, 's')}) {
+        const auto text = refusal("x-tenant", each);
+        EXPECT_NE(text.find("x-tenant"), std::string::npos) << text;
+        EXPECT_EQ(text.find(secret), std::string::npos) << text;
+    }
 }
 
 }  // namespace

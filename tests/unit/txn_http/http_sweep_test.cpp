@@ -7,6 +7,7 @@
 #include "mortise/txn/http/participant_server.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
+#include "support/tls_material.hpp"
 #include "unit/db/db_world.hpp"
 #include "unit/txn/scripted_participant.hpp"
 #include "unit/txn_http/raw_client.hpp"
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace mortise::test::http_sweep_test {
 namespace {
@@ -30,14 +32,22 @@ INSTANTIATE_TEST_SUITE_P(Types, TxnHttpSweep, testing::ValuesIn(cancellation_typ
 /// A world of clients; the server has a thread of its own.
 class http_world : public db_world {
 public:
-    http_world() {
+    http_world() : http_world(txn::http_server_config()) {}
+    explicit http_world(txn::http_server_config how) {
         txn::participant_server::participants served;
         served.emplace("stock", stock);
-        server.emplace(thread_.context.get_executor(), txn::http_server_config(), served);
+        server.emplace(thread_.context.get_executor(), std::move(how), served);
     }
     ~http_world() {
         server.reset();
         thread_.join();
+    }
+
+    txn::http_client_config to_server() const {
+        txn::http_client_config made(server->url("stock"));
+        if (made.url.starts_with("https"))
+            made.ca_file = shared_tls().authority();
+        return made;
     }
 
     std::shared_ptr<scripted_participant> stock = std::make_shared<scripted_participant>();
@@ -45,6 +55,20 @@ public:
 
 private:
     server_thread thread_;
+};
+
+/// The same over TLS.
+class https_world : public http_world {
+public:
+    https_world() : http_world(proved()) {}
+
+private:
+    static txn::http_server_config proved() {
+        txn::http_server_config made;
+        made.certificate_file = shared_tls().server().certificate;
+        made.key_file = shared_tls().server().key;
+        return made;
+    }
 };
 
 txn::call some_call() {
@@ -59,10 +83,7 @@ txn::call some_call() {
 class calling final : public sweep_case {
 public:
     calling(http_world& world, bool twice)
-        : world_(world),
-          stock_(
-              world.context.get_executor(), txn::http_client_config(world.server->url("stock"))
-          ) {
+        : world_(world), stock_(world.context.get_executor(), world.to_server()) {
         if (twice) {  // so that there is a connection to use again
             EXPECT_TRUE(world.run(stock_.carry_out(some_call())));
         }
@@ -98,6 +119,11 @@ TEST_P(TxnHttpSweep, ACallThatWasCancelledLeavesTheNextOneAlone) {
                 return std::make_unique<calling>(at, twice);
             });
         EXPECT_GE(steps, 4u);
+        const auto with_tls =
+            cancel_sweep<https_world>("http_participant::carry_out", GetParam(), [twice](auto& at) {
+                return std::make_unique<calling>(at, twice);
+            });
+        EXPECT_GE(with_tls, 4u);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "support/scratch_folder.hpp"
 #include "unit/txn_http/scripted_server.hpp"
 #include "unit/txn_http/server_thread.hpp"
+#include "unit/txn_http/slow_name.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -78,7 +79,10 @@ public:
     bank(const bank&) = delete;
     bank& operator=(const bank&) = delete;
 
-    std::string url() const { return server_->url("account"); }
+    /// By a name, which has to be looked up.
+    std::string url() const {
+        return "http://localhost:" + std::to_string(server_->port()) + "/account";
+    }
 
     void sweep(const std::string& control) {
         txn::sweeper_config how;
@@ -253,6 +257,59 @@ TEST_F(TxnHttpTransaction, AParticipantThatAnswersForEverIsGivenUpAndTheOtherCan
     EXPECT_TRUE(eventually([&] { return banks_[0]->sum("free") == 1'000; }));
     EXPECT_EQ(banks_[0]->sum("reserved"), 0);
     EXPECT_TRUE(eventually([&] { return slow.ended() >= 2; })) << "its connections are not closed";
+}
+
+TEST_F(TxnHttpTransaction, WhatAParticipantThrewStandsInTheViewOfItsCall) {
+    txn::coordinator_config how;
+    how.retry_first = how.retry_max = milliseconds(5);
+    begin({}, how);
+    banks_[1]->fail_confirms(true);
+    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
+    ASSERT_TRUE(came.confirmed());
+    std::string text;
+    const bool shown = eventually([&] {
+        const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
+        for (const auto& each : view ? view->branches[1].newest : std::vector<txn::call_view>()) {
+            if (each.came == txn::call_view::verdict::failed)
+                text = each.text;
+        }
+        return !text.empty();
+    });
+    EXPECT_TRUE(shown);
+    EXPECT_NE(text.find("out of order"), std::string::npos) << text;
+    banks_[1]->fail_confirms(false);
+    EXPECT_TRUE(settled(came.gid()).confirmed());
+}
+
+TEST_F(TxnHttpTransaction, WhatATryThrewStandsInItsOutcome) {
+    txn::coordinator_config how;
+    how.try_attempts_max = 1;
+    begin({.not_done = 100}, how);
+    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
+    EXPECT_TRUE(came.cancelled());
+    EXPECT_NE(came.text().find("out of order"), std::string::npos) << came.text();
+}
+
+TEST_F(TxnHttpTransaction, ASlowNameOfOneDelaysNoTransactionOfAnother) {
+    slow_name name("slow.example");
+    txn::coordinator_config how;
+    how.participants.emplace(
+        "slow",
+        std::make_shared<txn::http_participant>(
+            thread_.context.get_executor(), txn::http_client_config("http://slow.example:1/account")
+        )
+    );
+    how.deadline = how.call_max = std::chrono::seconds(30);
+    begin({}, how);
+    txn::transaction to_slow;
+    to_slow.add("slow", "");
+    auto waiting = tcc_->async_run(to_slow, asio::use_future);
+    ASSERT_TRUE(eventually([&] { return name.waiting() == 1; }));
+    for (int i = 0; i < 3; ++i)
+        EXPECT_TRUE(tcc_->async_run(transfer(1), asio::use_future).get().confirmed());
+    EXPECT_EQ(name.waiting(), 1u) << "it has not been found meanwhile";
+    name.deny();
+    EXPECT_TRUE(waiting.get().cancelled());
 }
 
 TEST_F(TxnHttpTransaction, AnOverdueReservationHasItsCoordinatorHurry) {

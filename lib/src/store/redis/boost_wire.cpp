@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/boost_wire.hpp"
 
+#include "mortise/detail/secret.hpp"
+#include "mortise/detail/tls.hpp"
 #include "store/redis/hello.hpp"
 #include "store/redis/reply_builder.hpp"
 
@@ -11,7 +13,6 @@
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/redis/connection.hpp>
 
@@ -136,27 +137,15 @@ asio::ssl::context make_tls(const wire_settings& settings, redis_failure& failur
     asio::ssl::context tls(asio::ssl::context::tls_client);
     if (!settings.tls)
         return tls;
-    asio_error failed;
-    const auto check = [&](const std::filesystem::path& file) {
-        if (failed && !failure.code)
-            failure = {errc::bad_config, file.string() + ": " + failed.message()};
-    };
-    tls.set_options(
-        asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-        asio::ssl::context::no_tlsv1_1
-    );
-    tls.set_verify_mode(asio::ssl::verify_peer);
-    if (settings.ca_file.empty())
-        tls.set_default_verify_paths(failed);
-    else
-        tls.load_verify_file(settings.ca_file.string(), failed);
-    check(settings.ca_file);
-    if (settings.certificate_file.empty())
-        return tls;
-    tls.use_certificate_chain_file(settings.certificate_file.string(), failed);
-    check(settings.certificate_file);
-    tls.use_private_key_file(settings.key_file.string(), asio::ssl::context::pem, failed);
-    check(settings.key_file);
+    mortise::detail::tls_files files;
+    files.ca = settings.ca_file;
+    files.certificate = settings.certificate_file;
+    files.key = settings.key_file;
+    try {
+        mortise::detail::prepare_client_tls(tls, files);
+    } catch (const error& wrong) {
+        failure = {errc::bad_config, wrong.value()};
+    }
     return tls;
 }
 
@@ -241,9 +230,7 @@ private:
 void boost_wire::prepare_tls() {
     if (!settings_.tls)
         return;
-    auto& stream = connection_.next_layer();
-    stream.set_verify_callback(asio::ssl::host_name_verification(settings_.host));
-    ::SSL_set_tlsext_host_name(stream.native_handle(), settings_.host.c_str());
+    mortise::detail::expect_host(*connection_.next_layer().native_handle(), settings_.host);
 }
 
 redis::config boost_wire::config() const {
@@ -325,7 +312,7 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
         step("the greeting", failed, spoke ? errc::wrong_server : errc::store_unavailable);
     else if (!failure_.code)
         failure_ = judge_hello(replies, settings_.sentinel);
-    failure_.text = without_secret(std::move(failure_.text), settings_.password);
+    failure_.text = mortise::detail::without_secret(std::move(failure_.text), settings_.password);
     opened_.try_send(asio_error());
 }
 

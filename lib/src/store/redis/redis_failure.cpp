@@ -74,17 +74,6 @@ bool refuses_user(errc meaning) noexcept {
     return meaning == errc::access_denied || meaning == errc::wrong_server;
 }
 
-std::string without_secret(std::string text, std::string_view secret) {
-    constexpr std::string_view stars = "***";
-    if (secret.empty())
-        return text;
-    for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-        text.replace(at, secret.size(), stars);
-        at += stars.size();
-    }
-    return text;
-}
-
 std::string_view redis_remedy(const error_code& code) noexcept {
     for (const auto& each : remedies) {
         if (code == each.code)

@@ -24,9 +24,6 @@ errc meaning_of_refusal(std::string_view said) noexcept;
 /// Whether that refuses a command to this user, or to all (renamed), and not for the moment only.
 bool refuses_user(errc meaning) noexcept;
 
-/// The text with a secret replaced by three stars: servers repeat what they do not understand.
-std::string without_secret(std::string text, std::string_view secret);
-
 /// What to do about a failure of that kind: a sentence without its end.
 std::string_view redis_remedy(const error_code& code) noexcept;
 /// The same where the server's words say more than the code.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_url.hpp"
 
+#include "mortise/detail/secret.hpp"
 #include "server_url.hpp"
 #include "store/store_opener.hpp"
 
@@ -8,8 +9,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 namespace mortise::store_detail {
@@ -17,19 +16,6 @@ namespace {
 
 constexpr std::uint16_t server_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
-
-// Without the end of its only line.
-std::string secret_in_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream read;
-    read << file.rdbuf();  // Does not throw if it is a folder.
-    std::string secret = read.str();
-    while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r'))
-        secret.pop_back();
-    if (!file || secret.empty())
-        throw error(errc::bad_config, path, "name a file that can be read and holds a password");
-    return secret;
-}
 
 std::string secret_in_variable(const std::string& name) {
     const char* const value = std::getenv(name.c_str());
@@ -47,7 +33,7 @@ std::string secret_of(const store_url& url, const std::string& option, std::stri
             "give the password once: in the URL, by " + option + "_file or by " + option + "_env"
         );
     if (!file.empty())
-        return secret_in_file(file);
+        return mortise::detail::secret_in_file(file);
     if (!variable.empty())
         return secret_in_variable(variable);
     return in_url;

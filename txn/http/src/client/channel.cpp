@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/channel.hpp"
 
+#include "client/host_look_up.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
-#include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
+#include "stream/byte_stream.hpp"
+#include "stream/tls_context.hpp"
 #include "wire/message_reader.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -18,14 +20,10 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
-
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <exception>
 
 namespace mortise::txn::http {
@@ -64,17 +62,9 @@ http_client_config checked(http_client_config config) {
 }  // namespace
 
 struct channel::connection {
-    explicit connection(const asio::any_io_executor& strand) : socket(strand) {}
+    explicit connection(const asio::any_io_executor& strand) : stream(tcp::socket(strand)) {}
 
-    /// Nothing has come that nobody asked for, and the peer has not ended it.
-    bool is_quiet() {
-        char byte = 0;
-        const auto seen =
-            ::recv(socket.native_handle(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
-        return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    }
-
-    tcp::socket socket;
+    byte_stream stream;
     std::string arrived;
     bool answered = false;  ///< A byte of the present answer has come.
     clock::time_point since{};
@@ -109,7 +99,9 @@ private:
 channel::channel(asio::any_io_executor executor, http_client_config config)
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      at_(base_url::parse(config_.url)) {}
+      at_(base_url::parse(config_.url)),
+      extra_(config_),
+      tls_(make_tls(config_, at_.tls)) {}
 
 channel::~channel() {
     coro::detail::wait_service::unlink(*this);
@@ -125,6 +117,7 @@ void channel::shut_down() noexcept {
         return;
     closed_ = true;
     idle_.clear();
+    looking_.reset();
     seat_.leave();
 }
 
@@ -164,6 +157,7 @@ void channel::start(std::shared_ptr<operation> doing, request what) {
     }
     std::erase_if(under_way_, [](const auto& each) { return each.expired(); });
     under_way_.push_back(doing);
+    extra_.add_to(what.headers);
     asio::co_spawn(
         seat_.strand(),
         run(shared_from_this(), doing, std::move(what)),
@@ -177,18 +171,21 @@ asio::awaitable<void>
 channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what) {
     error_code failed;
     response got;
+    std::string why;
     try {
-        got = co_await self->carry(what);
-    } catch (const system_error& why) {
-        failed = why.code();
+        got = co_await self->carry(what, why);
+    } catch (const system_error& thrown) {
+        failed = thrown.code();
     } catch (...) {
         failed = errc::call_failed;
     }
+    if (failed)
+        got.body = std::move(why);
     doing->done.complete(failed, std::move(got));
 }
 
 // A request may be sent twice: whoever takes part in a transaction must bear that anyway.
-asio::awaitable<response> channel::carry(const request& what) {
+asio::awaitable<response> channel::carry(const request& what, std::string& why) {
     co_await take_slot();
     const slot held(*this);
     const std::string text = bytes_of(what);
@@ -203,7 +200,7 @@ asio::awaitable<response> channel::carry(const request& what) {
         if (on->answered || got.error() == asio::error::operation_aborted)
             throw system_error(got.error());
     }
-    on = co_await connect();
+    on = co_await connect(why);
     auto got = co_await converse(*on, text);
     if (!got)
         throw system_error(got.error());
@@ -237,39 +234,28 @@ void channel::give_slot_back() noexcept {
         --used_;
 }
 
-struct channel::look_up {
-    explicit look_up(const asio::any_io_executor& on) : by(on), ready(on) {}
-    tcp::resolver by;
-    coro::event ready;
-    error_code failed;
-};
-
-// A look-up cannot be stopped, only left alone; and all of a context wait for the same thread. So
-// there is one at a time, and everybody here waits for that.
-std::shared_ptr<channel::look_up> channel::look() {
+// One at a time, for which everybody here waits.
+std::shared_ptr<host_look_up> channel::look() {
     if (looking_)
         return looking_;
-    looking_ = std::make_shared<look_up>(seat_.strand());
-    looking_->by.async_resolve(
-        at_.host,
-        std::to_string(at_.port),
-        tcp::resolver::numeric_service,
+    const auto made = std::make_shared<host_look_up>(seat_.strand());
+    auto work = [host = at_.host, port = at_.port] { return host_look_up::resolve(host, port); };
+    made->thread.async_run(
+        std::move(work),
         asio::bind_executor(
             seat_.strand(),
             [self = shared_from_this(),
-             look = looking_](error_code failed, const tcp::resolver::results_type& results) {
+             made](error_code failed, const result<host_look_up::endpoints>& found) {
                 self->looking_.reset();
-                look->failed = failed;
-                if (!failed) {
-                    self->known_.clear();
-                    for (const auto& each : results)
-                        self->known_.push_back(each.endpoint());
-                }
-                look->ready.set();
+                made->failed = failed || found ? failed : found.error();
+                if (!made->failed)
+                    self->known_ = *found;
+                made->ready.set();
             }
         )
     );
-    return looking_;
+    looking_ = made;
+    return made;
 }
 
 // Where it was before is better than nothing, when the look-up takes its time or fails.
@@ -298,31 +284,37 @@ asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
     co_return known_;
 }
 
-asio::awaitable<channel::connection_ptr> channel::connect() {
+asio::awaitable<channel::connection_ptr> channel::connect(std::string& why) {
     const auto places = co_await resolve();
     error_code last = asio::error::host_not_found;
     for (const auto& place : places) {
         auto made = std::make_unique<connection>(seat_.strand());
-        const auto came =
-            co_await made->socket.async_connect(place, asio::as_tuple(asio::deferred));
-        last = std::get<0>(came);
-        if (!last) {
-            made->socket.set_option(tcp::no_delay(true), last);
-            if (!last)
-                co_return made;
-        }
+        last = co_await reach(*made, place, why);
+        if (!last)
+            co_return made;
         if (last == asio::error::operation_aborted)
             break;
     }
     throw system_error(last);
 }
 
+asio::awaitable<error_code> channel::reach(connection& on, tcp::endpoint place, std::string& why) {
+    why.clear();
+    auto& socket = on.stream.socket();
+    const auto ended = co_await socket.async_connect(place, asio::as_tuple(asio::deferred));
+    error_code failed = std::get<0>(ended);
+    if (!failed)
+        socket.set_option(tcp::no_delay(true), failed);
+    if (!failed && tls_)
+        failed = co_await on.stream.greet(*tls_, at_.host, why);
+    co_return failed;
+}
+
 asio::awaitable<result<response>> channel::converse(connection& on, const std::string& text) {
     on.answered = false;
-    const auto sent =
-        co_await asio::async_write(on.socket, asio::buffer(text), asio::as_tuple(asio::deferred));
-    if (const error_code failed = std::get<0>(sent))
-        co_return failed;
+    const auto failed_to_send = co_await on.stream.write(asio::buffer(text));
+    if (failed_to_send)
+        co_return failed_to_send;
     response got;
     for (int interim = 0; interim <= interim_max; ++interim) {
         if (const error_code failed = co_await read(on, got))
@@ -341,15 +333,13 @@ asio::awaitable<error_code> channel::read(connection& on, response& into) {
             co_return error_code(errc::call_failed);
         if (reader.done())
             break;
-        const auto came =
-            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
-        const auto& [failed, size] = came;
-        if (failed == asio::error::eof && on.answered)
+        const auto size = co_await on.stream.read_some(asio::buffer(bytes));
+        if (!size && size.error() == asio::error::eof && on.answered)
             co_return error_code(errc::call_failed);  // a part of an answer
-        if (failed)
-            co_return failed;
+        if (!size)
+            co_return size.error();
         on.answered = true;
-        on.arrived.append(bytes.data(), size);
+        on.arrived.append(bytes.data(), *size);
     }
     into = reader.take();
     co_return error_code();
@@ -360,7 +350,7 @@ channel::connection_ptr channel::take_idle() {
     while (!idle_.empty()) {
         auto last = std::move(idle_.back());
         idle_.pop_back();
-        if (last->is_quiet())
+        if (last->stream.is_quiet())
             return last;
     }
     return nullptr;

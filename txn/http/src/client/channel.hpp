@@ -11,6 +11,7 @@
 #include "mortise/error.hpp"
 #include "mortise/txn/http/http_client_config.hpp"
 #include "wire/base_url.hpp"
+#include "wire/extra_fields.hpp"
 #include "wire/http_message.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -23,9 +24,14 @@
 #include <utility>
 #include <vector>
 
+namespace boost::asio::ssl {
+class context;
+}
+
 namespace mortise::txn::http {
 
 namespace asio = boost::asio;
+class host_look_up;
 
 /// Exchanges requests for responses with one peer, over connections that are kept.
 ///
@@ -46,7 +52,13 @@ public:
     std::size_t connections_max() const noexcept { return config_.connections_max; }
     const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
 
-    /// One request, and what is answered to it. A signal closes its connection.
+    /// The text without what our configuration keeps secret.
+    std::string without_secrets(std::string text) const {
+        return extra_.without_values(std::move(text));
+    }
+
+    /// One request, and what is answered to it. A signal closes its connection. The body of what
+    /// comes with an error says more about it, for people, or is empty.
     template <class Token = asio::deferred_t>
     auto async_exchange(request what, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, response)>(
@@ -66,7 +78,6 @@ public:
 private:
     class operation;
     class slot;
-    struct look_up;
     struct connection;
     using connection_ptr = std::unique_ptr<connection>;
     using tcp = asio::ip::tcp;
@@ -78,12 +89,13 @@ private:
     void start(std::shared_ptr<operation> doing, request what);
     static asio::awaitable<void>
     run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what);
-    asio::awaitable<response> carry(const request& what);
+    asio::awaitable<response> carry(const request& what, std::string& why);
     asio::awaitable<void> take_slot();
     void give_slot_back() noexcept;
     asio::awaitable<std::vector<tcp::endpoint>> resolve();
-    std::shared_ptr<look_up> look();
-    asio::awaitable<connection_ptr> connect();
+    std::shared_ptr<host_look_up> look();
+    asio::awaitable<connection_ptr> connect(std::string& why);
+    asio::awaitable<error_code> reach(connection& on, tcp::endpoint place, std::string& why);
     asio::awaitable<result<response>> converse(connection& on, const std::string& text);
     asio::awaitable<error_code> read(connection& on, response& into);
     connection_ptr take_idle();
@@ -94,14 +106,16 @@ private:
     coro::detail::strand_seat seat_;
     const http_client_config config_;
     const base_url at_;
+    const extra_fields extra_;
+    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: without.
 
     // On the strand.
     bool closed_ = false;
     std::size_t used_ = 0;  ///< Slots.
     coro::detail::wait_list<> slot_waiters_;
-    std::shared_ptr<look_up> looking_;  ///< The one that is under way.
-    std::vector<tcp::endpoint> known_;  ///< What the last one found.
-    std::vector<connection_ptr> idle_;  ///< The one that was used last at the end.
+    std::shared_ptr<host_look_up> looking_;  ///< The one that is under way.
+    std::vector<tcp::endpoint> known_;       ///< What the last one found.
+    std::vector<connection_ptr> idle_;       ///< The one that was used last at the end.
     std::vector<std::weak_ptr<operation>> under_way_;
 };
 

@@ -24,12 +24,14 @@ asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what)
         to->async_exchange(http::to_request(what, to->at()), asio::as_tuple(asio::deferred));
     auto came = co_await std::move(asking);
     auto& [failed, got] = came;
+    if (failed && !got.body.empty())
+        throw boost::system::system_error(failed, got.body);
     if (failed)
         co_return failed;
     // What our own server says of a failure is for people, and no answer.
     std::string text;
     if (got.status == 500 && got.headers.one(http::fields::call) == id)
-        text = got.body.substr(0, text_max);
+        text = to->without_secrets(std::move(got.body)).substr(0, text_max);
     auto answer = http::read_answer(std::move(got), id);
     if (!answer && !text.empty() && answer.error() == errc::call_failed)
         throw boost::system::system_error(answer.error(), text);

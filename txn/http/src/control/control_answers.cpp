@@ -107,41 +107,25 @@ std::optional<list_query> read_query(std::string_view text) {
     return made;
 }
 
-// As many steps, whatever is sent: the time does not tell how much of it was right.
-bool same(std::string_view sent, std::string_view secret) noexcept {
-    unsigned differs = sent.size() == secret.size() ? 0 : 1;
-    for (std::size_t i = 0; i < secret.size(); ++i) {
-        const auto at = sent.empty() ? '\0' : sent[i % sent.size()];
-        differs |= static_cast<unsigned>(static_cast<unsigned char>(at ^ secret[i]));
-    }
-    return differs == 0;
-}
-
 }  // namespace
 
 control_answers::control_answers(
     coordinator& of,
-    std::string token,
+    token_check callers,
     std::chrono::milliseconds settle_max,
     std::shared_ptr<coro::time_source> time
 )
     : of_(of),
-      token_(std::move(token)),
+      callers_(std::move(callers)),
       settle_max_(settle_max),
       time_(std::move(time)),
       desk_(of) {}
 
-bool control_answers::may(const request& what) const noexcept {
-    constexpr std::string_view scheme = "Bearer ";
-    const auto sent = what.headers.one(fields::authorization).value_or(std::string_view());
-    const auto named = sent.substr(0, scheme.size()) == scheme;
-    return same(named ? sent.substr(scheme.size()) : std::string_view(), token_);
-}
-
 asio::awaitable<response> control_answers::answer(const request& what) {
-    if (!may(what)) {
-        response refused = refusal(401, "access_denied", "send Authorization: Bearer TOKEN");
-        refused.headers.add("www-authenticate", "Bearer");
+    if (!callers_.admits(what.headers)) {
+        response refused =
+            token_check::refusal(error_json("access_denied", "send Authorization: Bearer TOKEN"));
+        refused.headers.add(fields::content_type, "application/json");
         co_return refused;
     }
     const place at(what.target);

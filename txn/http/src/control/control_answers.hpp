@@ -4,6 +4,7 @@
 
 #include "control/settle_desk.hpp"
 #include "mortise/txn/coordinator.hpp"
+#include "server/token_check.hpp"
 #include "wire/http_message.hpp"
 
 #include <chrono>
@@ -18,7 +19,7 @@ class control_answers {
 public:
     control_answers(
         coordinator& of,
-        std::string token,
+        token_check callers,
         std::chrono::milliseconds settle_max,
         std::shared_ptr<coro::time_source> time
     );
@@ -26,7 +27,6 @@ public:
     asio::awaitable<response> answer(const request& what);
 
 private:
-    bool may(const request& what) const noexcept;
     asio::awaitable<response> list(std::string_view query);
     asio::awaitable<response> show(gid which);
     asio::awaitable<response> say_outcome(gid which);
@@ -34,7 +34,7 @@ private:
     asio::awaitable<response> intervene(gid which, intervention::kind how, const std::string& body);
 
     coordinator& of_;
-    const std::string token_;
+    const token_check callers_;
     const std::chrono::milliseconds settle_max_;
     const std::shared_ptr<coro::time_source> time_;
     settle_desk desk_;

@@ -6,23 +6,23 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
 #include "server/listener.hpp"
+#include "server/token_check.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace mortise::txn {
 namespace {
 
 void check(const control_server_config& config) {
-    const auto& token = config.token;
-    const bool visible = std::all_of(token.begin(), token.end(), [](char each) {
-        return each > ' ' && each <= '~';
-    });
-    if (token.size() < 16 || token.size() > 1'024 || !visible)
-        throw error(mortise::errc::bad_config, "token", "use 16 to 1,024 visible characters");
     if (config.settle_max < std::chrono::milliseconds(200) ||
         config.settle_max > std::chrono::hours(1))
         throw error(mortise::errc::bad_config, "settle_max", "use 200 ms to one hour");
+}
+
+http::token_check callers_of(const control_server_config& config) {
+    http_caller whoever("whoever asks", config.token);
+    whoever.token_file = config.token_file;
+    return http::token_check({whoever});
 }
 
 http::answer_function
@@ -31,9 +31,8 @@ answering(const asio::any_io_executor& executor, control_server_config& config, 
     auto& time = config.listen.time;
     if (!time)
         time = mortise::detail::make_real_time(executor);
-    auto answers = std::make_shared<http::control_answers>(
-        of, std::move(config.token), config.settle_max, time
-    );
+    auto answers =
+        std::make_shared<http::control_answers>(of, callers_of(config), config.settle_max, time);
     return [answers](const http::request& what) { return answers->answer(what); };
 }
 
@@ -78,6 +77,10 @@ std::uint16_t control_server::port() const noexcept {
 
 std::string control_server::url() const {
     return listener_->url();
+}
+
+http_server_stats control_server::stats() const noexcept {
+    return listener_->stats();
 }
 
 }  // namespace mortise::txn

@@ -8,7 +8,6 @@
 #include "mortise/detail/real_time.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
-#include "wire/field_values.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -36,26 +35,21 @@ private:
 
 class remote_source final : public outcome_source {
 public:
-    remote_source(asio::any_io_executor executor, http_client_config at, std::string token)
-        : to_(std::make_shared<http::channel>(std::move(executor), std::move(at))),
-          token_("Bearer " + std::move(token)) {
-        if (!http::is_field_value(token_))
-            throw error(mortise::errc::bad_config, "token", "use visible characters");
+    remote_source(asio::any_io_executor executor, http_client_config at)
+        : to_(std::make_shared<http::channel>(std::move(executor), std::move(at))) {
         to_->attach();
     }
     ~remote_source() override { to_->close(); }
 
-    asio::awaitable<result<standing>> settle(gid which) override { return ask(to_, which, token_); }
+    asio::awaitable<result<standing>> settle(gid which) override { return ask(to_, which); }
 
 private:
-    static asio::awaitable<result<standing>>
-    ask(std::shared_ptr<http::channel> to, gid which, std::string token) {
+    static asio::awaitable<result<standing>> ask(std::shared_ptr<http::channel> to, gid which) {
         http::request what;
         what.method = "POST";
         what.target = to->at().path + "/txn/" + which.text() +
                       "/settle?wait_ms=" + std::to_string(wait_max.count());
         what.headers.add(http::fields::host, to->at().authority);
-        what.headers.add(http::fields::authorization, std::move(token));
         auto asking = to->async_exchange(std::move(what), asio::as_tuple(asio::deferred));
         auto came = co_await std::move(asking);
         auto& [failed, got] = came;
@@ -70,7 +64,6 @@ private:
     }
 
     const std::shared_ptr<http::channel> to_;
-    const std::string token_;
 };
 
 }  // namespace
@@ -80,8 +73,16 @@ std::shared_ptr<outcome_source> make_outcome_source(coordinator& at) {
 }
 
 std::shared_ptr<outcome_source>
+make_outcome_source(asio::any_io_executor executor, http_client_config at) {
+    if (at.token.empty() && at.token_file.empty())
+        throw error(mortise::errc::bad_config, "token", "give it: a control server asks for it");
+    return std::make_shared<remote_source>(std::move(executor), std::move(at));
+}
+
+std::shared_ptr<outcome_source>
 make_outcome_source(asio::any_io_executor executor, http_client_config at, std::string token) {
-    return std::make_shared<remote_source>(std::move(executor), std::move(at), std::move(token));
+    at.token = std::move(token);
+    return make_outcome_source(std::move(executor), std::move(at));
 }
 
 }  // namespace mortise::txn

@@ -6,6 +6,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
+#include "stream/tls_context.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -45,9 +46,9 @@ http_server_config checked(http_server_config config) {
         "use 1 KiB to 64 MiB"
     );
     require(
-        sound(config.idle_max) && sound(config.read_max) && sound(config.write_max) &&
-            sound(config.grace),
-        "idle_max, read_max, write_max, grace",
+        sound(config.handshake_max) && sound(config.idle_max) && sound(config.read_max) &&
+            sound(config.write_max) && sound(config.grace),
+        "handshake_max, idle_max, read_max, write_max, grace",
         "use one millisecond to one day"
     );
     return config;
@@ -61,6 +62,7 @@ listener::listener(
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
       time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      tls_(make_tls(config_)),
       answer_(std::move(answer)) {
     open();
 }
@@ -86,8 +88,17 @@ void listener::open() {
 
 std::string listener::url() const {
     const bool v6 = config_.address.find(':') != std::string::npos;
-    return "http://" + (v6 ? '[' + config_.address + ']' : config_.address) + ':' +
-           std::to_string(port_);
+    return (tls_ ? "https://" : "http://") + (v6 ? '[' + config_.address + ']' : config_.address) +
+           ':' + std::to_string(port_);
+}
+
+http_server_stats listener::stats() const noexcept {
+    http_server_stats now;
+    now.connections = count_.connections;
+    now.handshakes_failed = count_.handshakes_failed;
+    now.requests = count_.requests;
+    now.denied = count_.denied;
+    return now;
 }
 
 void listener::attach() {
@@ -152,7 +163,7 @@ void listener::begin_stop(clock::duration grace) {
     acceptor_->close(ignored);
     accept_stop_.emit(asio::cancellation_type::terminal);
     for (const auto& each : open_) {
-        if (each->at == connection::phase::idle)
+        if (each->at == connection::phase::idle || each->at == connection::phase::greeting)
             each->give_up();
     }
     if (grace > clock::duration::zero())
@@ -215,8 +226,7 @@ asio::awaitable<void> listener::wait_for_room() {
 connection* listener::longest_idle() const noexcept {
     connection* longest = nullptr;
     for (const auto& each : open_) {
-        const bool idle = each->at == connection::phase::idle && !each->given_up;
-        if (idle && (longest == nullptr || each->idle_since < longest->idle_since))
+        if (each->may_make_room() && (longest == nullptr || each->idle_since < longest->idle_since))
             longest = each.get();
     }
     return longest;
@@ -225,6 +235,7 @@ connection* listener::longest_idle() const noexcept {
 void listener::start(tcp::socket accepted) {
     error_code ignored;  // then it is only slower
     accepted.set_option(tcp::no_delay(true), ignored);
+    ++count_.connections;
     const auto on = std::make_shared<connection>(std::move(accepted));
     open_.insert(on);
     asio::co_spawn(
@@ -240,7 +251,7 @@ void listener::start(tcp::socket accepted) {
 void listener::ended(const connection_ptr& on) {
     deadlines_.clear(on->timer);
     error_code ignored;
-    on->socket.close(ignored);
+    on->stream.socket().close(ignored);
     open_.erase(on);
     if (room_)
         room_->set();
@@ -249,7 +260,7 @@ void listener::ended(const connection_ptr& on) {
 
 void listener::limit(connection& on, connection::phase now_in, clock::duration span) {
     on.at = now_in;
-    if (now_in == connection::phase::idle)
+    if (on.may_make_room())
         on.idle_since = ++idle_count_;
     deadlines_.set(on.timer, coro::saturating_add(time_->now(), span), [&on] { on.give_up(); });
     arm();

@@ -10,6 +10,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/error.hpp"
 #include "mortise/txn/http/http_server_config.hpp"
+#include "mortise/txn/http/http_server_stats.hpp"
 #include "server/connection.hpp"
 #include "wire/http_message.hpp"
 #include "wire/message_reader.hpp"
@@ -19,6 +20,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,9 +35,9 @@ namespace mortise::txn::http {
 using answer_function = std::function<asio::awaitable<response>(const request&)>;
 
 /// Listens, reads requests within their limits, and answers them one after the other on each
-/// connection.
+/// connection, over TLS if it has a certificate.
 ///
-/// @par Threads   `stop`, `close`, `port`: any. All else, also the answers, on its strand.
+/// @par Threads   `stop`, `close`, `port`, `stats`: any. All else, also the answers, on its strand.
 /// @par Lifetimes It may outlive its context.
 class listener final : public std::enable_shared_from_this<listener>,
                        public coro::detail::shutdown_hook {
@@ -50,6 +52,7 @@ public:
     std::uint16_t port() const noexcept { return port_; }
     /// Where it listens: `http://127.0.0.1:4711`.
     std::string url() const;
+    http_server_stats stats() const noexcept;
 
     /// Lets the calls under way end.
     void stop(coro::detail::completion<void(error_code)> done);
@@ -74,11 +77,13 @@ private:
     void start(tcp::socket accepted);
     void ended(const connection_ptr& on);
     static asio::awaitable<void> serve(std::shared_ptr<listener> self, connection_ptr on);
+    asio::awaitable<bool> greet(connection& on);
     asio::awaitable<void> converse(connection& on);
     asio::awaitable<bool> read(connection& on, request_reader& reader, fault& bad);
     asio::awaitable<response> answer(const request& what);
     asio::awaitable<bool> write(connection& on, const response& what);
     asio::awaitable<void> refuse(connection& on, const response& why);
+    asio::awaitable<void> drain(connection& on);
     void limit(connection& on, connection::phase now_in, clock::duration span);
     void arm();
     void due();
@@ -86,6 +91,7 @@ private:
     coro::detail::strand_seat seat_;
     const http_server_config config_;
     std::shared_ptr<coro::time_source> time_;
+    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: without.
     std::optional<tcp::acceptor> acceptor_;
     std::uint16_t port_ = 0;
 
@@ -102,6 +108,13 @@ private:
     coro::detail::alarm alarm_;
     clock::time_point armed_for_{};
     std::vector<coro::detail::completion<void(error_code)>> stoppers_;
+
+    struct {
+        std::atomic<std::uint64_t> connections{0};
+        std::atomic<std::uint64_t> handshakes_failed{0};
+        std::atomic<std::uint64_t> requests{0};
+        std::atomic<std::uint64_t> denied{0};
+    } count_;
 };
 
 }  // namespace mortise::txn::http

@@ -7,7 +7,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/write.hpp>
 
 #include <array>
 #include <chrono>
@@ -37,7 +36,24 @@ response fault_answer(fault bad) {
 }  // namespace
 
 asio::awaitable<void> listener::serve(std::shared_ptr<listener> self, connection_ptr on) {
+    if (self->tls_) {
+        const bool greeted = co_await self->greet(*on);
+        if (!greeted)
+            co_return;
+    }
     co_await self->converse(*on);
+}
+
+// Whoever takes its time here has a limit, and keeps nobody else from anything.
+asio::awaitable<bool> listener::greet(connection& on) {
+    limit(on, phase::greeting, config_.handshake_max);
+    const auto failed = co_await on.stream.be_greeted(*tls_);
+    if (!failed && !on.given_up)
+        co_return true;
+    ++count_.handshakes_failed;
+    if (failed && !on.given_up)
+        co_await drain(on);  // so that the client hears why
+    co_return false;
 }
 
 asio::awaitable<void> listener::converse(connection& on) {
@@ -54,13 +70,17 @@ asio::awaitable<void> listener::converse(connection& on) {
             co_return;
         deadlines_.clear(on.timer);
         on.at = phase::answering;
+        ++count_.requests;
         const request asked = reader.take();
-        response said = co_await answer(asked);
+        response made = co_await answer(asked);
+        if (made.status == 401)  // nobody but a login answers so
+            ++count_.denied;
         goes_on = asked.keep_alive && !stopping_;
-        said.keep_alive = goes_on;
-        if (!co_await write(on, said))
+        made.keep_alive = goes_on;
+        if (!co_await write(on, made))
             co_return;
     }
+    co_await on.stream.say_end();
 }
 
 /// @return whether the request is complete; else the client has gone, was too slow, or is at fault.
@@ -77,20 +97,15 @@ asio::awaitable<bool> listener::read(connection& on, request_reader& reader, fau
             co_return true;
         if (reader.wants_continue() && !std::exchange(told_to_go_on, true)) {
             constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-            const auto sent = co_await asio::async_write(
-                on.socket, asio::buffer(go_on), asio::as_tuple(asio::deferred)
-            );
-            if (std::get<0>(sent))
+            if (co_await on.stream.write(asio::buffer(go_on)))
                 co_return false;
         }
         if (on.given_up)
             co_return false;
-        const auto came =
-            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
-        const auto& [failed, size] = came;
-        if (failed)
+        const auto size = co_await on.stream.read_some(asio::buffer(bytes));
+        if (!size)
             co_return false;
-        on.arrived.append(bytes.data(), size);
+        on.arrived.append(bytes.data(), *size);
     }
 }
 
@@ -110,12 +125,10 @@ asio::awaitable<response> listener::answer(const request& what) {
 asio::awaitable<bool> listener::write(connection& on, const response& what) {
     limit(on, phase::writing, config_.write_max);
     const std::string text = bytes_of(what);
-    const auto sent =
-        co_await asio::async_write(on.socket, asio::buffer(text), asio::as_tuple(asio::deferred));
-    co_return !std::get<0>(sent) && !on.given_up;
+    const auto failed = co_await on.stream.write(asio::buffer(text));
+    co_return !failed && !on.given_up;
 }
 
-// A socket that is closed while bytes come for it takes its last answer back: those are read first.
 asio::awaitable<void> listener::refuse(connection& on, const response& why) {
     on.given_up = false;
     response said = why;
@@ -123,12 +136,20 @@ asio::awaitable<void> listener::refuse(connection& on, const response& why) {
     if (!co_await write(on, said))
         co_return;
     limit(on, phase::writing, drain_max);
+    co_await on.stream.say_end();
+    co_await drain(on);
+}
+
+// A socket that is closed while bytes come for it takes its last answer back: those are read first.
+asio::awaitable<void> listener::drain(connection& on) {
+    limit(on, phase::writing, drain_max);
+    auto& socket = on.stream.socket();
     error_code failed;
-    on.socket.shutdown(tcp::socket::shutdown_send, failed);
+    socket.shutdown(tcp::socket::shutdown_send, failed);
     std::array<char, request_bytes> bytes{};
     for (std::size_t left = drain_bytes_max; !failed && !on.given_up;) {
         const auto came =
-            co_await on.socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
+            co_await socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
         failed = std::get<0>(came);
         const auto size = std::get<1>(came);
         if (size > left)

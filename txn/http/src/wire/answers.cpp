@@ -115,6 +115,8 @@ result<reply> read_error(const response& from, std::string_view name) {
 
 // Whoever stands between may be busy, and can say so. It cannot say that anything was done.
 result<reply> read_foreign(const response& from) {
+    if (from.status == 401)
+        return error_code(mortise::errc::access_denied);
     const auto wait = from.headers.one(fields::retry_after);
     const auto seconds = decimal(wait.value_or(""), retry_after_max);
     if ((from.status == 429 || from.status == 503) && seconds)

@@ -52,17 +52,21 @@ std::uint16_t port_in(std::string_view whole, std::string_view digits) {
 }  // namespace
 
 base_url base_url::parse(std::string_view text) {
-    constexpr std::string_view scheme = "http://";
-    if (text.substr(0, 8) == "https://")
-        refuse(text, "TLS is not spoken here: name a proxy on this host that does, by http://");
-    if (text.substr(0, scheme.size()) != scheme)
-        refuse(text, "write http://host:port/path");
-    const auto rest = text.substr(scheme.size());
+    constexpr std::string_view plain = "http://";
+    constexpr std::string_view secure = "https://";
+    constexpr std::uint16_t secure_port = 443;
+    base_url made;
+    made.tls = text.substr(0, secure.size()) == secure;
+    if (!made.tls && text.substr(0, plain.size()) != plain)
+        refuse(text, "write https://host:port/path, or http:// without TLS");
+    if (made.tls)
+        made.port = secure_port;
+    const auto rest = text.substr(made.tls ? secure.size() : plain.size());
     const auto slash = std::min(rest.find_first_of("/?#"), rest.size());
     auto place = rest.substr(0, slash);
     auto path = rest.substr(slash);
     if (place.find('@') != std::string_view::npos)
-        refuse(text, "no user and no password are sent: leave them out");
+        refuse(text, "leave out user and password: a token is sent (http_client_config::token)");
     if (path.find_first_of("?#") != std::string_view::npos)
         refuse(text, "leave out what follows ? or #: the name of the call comes behind the path");
     if (!is_path(path))
@@ -70,7 +74,6 @@ base_url base_url::parse(std::string_view text) {
     while (!path.empty() && path.back() == '/')
         path.remove_suffix(1);
 
-    base_url made;
     made.path = path;
     made.authority = place;
     if (!place.empty() && place.front() == '[') {

@@ -8,7 +8,7 @@
 
 namespace mortise::txn::http {
 
-/// Where a peer is, taken apart: `http://host:port/path`.
+/// Where a peer is, taken apart: `http://host:port/path`, or the same with `https`.
 class base_url {
 public:
     base_url() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -16,6 +16,7 @@ public:
     /// @throws error (`bad_url`) that says what is wrong with it.
     static base_url parse(std::string_view text);
 
+    bool tls = false;
     std::string host;  ///< A name, or an address; without the brackets of IPv6.
     std::uint16_t port = 80;
     std::string path;       ///< Empty, or it begins with a slash; it does not end in one.

@@ -6,6 +6,28 @@
 #include <system_error>
 
 namespace mortise::txn::http {
+namespace {
+
+char lower(char letter) noexcept {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+}  // namespace
+
+bool same_name(std::string_view left, std::string_view right) noexcept {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
+        return lower(a) == lower(b);
+    });
+}
+
+bool is_field_name(std::string_view text) noexcept {
+    static constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char each) {
+        const char small = lower(each);
+        return (small >= 'a' && small <= 'z') || (each >= '0' && each <= '9') ||
+               others.find(each) != std::string_view::npos;
+    });
+}
 
 bool is_field_value(std::string_view text) noexcept {
     if (text.empty() || text.front() == ' ' || text.back() == ' ')

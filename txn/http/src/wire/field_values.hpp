@@ -13,6 +13,12 @@ namespace mortise::txn::http {
 using mortise::detail::percent_decoded;
 using mortise::detail::percent_encoded;
 
+/// The same name of a field, or the same word of a scheme: case does not matter.
+bool same_name(std::string_view left, std::string_view right) noexcept;
+
+/// Whether a field can have this name: letters, digits and some others, no blank.
+bool is_field_name(std::string_view text) noexcept;
+
 /// Whether it can stand in a header as it is: visible ASCII, with spaces inside only.
 bool is_field_value(std::string_view text) noexcept;
 

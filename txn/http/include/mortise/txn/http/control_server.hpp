@@ -5,12 +5,14 @@
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/error.hpp"
 #include "mortise/txn/http/http_server_config.hpp"
+#include "mortise/txn/http/http_server_stats.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,10 +32,13 @@ class control_server_config {
 public:
     control_server_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
+    /// Without TLS the token goes over the wire as it is.
     http_server_config listen;
 
-    /// Whoever asks has to send it (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters.
+    /// Whoever asks has to send it (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters,
     std::string token;
+    /// or the file whose only line it is. It is read once.
+    std::filesystem::path token_file;
 
     /// For how long a client that wants a transaction settled is kept waiting at most: 200 ms to an
     /// hour.
@@ -51,7 +56,8 @@ public:
     using executor_type = asio::any_io_executor;
 
     /// Listens from here on.
-    /// @throws error if the configuration breaks a limit, or the address cannot be listened on.
+    /// @throws error if the configuration breaks a limit, a file cannot be used, or the address
+    ///         cannot be listened on.
     control_server(executor_type executor, control_server_config config, coordinator& of);
     ~control_server();
     control_server(control_server&&) noexcept;
@@ -62,6 +68,7 @@ public:
     std::uint16_t port() const noexcept;
     /// Where sweepers find it: `http://127.0.0.1:4712`.
     std::string url() const;
+    http_server_stats stats() const noexcept;
 
     /// Takes no more requests, lets those under way be answered, for `grace` at most, and closes
     /// everything.

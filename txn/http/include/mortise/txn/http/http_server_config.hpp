@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -24,8 +25,15 @@ public:
     /// Zero: any that is free, see `port()` of the server.
     std::uint16_t port = 0;
 
-    /// 1 to 100,000. Whoever comes then takes the place of the connection that has been idle for
-    /// longest, or waits until there is one.
+    /// The server's certificate, with those between it and its authority (PEM): then it speaks TLS
+    /// 1.2 or newer, and nothing else. Files are read once, when the server is made.
+    std::filesystem::path certificate_file;
+    std::filesystem::path key_file;  ///< The key that belongs to it (PEM, without a password).
+    /// Authorities (PEM): only clients with a certificate by one of them can connect. Needs TLS.
+    std::filesystem::path client_ca_file;
+
+    /// 1 to 100,000. Whoever comes then takes the place of the connection that has been idle, or in
+    /// its TLS handshake, for longest, or waits until there is one.
     std::size_t connections_max = 1'024;
 
     /// Bytes of a request's header, and of its body: 1 KiB to 64 MiB.
@@ -33,9 +41,10 @@ public:
     std::size_t body_max = 1u << 20;
 
     // From one millisecond to one day, each:
-    std::chrono::milliseconds idle_max{60'000};   ///< Until the next request begins.
-    std::chrono::milliseconds read_max{10'000};   ///< From its first byte to its last.
-    std::chrono::milliseconds write_max{10'000};  ///< Until the client has taken the answer.
+    std::chrono::milliseconds handshake_max{5'000};  ///< Of TLS, from the connection on.
+    std::chrono::milliseconds idle_max{60'000};      ///< Until the next request begins.
+    std::chrono::milliseconds read_max{10'000};      ///< From its first byte to its last.
+    std::chrono::milliseconds write_max{10'000};     ///< Until the client has taken the answer.
     /// How long calls may take to end when the server is stopped, before they are cancelled.
     std::chrono::milliseconds grace{5'000};
 

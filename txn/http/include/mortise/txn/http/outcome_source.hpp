@@ -39,8 +39,13 @@ public:
 /// Asks a coordinator of this process, which has to live for as long.
 std::shared_ptr<outcome_source> make_outcome_source(coordinator& at);
 
-/// Asks a coordinator elsewhere by its `control_server`, at the URL of the configuration.
+/// Asks a coordinator elsewhere by its `control_server`, at the URL of the configuration, which
+/// also has the token.
 /// @throws error (`bad_url`, `bad_config`).
+std::shared_ptr<outcome_source>
+make_outcome_source(asio::any_io_executor executor, http_client_config at);
+
+/// The same with this token.
 std::shared_ptr<outcome_source>
 make_outcome_source(asio::any_io_executor executor, http_client_config at, std::string token);
 

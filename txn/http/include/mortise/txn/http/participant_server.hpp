@@ -3,14 +3,15 @@
 #define MORTISE_TXN_HTTP_PARTICIPANT_SERVER_HPP
 
 #include "mortise/coro/detail/initiate.hpp"
+#include "mortise/txn/http/http_access.hpp"
 #include "mortise/txn/http/http_server_config.hpp"
-#include "mortise/txn/participant.hpp"
+#include "mortise/txn/http/http_server_stats.hpp"
+#include "mortise/txn/http/participant_routes.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,12 +24,26 @@ class listener;
 void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which);
 }  // namespace http
 
+/// Where a participant server listens, and who may call.
+class participant_server_config {
+public:
+    participant_server_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
+    /// Without a login, which serves this host only.
+    participant_server_config(http_server_config where) : listen(std::move(where)) {}
+
+    http_server_config listen;
+    http_access access;
+};
+
 /// Serves participants of this process to coordinators elsewhere, as docs/txn-http.md has it: the
 /// one with the name `stock` answers to `POST /stock/try`, `/stock/confirm` and `/stock/cancel`.
 /// Three coroutines become a participant by `make_participant`; if their state is in SQLite they
 /// use a `barrier`.
 ///
-/// There is no login: whoever can connect can call. Let it listen where only coordinators reach it.
+/// Whoever calls shows a token (`http_access::callers`), or a certificate
+/// (`http_server_config::client_ca_file`), or both. A server that other hosts can reach is refused
+/// if it asks for neither, unless it is told to allow anyone. To serve them in a server of your
+/// own, see `participant_routes`.
 ///
 /// @par Threads   All members: any. Participants are called on one strand, several calls at a time.
 /// @par Lifetimes The destructor closes all connections and cancels the calls under way; to have
@@ -36,11 +51,14 @@ void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr
 class participant_server {
 public:
     using executor_type = asio::any_io_executor;
-    using participants = std::map<std::string, std::shared_ptr<participant>, std::less<>>;
+    using participants = participant_map;
 
     /// Listens from here on.
-    /// @throws error if the configuration breaks a limit, or the address cannot be listened on.
-    participant_server(executor_type executor, http_server_config config, participants served);
+    /// @throws error if the configuration breaks a limit, a file cannot be used, nobody has said
+    ///         who may call, or the address cannot be listened on.
+    participant_server(
+        executor_type executor, participant_server_config config, participants served
+    );
     ~participant_server();
     participant_server(participant_server&&) noexcept;
     participant_server& operator=(participant_server&&) noexcept;
@@ -50,6 +68,7 @@ public:
     std::uint16_t port() const noexcept;
     /// Where coordinators find the participant of that name: `http://127.0.0.1:4711/stock`.
     std::string url(std::string_view name) const;
+    http_server_stats stats() const noexcept;
 
     /// Takes no more connections and no more requests, lets the calls under way end and be
     /// answered, for `grace` at most, and closes everything.

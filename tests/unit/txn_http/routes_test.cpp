@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// Participants in a server of the user's own: a request in, a response out.
+#include "mortise/txn/error.hpp"
+#include "mortise/txn/http/participant_routes.hpp"
+#include "support/cancel_sweep.hpp"
+#include "support/print.hpp"
+#include "unit/db/db_world.hpp"
+#include "unit/txn/scripted_participant.hpp"
+
+#include <boost/asio/error.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace mortise::test::routes_test {
+namespace {
+
+const std::string secret = "correct-horse-battery";
+
+txn::http_request request(const std::string& target) {
+    txn::http_request made;
+    made.method = "POST";
+    made.target = target;
+    made.headers.add("Authorization", "Bearer " + secret);
+    made.headers.add("Mortise-Call", "try.000000000000002a-1.1.1.1");
+    made.headers.add("mortise-gid", "000000000000002a-1");
+    made.headers.add("mortise-branch", "1");
+    made.headers.add("mortise-attempt", "1");
+    made.headers.add("mortise-epoch", "1");
+    made.headers.add("mortise-term", "7");
+    made.headers.add("mortise-participant", "stock");
+    made.headers.add("mortise-time-left-ms", "1000");
+    made.headers.add("mortise-ended-below", "1");
+    made.body = "two apples";
+    return made;
+}
+
+txn::participant_routes_config config() {
+    txn::participant_routes_config made;
+    made.prefix = "/internal/txn";
+    made.access.callers.emplace_back("shop", secret);
+    return made;
+}
+
+class TxnHttpRoutes : public testing::Test {
+protected:
+    txn::participant_routes made(txn::participant_routes_config how = config()) {
+        txn::participant_map served;
+        served.emplace("stock", stock_);
+        return {std::move(served), std::move(how)};
+    }
+    txn::http_response ask(const txn::participant_routes& routes, txn::http_request asked) {
+        return world_.run(routes.answer(std::move(asked)));
+    }
+    std::string refusal(txn::participant_routes_config how) {
+        try {
+            made(std::move(how));
+        } catch (const error& why) {
+            EXPECT_EQ(why.code(), errc::bad_config);
+            return why.what();
+        }
+        return {};
+    }
+
+    std::shared_ptr<scripted_participant> stock_ = std::make_shared<scripted_participant>();
+    db_world world_;
+};
+
+TEST_F(TxnHttpRoutes, AParticipantIsCalledBelowThePrefix) {
+    const auto routes = made();
+    const auto got = ask(routes, request("/internal/txn/stock/try"));
+    EXPECT_EQ(got.status, 200u) << got.body;
+    EXPECT_EQ(got.headers.one("mortise-verdict"), "done");
+    EXPECT_EQ(got.headers.one("mortise-call"), "try.000000000000002a-1.1.1.1");
+    ASSERT_EQ(stock_->calls().size(), 1u);
+    EXPECT_EQ(stock_->calls()[0].payload, "two apples");
+    for (const char* other :
+         {"/stock/try", "/internal/txnx/stock/try", "/internal/txn/try", "/internal/txn", "/"})
+        EXPECT_EQ(ask(routes, request(other)).status, 404u) << other;
+    EXPECT_EQ(stock_->calls().size(), 1u);
+}
+
+TEST_F(TxnHttpRoutes, SayWhichTargetsAreTheirs) {
+    const auto routes = made();
+    EXPECT_TRUE(routes.owns("/internal/txn/stock/try"));
+    EXPECT_TRUE(routes.owns("/internal/txn/other"));
+    for (const char* other : {"", "/", "/internal/txn", "/internal/txns/stock/try", "/index.html"})
+        EXPECT_FALSE(routes.owns(other)) << other;
+    auto how = config();
+    how.prefix.clear();
+    EXPECT_TRUE(made(how).owns("/stock/try"));
+}
+
+TEST_F(TxnHttpRoutes, WithoutATokenNoParticipantIsCalled) {
+    const auto routes = made();
+    auto asked = request("/internal/txn/stock/try");
+    asked.headers = {};
+    const auto got = ask(routes, asked);
+    EXPECT_EQ(got.status, 401u);
+    EXPECT_EQ(got.headers.one("www-authenticate"), "Bearer");
+    EXPECT_EQ(routes.denied(), 1u);
+    EXPECT_TRUE(stock_->calls().empty());
+}
+
+TEST_F(TxnHttpRoutes, WhatAParticipantThrowsIsToldToPeople) {
+    stock_->answer_by([](const txn::call&) -> result<txn::reply> {
+        throw std::runtime_error("the shelf is locked");
+    });
+    const auto got = ask(made(), request("/internal/txn/stock/try"));
+    EXPECT_EQ(got.status, 500u);
+    EXPECT_EQ(got.body, "the shelf is locked");
+    EXPECT_FALSE(got.headers.has("mortise-verdict"));
+}
+
+TEST_F(TxnHttpRoutes, ThatNobodyHasSaidWhoMayCallAreRefused) {
+    auto how = config();
+    how.access.callers.clear();
+    EXPECT_NE(refusal(how).find("allow_anyone"), std::string::npos);
+    how.access.allow_anyone = true;
+    EXPECT_EQ(refusal(how), "");
+    for (const char* prefix : {"/", "internal", "/internal/"}) {
+        how.prefix = prefix;
+        EXPECT_NE(refusal(how).find("prefix"), std::string::npos) << prefix;
+    }
+}
+
+/// An answer that waits once for its participant.
+class answering final : public sweep_case {
+public:
+    explicit answering(db_world&) : routes_(made(stock_)) {}
+
+    asio::awaitable<void> operation() override {
+        auto doing = routes_.answer(request("/internal/txn/stock/try"));
+        got_ = co_await std::move(doing);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        EXPECT_EQ(got_.has_value(), !code);
+    }
+
+private:
+    static txn::participant_routes made(const std::shared_ptr<scripted_participant>& stock) {
+        txn::participant_map served;
+        served.emplace("stock", stock);
+        return {std::move(served), config()};
+    }
+
+    std::shared_ptr<scripted_participant> stock_ = std::make_shared<scripted_participant>();
+    txn::participant_routes routes_;
+    std::optional<txn::http_response> got_;
+};
+
+class TxnHttpRoutesSweep : public testing::TestWithParam<asio::cancellation_type> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, TxnHttpRoutesSweep, testing::ValuesIn(cancellation_types), param_name()
+);
+
+TEST_P(TxnHttpRoutesSweep, ACancelledAnswerIsNone) {
+    cancel_sweep<db_world>("participant_routes::answer", GetParam(), [](auto& world) {
+        return std::make_unique<answering>(world);
+    });
+}
+
+}  // namespace
+}  // namespace mortise::test::routes_test

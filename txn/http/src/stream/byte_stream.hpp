@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_STREAM_BYTE_STREAM_HPP
+#define MORTISE_TXN_HTTP_SRC_STREAM_BYTE_STREAM_HPP
+
+#include "mortise/error.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace boost::asio::ssl {
+class context;
+}
+
+namespace mortise::txn::http {
+
+namespace asio = boost::asio;
+
+/// A connection over TCP, which speaks TLS from its handshake on, if there was one.
+///
+/// All that waits ends by a cancellation (terminal), or when the socket is cancelled or closed.
+///
+/// @par Threads One strand, that of the socket.
+class byte_stream {
+public:
+    using tcp = asio::ip::tcp;
+
+    explicit byte_stream(tcp::socket over);
+    ~byte_stream();
+    byte_stream(const byte_stream&) = delete;
+    byte_stream& operator=(const byte_stream&) = delete;
+
+    tcp::socket& socket() noexcept { return socket_; }
+    const tcp::socket& socket() const noexcept { return socket_; }
+
+    /// Has the server prove that it is `host`. A failure leaves in `why` what it is, for people.
+    asio::awaitable<error_code>
+    greet(asio::ssl::context& tls, const std::string& host, std::string& why);
+    /// Lets a client greet.
+    asio::awaitable<error_code> be_greeted(asio::ssl::context& tls);
+
+    /// Some bytes, at least one. The end of what the peer sends is `eof`, however it ended.
+    asio::awaitable<result<std::size_t>> read_some(asio::mutable_buffer into);
+    /// All of them.
+    asio::awaitable<error_code> write(asio::const_buffer from);
+
+    /// Tells the peer of a TLS connection that nothing more comes. No failure matters any more.
+    asio::awaitable<void> say_end();
+
+    /// Nothing has come that was not read, and the peer has not ended the connection.
+    bool is_quiet();
+
+private:
+    class tls_layer;
+
+    tcp::socket socket_;
+    std::unique_ptr<tls_layer> tls_;  ///< Null: plain TCP.
+};
+
+}  // namespace mortise::txn::http
+
+#endif

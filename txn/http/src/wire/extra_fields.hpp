@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_TXN_HTTP_SRC_WIRE_EXTRA_FIELDS_HPP
+#define MORTISE_TXN_HTTP_SRC_WIRE_EXTRA_FIELDS_HPP
+
+#include "mortise/txn/http/http_client_config.hpp"
+#include "wire/http_message.hpp"
+
+#include <string>
+
+namespace mortise::txn::http {
+
+/// What a client adds to each of its requests: the login and the fields of its configuration.
+class extra_fields {
+public:
+    /// @throws error (`bad_config`) that names the field, and shows no value.
+    explicit extra_fields(const http_client_config& config);
+
+    void add_to(header_list& headers) const;
+
+    /// The text, with `***` in the place of each value: peers repeat what they do not understand.
+    std::string without_values(std::string text) const;
+
+private:
+    header_list fields_;
+    std::string token_;
+};
+
+}  // namespace mortise::txn::http
+
+#endif
