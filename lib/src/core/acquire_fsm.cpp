@@ -16,10 +16,11 @@ action acquire_fsm::session_ready() noexcept {
 action acquire_fsm::answered(const answer& reply, bool proved) noexcept {
     asked_ = false;
     if (state_ != state::requesting)
-        return action::none;  // The session was lost meanwhile, or a push came before the answer.
+        return action::none;  // The session was lost meanwhile, or a push preceded the answer.
     switch (reply.what) {
     case answer::kind::granted:
-        // Out of time is no reason to refuse what came a moment later; every other reason is.
+        // A waiter that ran out of time (`busy`) still takes a grant that comes a moment later, as
+        // long as it has not been told; any other reason to stop refuses the grant.
         if (stopped() && (finished_ || reason_ != errc::busy))
             return undo();
         return accept(reply.token, proved);
@@ -66,7 +67,7 @@ action acquire_fsm::connection_lost(error_code why) noexcept {
 }
 
 action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept {
-    // While the request's own answer is awaited, and after a stop, the push says nothing new.
+    // A push after a stop changes nothing: the request's own answer, or the withdrawal, settles it.
     if (state_ == state::queued || state_ == state::unheard ||
         (state_ == state::requesting && !stopped()))
         return accept(token, proved);
@@ -76,13 +77,13 @@ action acquire_fsm::granted(const fencing_token& token, bool proved) noexcept {
 action acquire_fsm::proved() noexcept {
     if (state_ != state::unproved)
         return action::none;
-    // Who was told that the lock is not his cannot be given it any more.
+    // A caller that was already told "not acquired" can no longer be given the lock.
     return finished_ ? undo() : accept(pending_, true);
 }
 
 action acquire_fsm::missing() noexcept {
     if (!at_store() || asked_)
-        return action::none;  // What the store's answer will say is newer.
+        return action::none;  // The answer still to come is newer than this look.
     pending_ = {};
     return stopped() ? end() : ask();
 }
@@ -99,7 +100,7 @@ action acquire_fsm::revoked() noexcept {
 
 action acquire_fsm::stop(error_code reason) noexcept {
     MORTISE_ASSERT(reason);
-    // Out of time still takes a grant that comes; a later reason that does not must be heard.
+    // A stop for `busy` still takes a grant, so a later stop for another reason must replace it.
     const bool heard = state_ == state::undoing || (stopped() && reason_ != errc::busy);
     if (finished_ || heard || reason_ == reason)
         return action::none;

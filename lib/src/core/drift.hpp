@@ -8,10 +8,10 @@
 
 namespace mortise::core {
 
-/// What a client trusts of a time that a store measures by a clock of its own, which may run faster
-/// by so many millionths.
+/// The part of `promised` that a client may rely on: the store measures the time by its own clock,
+/// which may run faster by `drift_ppm` millionths.
 constexpr clock::duration trusted_part(clock::duration promised, std::uint32_t drift_ppm) noexcept {
-    // In two steps, so that a hundred years in nanoseconds do not overflow.
+    // Divide first, so that a hundred years in nanoseconds do not overflow.
     return promised - promised / 1'000'000 * drift_ppm;
 }
 

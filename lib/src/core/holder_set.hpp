@@ -10,10 +10,10 @@
 
 namespace mortise::core {
 
-/// Who holds one lock, as far as it matters for who else may: which modes go together.
+/// The holders of one lock, as far as they decide who may join them: which modes go together.
 ///
-/// One exclusive holder or one shared one says all that there is to say of its lock; of permits
-/// every holder has to be added.
+/// One exclusive or one shared holder is enough to describe its lock; of permits, every holder must
+/// be added, because each has a slot.
 class holder_set {
 public:
     void add(const lock_entry& holder);
@@ -24,8 +24,8 @@ public:
     /// Whether nobody may join, whatever the mode.
     bool closed() const noexcept;
 
-    /// What a newcomer in that mode shares with the present holders: the token of a shared phase,
-    /// or zero if the newcomer needs a token of its own.
+    /// The token that a newcomer in that mode shares with the present holders: that of a shared
+    /// phase, or zero if the newcomer needs a token of its own.
     std::uint64_t common_token(lock_mode mode) const noexcept;
 
     /// The lowest slot that is free, for permits; zero for the other modes.

@@ -22,7 +22,7 @@ result<answer> lock_engine::request(session_key session, const lock_request& req
     actor_ = session;
     if (auto present = rows_.find(session, request.id);
         present && !MORTISE_PLANTED(request_not_idempotent)) {
-        // A repeated request gets the answer of the first one, or a better one by now.
+        // A repeated request gets the answer of the first one, or a grant if it came meanwhile.
         advance(present->name);
         present = rows_.find(session, request.id);
         return present ? describe(*present) : answer{};
@@ -132,7 +132,7 @@ void lock_engine::advance(std::string_view name) {
     finish();
 }
 
-// Until nobody is found dead on the way any more: burying them can change how this lock stands.
+// Repeats until no dead session is met on the way: burying one can change the state of this lock.
 lock_engine::standing lock_engine::settle(std::string_view name) {
     for (;;) {
         standing found = grant_next(name);
@@ -142,8 +142,8 @@ lock_engine::standing lock_engine::settle(std::string_view name) {
     }
 }
 
-// The one rule of the queue: from its head, whoever can be reached and goes together with those who
-// hold the lock gets it.
+// Grants from the head of the queue: each waiter who can be reached and whose mode goes together
+// with the holders gets the lock. No other function grants to a waiter.
 lock_engine::standing lock_engine::grant_next(std::string_view name) {
     standing found;
     found.held = holders_of(name);
@@ -165,7 +165,7 @@ lock_engine::standing lock_engine::grant_next(std::string_view name) {
             tell(effect::kind::granted, *next);
             break;
         case presence::unreachable:
-            found.waited_for = true;  // It keeps its place.
+            found.waited_for = true;
             break;
         case presence::gone:
             remove(*next, true);
@@ -185,8 +185,8 @@ std::vector<effect> lock_engine::take_effects() {
     return std::exchange(effects_, {});
 }
 
-// Holders who have lapsed are taken away as far as they are met: the first one who has not says
-// whether others may join, but of permits all are looked at, since each one has a slot.
+// Removes lapsed holders on the way. For exclusive and shared grants the first live holder settles
+// whether others may join, so the rest is not read; permits are all read, since each has a slot.
 holder_set lock_engine::holders_of(std::string_view name) {
     holder_set held;
     std::uint64_t after = 0;
@@ -207,8 +207,8 @@ holder_set lock_engine::holders_of(std::string_view name) {
     return held;
 }
 
-// Whether that holder is one no more, because its session is gone or its time is over: then its
-// entry is gone, too.
+// Whether `holder` no longer holds the lock, because its session is gone or its time is over; then
+// this also removes its entry.
 bool lock_engine::lapsed(const lock_entry& holder) {
     if (rows_.presence_of(holder.session) == presence::gone) {
         remove(holder, true);
@@ -221,7 +221,7 @@ bool lock_engine::lapsed(const lock_entry& holder) {
     return true;
 }
 
-// From a session that lives and does not know.
+// Removes a grant of a live session, which must be told: it does not know that it lost the lock.
 void lock_engine::take_away(const lock_entry& holder) {
     remove(holder, true);
     tell(effect::kind::look_again, holder);
@@ -288,7 +288,8 @@ void lock_engine::tell(effect::kind what, const lock_entry& to) {
     effects_.push_back(std::move(told));
 }
 
-// What was told of an entry by an operation before, in the same transaction, is over with it.
+// Drops the effects of earlier operations of this transaction on a removed entry: the session would
+// hear of a grant that it no longer has at the commit.
 void lock_engine::untell(const lock_entry& gone) {
     for (std::size_t i = effects_.size(); i-- > 0;) {
         if (effects_[i].to != gone.session || effects_[i].id != gone.id)
@@ -298,8 +299,8 @@ void lock_engine::untell(const lock_entry& gone) {
     }
 }
 
-// Whether an operation before has granted it in this transaction: then the grant can say that it is
-// contended.
+// Marks the pending `granted` effect of `holder` as contended, if an earlier operation of this
+// transaction granted it: one push then says both. @return whether there was such an effect.
 bool lock_engine::add_to_grant(const lock_entry& holder) {
     for (std::size_t i = 0; i < flagged_; ++i) {
         effect& told = effects_[i];
@@ -312,9 +313,9 @@ bool lock_engine::add_to_grant(const lock_entry& holder) {
     return false;
 }
 
-// Somebody cannot have the lock and would stand at the end of the queue. Holders of other sessions
-// are told, but for those whom somebody who waits has told before: every one who waits told all
-// holders but those of its own session.
+// Tells the holders of other sessions that `newcomer` cannot get the lock. Each earlier waiter told
+// all holders except those of its own session. So this tells every holder if nobody waits, those of
+// the waiters' session if all waiters are of one session, and nobody otherwise.
 void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     const auto first = rows_.next(name, false, 0);
     if (first && (first->session == newcomer || rows_.others_wait(name, first->session)))
@@ -334,16 +335,16 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     }
 }
 
-// Once each, however many of its entries are met before it is buried.
+// Notes a dead session once, even if several of its entries are met before it is buried.
 void lock_engine::found_gone(session_key session) {
     if (std::find(gone_.begin(), gone_.end(), session) == gone_.end())
         gone_.push_back(session);
 }
 
-// Frees everything of the sessions that were found dead on the way. Freeing can find more of them,
-// so this is a loop; it ends because a session that is forgotten has no entries. All of a session
-// goes before anything of it is granted to others: it may be alive, and end of its own will, and
-// must not be granted with one hand what is taken with the other.
+// Frees everything of the sessions that were found dead. Freeing can find more of them, so this is
+// a loop; it ends because a forgotten session has no entries. All entries of a session are removed
+// before its locks are granted on: a session that ends by its own wish is alive and still waits
+// for other locks, or for the same one, so it could otherwise be granted a lock while it ends.
 void lock_engine::bury_gone() {
     while (!gone_.empty()) {
         const session_key session = gone_.back();
@@ -359,7 +360,7 @@ void lock_engine::bury_gone() {
     }
 }
 
-// The end of every operation. Whether others wait is only known when all has been granted.
+// Ends every operation. Only now, with everything granted, is it known whether others still wait.
 void lock_engine::finish() {
     bury_gone();
     for (; flagged_ < effects_.size(); ++flagged_) {

@@ -17,7 +17,7 @@
 
 namespace mortise::core {
 
-/// What a committed transaction has to tell to a session.
+/// A push that a session must get once the transaction is committed.
 struct effect {
     effect() = default;
 
@@ -32,16 +32,16 @@ struct effect {
     bool contended = false;
 };
 
-/// The rules of the queue, once for every store whose rows this process reads and writes itself.
+/// The rules of the queue, shared by all stores whose rows this process reads and writes itself.
 ///
-/// One object lives as long as one transaction, of one operation or of several, one after the
-/// other. It has no clock and does no I/O: `now` is given, and all state is behind `lock_rows`.
-/// `take_effects()` tells whom to notify after the commit; effects for the session that acts are
-/// among them.
+/// One object serves one transaction, which has one operation or several, one after the other. It
+/// has no clock and does no I/O: `now` is given, and all state is behind `lock_rows`.
+/// `take_effects()` tells whom to notify after the commit, the acting session included.
 ///
-/// One queue per lock, for all modes. From its head it grants what goes together with the present
-/// holders, and stops at the first that does not: a writer who waits stops the readers behind it.
-/// Who is unreachable is passed over and keeps its place, who is gone is removed.
+/// There is one queue per lock, for all modes. From its head it grants each request that goes
+/// together with the present holders, and stops at the first that does not: a writer who waits
+/// stops the readers behind it. An unreachable waiter is passed over and keeps its place; a waiter
+/// whose session is gone is removed.
 ///
 /// Invariants: grants of one lock are one exclusive, or shared ones of one token, or permits of one
 /// capacity on slots of their own; a token is drawn when a grant is written, never before; every
@@ -50,8 +50,9 @@ class lock_engine {
 public:
     lock_engine(lock_rows& rows, clock::time_point now) noexcept : rows_(rows), now_(now) {}
 
-    /// Idempotent by `(session, request.id)`. The error of a request that cannot be: `bad_mode`,
-    /// `capacity_differs`. Then nothing of it was written, but others may have been granted.
+    /// Idempotent by `(session, request.id)`. Fails with `bad_mode` or `capacity_differs` for a
+    /// request that can never be granted; then nothing of it is written, but other requests may
+    /// have been granted.
     result<answer> request(session_key session, const lock_request& request);
 
     /// @return whether there was anything to withdraw.
@@ -60,9 +61,9 @@ public:
     /// Compares session, id, token and slot. @return whether the grant was there.
     bool release(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
 
-    /// Draws so many bases for a grant, which is compared as by `release`.
+    /// Draws that many bases for a grant, which is compared as by `release`.
     /// @return the first of them (zero if the rows failed), `lease_lost` if the grant is not there,
-    /// `unsupported` if it is shared: its token is that of others, too.
+    /// `unsupported` if it is shared: other holders have the same token.
     result<std::uint64_t> draw(
         session_key session,
         request_id id,
@@ -71,25 +72,25 @@ public:
         std::uint64_t bases
     );
 
-    /// Takes the lock from every grant that has this token and slot. @return how many there were.
+    /// Takes away each grant of the lock that has this token and slot. @return how many there were.
     std::size_t break_grants(std::string_view name, std::uint64_t token, std::uint32_t slot);
 
-    /// Ends a session: frees, withdraws and forgets everything of it.
+    /// Ends a session: frees its grants, withdraws its requests and forgets it.
     void end(session_key session);
 
     /// Takes away every grant that has come to the end of its `hold_max`.
     void expire();
 
-    /// Grants whatever can be granted of this lock, as after a quarantine.
+    /// Grants all that can be granted of this lock, for example after a quarantine.
     void advance(std::string_view name);
 
     std::vector<effect> take_effects();
 
 private:
-    /// How a lock stands when nobody in its queue can be granted any more.
+    /// The state of a lock once nobody else in its queue can be granted.
     struct standing {
         holder_set held;
-        bool blocked = false;     ///< Somebody who waits stops all that come later.
+        bool blocked = false;     ///< A newcomer must queue, whatever its mode.
         bool waited_for = false;  ///< Somebody may be waiting.
     };
 

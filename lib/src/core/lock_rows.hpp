@@ -15,10 +15,10 @@
 
 namespace mortise::core {
 
-/// The store's own short name of a session: grows, and is never used twice.
+/// The store's own short name of a session: keys grow, and none is used twice.
 using session_key = std::uint64_t;
 
-/// A request that stands at the store: a holder or a waiter of one lock.
+/// A request at the store: a holder or a waiter of one lock.
 struct lock_entry {
     lock_entry() = default;
 
@@ -31,9 +31,9 @@ struct lock_entry {
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
     std::uint64_t token = 0;  ///< Full token value of a grant; zero while it waits.
     std::uint32_t slot = 0;   ///< Of a granted permit: from 1 to the capacity; else zero.
-    clock::time_point since;  ///< Of the grant, or of the wish.
+    clock::time_point since;  ///< The time of the grant; of a waiter, that of the request.
 
-    /// When a grant ends because of its `hold_max`: the end of time if it has none.
+    /// When a grant ends because of its `hold_max`; the clock's maximum if it has none.
     clock::time_point ends() const noexcept {
         return granted && hold_max != std::chrono::milliseconds::max()
                    ? coro::saturating_add(since, hold_max)
@@ -43,19 +43,19 @@ struct lock_entry {
 
 enum class presence : std::uint8_t {
     alive,
-    /// Lives, but cannot be told of a grant just now: keeps its place, is passed over.
+    /// Alive, but cannot be told of a grant at present: keeps its place and is passed over.
     unreachable,
-    gone,  ///< Dead for ever.
+    gone,  ///< Dead; never comes back.
 };
 
-/// What the lock engine reads and writes: the view of one transaction at one store.
+/// The rows that the lock engine reads and writes: the view of one transaction at one store.
 ///
-/// Implementations never throw (but `bad_alloc`). A store whose reads or writes can fail remembers
-/// the first failure, answers "nothing there" from then on, and rolls the whole transaction back:
+/// Implementations throw nothing but `bad_alloc`. A store whose reads or writes can fail remembers
+/// the first failure, answers "nothing there" from then on, and rolls back the whole transaction:
 /// so every loop of the engine ends.
 class lock_rows {
 public:
-    /// The entry of that request, if it is there.
+    /// The entry of that request, if there is one.
     virtual std::optional<lock_entry> find(session_key session, request_id id) = 0;
 
     /// The first entry of the lock, among the granted or among the waiting, whose ordinal is above
@@ -67,21 +67,21 @@ public:
     /// none.
     virtual std::uint64_t last_ordinal(std::string_view name, bool granted) = 0;
 
-    /// All who hold the lock, in the order of their ordinals.
+    /// All holders of the lock, in the order of their ordinals.
     virtual std::vector<lock_entry> holders(std::string_view name) = 0;
     virtual std::uint64_t holder_count(std::string_view name) = 0;
 
-    /// Whether any other session than this one waits for the lock.
+    /// Whether any session other than `session` waits for the lock.
     virtual bool others_wait(std::string_view name, session_key session) = 0;
 
-    /// The capacity that the requests for permits have, those that hold and those that wait: it is
-    /// the same for all of one lock. Zero if there is none.
+    /// The capacity of the lock's permits, held or waited for: it is the same for all entries of
+    /// one lock. Zero if there is no such entry.
     virtual std::uint32_t capacity_of(std::string_view name) = 0;
 
-    /// Some grant that ends at or before `now`, if there is one.
+    /// Any grant that ends at or before `now`.
     virtual std::optional<lock_entry> next_ended(clock::time_point now) = 0;
 
-    /// The entry is a grant or a wish.
+    /// Adds an entry, granted or waiting.
     virtual void insert(const lock_entry& entry) = 0;
     virtual void erase(const lock_entry& entry) = 0;
 
@@ -89,25 +89,25 @@ public:
     /// already set.
     virtual void grant(const lock_entry& entry) = 0;
 
-    /// Some entry of that session, if it has any.
+    /// Any entry of that session.
     virtual std::optional<lock_entry> any_of(session_key session) = 0;
 
     virtual presence presence_of(session_key session) = 0;
 
-    /// Removes the session itself; its entries are gone already.
+    /// Removes the session itself, after its entries.
     virtual void forget(session_key session) = 0;
 
-    /// Notes that the entries of a session changed: its counts by so much, and its change number if
-    /// somebody else did it.
+    /// Notes that the entries of a session changed: adds `grants` and `requests` to its counts, and
+    /// advances its change number if another session caused the change.
     virtual void
     changed(session_key session, std::int64_t grants, std::int64_t requests, bool by_other) = 0;
 
-    /// Draws so many consecutive bases of tokens, above every base drawn before.
+    /// Draws `count` consecutive bases of tokens, above every base drawn before.
     /// @return the first of them, or zero after a failure.
     virtual std::uint64_t draw_bases(std::uint64_t count) = 0;
 
-    /// Whether nothing may be granted yet, because a forgotten holder may still believe in its
-    /// lease.
+    /// Whether the store must not grant anything yet, because a holder that it has forgotten may
+    /// still rely on its lease.
     virtual bool quarantined() = 0;
 
 protected:

@@ -2,8 +2,8 @@
 #ifndef MORTISE_CORE_PLANTED_BUG_HPP
 #define MORTISE_CORE_PLANTED_BUG_HPP
 
-// Bugs that other lock libraries have had, to be switched on by the simulation, which must find
-// each of them. They are compiled only with MORTISE_PLANT_BUGS, which the test build has.
+// Bugs that other lock libraries have had. The simulation switches them on and must find each one.
+// They are compiled only with MORTISE_PLANT_BUGS, which the test build has.
 #ifdef MORTISE_PLANT_BUGS
 
 #include <cstdint>
@@ -15,22 +15,22 @@ enum class planted_bug : std::uint8_t {
     // The store's.
     request_not_idempotent,      ///< A repeated request is a second one.
     release_without_compare,     ///< Frees the lock, whoever holds it by now.
-    heartbeat_revives,           ///< A session that is gone is there again.
-    restart_without_quarantine,  ///< Grants at once what forgotten holders believe to hold.
-    tokens_start_again,          ///< After a restart without memory.
+    heartbeat_revives,           ///< A heartbeat brings a gone session back.
+    restart_without_quarantine,  ///< Grants at once locks that forgotten holders rely on.
+    tokens_start_again,          ///< After a restart that lost the store's memory.
     session_cut_short,           ///< Ends at 9/10 of its TTL.
-    mark_not_synced,             ///< What keeps tokens growing is not forced to the disk.
+    mark_not_synced,             ///< The mark that keeps tokens growing is not forced to the disk.
     readers_and_writers,         ///< A writer gets in while readers are there.
     // The client's.
-    deadline_from_receipt,   ///< The lease counts from the answer, not from the question.
-    no_look_again,           ///< What the heartbeat says of changes is not looked at.
+    deadline_from_receipt,   ///< The window counts from the answer, not from the sending.
+    no_look_again,           ///< Makes no look when a heartbeat reports changes.
     lease_without_clock,     ///< Says "held" until a timer has fired.
     hold_max_without_drift,  ///< Trusts all of the time that the store keeps a grant.
     // The resource's.
     gate_stands_open,  ///< Lets everybody in.
 };
 
-/// The one that is there; for programs of one thread.
+/// The bug that is switched on; for programs of one thread.
 inline planted_bug& planted() noexcept {
     static planted_bug present = planted_bug::none;
     return present;

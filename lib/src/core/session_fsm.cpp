@@ -48,7 +48,7 @@ void session_fsm::doubt(clock::time_point now, bool others_wait) noexcept {
         return;
     deadline_ = std::min(deadline_, now);
     if (!others_wait && alarm_at_ != clock::time_point::max())
-        alarm_at_ = std::min(alarm_at_, now);  // else it was raised already in this window
+        alarm_at_ = std::min(alarm_at_, now);  // The maximum means: raised already in this window.
     beat_at_ = now;
 }
 

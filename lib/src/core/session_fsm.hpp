@@ -9,13 +9,13 @@
 
 namespace mortise::core {
 
-/// How long everything takes that keeps a session alive; all of it follows from the configuration.
+/// The durations that keep a session alive; all follow from the configuration.
 struct session_timing {
-    clock::duration ttl{};          ///< What the store promises to keep the session for.
-    clock::duration window{};       ///< What the client trusts of it: ttl x (1 - drift).
+    clock::duration ttl{};          ///< How long the store promises to keep the session.
+    clock::duration window{};       ///< How much of that the client trusts: ttl x (1 - drift).
     clock::duration stop_margin{};  ///< How long before the end of the window the alarm is raised.
     clock::duration beat_every{};   ///< ttl / 3
-    clock::duration retry_every{};  ///< After a heartbeat that failed.
+    clock::duration retry_every{};  ///< ttl / 20; after a heartbeat that failed
 
     static session_timing from(const client_config& config) noexcept;
 };
@@ -24,14 +24,14 @@ struct session_timing {
 ///
 /// The deadline counts from the moment the last acknowledged proof was *sent*: the store cannot
 /// have started its own TTL before. Past it the session is unsure; a later proof makes it held
-/// again, for the store never revives a session that is gone. Gone is for ever: what is proved
-/// after that is a new session.
+/// again, because the store never revives a session that is gone. Gone is final: a proof after
+/// `gone` belongs to a new session.
 class session_fsm {
 public:
     enum class state : std::uint8_t {
         none,  ///< Never opened, or gone.
         held,
-        unsure,  ///< The window ended, or the store asked to be asked again.
+        unsure,  ///< The window ended, or the store may have forgotten something (`doubt`).
     };
 
     explicit session_fsm(const session_timing& timing) noexcept : timing_(timing) {}
@@ -42,12 +42,12 @@ public:
     /// A heartbeat sent at `sent` got no good answer by `now`.
     void failed(clock::time_point now) noexcept;
 
-    /// The store said, or we decided, that the session is no more.
+    /// The session has ended, by the store's word or by our own decision.
     void gone() noexcept;
 
     /// The store may have forgotten something: nothing is sure until the next proof.
-    /// @param others_wait nobody else is granted anything before the present window has ended, so
-    ///     the alarm can wait for the proof until it would have been raised anyway.
+    /// @param others_wait whether the store grants nothing to others before the present window has
+    ///     ended; the alarm then keeps its time, since a proof may come before it.
     void doubt(clock::time_point now, bool others_wait) noexcept;
 
     state at(clock::time_point now) const noexcept;
