@@ -19,10 +19,10 @@ namespace {
 
 using all_handler = coro::detail::completion<void(error_code, lease_set)>;
 
-/// Several locks one after the other, or none. Lives on a strand of its own, kept alive by whatever
-/// it waits for.
+/// Acquires several locks one after the other: all of them, or none. Lives on a strand of its own,
+/// kept alive by whatever it waits for.
 ///
-/// acquire the next -> ... -> all held: complete; else release what there is -> complete
+/// acquire the next -> ... -> all held: complete; else release those held -> complete
 class acquire_all_op final : public std::enable_shared_from_this<acquire_all_op> {
 public:
     acquire_all_op(
@@ -49,7 +49,7 @@ public:
         asio::dispatch(strand_, [self = shared_from_this()] { self->next(); });
     }
 
-    // To the acquire that is under way; the release hears nothing.
+    // Passes the signal on to the acquire under way; a release is never cancelled.
     void on_cancel(asio::cancellation_type type) {
         cancelled_ = true;
         stop_.emit(type);
@@ -94,7 +94,7 @@ private:
         next();
     }
 
-    // An early one may have been lost while a late one was waited for.
+    // An early lease may have been lost during the wait for a late one.
     void finish() {
         lease_set all(std::move(leases_));
         if (const error_code lost = all.check())
@@ -116,7 +116,7 @@ private:
 
     const asio::any_io_executor strand_;
     all_handler handler_;
-    const std::weak_ptr<client_core> core_;  // whose queue may hold this operation
+    const std::weak_ptr<client_core> core_;  // weak: its queue may hold this operation
     std::vector<std::string> names_;
     lock_options options_;
     clock::time_point until_ = clock::time_point::max();

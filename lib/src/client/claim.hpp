@@ -26,8 +26,8 @@ class lock_queue;
 /// Empty for a destructor's release.
 using release_handler = coro::detail::completion<void(error_code)>;
 
-/// What one client has at the store for one lock: a request, then the grant that came of it. It
-/// stands for all coroutines that the lock is passed to inside the process.
+/// One client's entry at the store for one lock: a request, then its grant. It stands for all
+/// coroutines to which the lock is passed inside the process.
 class claim : public std::enable_shared_from_this<claim> {
 public:
     enum class stage : std::uint8_t {
@@ -55,13 +55,13 @@ public:
     core::acquire_fsm fsm;
     request_id id = 0;        ///< Of the present request; zero while there is none.
     std::uint64_t order = 0;  ///< The order of arrival at the strand.
-    clock::time_point sent = clock::time_point::max();  ///< When that request was sent last.
-    bool asked_again = false;  ///< By the same id: it may be granted since `sent`, or only now.
-    /// If the grant was found by looking: when that was, and how old it was then at least.
+    clock::time_point sent = clock::time_point::max();  ///< When that request was first sent.
+    bool asked_again = false;  ///< Sent again by the same id: a grant may be as old as `sent`.
+    /// If a look found the grant: when the look was sent, and the age that it reported.
     clock::time_point seen_at;
     clock::duration age{};
-    clock::time_point undo_since;  ///< When the store was first asked to forget it.
-    deadline_list::handle timer;   ///< Of the undoing; then of `linger`, or of `hold_max`.
+    clock::time_point undo_since;  ///< When its undoing began.
+    deadline_list::handle timer;   ///< For the undo budget; later for `linger` or `hold_max`.
     deadline_list::handle retry_timer;
     deadline_list::handle alarm;  ///< Before the end of `hold_max`.
     unsigned retries = 0;
@@ -76,22 +76,21 @@ public:
 
     // Under the mutex of the lock table.
     stage at = stage::asking;
-    waiter_list
-        bound;  ///< Who gets this claim's outcome, whatever it is; else the queue is served.
-    const local_waiter* only_for = nullptr;  ///< Whose `hold_max` it carries.
+    waiter_list bound;  ///< The waiters that get its outcome; if empty, a grant serves the queue.
+    const local_waiter* only_for = nullptr;  ///< The waiter whose `hold_max` it carries.
     token_supply tokens;
-    held_grant* holds = nullptr;  ///< Who holds it, linked through themselves.
+    held_grant* holds = nullptr;  ///< Its leases, as an intrusive list.
     std::size_t holders = 0;
-    bool hosts_readers = false;  ///< While it is held: by readers, who share `shared_token`.
+    bool hosts_readers = false;  ///< Its present holders are readers, who share `shared_token`.
     fencing_token shared_token;
     bool contended = false;  ///< Another client waits for the lock.
     std::uint32_t turn_left = 0;
     clock::time_point turn_end;
-    release_handler released;             ///< Who waits until the store has it back.
+    release_handler released;             ///< Completed once the store has the grant back.
     bool released_late = false;           ///< By a destructor.
     std::chrono::milliseconds linger{0};  ///< As its last holder wished.
     clock::time_point idle_since;
-    bool linger_armed = false;  ///< Whether a timer will look after it.
+    bool linger_armed = false;  ///< Whether a timer for `linger` is set.
 };
 
 }  // namespace mortise::detail

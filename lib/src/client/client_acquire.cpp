@@ -9,7 +9,7 @@
 namespace mortise::detail {
 namespace {
 
-// What speaks against an acquire before anybody is asked.
+// Why an acquire fails before the store is asked; no error if nothing is wrong with it.
 error_code
 refusal(const std::string& name, const lock_options& options, const store_traits& store) {
     if (const auto wrong = check_name(name))
@@ -24,9 +24,9 @@ refusal(const std::string& name, const lock_options& options, const store_traits
     return known && (endless || store.hold_max) ? error_code() : error_code(errc::unsupported);
 }
 
-// Completions of a client under way on this thread. One whose executor's context has ended destroys
-// the handler, and the lease in it, from inside: what follows from that waits its turn, for a long
-// queue of those must not become a deep stack.
+// The completions of a client under way on this thread. A completion whose executor's context has
+// ended destroys the handler and the lease in it, which can complete the next waiter. Such nested
+// completions join the list of the outer call: a long queue must not become a deep stack.
 struct completions {
     const client_core* of = nullptr;
     waiter_list* list = nullptr;
@@ -38,7 +38,7 @@ thread_local completions under_way;
 void client_core::acquire(
     std::string name, lock_options options, bool queues, local_waiter::handler_type handler
 ) {
-    // A try has no use for it, so nothing is wrong with it.
+    // A try does not use `wait_max`, so no value of it is refused.
     if (!queues)
         options.wait_max = std::chrono::milliseconds::max();
     const error_code refused =
@@ -82,7 +82,7 @@ void client_core::cancel(local_waiter& waiter, error_code why) {
     carry_out(std::move(work));
 }
 
-// Not under the table's mutex.
+// Never call this under the table's mutex: a handler destroyed here may release a lease.
 void client_core::carry_out(queue_work work) {
     for (const auto& each : std::exchange(work.contended, {}))
         each->end_contended({});
@@ -104,7 +104,7 @@ void client_core::carry_out(queue_work work) {
 
 void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     counters_.add(&client_stats::waiting, -1);
-    // Its time ran out in an outage: whether somebody else has the lock nobody knows.
+    // If the time ran out in an outage, nobody knows whether somebody else has the lock.
     const errc outage = outage_;
     const bool busy = waiter->code == errc::busy;
     if (busy && waiter->queues && outage != errc())
@@ -136,7 +136,7 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     waiter->complete();
 }
 
-// The client has ended meanwhile: nobody may be left waiting.
+// Refuses tasks that come after the end of the client, so that no waiter is left without an answer.
 void client_core::refuse(const std::vector<strand_task>& tasks) {
     queue_work work;
     for (const auto& each : tasks) {

@@ -32,7 +32,7 @@ asio::awaitable<result<std::optional<clock::duration>>> time_left_of(store& at, 
 
 }  // namespace
 
-// One call of the port that changes nothing here. `call` is asked on the strand.
+// Makes one call of the store that changes nothing in this client. `call` runs on the strand.
 template <class T, class Call>
 void client_core::question(answer_handler<T> handler, Call call) {
     if (*context_ended_)
@@ -107,7 +107,7 @@ asio::awaitable<result<bool>> client_core::break_each(store& at, break_order ord
         if (stopping_ || closed_)
             co_return error_code(errc::client_stopped);
         if (each.token == order.token)
-            continue;  // They share it: all of them are broken.
+            continue;  // Holders that share a token are broken together.
         order.token = each.token;
         const auto reply = co_await at.break_(order);
         if (!reply)
@@ -140,7 +140,7 @@ void client_core::examine(examine_handler handler) {
 void client_core::watch(lease_handler handler) {
     if (*context_ended_)
         return handler.complete(errc::client_stopped);
-    // The wait begins in the initiating call: only there is the handler's slot listened to in time.
+    // Begin the wait in the initiating call, or a cancellation that follows at once is missed.
     watchers_.add(std::move(handler));
     asio::dispatch(*strand_, [self = shared_from_this()] { self->watch_now(); });
 }
@@ -164,7 +164,7 @@ asio::awaitable<void> client_core::run_watch([[maybe_unused]] std::shared_ptr<cl
     watchers_.complete_all(result);
 }
 
-// Something changed, or may have: who watches looks.
+// Completes all watchers, because a lock changed or may have: they look for themselves.
 void client_core::changed() {
     watching_ = false;
     watchers_.complete_all({});

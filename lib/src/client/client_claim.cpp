@@ -17,19 +17,19 @@ grant client_core::grant_of(const claim& what) {
     return at_store;
 }
 
-// Who goes to the end of the queue again, behind those who wait for what is just released, asks
-// when the store has it back: in one message with the release it would be served before they are
-// told.
+// Starts a claim. A contended lock is requested again only after the store has answered its
+// release, or the store would serve the new request before the waiters of other clients hear of the
+// release.
 void client_core::start(const claim_ptr& what, const std::shared_ptr<release_op>& releasing) {
     if (what->fsm.finished())
-        return;  // The signal was faster.
+        return;  // It was cancelled before this task ran.
     if (stopping_)
         return stop(what, errc::client_stopped);
     what->order = ++last_order_;
     idle_claims_.emplace(what->order, what);
     const bool again = releasing && releasing->what->of == what->of && releasing->what->contended;
     if (open_later_ && what->queues)
-        return;  // Its time does not depend on who comes meanwhile.
+        return;  // The next opening has its timer; a waiter that joins does not hasten it.
     if (!session_.open())
         need_session();
     else if (again && !releasing->answered)
@@ -44,7 +44,7 @@ void client_core::stop(const claim_ptr& what, error_code reason) {
     drive(what, next);
 }
 
-// From the moment that nobody wants the lock any more, the budget runs.
+// Starts the budget for undoing a claim, once nobody wants the lock any longer.
 void client_core::bound_undo(const claim_ptr& what) {
     if (!what->fsm.stopped() || what->fsm.finished() || what->undo_since != clock::time_point())
         return;
@@ -90,8 +90,8 @@ void client_core::drive(const claim_ptr& what, action next) {
 }
 
 void client_core::send_request(const claim_ptr& what) {
-    // Asked again is only what the store was seen to have nothing of. It has another id then: what
-    // was pushed to the old one, and comes late, says nothing any more.
+    // A claim sends a second request only if a look found nothing of the first at the store. The
+    // new one has another id, so that a late push for the old one is ignored.
     if (what->id == 0)
         idle_claims_.erase(what->order);
     else
@@ -119,11 +119,11 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
     auto reply = co_await store_->request(std::move(wish));
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
-        co_return;  // That session is gone; the state machine was told.
+        co_return;  // The session is gone; the state machine was told.
     if (reply) {
         outage_ = errc();
-        // The end of such a grant counts from its beginning, which may be that of the first try:
-        // the store must say how old it is.
+        // `hold_max` counts from the grant, which may date from an earlier try: only a look tells
+        // its age.
         const bool age_unknown =
             reply->what == answer::kind::granted && what->asked_again && what->ends_by_itself();
         if (age_unknown)
@@ -136,7 +136,7 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
     } else if (reply.error() == errc::session_lost) {
         session_over(errc::lease_lost);
     } else if (reply.error() == errc::database_busy) {
-        // Nothing was done, so there is nothing to undo: the session need not answer for it.
+        // The store did nothing, so there is nothing to undo, and the session is not put at risk.
         drive(what, what->fsm.refused(errc::store_unavailable));
     } else {
         lose_answer(what, reply.error());
@@ -144,7 +144,8 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
     arm();
 }
 
-// Who waits for the lock waits for the store, too: the request is asked again by its id.
+// Handles a request without an answer. In an outage, a waiter for the lock also waits for the
+// store: its request is asked again by its id.
 void client_core::lose_answer(const claim_ptr& what, error_code why) {
     const bool outage = is_outage(why);
     if (outage)
@@ -155,14 +156,14 @@ void client_core::lose_answer(const claim_ptr& what, error_code why) {
         fail_request(what, why);
 }
 
-// What the store says of a grant, by whichever way it is heard of.
+// Notes what the store says of a grant in an answer, a push or a look.
 void client_core::note_grant(claim& what, std::uint32_t slot, bool contended) {
     what.slot = slot;
     if (contended)
         contend(what);
 }
 
-// Whether it arrived is unknown, so it is undone like a cancelled one, within the same budget.
+// Undoes a request that may have arrived, like a cancelled one and within the same budget.
 void client_core::fail_request(const claim_ptr& what, error_code why) {
     queue_work work;
     table_.doomed(*what, work);
@@ -172,7 +173,7 @@ void client_core::fail_request(const claim_ptr& what, error_code why) {
     carry_out(std::move(work));
 }
 
-// An outage of a server is waited out by whoever waits for the lock; a try is told at once.
+// Whether `why` is an outage of a server. Waiters wait it out; a try is told at once.
 bool client_core::is_outage(const error_code& why) const noexcept {
     return traits_.remote && (why == errc::store_unavailable || why == errc::outcome_unknown ||
                               why == errc::server_loading || why == errc::server_busy ||
@@ -183,7 +184,7 @@ void client_core::note_outage(const error_code& why) noexcept {
     outage_ = static_cast<errc>(why.value());
 }
 
-// The store is there again.
+// Repeats the unanswered requests, because the store can be reached again.
 void client_core::ask_again() {
     outage_ = errc();
     const auto all = all_asking();  // in the order in which they were asked first
@@ -213,11 +214,11 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
     arm();
 }
 
-// After an outage it is tried at once, see `ask_again`.
+// Retries after a pause. After an outage `ask_again` retries at once.
 //
-// A live session would keep for ever what cannot be withdrawn: after a TTL of trying it is given
-// up. Not while the store is busy with somebody else: then nobody can get anything, and the leases
-// of the session need not be lost for it.
+// If a request cannot be withdrawn within a TTL, the session is given up: alive, it would keep the
+// request for ever. Not while the store is busy with somebody else: then nobody can get a lock, and
+// the leases of the session need not be lost.
 void client_core::try_later(const claim_ptr& what) {
     if (!what->store_busy && what->fsm.finished() && now() - what->undo_since > timing_.ttl)
         return abandon();
@@ -246,7 +247,8 @@ void client_core::accept(const claim_ptr& what) {
     carry_out(std::move(work));
 }
 
-// The store granted it no sooner than this: when it was asked, or when its age says so.
+// Sets the end of a grant by its `hold_max`. `since` is the earliest time at which the store can
+// have granted it: when the request was sent, or the time that follows from its age at a look.
 void client_core::end_at(const claim_ptr& what) {
     const clock::time_point since =
         what->seen_at == clock::time_point() ? what->sent : what->seen_at - what->age;
@@ -272,7 +274,7 @@ void client_core::end_at(const claim_ptr& what) {
     deadlines_.set(what->timer, what->ends_at, [over] { over(true); });
 }
 
-// Back to the queue of those that wait for a session.
+// Puts a claim back among those that wait for a session.
 void client_core::to_idle(const claim_ptr& what) {
     deadlines_.clear(what->retry_timer);
     what->id = 0;

@@ -24,7 +24,7 @@ std::string text_of(std::chrono::milliseconds value) {
     return std::to_string(value.count()) + " ms";
 }
 
-// What the store says against the configuration; the rest was checked by `check_config`.
+// Checks the configuration, also against the limits of the store.
 client_config checked(client_config config, const store_traits& traits) {
     if (auto wrong = check_config(config))
         throw *wrong;
@@ -47,8 +47,8 @@ client_config checked(client_config config, const store_traits& traits) {
     return config;
 }
 
-// On the usual kind of executor without its type erased a second time: every step of a connection
-// goes through the strand.
+// Makes the strand on the plain executor if it is of the usual type: a strand on the erased type
+// erases twice, and every step of a connection goes through the strand.
 asio::any_io_executor strand_on(const asio::any_io_executor& executor) {
     if (const auto* plain = executor.target<asio::io_context::executor_type>())
         return asio::make_strand(*plain);
@@ -113,7 +113,7 @@ std::string client_core::explain() const {
            std::to_string(left.count()) + " ms (the longest TTL of its clients)";
 }
 
-// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+// The context is being destroyed: drop every handler, post nothing, call nobody.
 void client_core::shut_down() noexcept {
     if (process_.forked())
         return;
@@ -126,7 +126,8 @@ void client_core::shut_down() noexcept {
     const auto releases = std::exchange(releases_, {});
     const auto stoppers = std::exchange(stoppers_, {});
     granted_.clear();
-    // A strand must not outlive its context, and the user's client may. The store has it, too.
+    // A strand must not outlive its context, but the user's client may. The store keeps the strand,
+    // too.
     store_.reset();
     strand_.reset();
 }
@@ -141,8 +142,8 @@ void client_core::close() noexcept {
     asio::dispatch(*strand_, [self = shared_from_this()] { self->close_now(); });
 }
 
-// On the thread of the user's call. First nobody is served any more, then the leases are lost: a
-// lock that its holder lets go of for that reason must not be passed on.
+// Runs on the thread of the user's call. The table is closed before the leases are lost: a holder
+// that lets go because of the loss must not pass the lock on.
 void client_core::grant_no_more() {
     queue_work work;
     table_.close(errc::client_stopped, work);
@@ -150,8 +151,8 @@ void client_core::grant_no_more() {
     carry_out(std::move(work));
 }
 
-// The user's object is gone. What is at the store is freed by the store when it sees the session
-// end.
+// Cuts the client off from its user and its store. The store frees what is left there when it sees
+// the session end.
 void client_core::close_now() {
     if (closed_)
         return;
@@ -213,7 +214,7 @@ void client_core::pushed(const store_event& event) {
         return;
     const claim_ptr what = found->second;
     if (what->ends_by_itself() && what->fsm.at_store())
-        return look_now();  // Its end counts from the grant: the store must say how old it is.
+        return look_now();  // `hold_max` counts from the grant: only a look tells its age.
     note_grant(*what, event.slot, event.contended);
     drive(what, what->fsm.granted(event.token, surely_held()));
 }
@@ -273,7 +274,7 @@ void client_core::on_alarm() {
     queue_work work;
     table_.expire(at, work);
     carry_out(std::move(work));
-    // A task may set new deadlines, never one that is due at `at` again: each is in the future.
+    // Ends: a task may set new deadlines, but each is in the future and so not due at `at`.
     while (const auto due = deadlines_.take_due(at))
         due();
     if (session_.beat_at() <= at || (has_waiters() && reap_at_ <= at))
@@ -281,7 +282,7 @@ void client_core::on_alarm() {
     arm();
 }
 
-// A port call throws nothing but `bad_alloc`, which leaves through the context's `run`.
+// Calls of the store throw nothing but `bad_alloc`, which leaves through the context's `run`.
 void client_core::spawn(asio::awaitable<void> task) {
     asio::co_spawn(*strand_, std::move(task), [](const std::exception_ptr& failure) {
         if (failure)
@@ -289,14 +290,14 @@ void client_core::spawn(asio::awaitable<void> task) {
     });
 }
 
-// Between two attempts to undo something: 20 ms, doubled up to a second.
+// The pause between two attempts to undo something: 20 ms, doubled up to a second.
 clock::duration client_core::undo_pause(unsigned attempt) noexcept {
     return std::min<clock::duration>(
         std::chrono::milliseconds(20) * (1u << std::min(attempt, 6u)), std::chrono::seconds(1)
     );
 }
 
-// The grant is gone: its holders hear of it. What follows for those who wait is left to the caller.
+// Tells the holders of a grant that it is gone. The caller carries out `work` for the waiters.
 void client_core::lose(claim& what, errc why, queue_work& work) {
     for (const auto& held : table_.lost(what, work)) {
         deadlines_.clear(held->alarm);
@@ -318,22 +319,22 @@ void client_core::lose_all(errc why, queue_work& work) {
 }
 
 void client_core::stop(lease_handler handler) {
-    if (process_.forked())  // Another thread of the parent may have held a mutex for ever here.
+    if (process_.forked())  // A thread of the parent may have left a mutex locked for ever here.
         return handler.complete(errc::forked);
     grant_no_more();
     if (*context_ended_)
-        return handler.complete(errc::outcome_unknown);  // Its session ends by its TTL, or before.
+        return handler.complete(errc::outcome_unknown);  // The TTL ends the session at the latest.
     asio::dispatch(*strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
         self->spawn(self->run_stop(self, std::move(handler)));
     });
 }
 
-// Ends the session in one step; the answers to what is in flight come before the answer to that.
+// Ends the session by one call of the store, which answers the calls in flight first.
 asio::awaitable<void>
 client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_handler handler) {
     stoppers_.push_back(std::move(handler));
     if (stoppers_.size() > 1)
-        co_return;  // The one that is under way answers for all.
+        co_return;  // The stop under way answers for all.
     stopping_ = true;
     queue_work work;
     lose_all(errc::client_stopped, work);

@@ -35,12 +35,12 @@
 
 namespace mortise::detail {
 
-/// What a `lock_client` is inside: the session, and the claims that it has at the store.
+/// The inside of a `lock_client`: its session, and its claims at the store.
 ///
-/// Who waits and who holds inside the process is the lock table's; what the table cannot settle by
-/// itself becomes a claim: a request, then a grant, on the strand. Everything but the functions
-/// marked *any thread* runs there. The object lives until its last call at the store has returned;
-/// `close` cuts it off from user and store before that.
+/// The lock table keeps the waiters and holders inside the process. An acquire that the table
+/// cannot settle by itself becomes a claim: a request, then a grant, handled on the strand.
+/// Everything but the functions marked *any thread* runs on the strand. The object lives until its
+/// last call of the store has returned; `close` cuts it off from user and store before that.
 ///
 /// Source files: client_core.cpp (life and end), client_acquire.cpp (waiters), client_claim.cpp
 /// (requests), client_release.cpp, client_session.cpp (opening, heartbeat, loss), client_look.cpp
@@ -61,7 +61,7 @@ public:
     client_core(asio::any_io_executor executor, std::unique_ptr<store> impl, client_config config);
     ~client_core() override;
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call once, after construction: it needs `shared_from_this`.
     void attach();
 
     // Any thread.
@@ -198,7 +198,7 @@ private:
     // client_look.cpp
     void look_now();
     asio::awaitable<void> run_look(std::shared_ptr<client_core> self);
-    /// What was known here when the store was asked to show what it has.
+    /// The claims of this client when a look was sent: its answer can judge only these.
     struct snapshot {
         clock::time_point at;
         request_id last_id = 0;
@@ -215,19 +215,19 @@ private:
     std::optional<asio::any_io_executor> strand_;  ///< Empty once the context has ended.
     const coro::detail::fork_guard process_;
     std::shared_ptr<const std::atomic<bool>> context_ended_;
-    std::unique_ptr<store> store_;  ///< As the strand.
+    std::unique_ptr<store> store_;  ///< Null once the context has ended.
     const store_traits traits_;
     const client_config config_;
     const std::shared_ptr<coro::time_source> time_;
     const core::session_timing timing_;
     client_counters counters_;
     std::atomic<errc> outage_ = errc();  ///< Why the store cannot be asked; zero if it can.
-    /// Until then the store grants nothing, as far as it is known.
+    /// The end of the store's quarantine as last reported; the clock's minimum if there is none.
     std::atomic<clock::rep> quarantine_until_ = clock::time_point::min().time_since_epoch().count();
     const std::shared_ptr<session_watch> watch_;
     const std::shared_ptr<client_home> home_;
     lock_table table_;
-    coro::detail::wait_list<> watchers_;  ///< For a change of some lock at the store.
+    coro::detail::wait_list<> watchers_;  ///< Waiting for a change of any lock at the store.
 
     // On the strand only.
     core::session_fsm session_;
@@ -238,17 +238,17 @@ private:
     unsigned openings_failed_ = 0;  ///< In a row, the first one at `outage_since_`.
     clock::time_point outage_since_;
     deadline_list::handle open_timer_;
-    bool open_later_ = false;  ///< That timer is set.
+    bool open_later_ = false;  ///< `open_timer_` is set.
     bool beating_ = false;
     bool looking_ = false;
     bool watching_ = false;
     bool look_wanted_ = false;
-    std::optional<clock::time_point> proof_pending_;  ///< A proof that counts after a look.
+    std::optional<clock::time_point> proof_pending_;  ///< A proof that counts only after a look.
     bool stopping_ = false;
     bool closed_ = false;
     random_id incarnation_;
     std::uint64_t changes_seen_ = 0;
-    /// Calls that changed a lock, ever: tells whether it was quiet.
+    /// Calls that may have changed a lock, ever: the same number twice means a quiet time.
     std::uint64_t calls_ = 0;
     std::uint64_t calls_under_way_ = 0;
     clock::time_point reap_at_ = clock::time_point::max();
@@ -260,7 +260,7 @@ private:
     std::uint64_t last_order_ = 0;
     std::map<request_id, claim_ptr> granted_;
     std::map<request_id, std::shared_ptr<release_op>> releases_;
-    std::vector<lease_handler> stoppers_;  ///< Who waits for the end.
+    std::vector<lease_handler> stoppers_;  ///< Waiting for the end of the stop.
     deadline_list deadlines_;
     asio::cancellation_signal timer_signal_;
     bool armed_ = false;

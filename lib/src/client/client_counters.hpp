@@ -50,7 +50,7 @@ private:
         &client_stats::leases};
     static_assert(sizeof(client_stats) == members.size() * sizeof(std::uint64_t));
 
-    // A constant at each call, once it is inlined.
+    // Once inlined, the search folds to a constant at each call.
     std::atomic<std::uint64_t>& slot(member which) noexcept {
         std::size_t i = 0;
         while (members[i] != which)

@@ -12,7 +12,7 @@ namespace mortise::detail {
 
 class client_core;
 
-/// What the leases of a client need of it, also when it is gone.
+/// The parts of a client that its leases need, even when the client is gone.
 struct client_home {
     std::shared_ptr<session_watch> session;
     std::weak_ptr<client_core> core;

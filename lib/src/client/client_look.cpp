@@ -6,7 +6,7 @@
 
 namespace mortise::detail {
 
-// At most one look at a time; what happens meanwhile asks for another one.
+// Starts a look, at most one at a time; a call during a look asks for another one after it.
 void client_core::look_now() {
     if (!session_.open())
         return;
@@ -34,8 +34,8 @@ asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<cli
         look_wanted_ = true;  // The next heartbeat tries again.
     } else {
         compare(*view, before);
-        // A look that began before the doubt could not judge all that stands here by now: the one
-        // that was asked for then will.
+        // A look that began before the store's incarnation changed does not prove the grants; the
+        // look that the change asked for does.
         if (proof_pending_ && incarnation == incarnation_)
             proved(*std::exchange(proof_pending_, std::nullopt));
         if (look_wanted_)
@@ -44,7 +44,7 @@ asio::awaitable<void> client_core::run_look([[maybe_unused]] std::shared_ptr<cli
     arm();
 }
 
-// Only what stood here before the question can be judged by the answer.
+// Notes the claims before a look is sent: its answer can judge only these.
 client_core::snapshot client_core::take_snapshot() const {
     snapshot taken;
     taken.last_id = last_id_;
@@ -105,7 +105,7 @@ void client_core::see(const session_entry& entry, const snapshot& before) {
     if (const auto found = asking_.find(entry.id); found != asking_.end()) {
         const claim_ptr what = found->second;
         if (what->fsm.unproved()) {
-            // A store that started again may have forgotten the grant, and know the request.
+            // A store that was restarted may have forgotten the grant but still know the request.
             const bool same = entry.granted && entry.token == what->fsm.pending();
             if (same || !before.unproved.contains(entry.id))
                 return;

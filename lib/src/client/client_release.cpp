@@ -18,14 +18,14 @@ void client_core::release(const std::shared_ptr<held_grant>& held, release_handl
     const auto outcome = table_.release(*held, handler, false, work);
     count_release(*held, outcome, false);
     carry_out(std::move(work));
-    // Between the user's call and here the session was lost, or the client stopped.
+    // `was_gone`: the session was lost, or the client stopped, after `take_for_release`.
     if (handler)
         handler.complete(
             outcome == lock_queue::release_outcome::was_gone ? held->why() : error_code()
         );
 }
 
-// By a destructor: nobody waits for it, and it must not throw.
+// Releases a lease for a destructor: nobody waits for the result, and it must not throw.
 void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept {
     if (process_.forked())
         return;
@@ -41,7 +41,7 @@ void client_core::release_late(const std::shared_ptr<held_grant>& held) noexcept
     carry_out(std::move(work));
 }
 
-// What goes to the store is counted as released when the store has it.
+// Counts a release. A grant that goes back to the store counts as released once the store has it.
 void client_core::count_release(
     const held_grant& held, lock_queue::release_outcome outcome, bool late
 ) noexcept {
@@ -56,7 +56,7 @@ void client_core::count_release(
         counters_.add(&client_stats::released_late);
 }
 
-// @return what is under way then; nothing if the grant is gone already.
+// @return the release under way; null if the grant is gone already.
 std::shared_ptr<release_op> client_core::start_release(const claim_ptr& what) {
     deadlines_.clear(what->timer);
     deadlines_.clear(what->alarm);
@@ -89,7 +89,7 @@ asio::awaitable<void> client_core::run_release(
     op->answered = true;
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
-        co_return;  // It was completed when the session ended.
+        co_return;  // The end of the session completed it.
     if (reply) {
         end_release(op, *reply || op->retries != 0 ? error_code() : error_code(errc::lease_lost));
     } else if (reply.error() == errc::session_lost) {
@@ -105,7 +105,7 @@ asio::awaitable<void> client_core::run_release(
     arm();
 }
 
-// As in `undo_later`.
+// Retries after a pause, and gives up the session for the same reason as `try_later`.
 void client_core::release_later(const std::shared_ptr<release_op>& op) {
     if (!op->store_busy && now() - op->since > timing_.ttl + config_.release_budget)
         return abandon();
@@ -129,8 +129,8 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
     complete_release(*op, result);
 }
 
-// A grant that is over by the clock is taken from its holders, and goes back before the store takes
-// it by itself.
+// Takes a grant whose time is over from its holders and gives it back, before the store takes it by
+// itself.
 void client_core::end_grant(claim& what, errc why, queue_work& work) {
     if (!granted_.contains(what.id))
         return;
@@ -138,7 +138,7 @@ void client_core::end_grant(claim& what, errc why, queue_work& work) {
     start_release(what.shared_from_this());
 }
 
-// A reentrant lease with a `hold_max` of its own: the store knows only its grant.
+// Sets the timers of a reentrant lease with its own `hold_max`: the store knows only its grant.
 void client_core::end_hold_at(const std::shared_ptr<held_grant>& held) {
     const std::weak_ptr<held_grant> weak = held;
     deadlines_.set(held->alarm, held->alarm_at, [this, weak] {
@@ -157,7 +157,7 @@ void client_core::end_hold_at(const std::shared_ptr<held_grant>& held) {
 void client_core::end_hold(held_grant& held) {
     queue_work work;
     if (table_.end_hold(held, work) == lock_queue::release_outcome::was_gone)
-        return;  // It was released, or lost with its grant.
+        return;  // The lease was released, or lost with its grant.
     if (held.lose(errc::lease_expired)) {
         counters_.add(&client_stats::lost);
         tell(lock_event::kind::lost, held, errc::lease_expired);
@@ -183,9 +183,9 @@ void client_core::complete_release(release_op& op, error_code result) {
 void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler handler) {
     if (*context_ended_)
         return handler.complete(errc::client_stopped);
-    // The wait begins in the initiating call, for only there is the handler's slot listened to in
-    // time: a cancellation that followed at once would be missed. The look comes after it, on the
-    // strand, where the alarm is raised: nothing slips between the two.
+    // Begin the wait in the initiating call, or a cancellation that follows at once is missed.
+    // Check the lease after that, on the strand where the alarm is raised, so that no alarm falls
+    // between the two.
     held->wait_lost(std::move(handler));
     asio::dispatch(*strand_, [self = shared_from_this(), held = std::move(held)] {
         const error_code now = held->check();
@@ -197,8 +197,8 @@ void client_core::wait_lost(std::shared_ptr<held_grant> held, lease_handler hand
     });
 }
 
-// The wait begins before the look, for the same reason; but who waits for the lock is known to the
-// table, from any thread.
+// Begins the wait before the check, for the same reason. It needs no strand: the table knows from
+// any thread who waits for the lock.
 void client_core::wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler) {
     if (process_.forked())
         return handler.complete(errc::forked);
@@ -210,8 +210,8 @@ void client_core::wait_contended(const std::shared_ptr<held_grant>& held, lease_
         held->end_contended(now);
 }
 
-// An entry at the store that nobody here owns is withdrawn; what fails is found again by the next
-// look.
+// Withdraws an entry at the store that no claim here owns. If that fails, the next look finds it
+// again.
 asio::awaitable<void> client_core::run_orphan(
     [[maybe_unused]] std::shared_ptr<client_core> self, std::string name, request_id id
 ) {

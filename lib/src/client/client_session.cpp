@@ -23,7 +23,7 @@ void client_core::need_session() {
 
 asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<client_core> self) {
     session_start start;
-    session_id_ = random_id::draw();  // A session that is gone is never revived: each one is new.
+    session_id_ = random_id::draw();  // A gone session is never revived: each opening is a new one.
     start.id = session_id_;
     start.generation = 1;
     start.ttl = config_.ttl;
@@ -42,8 +42,9 @@ asio::awaitable<void> client_core::run_open([[maybe_unused]] std::shared_ptr<cli
     arm();
 }
 
-// Nothing was asked for yet, so nothing is left. An outage is waited out by those who wait for a
-// lock; a store that was never reached may just be misspelt, so they are told after a while.
+// Handles a failed opening; no request was sent yet, so there is nothing to undo. Waiters for a
+// lock wait out an outage. But a store that was never reached may just be misspelt, so they are
+// told after `first_contact_max`.
 void client_core::opening_failed(error_code why) {
     constexpr auto first_contact_max = std::chrono::seconds(10);
     const bool outage = is_outage(why);
@@ -59,7 +60,7 @@ void client_core::opening_failed(error_code why) {
     if (!waits)
         openings_failed_ = 0;
     if (idle_claims_.empty()) {
-        // Who comes next tries at once, and the outage begins with that.
+        // The next claim tries at once; if that fails, an outage begins then.
         outage_ = errc();
         openings_failed_ = 0;
         return;
@@ -84,14 +85,14 @@ void client_core::session_opened(const resumed& reply) {
     incarnation_ = reply.incarnation;
     changes_seen_ = reply.view.changes;
     note_quarantine(reply.quarantine);
-    reap_at_ = now();  // Who waits asks at once who else may be dead.
+    reap_at_ = now();  // The first heartbeat tells waiters when another session may be dead.
     proof_pending_.reset();
     session_.proved(reply.sent);
     publish();
     const auto waiting = idle_claims_;
     for (const auto& [order, what] : waiting)
         drive(what, what->fsm.session_ready());
-    changed();  // Nobody told of what happened before there was a session: who watches looks.
+    changed();  // Changes before the session were not pushed: watchers must look.
 }
 
 void client_core::fail_idle(const claim_ptr& what, error_code why) {
@@ -140,7 +141,7 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
                    ? now() + std::max<clock::duration>(*reply.next_deadline, 1ms) + reap_spread()
                    : clock::time_point::max();
     if (reply.incarnation != incarnation_) {
-        // The store may have forgotten something: each grant must be proved by itself first.
+        // The store may have forgotten something: a look must confirm each grant first.
         incarnation_ = reply.incarnation;
         session_.doubt(now(), traits_.quarantine);
         publish();
@@ -166,7 +167,7 @@ void client_core::beaten(const heartbeat& reply, bool quiet) {
         look_now();
 }
 
-// All who wait for a dead holder would ask for its end at once: chance spreads them, by little.
+// A small random delay: without it, all waiters for a dead holder would ask for its end at once.
 clock::duration client_core::reap_spread() const noexcept {
     constexpr std::uint64_t parts = 1'024;
     const clock::duration most = std::min<clock::duration>(timing_.ttl / 50, 50ms);
@@ -188,7 +189,7 @@ void client_core::proved(clock::time_point sent) {
     session_.proved(sent);
     publish();
     if (!surely_held())
-        return;  // An answer that took longer than its own window.
+        return;  // The answer took longer than its own window.
     for (const request_id id : std::exchange(unproved_, {})) {
         if (const auto found = asking_.find(id); found != asking_.end()) {
             const claim_ptr what = found->second;
@@ -201,7 +202,7 @@ void client_core::publish() {
     watch_->publish(session_.verified(), session_.deadline());
 }
 
-// The session is no more. Leases are lost; those who wait begin again with a new session.
+// Ends the session. Its leases are lost; its waiters begin again with a new session.
 void client_core::session_over(errc why) {
     if (session_.open())
         tell({.what = lock_event::kind::session_lost, .code = why});
@@ -235,8 +236,8 @@ void client_core::session_over(errc why) {
     arm();
 }
 
-// What cannot be undone must not be kept alive: without heartbeats the store ends the session
-// itself.
+// Gives up the session because something of it cannot be undone: without heartbeats the store ends
+// it and frees all that it has.
 void client_core::abandon() {
     session_over(errc::lease_lost);
 }

@@ -95,9 +95,9 @@ public:
         );
     }
 
-    // To whatever is under way: the acquire, then the body; the release hears nothing.
+    // Passes the signal on to the acquire or the body under way; a release is never cancelled.
     void on_cancel(asio::cancellation_type type) {
-        // The grant may be on its way already: then the body hears of it when it has begun.
+        // The grant may be on its way already: the body then gets the signal once it has begun.
         if (stage_ == stage::acquiring)
             cancelled_ |= type;
         if (stage_ != stage::releasing)
@@ -156,7 +156,7 @@ private:
         ));
     }
 
-    // Whether the lock was held to the body's end comes before what the body itself says.
+    // A lock that was not held to the body's end outranks the body's own result.
     void released(error_code code) {
         error_code wrong = at_end_;
         if (!wrong && code == errc::lease_lost)
@@ -173,7 +173,7 @@ private:
         complete(failure_);
     }
 
-    // The body was told to stop before the window ended, and ended by that.
+    // Whether the body ended because of our signal to stop, which came before the window's end.
     bool stopped_by_us() const {
         try {
             std::rethrow_exception(failure_);
@@ -210,14 +210,14 @@ private:
     Name name_;
     lock_options options_;
     Held held_;
-    asio::cancellation_signal stop_;     // of the acquire, then of the body
-    asio::cancellation_signal unwatch_;  // of the wait for the loss
+    asio::cancellation_signal stop_;     // cancels the acquire, then the body
+    asio::cancellation_signal unwatch_;  // cancels the wait for the loss
     stage stage_ = stage::acquiring;
     asio::cancellation_type cancelled_ = asio::cancellation_type::none;  // before the grant came
     bool body_runs_ = false;
     bool watch_runs_ = false;
     error_code why_;     // the loss that the body was stopped for
-    error_code at_end_;  // what the lease said when the body ended
+    error_code at_end_;  // the check of the lease when the body ended
     std::exception_ptr failure_;
 };
 

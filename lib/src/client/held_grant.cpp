@@ -62,7 +62,8 @@ error_code held_grant::check() const noexcept {
     case lease_state::unsure:
         return errc::lease_expired;
     case lease_state::lost:
-        // Nobody has marked it yet if it ended by the clock alone, or the client has just stopped.
+        // The phase is still live if the lease ended by the clock alone, or the client just
+        // stopped.
         if (phase_.load(std::memory_order_acquire) != phase::live)
             return why_.load(std::memory_order_relaxed);
         return home_->session->stopped() ? errc::client_stopped : errc::lease_expired;

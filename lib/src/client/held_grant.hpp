@@ -18,9 +18,9 @@
 
 namespace mortise::detail {
 
-/// What a lease stands for: a share in a claim, with a token of its own.
+/// The grant behind one lease: a share in a claim, with a token.
 ///
-/// The lease asks and releases from its own thread; the client marks the loss on its strand.
+/// The lease checks and releases it from any thread; the client marks the loss on its strand.
 class held_grant : public std::enable_shared_from_this<held_grant> {
 public:
     held_grant(
@@ -35,7 +35,8 @@ public:
     claim& of() const noexcept { return *of_; }
     const client_home& home() const noexcept { return *home_; }
     const fencing_token& token() const noexcept { return token_; }
-    /// What its user sees: a token of no domain is only how its store names the grant.
+    /// The token that the user sees: empty if it has no domain, since it then only names the grant
+    /// at its store.
     fencing_token shown_token() const noexcept {
         return token_.domain.empty() ? fencing_token() : token_;
     }
@@ -43,37 +44,38 @@ public:
 
     lease_state state() const noexcept;
     clock::time_point deadline() const noexcept;
-    /// When it ends by its `hold_max`, or by that of its grant.
+    /// When the lease ends by its own `hold_max` or by that of its grant.
     clock::time_point end() const noexcept { return std::min(ends_at, of_->ends_at); }
-    /// When its holder is to be told of that.
+    /// When its holder must be warned of that end.
     clock::time_point end_alarm() const noexcept { return std::min(alarm_at, of_->alarm_at); }
 
-    /// What `lease::check` says.
+    /// The result of `lease::check`.
     error_code check() const noexcept;
 
-    /// Why it was lost, if it was.
+    /// Why the lease was lost, if it was.
     errc why() const noexcept { return why_.load(std::memory_order_relaxed); }
 
-    /// The user lets go. @return whether the grant was still there to be released, by this caller.
+    /// Marks the lease as released by its user. @return false if it was released or lost before.
     bool take_for_release() noexcept;
 
-    /// The store, or the client's end, took it. Tells who waits. @return whether this was news.
+    /// Marks the lease as lost and completes its waits. @return false if it was released or lost
+    /// before.
     bool lose(errc why);
 
-    /// As `lose`, where nobody can be told any more.
+    /// As `lose`, but completes no wait: nobody can be told any longer.
     void lose_silently(errc why) noexcept;
 
-    /// Tells who waits for the loss, or for contention: that the loss is near, or that neither will
-    /// come after a release.
+    /// Completes the waits for the loss and for contention: the loss is near, or the lease was
+    /// released and neither will come.
     void end_waiting(error_code why);
 
-    /// The caller looks afterwards whether it must wait at all.
+    /// Add a wait. The caller must check the lease afterwards: an earlier loss completes nothing.
     void wait_lost(lease_handler handler);
     void wait_contended(lease_handler handler);
-    /// Tells who waits for contention only.
+    /// Completes the waits for contention only.
     void end_contended(error_code why);
 
-    // Written once, before the lease is delivered: of a reentrant lease, its own `hold_max`.
+    // Written once, before the lease is delivered; only for a reentrant lease with a `hold_max`.
     clock::time_point ends_at = clock::time_point::max();
     clock::time_point alarm_at = clock::time_point::max();
 
@@ -85,17 +87,17 @@ public:
     owner_id owner;
     lock_mode mode;
     std::chrono::milliseconds linger{0};
-    std::shared_ptr<held_grant> root;  ///< The first lease of the same owner, if that is another.
+    std::shared_ptr<held_grant> root;  ///< The owner's first lease of this grant; null in that one.
     std::size_t count = 1;             ///< Of a first lease: how many share it.
     enum class place : std::uint8_t { nowhere, holders, lost };
-    place stands = place::nowhere;  ///< In which list: the claim's, or the queue's of lost ones.
+    place stands = place::nowhere;  ///< In the claim's list, or in the queue's list of lost leases.
     bool watches = false;           ///< Whether somebody waits for contention.
     held_grant* before = nullptr;
     held_grant* after = nullptr;
 
 private:
     enum class phase : std::uint8_t { live, lost, released };
-    using waiters = std::atomic<coro::detail::wait_list<>*>;  // owned; made by the first who waits
+    using waiters = std::atomic<coro::detail::wait_list<>*>;  // owned; made by the first wait
 
     static void wait(waiters& where, lease_handler handler);
     static void complete(waiters& whom, error_code why);

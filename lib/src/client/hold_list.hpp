@@ -6,8 +6,8 @@
 
 namespace mortise::detail {
 
-// Leases that are linked through themselves, so that leaving costs nothing. Under the mutex of the
-// lock table.
+// An intrusive list of leases, so that leaving costs nothing. Guarded by the mutex of the lock
+// table.
 
 inline void link(held_grant*& first, held_grant& held, held_grant::place where) noexcept {
     held.after = first;

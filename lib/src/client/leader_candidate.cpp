@@ -40,7 +40,7 @@ public:
 
     ~candidacy() override { coro::detail::wait_service::unlink(*this); }
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call once, after construction: it needs `shared_from_this`.
     void start() {
         if (seat_.take(shared_from_this()))
             asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->stand(); });
@@ -68,7 +68,7 @@ public:
             handler.complete(why, why ? lease_view() : term);
     }
 
-    // First it waits, then it looks, so that nothing slips between the two.
+    // Begins the wait before the check, so that no loss falls between the two.
     void wait_deposed(lease_handler handler) {
         deposed_.add(std::move(handler));
         if (const error_code why = term().check())
@@ -92,7 +92,7 @@ public:
 private:
     enum class stage : std::uint8_t { standing, leading, releasing, pausing, over };
 
-    // The context is being destroyed, and with it whoever waits.
+    // The context is being destroyed, and with it all handlers.
     void shut_down() noexcept override {
         stage_ = stage::over;
         const lease gone = std::move(held_);
@@ -212,19 +212,19 @@ private:
     }
 
     coro::detail::strand_seat seat_;
-    const std::weak_ptr<client_core> core_;  // whose queue may hold this candidate
+    const std::weak_ptr<client_core> core_;  // weak: its queue may hold this candidate
     const std::shared_ptr<coro::time_source> time_;
     const std::string name_;
     coro::backoff pauses_;
     lease held_;
-    asio::cancellation_signal stop_;  // of the acquire, and of the pause
+    asio::cancellation_signal stop_;  // cancels the acquire and the pause
     stage stage_ = stage::standing;
     std::uint64_t terms_ = 0;
     bool resigned_ = false;
-    error_code released_;  // what the last release said
+    error_code released_;  // the result of the last release
     error_code final_;     // why it cannot stand again
     std::vector<lease_handler> resigning_;
-    coro::detail::wait_list<lease_view> elected_;  // its mutex guards the two that follow
+    coro::detail::wait_list<lease_view> elected_;  // its mutex guards `term_` and `ended_`
     lease_view term_;
     error_code ended_;
     coro::detail::wait_list<> deposed_;

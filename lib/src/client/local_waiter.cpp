@@ -8,14 +8,14 @@
 namespace mortise::detail {
 namespace {
 
-// Stays in the slot after the wait has ended: only the coroutine's own strand may touch a slot. It
-// then finds nothing to cancel.
+// Cancels a waiter. It stays in the slot after the wait has ended, because only the coroutine's own
+// strand may touch a slot; it then finds nothing to cancel.
 class canceller {
 public:
     canceller(std::weak_ptr<client_core> owner, std::weak_ptr<local_waiter> waiter)
         : owner_(std::move(owner)), waiter_(std::move(waiter)) {}
 
-    // All three types mean the same: nothing is held, nothing is left.
+    // All three cancellation types mean the same: nothing is held, and nothing is left.
     void operator()(asio::cancellation_type_t type) const {
         const auto owner = owner_.lock();
         const auto waiter = owner ? waiter_.lock() : nullptr;
@@ -37,7 +37,7 @@ void local_waiter::listen() {
 }
 
 void local_waiter::complete() {
-    // The wish ends here: whoever still refers to it keeps nothing alive by that.
+    // Move lease and handler out: an object that still refers to this one must not keep them alive.
     lease held = granted ? lease(std::move(granted)) : lease();
     if (auto* acquire = std::get_if<acquire_handler>(&handler_)) {
         auto taken = std::move(*acquire);

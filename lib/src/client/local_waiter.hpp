@@ -24,7 +24,7 @@ class lock_queue;
 
 /// One acquire that has not completed yet: its wish, its handler, and its place in a list.
 ///
-/// All but `listen` and `complete` belongs under the mutex of the client's lock table.
+/// All members but `listen` and `complete` are guarded by the mutex of the client's lock table.
 class local_waiter : public std::enable_shared_from_this<local_waiter> {
 public:
     using acquire_handler = coro::detail::completion<void(error_code, lease)>;
@@ -36,7 +36,7 @@ public:
     )
         : options(wish), queues(may_queue), owner_(std::move(owner)), handler_(std::move(then)) {}
 
-    /// Lets the handler's slot cancel it. In the initiating call.
+    /// Connects the handler's cancellation slot. Must be called in the initiating call.
     void listen();
 
     /// Posts the handler with `code` and `granted`; for a try, `busy` is an empty success.
@@ -44,13 +44,13 @@ public:
     void complete();
 
     const lock_options options;
-    const bool queues;       ///< Else it is refused where it would have to wait.
-    bool held_here = false;  ///< It was refused while somebody of this client had the lock.
+    const bool queues;       ///< Whether it may wait; if not, it is refused instead.
+    bool held_here = false;  ///< It was refused while another lease of this client held the lock.
 
-    std::shared_ptr<lock_queue> of;  ///< From its arrival to its completion.
+    std::shared_ptr<lock_queue> of;  ///< Set from its arrival to its completion.
     bool stands = false;             ///< Whether it waits, in one list or another.
-    claim* bound = nullptr;          ///< In whose list it stands, if not in the queue's.
-    bool decided = false;            ///< Whether `code` says what to complete it with.
+    claim* bound = nullptr;          ///< The claim in whose list it stands; null in the queue's.
+    bool decided = false;            ///< Whether `code` is its final result.
     error_code code;
     std::shared_ptr<held_grant> granted;
     clock::time_point since;

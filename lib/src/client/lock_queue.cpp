@@ -20,7 +20,7 @@ bool reads(const local_waiter& waiter) noexcept {
     return waiter.options.mode.what() == kind::shared;
 }
 
-// Whether that grant could be this wish's, apart from its moment.
+// Whether the kind of grant suits the waiter, apart from who holds it now.
 bool fits(const claim& what, const local_waiter& waiter) noexcept {
     if (what.ends_by_itself() || ends_by_itself(waiter))
         return what.only_for == &waiter;
@@ -35,7 +35,7 @@ void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work&
     work.done.push(std::move(waiter));
 }
 
-// Whether an owner that holds a lock in one mode has what it asks for in another.
+// Whether an owner that holds a lock in mode `has` thereby holds it in mode `wants`.
 bool covers(const lock_mode& has, const lock_mode& wants) noexcept {
     return has.what() == kind::exclusive || has == wants;
 }
@@ -65,8 +65,8 @@ void lock_queue::acquire(const std::shared_ptr<local_waiter>& waiter, queue_work
     asked->bound.push(waiter);
 }
 
-// Who holds the lock passes the queue by; who has lost it must let go first, for the work that goes
-// on outside has no lock any more.
+// Serves an owner that holds the lock already, past the queue. An owner that has lost it must let
+// go of the lost lease first, because the outer work still goes on and no longer has the lock.
 bool lock_queue::reenter(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
     bool lost = false;
     for (const auto& each : claims_) {
@@ -77,7 +77,7 @@ bool lock_queue::reenter(const std::shared_ptr<local_waiter>& waiter, queue_work
                 complete(waiter, hold_again(*held, *waiter, work), work);
                 return true;
             }
-            lost = true;  // By the clock alone: its grant may be held by an outer lease.
+            lost = true;  // By the clock alone: an outer lease may still hold the grant.
         }
     }
     lost = lost || owners_.has_lost(waiter->options.owner);
@@ -111,7 +111,7 @@ error_code lock_queue::hold_again(held_grant& held, local_waiter& waiter, queue_
     return {};
 }
 
-// An owner does not wait for itself: the grant for one of its acquires is for all of them.
+// Serves all waiting acquires of an owner once one of them is granted: it must not wait for itself.
 void lock_queue::serve_owner(const owner_id& owner, queue_work& work) {
     if (!owner || !owners_.waits(owner))
         return;
@@ -126,7 +126,7 @@ void lock_queue::serve_owner(const owner_id& owner, queue_work& work) {
     waiting_ = std::move(others);
 }
 
-// A reader joins others, and an idle grant is taken up again.
+// Serves a newcomer at once if it is a reader that can join others, or can take up an idle grant.
 bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
     for (const auto& each : claims_) {
         claim& what = *each;
@@ -144,7 +144,7 @@ bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_wo
     return false;
 }
 
-// What lingers here must not stand in the way of those who want the lock otherwise.
+// Gives lingering grants back to the store: they would delay a waiter that they cannot serve.
 void lock_queue::give_back_idle(queue_work& work) {
     const auto idle = [](const auto& each) { return each->holders == 0; };
     for (auto found = std::find_if(claims_.begin(), claims_.end(), idle); found != claims_.end();
@@ -152,7 +152,7 @@ void lock_queue::give_back_idle(queue_work& work) {
         leave(**found, work);
 }
 
-// Whether a try fails without a question to the store.
+// Whether a try fails for certain, so that the store need not be asked.
 bool lock_queue::certainly_busy(const local_waiter& waiter) const {
     if (!waiting_.empty() || pending_)
         return true;
@@ -171,7 +171,7 @@ bool lock_queue::held_here() const {
 
 void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) {
     if (waiter.bound != nullptr) {
-        // The claim is this one's alone: its end is the end of the wish.
+        // A waiter that is bound to a claim completes at the end of that claim.
         work.add(strand_task::kind::stop, waiter.bound->shared_from_this(), why);
         return;
     }
@@ -179,7 +179,7 @@ void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) 
     auto gone = waiting_.remove(waiter);
     gone->held_here = held_here();
     if (pending_ && !pending_fits()) {
-        // Nothing may be left at the store when it completes.
+        // The waiter may complete only when nothing is left at the store.
         const auto undone = std::exchange(pending_, nullptr);
         gone->bound = undone.get();
         undone->bound.push(std::move(gone));
@@ -276,7 +276,7 @@ void lock_queue::tell_contended(queue_work& work) {
             if (!held->watches)
                 continue;
             if (!each->contended && !waited_for()) {
-                watched_ = true;  // Another slot of the lock is meant.
+                watched_ = true;  // Another slot of the lock is contended.
                 continue;
             }
             held->watches = false;
@@ -315,7 +315,7 @@ void lock_queue::forget(held_grant& held) noexcept {
         unlink(held.of().holds, held);
 }
 
-// Nobody holds it any more: who gets it?
+// Decides about a grant without holders: it is passed on, lingers, or goes back to the store.
 lock_queue::release_outcome lock_queue::next(claim& what, queue_work& work) {
     const clock::time_point now = rules_.home->session->now();
     if (may_pass(what, now)) {
@@ -391,7 +391,7 @@ void lock_queue::abandon(queue_work& work) {
     }
 }
 
-// Whether it can be this one's without a word to the store, now or when its holders leave.
+// Whether the grant can serve the waiter without the store, now or when its holders leave.
 bool lock_queue::will_serve(const claim& what, const local_waiter& waiter) const {
     if (!rules_.local_handoff || what.ends_by_itself() || !fits(what, waiter))
         return false;
@@ -406,7 +406,7 @@ bool lock_queue::may_pass(const claim& what, clock::time_point now) const {
     return !what.contended || (what.turn_left != 0 && now < what.turn_end);
 }
 
-// The head of the queue, and the readers that stand with it.
+// Serves the head of the queue; if it reads, also the readers right behind it.
 void lock_queue::serve(claim& what, queue_work& work) {
     if (waiting_.empty() || !fits(what, waiting_.front()))
         return;
@@ -457,7 +457,8 @@ bool lock_queue::pending_fits() const {
                : !ends_by_itself(head) && pending_->mode == head.options.mode;
 }
 
-// One request stands at the store for the head of the queue, unless a grant that is here will do.
+// Keeps one request at the store for the head of the queue, unless a grant of this client will
+// serve the head.
 void lock_queue::ask_for_head(queue_work& work) {
     if (pending_ && !pending_fits()) {
         work.add(

@@ -20,7 +20,7 @@
 
 namespace mortise::detail {
 
-/// What every queue of a client goes by.
+/// The settings that all queues of a client share.
 struct queue_rules {
     std::shared_ptr<const client_home> home;
     std::uint32_t turn_handoffs_max = 0;
@@ -30,21 +30,21 @@ struct queue_rules {
     clock::duration stop_margin{};
 };
 
-/// One lock as one client sees it: who waits for it here, and which claims it has at the store.
+/// One lock as one client sees it: its waiters in this process, and its claims at the store.
 ///
-/// The rules of passing a lock on inside a process (DESIGN: one request stands at the store for all
-/// who wait here):
+/// The rules of passing a lock on inside a process (DESIGN: one request at the store stands for all
+/// waiters of the process):
 /// * waiters are served in the order of their arrival, readers that stand together at once;
-/// * an exclusive grant serves writers and readers, a shared one readers, a permit one that wants
-///   the same number of permits; a grant that ends by itself serves only whom it was asked for;
-/// * it is passed on with the next of its tokens, while the session is surely held;
-/// * once another client waits, only for a *turn*: so many times, for so long; and no reader joins
-///   those who hold it;
-/// * at most one request waits at the store for the head of the queue, unless a grant that is here
+/// * an exclusive grant serves writers and readers, a shared one readers, a permit a waiter for the
+///   same number of permits; a grant that ends by itself serves only the waiter it was asked for;
+/// * a grant is passed on with the next of its tokens, while the session is surely held;
+/// * once another client waits, a grant is passed on only for a *turn*, limited in number and in
+///   time (`turn_handoffs_max`, `turn_time_max`), and no reader joins its holders;
+/// * at most one request waits at the store for the head of the queue, unless a grant of this
+/// client
 ///   will serve the head anyway.
 ///
-/// No I/O; everything under the mutex of the lock table. What has to be done comes out as
-/// `queue_work`.
+/// No I/O; guarded by the mutex of the lock table. Functions return the work to do as `queue_work`.
 class lock_queue : public std::enable_shared_from_this<lock_queue> {
 public:
     lock_queue(std::string name, const queue_rules& rules)
@@ -55,59 +55,59 @@ public:
     /// Serves the waiter, refuses it, or lets it stand in the queue.
     void acquire(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
 
-    /// Takes out a waiter that wants it no more, because of `why`.
+    /// Takes out a waiter that no longer wants the lock, because of `why`.
     void cancel(local_waiter& waiter, error_code why, queue_work& work);
 
-    /// The store's yes.
+    /// The store granted this claim.
     void granted(claim& what, queue_work& work);
 
-    /// The store's no, or an error, is on its way for all whom this claim stands for: they are
-    /// bound to it.
+    /// Binds to this claim all waiters that it stands for, because a refusal or an error is on its
+    /// way.
     void doomed(claim& what, queue_work& work);
 
-    /// The end of a claim that was not granted.
+    /// Completes the waiters of a claim that ends without a grant.
     static void refused_all(waiter_list& whom, error_code why, queue_work& work);
     void refused(claim& what, error_code why, queue_work& work);
 
     /// Another client waits for this lock. @return whether this was news.
     bool contended(claim& what, queue_work& work);
 
-    /// What became of a release.
+    /// The result of a release.
     enum class release_outcome : std::uint8_t {
         done,      ///< The grant stays in the process: passed on, shared, or lingering.
-        to_store,  ///< The grant has to go back to the store.
+        to_store,  ///< The grant must go back to the store.
         was_gone,
     };
     release_outcome release(held_grant& held, queue_work& work);
 
-    /// As `release`, of a reentrant lease whose own `hold_max` is over: its owner must let go of it
-    /// before it acquires anew.
+    /// As `release`, for a reentrant lease whose own `hold_max` is over: its owner must let go of
+    /// the lease before it acquires anew.
     release_outcome end_hold(held_grant& held, queue_work& work);
 
     /// Lets go of a lease that was lost.
     void let_go(held_grant& held) noexcept { owners_.let_go(held); }
 
-    /// The holder goes without a word.
+    /// Unlinks a lease that goes without a release.
     void forget(held_grant& held) noexcept;
 
-    /// Tells of the next one who waits, here or elsewhere. @return false if there is no need to
-    /// wait for that: somebody waits, or the lease is not held.
+    /// Arranges that the holder hears of the next waiter, here or elsewhere. @return false if there
+    /// is nothing to wait for: somebody waits already, or the lease is not held.
     bool watch(held_grant& held);
 
-    /// Gives an idle grant back if it has lingered long enough. @return when to look again, if it
-    /// has not; the end of time if that is not needed.
+    /// Gives an idle grant back if it has lingered long enough. @return when to call again, if it
+    /// has not; the clock's maximum if that is not needed.
     clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);
 
-    /// The grant is gone: who held it is to be told.
+    /// Removes a grant that is gone. @return its leases, whose holders must be told.
     std::vector<std::shared_ptr<held_grant>> lost(claim& what, queue_work& work);
 
-    /// Everybody who waits is completed with `why`; claims that ask are stopped.
+    /// Completes all waiters with `why`, and stops the request for the head of the queue.
     void close(error_code why, queue_work& work);
 
-    /// Lets go of everything; nobody can be told any more.
+    /// Drops everything; nobody can be told any longer.
     void abandon(queue_work& work);
 
-    /// Whether anything of it is left: else the client can forget it.
+    /// Whether anything of this lock is left; if not, the client can forget it.
     bool in_use() const noexcept {
         return !waiting_.empty() || !claims_.empty() || asking_ != 0 || owners_.any_lost();
     }
@@ -143,9 +143,9 @@ private:
     waiter_list waiting_;
     std::shared_ptr<claim> pending_;
     std::vector<std::shared_ptr<claim>> claims_;  ///< Granted.
-    std::size_t asking_ = 0;                      ///< Claims that are not granted nor over.
+    std::size_t asking_ = 0;                      ///< Claims that are neither granted nor over.
     owner_records owners_;
-    bool watched_ = false;  ///< Whether somebody who holds it may wait for contention.
+    bool watched_ = false;  ///< Whether a holder may be waiting for contention.
 };
 
 }  // namespace mortise::detail

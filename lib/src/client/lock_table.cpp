@@ -39,7 +39,7 @@ std::shared_ptr<lock_queue> lock_table::acquire(
     return waits ? queue : nullptr;
 }
 
-// It waits, here or for the answer to a request of its own.
+// Counts a waiter, in the queue or bound to a request of its own, and sets its deadline.
 void lock_table::stand(local_waiter& waiter, queue_work& work) {
     waiter.stands = true;
     ++waiting_;
@@ -53,7 +53,8 @@ void lock_table::stand(local_waiter& waiter, queue_work& work) {
         work.add(strand_task::kind::arm, nullptr);
 }
 
-// After each change: who is completed stands no more, and a lock without anything is forgotten.
+// Follows each change: completed waiters no longer count, and a lock that is not in use is
+// forgotten.
 void lock_table::settle(lock_queue& queue, queue_work& work) {
     for (local_waiter* each = work.done.first(); each != nullptr; each = each->after) {
         if (!std::exchange(each->stands, false))
@@ -65,7 +66,7 @@ void lock_table::settle(lock_queue& queue, queue_work& work) {
     }
     if (queue.in_use())
         return;
-    // What comes late of a lock that was forgotten must not take away what followed it.
+    // A late event for a forgotten queue must not remove the new queue of the same name.
     const auto found = queues_.find(queue.name());
     if (found != queues_.end() && found->second.get() == &queue)
         queues_.erase(found);
@@ -74,7 +75,7 @@ void lock_table::settle(lock_queue& queue, queue_work& work) {
 void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
     if (!waiter.stands)
-        return;  // It was completed, and the signal came too late.
+        return;  // The waiter was completed: the signal came too late.
     const auto queue = waiter.of;
     queue->cancel(waiter, why, work);
     settle(*queue, work);

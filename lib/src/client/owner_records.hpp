@@ -10,11 +10,11 @@
 
 namespace mortise::detail {
 
-/// What a lock's queue knows of owners beside what they hold: which of them wait, so that the grant
-/// for one acquire serves the others of the same owner, and which have lost a lease and not let go
-/// of it, so that they begin nothing anew before.
+/// The owners of a lock's queue, apart from their holds: those that wait, so that the grant for one
+/// acquire serves the others of the same owner, and those that have lost a lease and not let go of
+/// it yet, so that they cannot acquire anew before.
 ///
-/// Under the mutex of the lock table.
+/// Guarded by the mutex of the lock table.
 class owner_records {
 public:
     void stands(const owner_id& owner) {
@@ -28,7 +28,7 @@ public:
     }
     bool waits(const owner_id& owner) const { return waiting_.contains(owner); }
 
-    /// A lease that stands in no other list.
+    /// `held` must stand in no other list.
     void lose(held_grant& held) noexcept {
         if (held.owner)
             link(lost_, held, held_grant::place::lost);

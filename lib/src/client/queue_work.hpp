@@ -13,17 +13,17 @@
 
 namespace mortise::detail {
 
-/// Something that a client has to do on its strand because its lock table changed.
+/// A task that a client must do on its strand because its lock table changed.
 struct strand_task {
     enum class kind : std::uint8_t {
         ask,      ///< A new claim: send its request.
         stop,     ///< Nobody wants this claim any more: undo it.
         release,  ///< Give the grant back to the store.
         draw,     ///< Draw more tokens.
-        linger,   ///< Give it back, if it is still idle when its time has come.
+        linger,   ///< Give the grant back, if it is still idle when `linger` is over.
         time,     ///< A lease that ends before its grant: set its timers.
-        untime,   ///< It was released before that: clear them.
-        arm,      ///< A deadline is nearer than those before.
+        untime,   ///< Such a lease was released: clear its timers.
+        arm,      ///< A waiter has the nearest deadline: set the client's timer.
     };
 
     kind what;
@@ -32,13 +32,13 @@ struct strand_task {
     std::shared_ptr<held_grant> held;  ///< With `time` and `untime`.
 };
 
-/// What follows from a change of the lock table; done when its mutex is free again.
+/// The consequences of a change of the lock table, carried out when its mutex is free again.
 struct queue_work {
     queue_work() = default;
 
     waiter_list done;  ///< To be completed.
     std::vector<strand_task> tasks;
-    /// Leases whose lock somebody else has begun to wait for, and for whom somebody waits for that.
+    /// Leases whose lock became contended, and whose users wait for that.
     std::vector<std::shared_ptr<held_grant>> contended;
 
     void add(strand_task::kind what, std::shared_ptr<claim> whom, error_code why = {}) {

@@ -23,8 +23,8 @@ struct release_op {
     clock::time_point since;
     deadline_list::handle timer;  ///< The budget.
     deadline_list::handle retry_timer;
-    bool answered = false;  ///< In whatever way.
-    /// Requests for the same lock, to be sent when this was answered.
+    bool answered = false;  ///< The store answered, even if by an error.
+    /// Requests for the same lock, to be sent once this release is answered.
     std::vector<std::shared_ptr<claim>> behind;
     unsigned retries = 0;
     bool store_busy = false;  ///< The last try found the store busy with somebody else.

@@ -12,11 +12,10 @@
 
 namespace mortise::detail {
 
-/// What the leases of a session can see of it from any thread, without asking anybody.
+/// The state of a session that its leases read from any thread, without asking anybody.
 ///
-/// Written on the client's strand, read by the leases. A deadline is published with what came
-/// before it: who reads it sees what became of the grants of an earlier session (see
-/// `held_grant::state`).
+/// Written on the client's strand. A thread that reads a deadline also sees all writes before it:
+/// so it sees that the grants of an earlier session are lost (see `held_grant::state`).
 class session_watch {
 public:
     explicit session_watch(std::shared_ptr<coro::time_source> time) noexcept

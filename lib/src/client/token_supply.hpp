@@ -10,15 +10,15 @@
 
 namespace mortise::detail {
 
-/// The tokens that belong to a grant: a block that came with it, and what was drawn later.
+/// The tokens that belong to a grant: a block that came with it, and blocks drawn later.
 ///
-/// A grant is passed on inside the process with the next of them. When half of a block is used up
-/// more is drawn, so that passing on never waits for the store. No clock, no I/O.
+/// A grant is passed on inside the process with its next token. When half of a block is used up,
+/// the next one is drawn, so that passing on does not wait for the store. No clock, no I/O.
 class token_supply {
 public:
     token_supply() = default;
 
-    /// Of a grant that came with `first`.
+    /// The supply of a grant that came with `first`.
     explicit token_supply(const fencing_token& first) noexcept
         : domain_(first.domain),
           next_(first.value),
@@ -27,7 +27,7 @@ public:
 
     bool empty() const noexcept { return next_ == end_ && later_next_ == later_end_; }
 
-    /// Not if it is empty.
+    /// Requires that a token is left.
     fencing_token take() noexcept {
         MORTISE_ASSERT(!empty());
         if (next_ == end_) {
@@ -47,7 +47,7 @@ public:
         return true;
     }
 
-    /// What was drawn is there.
+    /// Adds the block that was drawn.
     void add(const token_range& range) noexcept {
         MORTISE_ASSERT(drawing_ && range.first.value >= end_ && range.first.domain == domain_);
         drawing_ = false;
@@ -55,7 +55,7 @@ public:
         later_end_ = range.first.value + range.count;
     }
 
-    /// Nothing could be drawn: asked again with the next token.
+    /// Notes that the draw failed; `wants_more` asks again after the next token.
     void draw_failed() noexcept { drawing_ = false; }
 
 private:

@@ -40,10 +40,10 @@ bool same(const std::optional<lock_view>& a, const std::optional<lock_view>& b) 
     return a && b ? same(*a, *b) : a.has_value() == b.has_value();
 }
 
-/// A lock that is looked at after each change of the store until it differs from what was seen.
-/// Lives on a strand of its own, kept alive by whatever it waits for.
+/// Inspects a lock after each change of the store until it differs from `seen`. Lives on a strand
+/// of its own, kept alive by whatever it waits for.
 ///
-/// watch, and look -> it differs: complete; else wait for the watch, and again
+/// watch and inspect -> it differs: complete; else wait for the watch, and again
 class wait_changed_op final : public std::enable_shared_from_this<wait_changed_op> {
 public:
     wait_changed_op(
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    // The wait begins before the look, so that no change falls between the two.
+    // Begins to watch before it inspects, so that no change falls between the two.
     void look() {
         const auto core = core_.lock();
         if (!handler_)
@@ -134,7 +134,7 @@ private:
 
     const asio::any_io_executor strand_;
     changed_handler handler_;                // holds nothing once completed
-    const std::weak_ptr<client_core> core_;  // whose list may hold this operation
+    const std::weak_ptr<client_core> core_;  // weak: its list may hold this operation
     const std::string name_;
     const std::optional<lock_view> seen_;
     asio::cancellation_signal stop_;

@@ -7,7 +7,7 @@
 
 namespace mortise::detail {
 
-// What is shown to people who ask who holds a lock. No decision rests on any of it.
+// Texts for people who ask who holds a lock. No decision depends on them.
 
 std::string this_host();
 std::string this_program();
