@@ -22,7 +22,7 @@ using store_detail::unique_fd;
 
 constexpr std::size_t name_size = 32;
 
-/// @return whether somebody listens there; one that died is removed.
+/// @return whether somebody listens there. The socket of a listener that died is removed.
 bool tell(int folder, const char* name, int from) {
     const store_detail::socket_address to("/proc/self/fd/" + std::to_string(folder) + '/' + name);
     const char news = 1;
@@ -30,7 +30,7 @@ bool tell(int folder, const char* name, int from) {
         return true;
     if (errno == ECONNREFUSED)
         ::unlinkat(folder, name, 0);
-    return errno == EAGAIN;  // It has been told often enough.
+    return errno == EAGAIN;  // Its queue is full of rings already.
 }
 
 std::size_t tell_all(const std::string& path) {

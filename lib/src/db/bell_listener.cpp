@@ -39,7 +39,7 @@ unique_fd open_folder(const std::string& path) {
     return folder;
 }
 
-// Signals are for the threads that the program made itself.
+// Blocks all signals while a thread is made: the program's signals belong to its own threads.
 class signals_blocked {
 public:
     signals_blocked() noexcept {
@@ -63,7 +63,8 @@ void drain(int socket) noexcept {
 
 }  // namespace
 
-// One call, as it is made for each ring; but the database may not be there yet.
+// Resolves the path by one call if it can, since each ring needs it. The database may not exist
+// yet.
 std::string bell_folder(const std::filesystem::path& database) {
     constexpr const char* ending = ".bell";
     const std::unique_ptr<char, decltype(&std::free)> real(
@@ -90,7 +91,7 @@ bell_listener::bell_listener(
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!socket_ || !stop_)
         throw failure_of_call(errno, "making a socket", path_);
-    // By its descriptor, since the address of a socket holds a hundred bytes only.
+    // Name the folder by its descriptor: the address of a socket holds a hundred bytes only.
     const store_detail::socket_address address(
         "/proc/self/fd/" + std::to_string(folder_.get()) + '/' + name_
     );
@@ -132,7 +133,7 @@ void bell_listener::end_thread() noexcept {
     if (!thread_.joinable())
         return;
     if (process_.forked())
-        return thread_.detach();  // It runs in the parent only.
+        return thread_.detach();  // The thread runs in the parent only.
     ::eventfd_write(stop_.get(), 1);
     thread_.join();
 }
@@ -149,7 +150,7 @@ void bell_listener::listen() noexcept {
         try {
             tell();
         } catch (...) {
-            told_ = false;  // No memory: it is lost, as any hint may be.
+            told_ = false;  // No memory: the ring is lost, as any hint may be.
         }
     }
 }
@@ -161,7 +162,7 @@ void bell_listener::tell() {
         const auto self = weak.lock();
         if (!self || self->closed_)
             return;
-        self->told_ = false;  // What is rung from now on is news again.
+        self->told_ = false;  // Reset first: a ring during `heard_` needs a call of its own.
         self->heard_();
     });
 }

@@ -19,11 +19,11 @@ namespace mortise::db::detail {
 
 namespace asio = boost::asio;
 
-/// The folder of those that listen at that database, whichever way its path is written.
+/// The folder with the sockets of all listeners at that database, however its path is written.
 std::string bell_folder(const std::filesystem::path& database);
 
-/// The socket of one who listens, and the thread that waits at it: a wait by the executor would
-/// keep its context at work for ever.
+/// The socket of one listener, and the thread that waits at it: a wait by the executor would keep
+/// its context at work for ever.
 class bell_listener final : public coro::detail::shutdown_hook,
                             public std::enable_shared_from_this<bell_listener> {
 public:
@@ -35,7 +35,7 @@ public:
     );
     ~bell_listener() override;
 
-    /// Once, after construction, as it needs `shared_from_this`. @throws error
+    /// Call once, after construction: it needs `shared_from_this`. @throws error
     void start();
     void close() noexcept;
 
@@ -53,7 +53,7 @@ private:
     std::string name_;
     store_detail::unique_fd socket_;
     store_detail::unique_fd stop_;
-    std::atomic<bool> told_{false};  ///< It is on its way to the executor.
+    std::atomic<bool> told_{false};  ///< A ring is on its way to the executor.
     std::atomic<bool> closed_{false};
     std::thread thread_;
 };

@@ -12,7 +12,7 @@ namespace mortise::db::detail {
 
 class session_state;
 
-/// How a connection waits for another one that holds the database: for a bounded time, and not
+/// The wait of a connection for another one that holds the database: for a bounded time, and not
 /// beyond the end of its session.
 class busy_wait {
 public:
@@ -23,7 +23,7 @@ public:
     void install(sqlite3* db) noexcept;
     void set_max(std::chrono::milliseconds max) noexcept { max_ = max; }
 
-    /// Blocks for a moment that grows with the number of tries before, which is 0 at first.
+    /// Blocks for a moment that grows with the number of earlier tries, which is 0 at first.
     /// @return false if the time is over or the session ends: give up.
     bool once_more(int tries) noexcept;
 

@@ -8,8 +8,8 @@
 
 namespace mortise::db::detail {
 
-/// One session at a time may copy the log back, of all sessions of the host: a lock on a file
-/// beside the database. Never on SQLite's own files, whose locks would be lost with ours.
+/// Lets one session of the host at a time copy the log back: a lock on a file beside the database.
+/// Never on SQLite's own files: closing our descriptor of one would drop SQLite's locks on it.
 class checkpoint_lock {
 public:
     /// @throws error

@@ -12,8 +12,8 @@
 namespace mortise::db::detail {
 namespace {
 
-/// Whether a pass that failed so may be made again: the log still has everything. After any other
-/// failure nobody knows what is on the disk.
+/// Whether a pass with this result may be repeated, because the log still has everything. After any
+/// other failure nobody knows what is on the disk.
 bool may_be_repeated(int code) noexcept {
     switch (code & 0xff) {
     case SQLITE_OK:
@@ -27,12 +27,12 @@ bool may_be_repeated(int code) noexcept {
     }
 }
 
-// A pass does not wait for long readers: the writer waits for it.
+// A pass waits for readers only briefly, because the writer may be waiting for the pass.
 constexpr std::chrono::milliseconds wait_max(20);
 
 }  // namespace
 
-/// A pass that was ordered; given up if the thread was stopped before.
+/// An ordered pass; abandoned if the thread is stopped before it runs.
 class checkpointer::order {
 public:
     explicit order(std::shared_ptr<checkpointer> to) noexcept : to_(std::move(to)) {}
@@ -111,7 +111,8 @@ void checkpointer::work() noexcept {
     } while (goes_on());
 }
 
-// Whether the second pass follows the first at once; one in the middle of a batch follows its end.
+// Whether a second pass follows the first at once. If a batch runs, `after_batch` orders the
+// second.
 bool checkpointer::goes_on() noexcept {
     const std::lock_guard hold(mutex_);
     next_at_ = log_bytes_ + size_;

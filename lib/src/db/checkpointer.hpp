@@ -20,12 +20,14 @@ class session_state;
 /// Copies the write-ahead log back into the database by size, beside the writer (ADR 0007).
 ///
 /// Before SQLite 3.51.3 a pass that begins when nothing is left to copy destroys the database if
-/// the log begins anew meanwhile. So no pass begins unless a commit of our own is known to be left,
-/// under the lock that all passes need: until it is copied, the log cannot begin anew.
+/// the log begins anew meanwhile. So a pass begins only if a commit of our own is known to be left
+/// to copy, under the lock that all passes need: until that commit is copied, the log cannot begin
+/// anew.
 ///
-/// A pass beside a busy writer leaves a few frames over, and the log then never begins anew. Once
-/// it has twice its size, a second pass follows the first, and the next batch waits for its end.
-/// At four times its size it waits for any pass: the log must not outrun a slow disk.
+/// A pass beside a busy writer leaves a few frames uncopied, so the log never begins anew. Once the
+/// log has twice its intended size, a second pass follows the first, and the next batch waits for
+/// its end. At four times that size the next batch waits for any pass: the log must not outrun a
+/// slow disk.
 class checkpointer : public std::enable_shared_from_this<checkpointer> {
 public:
     /// @throws error. Passes run on `thread`.
@@ -69,7 +71,7 @@ private:
     bool committed_ = false;  // since the batch began
     bool held_up_ = false;    // the next batch waits for the pass that runs
     std::size_t log_bytes_ = 0;
-    std::size_t copied_ = 0;  // bytes of the log, by the last pass
+    std::size_t copied_ = 0;  // bytes of the log that the last pass found copied
     std::size_t next_at_;
 };
 

@@ -21,7 +21,7 @@ constexpr std::array<const char*, 7> own_pragmas{
 
 bool is_own_pragma(const char* name, const char* value) noexcept {
     if (value == nullptr && ::sqlite3_stricmp(name, "wal_checkpoint") != 0)
-        return false;  // it may be read
+        return false;  // reading is allowed
     return std::any_of(own_pragmas.begin(), own_pragmas.end(), [name](const char* own) {
         return ::sqlite3_stricmp(name, own) == 0;
     });

@@ -6,12 +6,12 @@ struct sqlite3;
 
 namespace mortise::db::detail {
 
-/// While a closure runs, refuses what is the session's own business: to begin and end transactions,
-/// to touch the savepoint around the closure, to attach databases, to change pragmas that the
-/// session's promises rest on.
+/// While a closure runs, refuses the session's own business: to begin and end transactions, to
+/// touch the savepoint around the closure, to attach databases, to change pragmas that the
+/// session's promises depend on.
 ///
-/// And whatever it does, nothing is committed while it runs: not even by a statement that stands
-/// alone, since SQLite undid the transaction and the closure did not look.
+/// It also lets nothing commit while a closure runs. If SQLite undoes the transaction and the
+/// closure does not notice, its next statement would otherwise commit by itself.
 class closure_guard {
 public:
     /// The savepoint around each closure.
@@ -26,9 +26,10 @@ public:
 
     void enter() noexcept;
     void leave() noexcept { inside_ = false; }
-    /// Whether the closure tried it, however it took the refusal.
+    /// Whether the closure tried a refused action, even if it ignored the refusal.
     bool tried() const noexcept { return tried_; }
-    /// Whether it is still asked before a commit: a closure can put another hook in its place.
+    /// Whether the guard was still the commit hook, and makes it so again: a closure can install
+    /// another one.
     bool in_charge(sqlite3* db) noexcept;
 
 private:

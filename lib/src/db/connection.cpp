@@ -20,7 +20,7 @@ connection::~connection() = default;
 
 statement connection::prepare(std::string_view sql) {
     const auto found = std::find_if(statements_.begin(), statements_.end(), [&](const auto& each) {
-        return each.use_count() == 1 && each->sql() == sql;  // one that is in use is left alone
+        return each.use_count() == 1 && each->sql() == sql;  // 1: not in use
     });
     if (found != statements_.end()) {
         (*found)->last_use = ++uses_;
@@ -39,7 +39,7 @@ statement connection::prepare(std::string_view sql) {
             "the statement was: " + text
         );
     auto use = std::make_shared<detail::prepared>(text, made);
-    // A second statement in the same text would be left out without a word.
+    // SQLite would silently ignore a second statement in the same text.
     const std::string_view left = sql.substr(static_cast<std::size_t>(rest - text.c_str()));
     if (made == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
         throw error(sqlite_error(SQLITE_MISUSE), text, "give one statement at a time");

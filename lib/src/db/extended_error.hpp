@@ -8,8 +8,8 @@
 
 namespace mortise::db::detail {
 
-/// The last result code of a connection, with all that SQLite knows of it: one of the user's own
-/// may give the short codes only.
+/// The last result code of a connection in its extended form. A connection that the user opened may
+/// return the short codes only.
 inline error_code extended_error(sqlite3* db, int code) noexcept {
     const int extended = ::sqlite3_extended_errcode(db);
     return sqlite_error((extended & 0xff) == (code & 0xff) ? extended : code);

@@ -32,8 +32,8 @@ bool is_busy(const sqlite_db& db) noexcept {
     );
 }
 
-// Pragmas take effect when they are prepared: none of them goes through the statements that are
-// kept. The first column of the first row.
+// Runs a pragma, without the kept statements, because pragmas take effect when they are prepared.
+// Returns the first column of its row.
 std::string run_pragma(sqlite_db& db, const std::string& pragma) {
     std::string value;
     const auto keep = [](void* target, int, char** columns, char**) noexcept {
@@ -47,7 +47,7 @@ std::string run_pragma(sqlite_db& db, const std::string& pragma) {
     return value;
 }
 
-// What cannot be set stays as it was, without a word.
+// Reads a setting back, because SQLite silently ignores one that it cannot make.
 void check_pragma(
     sqlite_db& db, const sqlite_config& config, const std::string& name, const std::string& expected
 ) {
@@ -75,8 +75,9 @@ void set_pragma(
     check_pragma(db, config, name, expected);
 }
 
-// The change to a write-ahead log reads, and then wants to write. SQLite asks no busy handler there
-// if another connection writes already, or is as far: two of them would wait for each other.
+// Changes to a write-ahead log, with a busy wait of our own. The change reads and then wants to
+// write. SQLite asks no busy handler there if another connection writes already, or is at the same
+// point: two of them would wait for each other.
 void ask_for_log(sqlite_db& db, const busy_wait& wait) {
     busy_wait again = wait;
     for (int tries = 0;; ++tries) {
@@ -113,7 +114,7 @@ void open_database(sqlite_db& db, busy_wait& wait, const sqlite_config& config, 
     wait.install(db.handle());
     if (use == database_use::read) {
         set_pragma(db, config, "query_only", "1", "1");
-        // A negative size is one in KiB.
+        // SQLite takes a negative cache size as KiB.
         const auto cache = '-' + std::to_string(config.read_cache_bytes >> 10u);
         set_pragma(db, config, "cache_size", cache, cache);
         if (run_pragma(db, "journal_mode") != "wal" || db.failed())

@@ -14,14 +14,14 @@ class busy_wait;
 
 enum class database_use { write, read, checkpoint };
 
-/// Opens the database for that use, with every setting that the session's promises rest on, each of
-/// them read back.
+/// Opens the database for that use, with every setting that the session's promises depend on, and
+/// reads each setting back.
 /// @throws error
 void open_database(
     store_detail::sqlite_db& db, busy_wait& wait, const sqlite_config& config, database_use use
 );
 
-/// Makes the connection wait for the disk at each commit, or not. Not in a transaction.
+/// Makes the connection wait for the disk at each commit, or not. Must not run in a transaction.
 /// @return a result code of SQLite: `SQLITE_ERROR` if the setting did not take.
 int set_synchronous(store_detail::sqlite_db& db, bool full) noexcept;
 

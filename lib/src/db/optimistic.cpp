@@ -12,7 +12,7 @@
 namespace mortise::db {
 namespace {
 
-// Not in double quotes: SQLite takes an unknown name in those for a text.
+// Uses back quotes, because SQLite takes an unknown name in double quotes for a text.
 std::string quoted(const std::string& name) {
     std::string text = "`";
     for (const char c : name)

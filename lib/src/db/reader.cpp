@@ -42,7 +42,7 @@ void reader::read(session_job& job) noexcept {
     job.run();
     guard_.leave();
     connection_->reset_statements();
-    db_.roll_back();  // there is nothing to keep
+    db_.roll_back();  // ends the snapshot; a read has nothing to commit
     if (guard_.tried())
         job.fail(errc::transaction_control);
     if (!job.code())

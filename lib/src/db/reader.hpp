@@ -18,17 +18,17 @@ namespace mortise::db::detail {
 
 class session_state;
 
-/// The reading side of a session: runs each closure in a snapshot of its own. On the session's
-/// reading thread, but for its construction and its end.
+/// The reading side of a session: runs each closure in a snapshot of its own. Runs on the session's
+/// reading thread, except for its construction and its end.
 class reader final : public coro::detail::batch_runner {
 public:
-    /// After the database was opened for writing. @throws error
+    /// The database must have been opened for writing before. @throws error
     reader(std::shared_ptr<session_state> state, const sqlite_config& config);
     ~reader() override;
 
     void run(std::span<const std::shared_ptr<coro::detail::worker_job>> batch) noexcept override;
 
-    /// Nothing may run any more.
+    /// Closes the files. No closure may run any longer.
     void close() noexcept;
 
 private:

@@ -11,7 +11,7 @@
 
 namespace mortise::db::detail {
 
-/// What the threads of a session tell each other, and whoever asks.
+/// The state and the counters that the threads of a session share.
 class session_state {
 public:
     std::atomic<bool> poisoned{false};

@@ -39,7 +39,7 @@ sqlite& sqlite::operator=(sqlite&& other) noexcept {
 
 sqlite::~sqlite() {
     if (session_)
-        session_->stop();  // operations that nobody has started yet may refer to it, too
+        session_->stop();  // here, since operations that never started may keep the session alive
 }
 
 sqlite::executor_type sqlite::get_executor() const noexcept {
@@ -65,7 +65,8 @@ void sqlite::start_stop(
         slot.assign([weak = std::weak_ptr(closing)](asio::cancellation_type_t type) {
             using kind = asio::cancellation_type;
             const auto says = [type](kind what) { return (type & what) != kind::none; };
-            // The session has been stopped: a promise that nothing has happened cannot be kept.
+            // Ignore `total`: the session is stopped already, so "nothing has happened" is not
+            // true.
             const auto waiting =
                 says(kind::terminal) || says(kind::partial) ? weak.lock() : nullptr;
             if (waiting)

@@ -20,7 +20,7 @@ void check(const sqlite_config& config) {
         refuse("sqlite_config::path", "name a file: a session has several connections to it");
     if (config.queue_max == 0 || config.batch_max == 0)
         refuse("sqlite_config::queue_max or batch_max = 0", "use at least 1");
-    constexpr std::size_t batch_most = std::size_t{1} << 20;  // room for them is kept
+    constexpr std::size_t batch_most = std::size_t{1} << 20;  // memory for a batch is kept
     if (config.batch_max > batch_most)
         refuse("sqlite_config::batch_max", "use at most 1,048,576");
     for (const auto& [name, bytes] :
@@ -49,7 +49,7 @@ coro::worker_config thread_config(const sqlite_config& config, const char* name)
 
 std::shared_ptr<coro::detail::batch_worker>
 make_helper(const asio::any_io_executor& executor, const sqlite_config& config) {
-    coro::worker_config made;  // with a queue of its own size: a stop always finds room
+    coro::worker_config made;  // not with `config.queue_max`: a stop always finds room
     made.name = "db-checkpoint";
     made.grace = config.grace;
     return std::make_shared<coro::detail::batch_worker>(executor, std::move(made));

@@ -19,8 +19,8 @@ namespace mortise::db::detail {
 
 class session_state;
 
-/// What a `db::sqlite` and its operations share: three threads (one writes, one reads, one copies
-/// the log back), and what they work with.
+/// The session that a `db::sqlite` and its operations share: three threads (one writes, one reads,
+/// one copies the log back) and their connections.
 class sqlite_session {
 public:
     /// @throws error
@@ -36,14 +36,14 @@ public:
 
     void submit(session_side side, std::shared_ptr<session_job> job);
 
-    /// Takes no more, and completes what is queued. Does not wait.
+    /// Takes no more jobs, and completes queued ones with `operation_aborted`. Does not wait.
     void stop() noexcept;
-    /// Waits for what runs, and closes the files. After `stop`; once.
+    /// Waits for the jobs that run, and closes the files. Call after `stop`; works once.
     void close() noexcept;
     coro::detail::batch_worker& helper() noexcept { return *helper_; }
 
     coro::time_source& time();
-    /// Another number for each caller, from one seed.
+    /// A different number for each call, derived from one seed.
     std::uint64_t draw_seed() noexcept;
 
 private:

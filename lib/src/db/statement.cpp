@@ -12,7 +12,7 @@ statement::statement(std::shared_ptr<detail::prepared> use) noexcept : use_(std:
 statement::~statement() {
     if (!use_)
         return;
-    ::sqlite3_reset(use_->handle());  // repeats the code of the last step, which was reported
+    ::sqlite3_reset(use_->handle());  // returns the code of the last step again; it was reported
     ::sqlite3_clear_bindings(use_->handle());
 }
 
@@ -35,7 +35,7 @@ statement& statement::bind(double value) {
 }
 
 statement& statement::bind(std::string_view text) {
-    // A null pointer would bind NULL: an empty text still has an address.
+    // A null pointer would bind NULL, so give an empty text an address, too.
     const char* const data = text.empty() ? "" : text.data();
     require(::sqlite3_bind_text64(
         use_->handle(), ++bound_, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8
@@ -96,7 +96,8 @@ std::optional<std::string> statement::text_or_null(int column) const {
     const int type = ::sqlite3_column_type(row, column);
     if (type == SQLITE_NULL)
         return std::nullopt;
-    // As a blob: text is not converted, and may hold zeros. One that is empty has no address.
+    // Read a blob as it is, without conversion to text. Either may hold zeros; an empty blob has a
+    // null address.
     const void* const data = type == SQLITE_BLOB
                                  ? ::sqlite3_column_blob(row, column)
                                  : static_cast<const void*>(::sqlite3_column_text(row, column));

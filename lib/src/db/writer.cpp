@@ -53,7 +53,8 @@ writer::~writer() {
 void writer::close() noexcept {
     checkpoints_.reset();
     connection_.reset();
-    // Alone with the database a checkpoint is safe; after a failure nothing is touched any more.
+    // Let the last connection checkpoint as it closes: alone with the database that is safe. After
+    // a failure nothing may be touched.
     if (db_.is_open() && !state_->poisoned)
         ::sqlite3_db_config(db_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
     db_.close();
@@ -77,7 +78,7 @@ void writer::run(jobs batch) noexcept {
     checkpoints_->after_batch();
 }
 
-// Returns what is left to run in the next transaction.
+// Returns the jobs that are left for the next transaction.
 writer::jobs writer::run_transaction(jobs wanted) noexcept {
     if (state_->poisoned) {
         fail_all(wanted, errc::poisoned);
@@ -90,7 +91,7 @@ writer::jobs writer::run_transaction(jobs wanted) noexcept {
         fail_all(wanted, refused);
         return {};
     }
-    connection_->forget_calls();  // of one that was lost
+    connection_->forget_calls();  // of an earlier transaction that was lost
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (run_closure(job_of(wanted[i])) == after::transaction_gone) {
             lose_transaction(wanted.first(i + 1));
@@ -103,7 +104,7 @@ writer::jobs writer::run_transaction(jobs wanted) noexcept {
 
 error_code writer::begin(bool forced) noexcept {
     if (synchronous_full_ != forced) {
-        synchronous_full_.reset();  // a setting that fails is made again
+        synchronous_full_.reset();  // if the setting fails, the next transaction makes it again
         if (const int code = set_synchronous(db_, forced); code != SQLITE_OK)
             return meaning_of(code);
         synchronous_full_ = forced;
@@ -137,7 +138,7 @@ writer::after writer::run_closure(session_job& job) noexcept {
     return code == SQLITE_OK ? after::go_on : after::transaction_gone;
 }
 
-// A closure may have failed without saying so.
+// Fails a job whose closure broke a rule without reporting an error.
 void writer::judge(session_job& job) noexcept {
     if (guard_.tried())
         job.fail(errc::transaction_control);
@@ -145,9 +146,10 @@ void writer::judge(session_job& job) noexcept {
         job.fail(sqlite_error(SQLITE_CONSTRAINT_FOREIGNKEY));
 }
 
-// The transaction ended inside of a closure, or its savepoint is not there any more. SQLite rolls
-// back as a whole for want of space or memory, after an I/O error, and for ON CONFLICT ROLLBACK.
-// As long as our guard is asked, nothing was committed; behind its back anything may have been.
+// Handles a transaction that ended inside a closure, or that lost its savepoint. SQLite rolls back
+// the whole transaction for want of space or memory, after an I/O error, and for ON CONFLICT
+// ROLLBACK. If our guard is still the commit hook, nothing was committed; if a closure replaced it,
+// anything may have been.
 void writer::lose_transaction(jobs victims) noexcept {
     const bool guarded = guard_.in_charge(db_.handle());
     db_.roll_back();
@@ -174,7 +176,8 @@ void writer::commit(jobs done, bool forced) noexcept {
         db_.roll_back();
         return fail_all(done, errc::database_busy);
     }
-    // A checkpoint that failed meanwhile may have heard of the error that was meant for us.
+    // A checkpoint that failed meanwhile may have received the disk error that concerns this
+    // commit.
     if (code != SQLITE_OK || state_->poisoned) {
         state_->poisoned = true;
         db_.roll_back();
@@ -201,8 +204,9 @@ void writer::count(jobs done, bool forced) noexcept {
     state_->log_bytes = db_.log_bytes();
 }
 
-// Forced work that wrote nothing itself may have read what lazy work wrote. Only a commit that
-// writes is followed by an fsync, so a number is written to where it is already.
+// Forces the log to the disk for forced work that wrote nothing itself: it may have read rows that
+// lazy work wrote. Only a commit that writes is followed by an fsync, so this writes `user_version`
+// with the value that it has.
 int writer::sync_log() noexcept {
     int code = step("BEGIN IMMEDIATE");
     if (code != SQLITE_OK)

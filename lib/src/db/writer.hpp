@@ -21,8 +21,8 @@ namespace mortise::db::detail {
 
 class session_state;
 
-/// The writing side of a session: makes one transaction of a batch of closures. On the session's
-/// writing thread, but for its construction and its end.
+/// The writing side of a session: makes one transaction of a batch of closures. Runs on the
+/// session's writing thread, except for its construction and its end.
 class writer final : public coro::detail::batch_runner {
 public:
     /// @throws error
@@ -35,7 +35,8 @@ public:
 
     void run(std::span<const std::shared_ptr<coro::detail::worker_job>> batch) noexcept override;
 
-    /// Closes the files; the last session to leave copies the log back. Nothing may run any more.
+    /// Closes the files; the last session to leave copies the log back. No closure may run any
+    /// longer.
     void close() noexcept;
 
 private:
