@@ -12,7 +12,7 @@
 
 namespace mortise::sim::detail {
 
-/// The clock of a process over all of its lives, for what reads the time and never waits.
+/// The clock of a process over all of its lives, for objects that read the time and never wait.
 class host_clock final : public coro::time_source {
 public:
     explicit host_clock(const process& of) : time_source(asio::system_executor()), of_(of) {}

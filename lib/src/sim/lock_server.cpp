@@ -15,10 +15,10 @@ using detail::memory_state;
 using detail::remote_link;
 
 asio::awaitable<void> idle(process&) {
-    co_return;  // What a server does, messages do.
+    co_return;  // Messages do all the work of a server.
 }
 
-/// The answer to a heartbeat, and whether the server still has a change to tell.
+/// The answer to a heartbeat, and whether the server still knows that the session watches.
 struct remote_heartbeat {
     heartbeat own;
     bool watching = false;

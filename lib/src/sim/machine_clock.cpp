@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t million = 1'000'000;
 
-// In 128 bits: days of nanoseconds times a million.
+// 128 bits, because days of nanoseconds are multiplied by a million.
 __extension__ using wide = __int128;
 
 }  // namespace
@@ -24,7 +24,7 @@ clock::time_point machine_clock::shows(clock::time_point true_now) const noexcep
 std::optional<clock::time_point> machine_clock::when(clock::time_point local) const noexcept {
     const wide left = std::max<clock::rep>((local - origin_).count(), 0);
     const wide pace = million + rate_;
-    // Rounded up: at that true time the clock has reached it.
+    // Round up, so that the clock has reached `local` at that true time.
     const wide until = (left * million + pace - 1) / pace;
     if (until > clock::duration::max().count() / 2)
         return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace mortise::sim::detail {
 
-/// The clock of one simulated machine: it began at some time of its own, and runs faster or slower
+/// The clock of one simulated machine: it begins at a time of its own, and runs faster or slower
 /// than true time.
 class machine_clock {
 public:
@@ -17,18 +17,18 @@ public:
 
     clock::time_point shows(clock::time_point true_now) const noexcept;
 
-    /// The true time at which it will show `local` or has shown it; nothing if that is too far away
-    /// to matter.
+    /// The true time at which the clock shows `local`, in the past or the future; nothing if that
+    /// is too far away to matter.
     std::optional<clock::time_point> when(clock::time_point local) const noexcept;
 
-    /// From now on; in millionths, positive: faster.
+    /// Sets the rate from now on, in millionths; positive is faster.
     void set_rate(std::int32_t ppm, clock::time_point true_now) noexcept;
     std::int32_t rate() const noexcept { return rate_; }
 
 private:
     std::int32_t rate_ = 0;
     clock::time_point since_;   // true time
-    clock::time_point origin_;  // what it showed then
+    clock::time_point origin_;  // the time that it showed then
 };
 
 }  // namespace mortise::sim::detail

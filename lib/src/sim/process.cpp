@@ -17,7 +17,7 @@
 namespace mortise::sim {
 namespace {
 
-// Keeps what `main` refers to for as long as its coroutine lives.
+// Keeps the captures of `main` for as long as its coroutine lives.
 asio::awaitable<void> keep(process::main_function main, process& self) {
     co_await main(self);
 }
@@ -112,7 +112,8 @@ void process::crash() {
     const auto ending = std::exchange(life_, nullptr);
 }
 
-// What falls due stands behind what is ready already, also after a stop.
+// Moves the clock of the process on. Timers that fall due queue behind handlers that are ready
+// already, also after a pause.
 void process::keep_time() {
     if (!life_ || paused_)
         return;

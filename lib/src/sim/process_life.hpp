@@ -10,7 +10,7 @@
 
 namespace mortise::sim::detail {
 
-/// What is gone when a process dies.
+/// The parts of a process that are gone when it dies.
 class process_life {
 public:
     explicit process_life(clock::time_point now)

@@ -28,7 +28,7 @@ void remote_link::attach(
 }
 
 remote_link::work<resumed> remote_link::resume_work() {
-    // The server pushes by a message of its own each time.
+    // Each push is a message of its own.
     const auto push =
         [weak = weak_from_this(), &client = self_, &server = server_](const store_event& event) {
             send(server, client, [weak, event] {
@@ -50,7 +50,8 @@ asio::awaitable<result<resumed>> remote_link::open(session_start start) {
     co_return reply;
 }
 
-// Whatever was under way may have arrived or not; from the next generation on it is refused.
+// Gives up the connection. A call under way may have arrived or not; the server refuses it once it
+// has seen the next generation.
 void remote_link::break_connection() {
     if (std::exchange(connected_, false))
         reconnect_later({});
@@ -98,7 +99,6 @@ void remote_link::compare_watching(bool at_server) {
     tell(event);
 }
 
-// Of a session that this store has no more, nothing is told.
 void remote_link::push(const store_event& event) {
     tell(event);
 }

@@ -18,13 +18,13 @@ namespace mortise::sim::detail {
 
 using mortise::detail::memory_state;
 
-/// The client's end of the way to a simulated lock server: calls with a time limit, one connection
+/// The client's end of the link to a simulated lock server: calls with a time limit, one connection
 /// after the other, and the events that arrive.
 ///
 /// @par Threads The strand of the client, in its process.
 class remote_link final : public std::enable_shared_from_this<remote_link> {
 public:
-    /// What is done at the server; it may be done twice.
+    /// The work of a call at the server; it may be done twice.
     template <class R>
     using work = std::function<result<R>(memory_state&)>;
 
@@ -49,13 +49,14 @@ public:
     template <class R>
     asio::awaitable<result<R>> call(work<R> what);
 
-    /// The same on no connection at all, for what belongs to no session.
+    /// As `call`, but without a connection, for calls that belong to no session.
     template <class R>
     asio::awaitable<result<R>> ask(work<R> what);
 
-    /// The session waits for the next change from now on.
+    /// Notes that the session waits for the next change from now on.
     void begin_to_watch() noexcept { watching_ = true; }
-    /// What the server says of that with a heartbeat: a push that got lost is found by this.
+    /// Takes the server's word, from a heartbeat, on whether the session still watches: this finds
+    /// a push that got lost.
     void compare_watching(bool at_server);
 
 private:
@@ -86,7 +87,7 @@ asio::awaitable<result<R>> remote_link::call(work<R> what) {
     const auto generation = session_.generation;
     auto asking = ask<R>(std::move(what));
     auto reply = co_await std::move(asking);
-    // What was asked on a connection that is no more says nothing about the session.
+    // An error on a connection that is gone says nothing about the session.
     if (generation != session_.generation)
         co_return reply ? reply : result<R>(error_code(errc::outcome_unknown));
     if (!reply && reply.error() == errc::outcome_unknown)

@@ -10,21 +10,22 @@
 namespace mortise::sim {
 namespace {
 
-// Handlers that may run at one moment of time.
+// The number of handlers that may run at one moment of time.
 constexpr std::uint64_t busy_max = 10'000'000;
 
 }  // namespace
 
 world::world(std::uint64_t seed)
     : ids_(std::make_unique<mortise::detail::seeded_random>(~seed)), random_(seed), net_(*this) {
-    random_.next();  // small seeds are alike in their first number only
+    random_.next();  // the first numbers of small seeds are alike
 }
 
 world::~world() {
     end();
 }
 
-// What a process is doing refers to the world and to other processes.
+// Ends all processes while everything still exists: their work refers to the world and to other
+// processes.
 void world::end() {
     look_ = nullptr;
     agenda_.clear();
@@ -33,7 +34,7 @@ void world::end() {
 }
 
 process& world::add_process(std::string name) {
-    // Clocks that count from different boots.
+    // Each clock counts from another boot.
     const clock::time_point shows(std::chrono::hours(1) * (processes_.size() + 1));
     return add(std::move(name), std::make_shared<detail::machine_clock>(now_, shows));
 }
@@ -80,8 +81,9 @@ bool world::run_until(const std::function<bool()>& done, clock::duration limit) 
     }
 }
 
-// One handler of a process that is drawn among those that may have one ready; then of one for whom
-// something has come from the real world, such as a datagram of another.
+// Runs one handler of a process drawn among those that may have one ready. If they have none, tries
+// every process: something may have come from the real world, such as a datagram of another
+// process.
 bool world::run_something() {
     std::vector<process*> ready;
     for (const auto& each : processes_) {
@@ -111,7 +113,7 @@ bool world::run_one(process& chosen) {
     return true;
 }
 
-// To the next moment at which something happens, if that is not after `end`.
+// Moves the time to the next moment at which something happens, but not beyond `end`.
 bool world::pass_time(clock::time_point end) {
     auto next = end;
     bool found = false;
