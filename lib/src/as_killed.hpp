@@ -4,8 +4,8 @@
 
 namespace mortise::detail {
 
-/// While one lives, what is destroyed on this thread belongs to a simulated process that is killed:
-/// it frees its memory, and leaves everything that other processes see as it is.
+/// While one exists, objects that are destroyed on this thread belong to a simulated process that
+/// is killed: they free their memory, but change nothing that other processes see.
 class as_killed {
 public:
     as_killed() noexcept;

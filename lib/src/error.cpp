@@ -156,7 +156,7 @@ public:
     }
 };
 
-// One line of text, whatever is in the value: names of locks are bytes.
+// Makes one line of text of any value: names of locks are arbitrary bytes.
 std::string printable(const std::string& value) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
@@ -175,7 +175,7 @@ std::string printable(const std::string& value) {
 
 std::string text_of(const error_code& code, const std::string& value, const std::string& remedy) {
     std::string text = code.message();
-    // The general hint in the message of an argument's code makes room for the particular remedy.
+    // For a bad argument, replace the general hint in the message by the particular remedy.
     if (is_bad_argument(code) && !remedy.empty())
         text = text.substr(0, text.find(": "));
     if (!value.empty())

@@ -6,8 +6,8 @@
 namespace mortise {
 
 error_code fencing_gate::admit(const fencing_token& held) noexcept {
-    // Without a domain it comes from no store; let in first, it would open the gate to all domains.
-    // Nor does one above all tokens: let in, it would close the gate for ever.
+    // A token without a domain comes from no store; admitted first, it would open the gate to all
+    // domains. Nor does a value above all tokens; admitted, it would close the gate for ever.
     constexpr auto value_end = fencing_token::base_end << fencing_token::sequence_bits;
     if (!held || held.value >= value_end || held.domain.empty())
         return errc::no_token;

@@ -12,7 +12,7 @@ namespace {
 
 using store_detail::store_opener;
 
-/// What to do about a scheme that nothing in this program opens.
+/// The remedy for a scheme that no store in this program opens.
 std::string remedy_for(std::string_view scheme, const std::string& known) {
     if (scheme == "sqlite")
         return "link mortise::sqlite, or use " + known;

@@ -91,7 +91,8 @@ constexpr std::array metrics{
 };
 static_assert(sizeof(client_stats) == metrics.size() * sizeof(std::uint64_t));
 
-// As the format wants it: a backslash before a quotation mark, a backslash and a line break.
+// Escapes a label as the format demands: a backslash before a quotation mark, a backslash and a
+// line break.
 std::string escaped(std::string_view value) {
     std::string text;
     for (const char c : value) {

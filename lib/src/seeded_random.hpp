@@ -6,8 +6,8 @@
 
 namespace mortise::detail {
 
-/// While it lives, what this thread draws at random (ids of sessions and stores, names of sockets)
-/// follows from a seed, so that a simulation repeats itself exactly. One at a time on a thread.
+/// While one exists, all random draws of this thread (ids of sessions and stores, names of sockets)
+/// follow from its seed, so that a simulation repeats itself exactly. One at a time on a thread.
 class seeded_random {
 public:
     explicit seeded_random(std::uint64_t seed) noexcept;
@@ -15,7 +15,7 @@ public:
     seeded_random(const seeded_random&) = delete;
     seeded_random& operator=(const seeded_random&) = delete;
 
-    /// The one of this thread, or null.
+    /// The seeded source of this thread, or null.
     static seeded_random* current() noexcept;
 
     std::uint64_t next() noexcept;

@@ -10,7 +10,7 @@
 
 namespace mortise {
 
-/// What the URL of a server says where another one has a path:
+/// The part after the scheme in the URL of a server:
 /// `//[user[:password]@]host[:port][,host[:port]...][/path]`, with `%XX` decoded in each part. An
 /// address with colons stands in brackets.
 class server_url {
@@ -20,7 +20,7 @@ public:
         std::uint16_t port = 0;
     };
 
-    /// @throws error `bad_url`; passwords are not in it.
+    /// @throws error `bad_url`, without passwords in its text.
     static server_url parse(const store_url& url, std::uint16_t usual_port);
 
     std::string user;

@@ -18,7 +18,8 @@ random_id random_id::draw() {
         id.low = seeded->next();
     }
     while (!id) {
-        // At most 256 bytes are never cut short; before the kernel's pool is ready the call waits.
+        // A draw of at most 256 bytes is never cut short; it waits until the kernel's pool is
+        // ready.
         if (::getrandom(&id, sizeof id, 0) != static_cast<ssize_t>(sizeof id) && errno != EINTR)
             std::abort();  // Linux before 3.17, or a sandbox that forbids it: no id would be safe.
     }

@@ -15,7 +15,8 @@ constexpr std::size_t url_size_max = 8192;
     throw error(errc::bad_url, "\"" + without_passwords(text).substr(0, 200) + "\"", remedy);
 }
 
-// So that what stands before a colon by mistake, such as a password, is not shown as one.
+// Checks the characters of a scheme, so that other text before a colon, such as a password, is not
+// shown as a scheme.
 bool is_scheme(std::string_view text) noexcept {
     constexpr std::string_view others = "0123456789+-._";
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -46,7 +47,7 @@ std::string decoded(std::string_view part, std::string_view whole) {
     return plain;
 }
 
-// Where the part of a login begins that is not shown, if an @ follows; else npos.
+// The position at which the hidden part of a login begins, if an @ follows; else npos.
 std::size_t login_in(std::string_view url) {
     const auto at = url.find('@');
     const auto scheme_end = url.find(':');
@@ -61,7 +62,7 @@ std::size_t login_in(std::string_view url) {
     return colon < at ? colon + 1 : begin + 2;
 }
 
-// Where the next value of an option begins that may be a password; npos if there is none.
+// The position of the next option value that may be a password; npos if there is none.
 std::size_t password_in(std::string_view url, std::size_t after) {
     constexpr std::string_view names[] = {"password=", "passwd=", "pass=", "pwd="};
     const auto alike = [](char in_url, char in_name) {
@@ -79,8 +80,8 @@ std::size_t password_in(std::string_view url, std::size_t after) {
 
 }  // namespace
 
-// Rather too much than too little: a password may be written with characters that do not belong
-// there, and the slashes before a login may be missing.
+// Hides too much rather than too little: a password may be written with characters that do not
+// belong there, and the slashes before a login may be missing.
 std::string without_passwords(std::string_view url) {
     constexpr std::string_view stars = "***";
     std::string shown(url);

@@ -14,7 +14,8 @@ namespace mortise {
 
 /// A store URL in its parts: `scheme:path?name=value&...`, with `%XX` decoded.
 ///
-/// Every fault is an `error` that names the text at fault: `bad_url`, or what a value breaks.
+/// Every fault is an `error` that names the text at fault; its code is `bad_url`, or that of the
+/// rule that a value breaks.
 class store_url {
 public:
     /// @throws error
@@ -23,7 +24,7 @@ public:
     std::string text;  ///< As it was given, but without passwords: for messages.
     std::string scheme;
     std::string path;
-    std::string raw_path;  ///< The same before it was decoded.
+    std::string raw_path;  ///< The path before it was decoded.
 
     /// The value of an option; empty if it is not there.
     std::string option(std::string_view name) const;
@@ -35,7 +36,7 @@ public:
 
     [[noreturn]] void refuse(const std::string& remedy) const;
 
-    /// Refuses options that nobody knows: a misspelt one must not be ignored.
+    /// Refuses unknown options: a misspelt one must not be ignored.
     void allow_options(
         std::initializer_list<std::string_view> known,
         std::initializer_list<std::string_view> more = {}

@@ -47,7 +47,7 @@ std::optional<std::uint32_t> token_domain::slot_in(const token_domain& store) co
     std::uint32_t slot = 0;
     const char* const end = name().data() + name().size();
     const auto read = std::from_chars(name().data() + sign + 1, end, slot);
-    // Made anew and compared, so that there is one way only to write a slot.
+    // Write the slot anew and compare, so that a slot has one spelling only.
     if (read.ec != std::errc() || read.ptr != end || slot == 0 ||
         name().substr(0, sign) != store.name() || store.of_slot(slot) != *this)
         return std::nullopt;

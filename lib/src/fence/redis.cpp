@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view stale = "MORTISESTALE";
 constexpr std::string_view foreign = "MORTISEDOMAIN";
 
-// As many digits as the largest token has, so that texts compare as their numbers do.
+// Pads to the digits of the largest token, so that texts compare as their numbers do.
 std::string fixed_width(std::uint64_t value) {
     constexpr std::size_t width = 19;
     const std::string digits = std::to_string(value);

@@ -12,8 +12,8 @@ namespace {
 constexpr const char* make_table =
     "CREATE TABLE IF NOT EXISTS mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
     " token INTEGER NOT NULL) WITHOUT ROWID";
-// The one statement that decides: it writes if the token is not below the fence. What it did not
-// write was refused.
+// The one statement that decides: it writes if the token is not below the fence. If it writes
+// nothing, the token is refused.
 constexpr const char* raise_fence =
     "INSERT INTO mortise_fence(resource, domain, token) VALUES(?1, ?2, ?3)"
     " ON CONFLICT(resource) DO UPDATE SET token = excluded.token"
@@ -46,13 +46,13 @@ statement prepare(sqlite3* db, const char* sql, int& code) {
 }
 
 void bind_resource(sqlite3_stmt* to, std::string_view resource) {
-    // A null pointer would bind NULL: an empty name still has an address.
+    // A null pointer would bind NULL, so give an empty name an address, too.
     ::sqlite3_bind_blob64(
         to, 1, resource.empty() ? "" : resource.data(), resource.size(), SQLITE_STATIC
     );
 }
 
-// Who was in the way: a higher token, or another domain.
+// Why the fence refused the token: a higher token, or another domain.
 error_code why_refused(sqlite3* db, std::string_view resource, std::string_view domain) {
     int code = SQLITE_OK;
     const auto query = prepare(db, read_domain, code);
@@ -73,7 +73,8 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
     int code = SQLITE_OK;
     auto write = prepare(db, raise_fence, code);
     if (code == SQLITE_ERROR) {
-        // Most likely there is no table yet: a program's first call pays for that.
+        // Most likely there is no table yet. Make it only then: later calls need no extra
+        // statement.
         code = ::sqlite3_exec(db, make_table, nullptr, nullptr, nullptr);
         if (code == SQLITE_OK)
             write = prepare(db, raise_fence, code);
@@ -85,7 +86,7 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
     ::sqlite3_bind_int64(write.get(), 3, static_cast<std::int64_t>(held.value));
     code = ::sqlite3_step(write.get());
     if (code == SQLITE_ROW)
-        code = ::sqlite3_step(write.get());  // Out of a transaction the commit comes with the end.
+        code = ::sqlite3_step(write.get());  // Without a transaction, this step makes the commit.
     else if (code == SQLITE_DONE)
         return why_refused(db, resource, domain);
     return code == SQLITE_DONE ? error_code() : failed(code);
