@@ -11,7 +11,7 @@ namespace mortise::coro::detail {
 
 struct alarm::wait {
     asio::cancellation_signal signal;
-    std::function<void()> then;  ///< Empty when it is over.
+    std::function<void()> then;  ///< Empty once the alarm has fired or was cancelled.
 };
 
 void alarm::set(

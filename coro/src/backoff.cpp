@@ -16,7 +16,8 @@ backoff::backoff(backoff_options options, std::uint64_t seed) noexcept
 }
 
 clock::duration backoff::next() noexcept {
-    // The remainder favours small numbers by less than one in 2^64 / bound: nothing here.
+    // The remainder favours small numbers by less than one in 2^64 / bound, which does no harm
+    // here.
     const auto span = static_cast<std::uint64_t>(bound_.count()) + 1;
     const clock::duration pause(static_cast<clock::rep>(draw() % span));
     const clock::duration max = options_.max;
@@ -31,7 +32,7 @@ void backoff::reset() noexcept {
     attempts_ = 0;
 }
 
-// splitmix64: eight bytes of state, and every seed is a good one.
+// splitmix64: eight bytes of state, and every seed is good.
 std::uint64_t backoff::draw() noexcept {
     state_ += 0x9e3779b97f4a7c15U;
     std::uint64_t z = state_;

@@ -35,7 +35,7 @@ int make_timer() {
 /// The waits, the timerfd that is set to the earliest, and the loop that reads it.
 ///
 /// The descriptor is used on a strand; setting the timer is a system call that any thread may make.
-/// The loop is stopped while nobody waits, for a pending read would keep the context running.
+/// The loop is stopped while nobody waits, because a pending read would keep the context running.
 class boot_timer final : public detail::timer_queue, public detail::shutdown_hook {
 public:
     explicit boot_timer(const asio::any_io_executor& executor)
@@ -46,13 +46,13 @@ public:
         return std::static_pointer_cast<boot_timer>(shared_from_this());
     }
 
-    /// Hears of the end of the context. False if that is now.
+    /// Registers for the end of the context. False if the context is ending now.
     bool start() {
         auto& context = asio::query(io_->get_executor(), asio::execution::context);
         return detail::wait_service::of(context).link(self());
     }
 
-    /// Nobody can start a wait any more.
+    /// Ends all waits; no wait can start any longer.
     void stop() noexcept {
         close();
         std::lock_guard hold(mutex());
@@ -83,10 +83,10 @@ private:
     void release() noexcept {
         std::optional<asio::posix::stream_descriptor> gone;
         std::lock_guard hold(mutex());
-        std::swap(gone, io_);  // destroyed after the mutex was let go
+        std::swap(gone, io_);  // destroyed after the mutex is unlocked
     }
 
-    // Under the mutex.
+    // Must be called under the mutex.
     void post_to_strand(void (boot_timer::*then)()) {
         if (!io_)
             return;
@@ -120,7 +120,7 @@ private:
         io_->cancel(ignored);
     }
 
-    // The timer went off, or `rest` cancelled the read: look, whichever it was.
+    // The timer went off, or `rest` cancelled the read; both are handled alike.
     void expired() {
         if (!io_)
             return;
@@ -143,7 +143,7 @@ private:
         MORTISE_ASSERT(got == static_cast<ssize_t>(sizeof expirations) || errno == EAGAIN);
     }
 
-    // A moment in the past goes off at once. All zeros would disarm.
+    // A moment in the past goes off at once. At least 1 ns, because all zeros disarm the timer.
     void arm(clock::time_point when) const noexcept {
         using std::chrono::seconds;
         const auto since = std::max(when.time_since_epoch(), clock::duration(1));
@@ -156,8 +156,8 @@ private:
     }
 
     const int timer_;
-    // Owns the timer, and the strand, which must not outlive its context. Changed on the strand, or
-    // by the end of the context, and then under the mutex.
+    // Owns the timer and the strand, which must not outlive its context. Changed under the mutex,
+    // on the strand or by the end of the context.
     std::optional<asio::posix::stream_descriptor> io_;
     bool watching_ = false;  // under the mutex: a read is pending, or about to be
 };

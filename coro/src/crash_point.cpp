@@ -19,7 +19,7 @@ std::string_view setting(const char* name) noexcept {
     return value != nullptr ? value : std::string_view();
 }
 
-/// Where this process is to die, or to stop.
+/// The point at which this process must die or stop.
 class chosen_point {
 public:
     explicit chosen_point(const char* variable) {
@@ -46,7 +46,7 @@ void pass_crash_point(const char* name) noexcept {
     if (death.is_now(name))
         ::kill(::getpid(), SIGKILL);
     if (stop.is_now(name))
-        ::raise(SIGSTOP);  // sent to the process, it might let this very thread run on for a while
+        ::raise(SIGSTOP);  // `kill` on the process could let this thread run on for a while
 }
 
 bool is_planted(const char* name) noexcept {

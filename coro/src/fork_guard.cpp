@@ -10,8 +10,8 @@ namespace {
 
 std::atomic<unsigned> fork_count{0};
 
-// In the child, between fork and anything else: one store to a lock-free atomic is all that is
-// safe.
+// Runs in the child before anything else, where only async-signal-safe work is allowed, such as a
+// store to a lock-free atomic.
 void count_fork() noexcept {
     fork_count.fetch_add(1, std::memory_order_relaxed);
 }

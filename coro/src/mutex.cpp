@@ -31,8 +31,8 @@ public:
 
     void unlock() noexcept {
         {
-            // A grant to a coroutine whose executor is gone comes back at once, from inside
-            // complete(). A long queue of those must not become a deep stack.
+            // A guard for a coroutine whose executor is gone is destroyed at once, inside
+            // complete(), and unlocks. A long queue of such waiters must not become a deep stack.
             std::lock_guard hold(waiting_.mutex());
             if (handing_over_) {
                 came_back_ = true;
@@ -40,7 +40,7 @@ public:
             }
             handing_over_ = true;
         }
-        do {  // ends: each turn takes a waiter out, or finds none and leaves the mutex free
+        do {  // ends: each turn takes out a waiter, or finds none and leaves the mutex free
             if (auto next = waiting_.take_one([this] { locked_ = false; }))
                 next.complete(error_code(), mutex_guard(shared_from_this()));
         } while (came_back());

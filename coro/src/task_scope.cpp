@@ -66,8 +66,9 @@ public:
         return std::exchange(first_failure_, nullptr);
     }
 
-    // The scope is gone. Tasks that still run are a mistake, except that they are never run again
-    // where the context is being destroyed: what is posted to it then is not run either.
+    // The scope is being destroyed; tasks that still run are a mistake. The abort is posted,
+    // because a context that is being destroyed runs neither those tasks nor the abort: then all is
+    // well.
     void abandon() noexcept {
         if (size() == 0 || *ended_)
             return;
@@ -80,7 +81,7 @@ public:
 private:
     using signal_ptr = std::shared_ptr<asio::cancellation_signal>;
 
-    // The rest on the executor.
+    // The rest runs on the executor.
 
     void start(asio::awaitable<void> task) {
         const auto signal = std::make_shared<asio::cancellation_signal>();
@@ -112,7 +113,7 @@ private:
 
     void cancel_all() {
         cancelled_ = true;
-        // A copy, for a task may end, and leave the list, inside its signal.
+        // Copy the list: a task may end, and leave it, inside its signal.
         const std::vector<signal_ptr> signals(signals_.begin(), signals_.end());
         for (const auto& signal : signals)
             signal->emit(asio::cancellation_type::terminal);

@@ -42,7 +42,7 @@ void timer_queue::add(clock::time_point when, completion_type done) {
 
 std::size_t timer_queue::complete_due(clock::time_point now) {
     if (now == clock::time_point::max())
-        now -= clock::duration(1);  // who waits for the end of time waits for ever
+        now -= clock::duration(1);  // a wait until the clock's maximum never ends
     std::size_t count = 0;
     std::uint64_t newest = 0;
     {
@@ -68,7 +68,7 @@ std::optional<clock::time_point> timer_queue::next() {
 }
 
 void timer_queue::close() noexcept {
-    for (;;) {  // ends: nothing is added once it is closed
+    for (;;) {  // ends: a closed queue takes no waits
         std::shared_ptr<wait_entry> gone;
         {
             std::lock_guard hold(mutex());

@@ -27,10 +27,10 @@ public:
     /// Completes, by post, all waits up to `now`. Returns how many.
     std::size_t complete_due(clock::time_point now);
 
-    /// The earliest moment somebody waits for, which may be `time_point::max()`.
+    /// The earliest moment of all waits, which may be `time_point::max()`.
     std::optional<clock::time_point> next();
 
-    /// Completes all that wait, and all that will, with `operation_aborted`.
+    /// Completes all present and later waits with `operation_aborted`.
     void close() noexcept;
 
 protected:

@@ -11,8 +11,8 @@ namespace mortise::coro::detail {
 
 namespace {
 
-// Stays in the slot after the wait has ended: only the coroutine's own strand may touch a slot, and
-// who completes the wait is elsewhere. It then finds nothing to cancel.
+// Cancels a wait. It stays in the slot after the wait has ended, because only the coroutine's own
+// strand may touch a slot, and the wait is completed elsewhere. It then finds nothing to cancel.
 class canceller {
 public:
     explicit canceller(std::weak_ptr<wait_entry> entry) : entry_(std::move(entry)) {}
@@ -109,7 +109,7 @@ void wait_fifo::remove(wait_entry& entry) noexcept {
     entry.before = nullptr;
     entry.after = nullptr;
     --size_;
-    entry.held.reset();  // never the last: whoever removes an entry refers to it
+    entry.held.reset();  // never the last reference: each caller has one
 }
 
 }  // namespace mortise::coro::detail

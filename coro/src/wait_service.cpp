@@ -7,8 +7,8 @@ namespace mortise::coro::detail {
 
 asio::execution_context::id wait_service::id;
 
-// A context shuts its services down in the reverse of their order. Strands have to be there still
-// when our threads are stopped, which post to them: so their service is made before this one.
+// Makes the service of strands first, because a context shuts its services down in reverse order:
+// our threads post to strands until they are stopped, so strands must end after this service.
 wait_service::wait_service(asio::execution_context& owner)
     : asio::execution_context::service(owner), ended_(std::make_shared<std::atomic<bool>>(false)) {
     asio::use_service<asio::detail::strand_executor_service>(owner);
@@ -52,7 +52,7 @@ void wait_service::take_off(shutdown_hook& hook) noexcept {
 }
 
 void wait_service::shutdown() {
-    for (;;) {  // ends: from the first turn on nothing is linked any more
+    for (;;) {  // ends: from the first turn on nothing can be linked
         std::shared_ptr<shutdown_hook> hook;
         {
             std::lock_guard hold(mutex_);

@@ -17,7 +17,7 @@ worker_host* worker_host::find(asio::execution_context& context) {
     return &asio::use_service<worker_host>(context);
 }
 
-// Whatever is scheduled from here on has nobody to run it.
+// Drops all turns that are scheduled from here on: nobody would run them.
 void worker_host::shutdown() {
     later_ = [](const std::function<void()>&) {};
 }

@@ -17,7 +17,8 @@ namespace mortise::coro::detail {
 
 namespace {
 
-// A thread inherits the mask of its creator; the signals of the program go to its other threads.
+// Blocks all signals while a thread is made, which inherits the mask: the signals of the program go
+// to its other threads.
 class all_signals_blocked {
 public:
     all_signals_blocked() noexcept {
@@ -33,7 +34,8 @@ private:
     sigset_t before_{};
 };
 
-// A moment that far away would overflow; who says "for ever" means to wait for the closure.
+// Limits `grace`, because a moment too far away would overflow; "for ever" means to wait for the
+// closure.
 worker_config bounded(worker_config config) {
     using std::chrono::milliseconds;
     constexpr milliseconds longest = std::chrono::hours(24 * 365);
@@ -41,8 +43,8 @@ worker_config bounded(worker_config config) {
     return config;
 }
 
-// Handlers that can neither be run, since their context is gone, nor be destroyed, since a closure
-// that is stuck may refer to their frames. One for each thread that was detached at most.
+// Keeps a job for ever whose handler can neither be run, since its context is gone, nor be
+// destroyed, since a stuck closure may refer to its frame. At most one for each detached thread.
 void leak(std::shared_ptr<worker_job> job) {
     static std::mutex mutex;
     static auto& leaked = *new std::vector<std::shared_ptr<worker_job>>();
@@ -127,7 +129,7 @@ void worker_state::wake() {
 
 void worker_state::stop() noexcept {
     if (process_.forked())
-        return;  // The thread that may have the mutex is not here.
+        return;  // The mutex may be locked for ever, by a thread of the parent.
     for (;;) {   // ends: nothing is queued once it is stopping
         std::shared_ptr<wait_entry> dropped;
         {
@@ -177,7 +179,8 @@ bool worker_state::in_batch(const worker_job& job) const noexcept {
     });
 }
 
-// The thread that may be in the middle of the closure, or have the mutex, is in another process.
+// In a forked child the job must stay as it is: the thread that may be in the middle of its
+// closure, or have the mutex, is in the parent.
 bool worker_state::leaves_behind(worker_job& job) const noexcept {
     if (!process_.forked())
         return false;
@@ -194,11 +197,11 @@ void worker_state::let_go(worker_job& job) noexcept {
         const bool own_thread = std::this_thread::get_id() == id_;
         if (posting_ == &job) {
             if (!own_thread)
-                changed_.wait(hold, over);  // no closure runs, it is about to be over
+                changed_.wait(hold, over);  // short: no closure runs, only the post
             return;
         }
         job.orphaned_ = true;
-        const bool idle_here = own_thread && !working_;  // its closure is gone, it waits to be told
+        const bool idle_here = own_thread && !working_;  // its closure has ended
         if (!idle_here &&
             (own_thread || detached_ || !changed_.wait_for(hold, config_.grace, over))) {
             hold.unlock();

@@ -16,34 +16,37 @@
 
 namespace mortise::coro::detail {
 
-/// What a worker's thread shares with the worker, the callers, and the contexts of their handlers.
+/// The state that a worker's thread shares with the worker, the callers, and the contexts of their
+/// handlers.
 ///
 /// The thread takes a batch of jobs, of one unless told otherwise, and hands it to its runner.
-/// Three may want to end a job: the thread that runs it, its canceller, and its context. While it
-/// is queued the list decides. While its batch runs, it stays known to its context, whose end waits
-/// for it (`let_go`); between `run` and the end of the post no context may go away.
+/// Three parties may want to end a job: the thread that runs it, its canceller, and its context.
+/// While the job is queued, the list decides. While its batch runs, the job stays known to its
+/// context, whose end waits for it (`let_go`); between `run` and the end of the post no context may
+/// go away.
 ///
-/// Where the context has a `worker_host` there is no thread: each batch is two of its turns, one
-/// that runs it and one that tells what became of it.
+/// Where the context has a `worker_host` there is no thread: each batch takes two turns of the
+/// host, one that runs the jobs and one that delivers their results.
 class worker_state final : public shutdown_hook, public std::enable_shared_from_this<worker_state> {
 public:
     explicit worker_state(worker_config config);
     worker_state(worker_config config, std::size_t batch_max, std::shared_ptr<batch_runner> runner);
     ~worker_state() override;
 
-    /// Starts the thread, if there is to be one, and hears of the end of the context.
+    /// Registers for the end of the context, and starts the thread unless there is a host.
     void start(asio::execution_context& context);
     bool submit(std::shared_ptr<worker_job> job);
     void stop() noexcept;
     /// Waits for the thread, at most `grace`, then detaches it.
     void join() noexcept;
-    /// Waits until the thread runs nothing more, however long that takes.
+    /// Waits until the thread has run its last job, however long that takes.
     void wait_stopped() noexcept;
     std::size_t queued() const noexcept;
 
-    /// The context of a running job's handler ends: waits until that is safe.
+    /// Waits until the context of a running job's handler may end, at most `grace`; then drops the
+    /// job, or leaks it if its closure still runs.
     void let_go(worker_job& job) noexcept;
-    /// In a forked child: keeps the job for ever, as it was when the child was made. Else false.
+    /// In a forked child, keeps the job for ever, as it was when the child was made. Else false.
     bool leaves_behind(worker_job& job) const noexcept;
 
 private:
@@ -66,8 +69,8 @@ private:
     std::mutex& mutex_;  // the queue's; guards all that follows
     std::condition_variable wanted_;
     std::condition_variable changed_;
-    std::vector<std::shared_ptr<worker_job>> batch_;  // a job that was told leaves a gap
-    bool working_ = false;                            // the runner is at it: closures may run
+    std::vector<std::shared_ptr<worker_job>> batch_;  // a delivered job leaves a null
+    bool working_ = false;                            // the runner has the batch: closures may run
     const worker_job* posting_ = nullptr;
     bool stopping_ = false;
     bool finished_ = false;

@@ -19,8 +19,8 @@ struct backoff_options {
 static_assert(std::is_trivially_destructible_v<backoff_options>, "docs/compilers.md, G1");
 
 /// Capped exponential back-off with full jitter: each pause is drawn evenly from zero to a bound
-/// that grows by `factor` with each attempt, from `first` to `max`. It reads no clock, and the same
-/// seed gives the same pauses.
+/// that grows by `factor` with each attempt, from `first` to `max`. It reads no clock; equal seeds
+/// give equal pauses.
 ///
 /// @par Threads      One at a time.
 class backoff {

@@ -32,7 +32,7 @@ template <class Rep, class Period>
 saturating_add(boot_clock::time_point when, std::chrono::duration<Rep, Period> after) noexcept {
     using duration = boot_clock::duration;
     using time_point = boot_clock::time_point;
-    // Compared in seconds of floating point first: the conversion itself may overflow.
+    // Compare in floating-point seconds first, because the conversion itself may overflow.
     using wide = std::chrono::duration<long double>;
     if (wide(after) >= wide(duration::max()))
         return time_point::max();

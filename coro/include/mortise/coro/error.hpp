@@ -10,7 +10,7 @@
 
 namespace mortise::coro {
 
-/// What a primitive can report besides `asio::error::operation_aborted`.
+/// The errors of the primitives besides `asio::error::operation_aborted`.
 enum class errc : int {
     queue_full = 1,  ///< The worker's queue has `queue_max` closures already; nothing was queued.
     work_threw,      ///< The closure ended with an exception that carries no error code.

@@ -44,12 +44,12 @@ public:
         );
     }
 
-    /// Completes all that wait, in the order they came. A `reset` right after takes nothing back.
+    /// Completes all waits, in the order they began. A `reset` right after takes nothing back.
     void set();
     void reset() noexcept;
     [[nodiscard]] bool is_set() const noexcept;
 
-    /// Completes all that wait, and all that will, with `operation_aborted`.
+    /// Completes all present and later waits with `operation_aborted`.
     void close() noexcept;
 
 private:

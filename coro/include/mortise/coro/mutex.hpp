@@ -51,7 +51,7 @@ public:
     /// The guard if the mutex is free; nobody waits for a free mutex, so this overtakes no one.
     [[nodiscard]] std::optional<mutex_guard> try_lock();
 
-    /// Completes all that wait, and all that will, with `operation_aborted`. Guards stay valid.
+    /// Completes all present and later waits with `operation_aborted`. Guards stay valid.
     void close() noexcept;
 
 private:

@@ -8,14 +8,14 @@
 
 namespace mortise::coro {
 
-/// Sleeps for so long, at least; `duration::max()` means until cancelled.
+/// Sleeps for at least `span`; `duration::max()` means until cancelled.
 ///
 /// @par Errors       Throws `system_error(operation_aborted)` when cancelled.
 /// @par Cancellation Whatever types the coroutine accepts, all alike.
 /// @par Lifetimes    `time` must live while it sleeps.
 asio::awaitable<void> sleep_for(time_source& time, clock::duration span);
 
-/// The same, until a moment; one that has passed still lets others run first.
+/// As `sleep_for`, until `when`; a moment that has passed still lets others run first.
 asio::awaitable<void> sleep_until(time_source& time, clock::time_point when);
 
 }  // namespace mortise::coro

@@ -19,8 +19,8 @@ class task_scope_state;
 /// Owns tasks that come and go, and waits for all of them: no task outlives its scope.
 ///
 /// All tasks run on the scope's executor, which must be a strand unless its context has only one
-/// thread. A scope has to be joined before it is destroyed: tasks that still run then would use
-/// what is gone, so their next turn on the executor aborts the program. Where there is no next
+/// thread. A scope must be joined before it is destroyed: tasks that still run then would use
+/// objects that are gone, so the next turn of the executor aborts the program. If there is no next
 /// turn, because the execution context is being destroyed, the tasks are destroyed with it.
 ///
 /// @par Threads      `spawn`, `cancel`, `size`: any. `join`: a coroutine on any executor.

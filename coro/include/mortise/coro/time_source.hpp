@@ -10,8 +10,8 @@
 
 namespace mortise::coro {
 
-/// Where time comes from: the real one, or a simulated one (virtual_time). One object per client,
-/// so that simulated processes with clocks of their own can live in one program (ADR 0001).
+/// The source of time: the real one, or a simulated one (virtual_time). One object per client, so
+/// that simulated processes with clocks of their own can live in one program (ADR 0001).
 ///
 /// @par Threads      Any, for all members.
 class time_source {

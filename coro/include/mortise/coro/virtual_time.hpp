@@ -47,11 +47,12 @@ public:
     /// The earliest moment that somebody waits for.
     [[nodiscard]] std::optional<clock::time_point> next_deadline() const;
 
-    /// Until nothing is ready and nobody waits for a moment. Returns the number of handlers run.
+    /// Runs until nothing is ready and nobody waits for a moment. Returns the number of handlers
+    /// run.
     std::size_t run_until_idle(asio::io_context& context);
-    /// For so much of this time, then stands exactly at its end.
+    /// Runs for `span` of this time, then stands exactly at its end.
     std::size_t run_for(asio::io_context& context, clock::duration span);
-    /// While `wanted()` holds, asked before each handler. Ends also when all is idle.
+    /// Runs while `wanted()` holds, asked before each handler. Ends also when all is idle.
     std::size_t run_while(asio::io_context& context, const std::function<bool()>& wanted);
 
 private:

@@ -15,11 +15,11 @@
 
 namespace mortise::coro {
 
-/// How a worker is made.
+/// The settings of a worker.
 class worker_config {
 public:
     worker_config() = default;
-    /// Of the thread; the kernel shows 15 bytes of it.
+    /// The name of the thread; the kernel shows 15 bytes of it.
     std::string name = "mortise";
     /// Closures that may wait; the running one is not counted.
     std::size_t queue_max = 4'096;
@@ -27,8 +27,8 @@ public:
     std::chrono::milliseconds grace{2'000};
 };
 
-/// One thread that does the blocking work of a program that must not block: first come, first
-/// served, with a bounded queue. All signals are blocked in the thread.
+/// One thread for the blocking work of a program that must not block: first come, first served,
+/// with a bounded queue. All signals are blocked in the thread.
 ///
 /// @par Threads      `async_run`, `post`, `stop`: any.
 /// @par Lifetimes    The destructor stops the worker and waits at most `grace` for the closure that
@@ -48,13 +48,13 @@ public:
 
     executor_type get_executor() const noexcept { return executor_; }
 
-    /// Runs `work()` on the thread, and completes with what it returns.
+    /// Runs `work()` on the thread, and completes with its result.
     ///
     /// Work that can fail returns a `result<T>`. An exception that escapes becomes its error code
     /// (`system_error`), `not_enough_memory` (`bad_alloc`) or `errc::work_threw`: it must not
     /// end the thread, and operations here report codes.
     ///
-    /// @par Completion   `void(error_code, R)` where `R` is what `work` returns,
+    /// @par Completion   `void(error_code, R)` where `R` is the return type of `work`,
     ///                   default-constructed if the code is set; `void(error_code)` if it returns
     ///                   nothing.
     /// @par Errors       `errc::queue_full`, `errc::work_threw`, `operation_aborted` (cancelled

@@ -12,8 +12,8 @@
 
 namespace mortise::coro::detail {
 
-/// Something that is to be done at some time, if it is not called off before. What nobody waits for
-/// any more keeps no context at work.
+/// An action at a set time, unless it is cancelled before. A cancelled alarm keeps no context at
+/// work.
 ///
 /// @par Threads One strand.
 class alarm {
@@ -23,14 +23,14 @@ public:
     alarm(const alarm&) = delete;
     alarm& operator=(const alarm&) = delete;
 
-    /// Calls off what was set before.
+    /// Sets the alarm, and cancels an earlier one.
     void
     set(time_source& time,
         const asio::any_io_executor& strand,
         clock::time_point when,
         std::function<void()> then);
 
-    /// In a forked child it does nothing: the timer is the parent's.
+    /// Does nothing in a forked child: the timer is the parent's.
     void cancel() noexcept;
 
     bool is_set() const noexcept;

@@ -13,16 +13,16 @@
 
 namespace mortise::coro::detail {
 
-/// What a worker's thread does with the jobs that it took from its queue.
+/// Runs the jobs that a worker's thread has taken from its queue.
 class batch_runner {
 public:
     virtual ~batch_runner() = default;
 
-    /// Runs all of them; when it returns, each is told what became of it. On the worker's thread.
+    /// Runs all jobs, on the worker's thread. After it returns, each job delivers its result.
     virtual void run(std::span<const std::shared_ptr<worker_job>> batch) noexcept = 0;
 };
 
-/// A worker whose thread takes all that is queued, up to a bound, instead of one closure at a time.
+/// A worker whose thread takes all queued jobs, up to a bound, instead of one closure at a time.
 ///
 /// @par Threads      As `worker`.
 /// @par Lifetimes    As `worker`; the thread owns the runner.
@@ -34,7 +34,7 @@ public:
         std::size_t batch_max,
         std::shared_ptr<batch_runner> runner
     );
-    /// One that runs each closure by itself.
+    /// Makes a worker that runs each closure by itself.
     batch_worker(asio::any_io_executor executor, worker_config config);
     ~batch_worker();
     batch_worker(const batch_worker&) = delete;
@@ -47,7 +47,7 @@ public:
         return async_submit<job>(std::move(work), std::forward<Token>(token));
     }
 
-    /// The same for a job of the runner's own kind, which is made of its completion and of `what`.
+    /// As `async_run`, for a job of the runner's own kind, made of its completion and of `what`.
     template <class Job, class What, class Token>
     auto async_submit(What what, Token&& token) {
         return start_job<Job>(executor_, state_, std::move(what), std::forward<Token>(token));
@@ -57,10 +57,10 @@ public:
     bool submit(std::shared_ptr<worker_job> job);
     /// Lets the running batch end, drops the queued jobs and takes no more. Does not wait.
     void stop() noexcept;
-    /// Waits for the thread, at most `grace`, as the destructor does. After `stop`.
+    /// Waits for the thread, at most `grace`, as the destructor does. Call after `stop`.
     void join() noexcept;
-    /// Waits until the thread runs nothing more, however long that takes. After `stop`, and never
-    /// on the thread itself.
+    /// Waits until the thread has run its last job, however long that takes. Call after `stop`, and
+    /// never on the thread itself.
     void wait_stopped() noexcept;
     [[nodiscard]] std::size_t queued() const noexcept;
 

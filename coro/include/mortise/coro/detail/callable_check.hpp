@@ -20,14 +20,14 @@ inline constexpr bool is_owning_temporary =
     !std::is_lvalue_reference_v<F> && !std::is_trivially_destructible_v<T> &&
     (std::is_aggregate_v<T> || (!std::is_move_assignable_v<T> && !is_specialisation<T>));
 
-/// Whether what an initiating function returns can be awaited in the same expression.
+/// Whether the result of an initiating function can be awaited in the same expression.
 template <class T>
 inline constexpr bool is_awaitable_result = !std::is_void_v<T>;
 template <class T>
 inline constexpr bool is_awaitable_result<std::future<T>> = false;
 
 /// Refuses a temporary lambda that captures something with a destructor, on compilers that destroy
-/// it twice. Result is what the function returns.
+/// it twice. `Result` is the return type of the function that takes it.
 template <class F, class Result>
 constexpr void refuse_owning_temporary() noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
@@ -40,9 +40,9 @@ constexpr void refuse_owning_temporary() noexcept {
 #endif
 }
 
-/// The same for closures that are often moved in. A closure that had a name looks like a temporary
-/// then: who defines this macro knows that all have names. The sources of this project do; the
-/// address sanitizer would find one that has none.
+/// As `refuse_owning_temporary`, for closures that are often moved in. A moved closure looks like a
+/// temporary even if it has a name. A program that defines this macro states that all its closures
+/// have names. The sources of this project do; the address sanitizer would find one without a name.
 template <class Work, class Result>
 constexpr void refuse_owning_work() noexcept {
 #ifndef MORTISE_CLOSURES_HAVE_NAMES

@@ -13,9 +13,9 @@
 
 namespace mortise::coro::detail {
 
-/// What an operation that lives on a strand puts into its handler's cancellation slot. Users emit
-/// wherever they like, so it does one thing: it goes to the strand and calls
-/// `operation->on_cancel(type)` there, if the operation still exists.
+/// The cancellation handler of an operation that lives on a strand. Users emit on any thread, so it
+/// only goes to the strand and calls `operation->on_cancel(type)` there, if the operation still
+/// exists.
 template <class Operation>
 class cancel_proxy {
 public:

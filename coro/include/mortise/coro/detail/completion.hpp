@@ -21,12 +21,12 @@ namespace mortise::coro::detail {
 template <class Signature>
 class completion;
 
-/// A completion handler that is owed one call, and all that a wait has to know about it.
+/// A completion handler that is owed one call, and all that a wait must know about it.
 ///
 /// It holds outstanding work on the handler's associated executor (else on the fallback), so that
-/// an `io_context::run()` waits with it. `complete` posts the handler to that executor: it is never
-/// called from inside. A completion that is destroyed instead destroys the handler, and with it the
-/// frame of the coroutine that waits; so does a context that is destroyed (see wait_service).
+/// an `io_context::run()` waits with it. `complete` posts the handler to that executor and never
+/// calls it from inside. A completion that is destroyed instead destroys the handler, and with it
+/// the frame of the coroutine that waits; so does the end of the context (see wait_service).
 ///
 /// @par Threads      Distinct objects: any. It touches the handler's cancellation slot only in
 ///                   `slot()`, which belongs into the initiating call.
@@ -47,7 +47,7 @@ public:
 
     completion(completion&&) noexcept = default;
     completion& operator=(completion&& other) noexcept {
-        // Through a temporary: what was held may be the frame that holds *this.
+        // Use a temporary: the old handler may own the frame that contains *this.
         completion held(std::move(other));
         std::swap(handler_, held.handler_);
         std::swap(executor_, held.executor_);
@@ -58,7 +58,7 @@ public:
 
     explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
 
-    /// The slot on which the wait hears of its cancellation; not connected after `release_slot`.
+    /// The slot that cancels the wait; not connected after `release_slot`.
     asio::cancellation_slot slot() const noexcept {
         return deaf_ ? asio::cancellation_slot() : handler_.get_cancellation_slot();
     }
@@ -101,8 +101,8 @@ private:
         std::tuple<Args...> args_;
     };
 
-    // For a handler whose executor was erased so far that nothing can be posted to it: post to the
-    // fallback, then dispatch.
+    // Posts to the fallback, then dispatches, for a handler whose executor is erased so far that
+    // nothing can be posted to it.
     class hop {
     public:
         hop(call&& todo, asio::any_io_executor first)

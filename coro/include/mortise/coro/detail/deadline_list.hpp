@@ -12,9 +12,9 @@
 
 namespace mortise::coro::detail {
 
-/// What has to be done when, for everything that shares one timer. No clock, no I/O.
+/// Tasks with deadlines that share one timer. No clock, no I/O.
 ///
-/// Equal deadlines run in the order of their making.
+/// Tasks with equal deadlines run in the order in which they were set.
 class deadline_list {
 public:
     using task = std::function<void()>;
@@ -23,7 +23,7 @@ public:
     /// Names a deadline; empty if none is set.
     using handle = std::optional<key>;
 
-    /// Replaces the deadline of `at`, if it has one. Nothing is kept for the end of time.
+    /// Replaces the deadline of `at`, if it has one. `time_point::max()` sets none.
     void set(handle& at, clock::time_point when, task work) {
         clear(at);
         if (when == clock::time_point::max())

@@ -6,9 +6,10 @@ namespace mortise::coro::detail {
 
 /// Remembers the process that it was made in.
 ///
-/// A forked child has a copy of every object, but none of its parent's threads, and what lies
-/// outside of the process (connections, mapped files, locks at a store) is its parent's: it must
-/// not wait for a thread, nor release, renew or believe anything. One relaxed load to ask.
+/// A forked child has a copy of every object, but none of its parent's threads, and everything
+/// outside the process (connections, mapped files, locks at a store) is its parent's: the child
+/// must not wait for a thread, nor release, renew or believe anything. The check costs one relaxed
+/// load.
 class fork_guard {
 public:
     fork_guard() noexcept;

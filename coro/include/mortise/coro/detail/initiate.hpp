@@ -40,8 +40,8 @@ private:
 /// Starts an operation of `Signature` for any completion token: calls
 /// `start(completion<Signature>, args...)`, now or, with a deferred token, when it is awaited.
 ///
-/// `start` is a function pointer or a lambda that captures nothing; what it needs goes into `args`,
-/// which are decay-copied into a deferred operation (so never a view of what may be gone).
+/// `start` is a function pointer or a lambda that captures nothing. Pass its data in `args`, which
+/// are decay-copied into a deferred operation; never pass a view, whose text may be gone by then.
 template <class Signature, class Token, class Start, class... Args>
 auto async_start(asio::any_io_executor executor, Token&& token, Start start, Args&&... args) {
     return asio::async_initiate<Token, Signature>(

@@ -13,8 +13,9 @@
 
 namespace mortise::coro::detail {
 
-/// Where an object lives that works beside its users: an executor, a strand of its own there, and
-/// what ends both, which is the end of the context, or a fork for the child's copy.
+/// The place of an object that works beside its users: an executor, a strand of its own there, and
+/// a check whether both are still usable: they end with the context and, for a child's copy, with a
+/// fork.
 ///
 /// The object is a `shutdown_hook`. In `shut_down` it lets go of every handler, posts nothing, and
 /// leaves the seat at last.
@@ -28,16 +29,16 @@ public:
     strand_seat& operator=(const strand_seat&) = delete;
 
     const asio::any_io_executor& executor() const noexcept { return executor_; }
-    /// Until it has been left.
+    /// Valid until `leave`.
     const asio::any_io_executor& strand() const noexcept { return *strand_; }
 
-    /// Once, before anybody else has the object.
-    /// @return false if the context is ending: it has to shut down by itself.
+    /// Registers the object for the end of the context. Call once, before anybody else has it.
+    /// @return false if the context is ending: the object must shut down by itself.
     [[nodiscard]] bool take(const std::shared_ptr<shutdown_hook>& who);
     void leave() noexcept { strand_.reset(); }
 
-    /// Whether nobody answers here: it was not taken, the context has ended, or this is the copy
-    /// of a forked child. Any thread.
+    /// Whether nobody answers here: the seat was not taken, the context has ended, or this is the
+    /// copy of a forked child. Any thread.
     bool deserted() const noexcept { return !ended_ || *ended_ || process_.forked(); }
     bool forked() const noexcept { return process_.forked(); }
 

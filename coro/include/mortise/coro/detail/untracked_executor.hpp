@@ -12,11 +12,12 @@ namespace mortise::coro::detail {
 namespace asio = boost::asio;
 
 /// An executor that counts nothing as outstanding work: a coroutine that is spawned on it and waits
-/// for something keeps no `io_context::run()` from returning. For what a program does beside its
-/// own work, as long as that goes on.
+/// for something keeps no `io_context::run()` from returning. For background tasks that last only
+/// as long as the program's own work.
 class untracked_executor {
 public:
-    // Not from an executor: the check whether this is one would ask itself.
+    // Takes an `any_io_executor` exactly: otherwise the check whether this class is an executor
+    // would depend on itself.
     template <class Executor>
         requires std::is_same_v<Executor, asio::any_io_executor>
     explicit untracked_executor(Executor inner) : inner_(std::move(inner)) {}
@@ -30,7 +31,7 @@ public:
         return a.inner_ == b.inner_;
     }
 
-    // All properties are those of the inner executor, but for that one.
+    // All properties are those of the inner executor, except `outstanding_work.tracked`.
 
     template <class Property>
         requires asio::can_query_v<const asio::any_io_executor&, Property>

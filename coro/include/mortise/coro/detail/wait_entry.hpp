@@ -16,8 +16,8 @@ namespace mortise::coro::detail {
 
 class wait_entry;
 
-/// Where entries stand, and the mutex that guards them together with the primitive's own state.
-/// Sections under it are short; no handler is ever run or destroyed there.
+/// A list of entries, and the mutex that guards them together with the primitive's own state.
+/// Sections under the mutex are short; no handler is ever run or destroyed there.
 class wait_core {
 public:
     wait_core() = default;
@@ -35,11 +35,12 @@ private:
     std::mutex mutex_;
 };
 
-/// One wait: what leaves a list by being completed, by cancellation, or with its context. Exactly
-/// one of the three takes it out, under the list's mutex; who did owns the handler.
+/// One wait, which leaves its list by completion, by cancellation, or with its context. Exactly one
+/// of the three takes it out, under the list's mutex, and then owns the handler.
 class wait_entry : public shutdown_hook, public std::enable_shared_from_this<wait_entry> {
 public:
-    /// Lets the slot cancel this wait. In the initiating call, before the entry stands in a list.
+    /// Connects the slot to this wait. Call it in the initiating call, before the entry is in a
+    /// list.
     void listen(asio::cancellation_slot slot);
 
     /// Takes the entry out of its list if it still stands there, and completes it. Any thread.
@@ -50,7 +51,7 @@ public:
     /// False if the context, if any, is ending: the entry then does not wait.
     [[nodiscard]] bool
     enter(const std::shared_ptr<wait_core>& core, asio::execution_context* context);
-    /// It waits no longer, but its context still knows it.
+    /// Ends the wait, but leaves the entry registered with its context.
     void stop_waiting() noexcept { waiting_ = false; }
     void leave() noexcept {
         stop_waiting();
@@ -79,7 +80,7 @@ private:
     bool waiting_ = false;
 };
 
-/// Entries in the order of their arrival. All members under the mutex of the core.
+/// Entries in the order of their arrival. All members are guarded by the mutex of the core.
 class wait_fifo final : public wait_core {
 public:
     /// False if the entry's context is ending: the caller then drops it.
@@ -90,7 +91,7 @@ public:
     );
     /// Takes the oldest entry, if its ticket is not above `newest`.
     std::shared_ptr<wait_entry> pop(std::uint64_t newest = UINT64_MAX) noexcept;
-    /// The same, and leaves it known to its context.
+    /// Takes the oldest entry, but leaves it registered with its context.
     std::shared_ptr<wait_entry> pop_linked() noexcept;
 
     std::uint64_t newest() const noexcept { return tickets_; }

@@ -15,23 +15,23 @@
 
 namespace mortise::coro::detail {
 
-/// What became of a handler that asked to wait.
+/// The outcome for a handler that asked to wait.
 enum class wait_outcome {
-    waits,   ///< It is the list's now.
-    ready,   ///< No need to wait; it is still the caller's.
-    closed,  ///< The list takes no more; it is still the caller's.
+    waits,   ///< The list owns the handler now.
+    ready,   ///< No need to wait; the caller still owns the handler.
+    closed,  ///< The list takes no more; the caller still owns the handler.
 };
 
 /// The one place where handlers wait: first come, first served.
 ///
-/// A waiting handler holds outstanding work on its executor. It leaves the list by one of three
+/// A waiting handler holds outstanding work on its executor. It leaves the list in one of three
 /// ways, decided under the list's mutex: completed by post, cancelled (all types alike, by post
-/// with `operation_aborted`; who was taken before is not touched by it), or destroyed with the
+/// with `operation_aborted`; a waiter that was taken before is not affected), or destroyed with the
 /// context of its executor. A completion that was taken and is destroyed instead of completed
-/// destroys its arguments too: an argument that is a guard thereby gives back what it holds.
+/// destroys its arguments too: an argument that is a guard thereby unlocks.
 ///
 /// @par Threads      Any, for all members; signals may be emitted on any thread.
-/// @par Lifetimes    Destroying the list completes all that wait with `operation_aborted`.
+/// @par Lifetimes    Destroying the list completes all waiters with `operation_aborted`.
 /// @par Cost         One allocation per wait; the mutex is held for a few instructions.
 template <class... Args>
 class wait_list {
@@ -44,18 +44,18 @@ public:
     wait_list(const wait_list&) = delete;
     wait_list& operator=(const wait_list&) = delete;
 
-    /// Guards the list, and whatever state of the owner decides who waits.
+    /// Guards the list, and the state of the owner that decides who waits.
     std::mutex& mutex() const noexcept { return core_->mutex(); }
 
-    /// Waits until taken. With a list that is closed: completes with `operation_aborted`.
+    /// Waits until taken. If the list is closed, completes with `operation_aborted`.
     void add(completion_type waiter) {
         if (wait_unless(waiter, [] { return false; }) == wait_outcome::closed)
             abort(std::move(waiter));
     }
 
-    /// Waits unless the list is closed or `ready()` says that there is no need to. It is asked
-    /// under the mutex, a second time if it said no at first, and may change the owner's state
-    /// when it says yes.
+    /// Waits unless the list is closed or `ready()` says that there is no need to. `ready` is
+    /// called under the mutex, a second time if it said no at first, and may change the owner's
+    /// state when it says yes.
     template <class Ready>
     [[nodiscard]] wait_outcome wait_unless(completion_type& waiter, Ready ready) {
         if (const auto outcome = ask(ready); outcome != wait_outcome::waits)
@@ -108,12 +108,12 @@ public:
         return true;
     }
 
-    /// Completes all that wait now, each with copies of the arguments. Returns how many.
+    /// Completes all present waiters, each with copies of the arguments. Returns how many.
     std::size_t complete_all(error_code ec, const Args&... args) {
         return complete_all_after([] {}, ec, args...);
     }
 
-    /// The same, for those that wait at the moment when `change()` is called, under the mutex.
+    /// As `complete_all`, for those that wait when `change()` is called, under the mutex.
     template <class Change>
     std::size_t complete_all_after(Change change, error_code ec, const Args&... args) {
         std::uint64_t newest = 0;
@@ -125,7 +125,7 @@ public:
         return drain(newest, [&](completion_type& waiter) { waiter.complete(ec, args...); });
     }
 
-    /// Completes all that wait, and all that will, with `operation_aborted`.
+    /// Completes all present and later waiters with `operation_aborted`.
     void close() noexcept {
         {
             std::lock_guard hold(core_->mutex());
@@ -168,7 +168,7 @@ private:
     template <class Each>
     std::size_t drain(std::uint64_t ticket, Each each) {
         std::size_t count = 0;
-        for (;; ++count) {  // ends: nobody who comes later has a ticket up to this one
+        for (;; ++count) {  // ends: later waiters have higher tickets
             std::shared_ptr<wait_entry> taken;
             {
                 std::lock_guard hold(core_->mutex());

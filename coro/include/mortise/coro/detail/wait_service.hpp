@@ -25,7 +25,7 @@ public:
 private:
     friend class wait_service;
 
-    /// The context is being destroyed: destroy what runs on it, post nothing to it any more.
+    /// The context is being destroyed: destroy all that runs on it, and post nothing to it.
     virtual void shut_down() noexcept = 0;
 
     // Written, as the links, under the service's mutex.
@@ -35,10 +35,10 @@ private:
     std::weak_ptr<shutdown_hook> self_;
 };
 
-/// Knows everything of ours that waits on one execution context, and destroys it with the context.
+/// Knows all objects of ours that wait on one execution context, and ends them with the context.
 ///
 /// A coroutine that waits on a primitive is owned by the primitive's list, and the primitive may
-/// live in the frame of that very coroutine. Asio knows nothing of such a circle; this breaks it.
+/// live in the frame of that very coroutine. Asio cannot see such a cycle; this class breaks it.
 class wait_service final : public asio::execution_context::service {
 public:
     using key_type = wait_service;
@@ -52,7 +52,7 @@ public:
     /// Registers the hook; false if the context is ending and the hook must let go by itself.
     [[nodiscard]] bool link(const std::shared_ptr<shutdown_hook>& hook);
 
-    /// Takes the hook off whatever service it is registered with. Any thread.
+    /// Takes the hook off the service that it is registered with, if any. Any thread.
     static void unlink(shutdown_hook& hook) noexcept;
 
     /// True once the context began to end. Outlives the service.

@@ -16,7 +16,7 @@ namespace mortise::coro::detail {
 /// @par Threads The one that runs the context.
 class worker_host final : public asio::execution_context::service {
 public:
-    /// Calls what it is given once, later, and not from inside.
+    /// Calls `turn` once, later, and not from inside.
     using scheduler = std::function<void(std::function<void()> turn)>;
 
     using key_type = worker_host;
@@ -24,9 +24,9 @@ public:
 
     explicit worker_host(asio::execution_context& owner) : service(owner) {}
 
-    /// Before the first worker of that context.
+    /// Must be called before the first worker of that context is made.
     static void install(asio::execution_context& context, scheduler later);
-    /// Null: workers have threads of their own.
+    /// Null if workers of that context have threads of their own.
     static worker_host* find(asio::execution_context& context);
 
     void schedule(std::function<void()> turn) { later_(std::move(turn)); }

@@ -15,17 +15,17 @@ namespace mortise::coro::detail {
 
 class worker_state;
 
-/// The error code that an escaping exception stands for. Inside a handler only.
+/// The error code for the exception in flight. Call it only inside a `catch` handler.
 error_code code_of_current_exception() noexcept;
 
-/// A closure in a worker's queue, and who is told.
+/// A closure in a worker's queue, and the handler that gets its result.
 class worker_job : public wait_entry {
 public:
-    /// Runs the closure, keeps what it returned and destroys it. On the worker's thread.
+    /// Runs the closure, keeps its result and destroys it, on the worker's thread.
     virtual void run() noexcept = 0;
-    /// Completes with what `run` kept.
+    /// Completes with the result that `run` kept.
     virtual void deliver() noexcept = 0;
-    /// The handler's context; none if nobody is told.
+    /// The handler's context; null if there is no handler.
     virtual asio::execution_context* context() noexcept = 0;
     virtual asio::cancellation_slot slot() noexcept = 0;
 
@@ -34,7 +34,7 @@ private:
     void shut_down() noexcept override;
 
     std::weak_ptr<worker_state> worker_;
-    bool orphaned_ = false;  // under the queue's mutex: its context ends, do not deliver
+    bool orphaned_ = false;  // under the queue's mutex: the context is ending, do not deliver
 };
 
 template <class Result>
@@ -47,7 +47,7 @@ struct worker_signature<void> {
     using type = void(error_code);
 };
 
-/// A closure whose end somebody awaits.
+/// A closure whose end is awaited.
 template <class Work, class Result>
 class awaited_job final : public worker_job {
 public:
@@ -105,7 +105,7 @@ class posted_job final : public worker_job {
 public:
     explicit posted_job(Work&& work) : work_(std::move(work)) {}
     void run() noexcept override {
-        (*work_)();  // an exception has nowhere to go: std::terminate, as in a thread
+        (*work_)();  // an exception ends in std::terminate, as in a thread: nobody could get it
         work_.reset();
     }
     void deliver() noexcept override {}
@@ -118,12 +118,12 @@ private:
     std::optional<Work> work_;
 };
 
-/// Queues the job. When it cannot be queued, an awaited one completes with the reason, by post.
+/// Queues the job. If it cannot be queued, an awaited job completes with the reason, by post.
 ///
-/// By value: the job may run, and destroy the worker, before this returns.
+/// Takes the worker by value, because the job may run and destroy it before this returns.
 bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job);
 
-/// Starts the operation whose job is made of its completion and of `what`.
+/// Starts an operation whose job is made of its completion and of `what`.
 template <class Job, class What, class Token>
 auto start_job(
     asio::any_io_executor executor, std::shared_ptr<worker_state> worker, What what, Token&& token
