@@ -41,8 +41,7 @@ struct queue_rules {
 /// * once another client waits, a grant is passed on only for a *turn*, limited in number and in
 ///   time (`turn_handoffs_max`, `turn_time_max`), and no reader joins its holders;
 /// * at most one request waits at the store for the head of the queue, unless a grant of this
-/// client
-///   will serve the head anyway.
+///   client will serve the head anyway.
 ///
 /// No I/O; guarded by the mutex of the lock table. Functions return the work to do as `queue_work`.
 class lock_queue : public std::enable_shared_from_this<lock_queue> {
