@@ -6,7 +6,7 @@
 
 namespace mortise {
 
-/// What a client counted since its construction.
+/// The counters of a client since its construction.
 struct client_stats {
     std::uint64_t granted = 0;  ///< Leases delivered.
     /// Acquires that ended because `wait_max` ran out, and tries that failed.
@@ -14,7 +14,7 @@ struct client_stats {
     std::uint64_t cancelled = 0;  ///< Acquires that ended with `operation_aborted`.
     std::uint64_t failed = 0;     ///< Acquires that ended with another code.
     std::uint64_t requests = 0;   ///< Requests for locks that were sent to the store.
-    /// Grants of the store. `granted` is larger: what was passed on inside the process is no grant.
+    /// Grants of the store. `granted` is larger: a lease that is passed on needs no new grant.
     std::uint64_t grants = 0;
     std::uint64_t draws = 0;  ///< Times that more tokens were drawn for a grant.
     /// Leases released: handed on inside the process, or acknowledged by the store.

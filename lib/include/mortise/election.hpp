@@ -17,7 +17,7 @@
 
 namespace mortise {
 
-/// How to stand for election.
+/// The settings of a candidate.
 struct election_options {
     /// The pause before standing again after a loss or a failure of the store: drawn evenly up to
     /// this bound, which doubles with each failure in a row.
@@ -29,13 +29,13 @@ static_assert(std::is_trivially_destructible_v<election_options>, "docs/compiler
 /// Leads while it can: stands for election, runs `body(lease)` as the leader, and stands again when
 /// the leadership was lost.
 ///
-/// The leader is who holds the lock `name`. `body` is stopped when the lease is about to be lost,
-/// and called anew with each election that is won; its lease's token tells one term from the next,
-/// and belongs into all that the leader writes.
+/// The leader is the holder of the lock `name`. `body` is stopped when the lease is about to be
+/// lost, and called anew with each election that is won; its lease's token tells one term from the
+/// next, and belongs into all that the leader writes.
 ///
 /// @par Completion   when `body` returns: it has resigned, and another candidate leads.
-/// @par Errors       throws what `body` throws; `client_stopped` and `forked`; and whatever says
-///                   that the call can never succeed (`condition::bad_argument`, `unsupported`). A
+/// @par Errors       throws what `body` throws; `client_stopped` and `forked`; and the codes of a
+///                   call that can never succeed (`condition::bad_argument`, `unsupported`). A
 ///                   store that does not answer ends nothing: it stands again.
 /// @par Cancellation as `with_lock`; nothing is held or asked for afterwards.
 /// @par Threads      as `with_lock`.

@@ -17,7 +17,7 @@ namespace mortise {
 
 using boost::system::result;
 
-/// What can go wrong with a lock. The message of each code says what to do about it.
+/// The error codes of mortise. The message of each code says what to do about it.
 enum class errc : int {
     // The lock.
     /// Somebody else holds the lock and `wait_max` ran out (a try waits for nothing).
@@ -42,15 +42,15 @@ enum class errc : int {
     stale_token,  ///< A higher fencing token was already admitted: this writer is too late.
     /// The token comes from another domain (another store): it has no order here.
     foreign_domain,
-    no_token,  ///< The token is empty: of no grant, or of a store without.
+    no_token,  ///< The token is empty: of no grant, or of a store that gives none.
     /// The fence must be checked in the transaction that writes: open it first.
     no_transaction,
 
     // Arguments.
     name_empty,         ///< A lock name has at least one byte.
-    names_missing,      ///< Several locks at once are at least one.
+    names_missing,      ///< An acquire of several locks names none.
     name_too_long,      ///< A lock name has at most 1,024 bytes.
-    duration_negative,  ///< A duration that cannot be below zero is.
+    duration_negative,  ///< A duration is below zero.
     duration_too_long,  ///< A duration is longer than the hundred years that are the limit.
     ttl_too_short,      ///< The session's TTL is below the smallest that the store can keep.
     ttl_too_long,       ///< The session's TTL is above the largest that the store accepts.
@@ -80,8 +80,8 @@ enum class errc : int {
     too_many_sessions,  ///< Every place for a session in the store is taken.
 
     // Servers.
-    access_denied,        ///< The server refuses the login, or what the login may not do.
-    wrong_server,         ///< What answers is not a server that this store can use.
+    access_denied,        ///< The server refuses the login, or a command beyond its rights.
+    wrong_server,         ///< The peer that answers is not a server that this store can use.
     untrusted_server,     ///< The server's certificate is not trusted, or names another host.
     read_only_server,     ///< The server is a replica: it takes no writes.
     server_loading,       ///< The server has started and still loads its data.
@@ -95,11 +95,11 @@ enum class errc : int {
     // Database sessions.
     /// Another connection held the database for longer than `busy_max`: nothing was done.
     database_busy,
-    /// What others of the same batch did, or the disk, undid the transaction: nothing was done.
+    /// Other closures of the batch, or the disk, undid the transaction: nothing was done.
     rolled_back,
-    /// A closure tried what only its session may do: begin or end a transaction, or the like.
+    /// A closure tried an action of its session: to begin or end a transaction, or the like.
     transaction_control,
-    commit_unknown,  ///< The commit failed: what became of the work is known after a new opening.
+    commit_unknown,  ///< The commit failed: only a new session can see whether the work was done.
     poisoned,        ///< A commit of this session failed before: open a new session.
     row_missing,     ///< There is no row of that id.
     contended,       ///< Others changed the row first, each of `attempts_max` times.
@@ -123,7 +123,7 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
     return {static_cast<int>(c), condition_category()};
 }
 
-/// A code together with the value that caused it and with what to do.
+/// A code together with the value that caused it and with the remedy.
 ///
 /// Thrown by everything that is not an `async_` operation (those give the bare code):
 /// `open_store`, the constructor of `lock_client`, `check_name`, `check_options`, `with_lock`.
@@ -135,7 +135,7 @@ public:
     /// The offending value, as text; empty if there is none to show.
     const std::string& value() const noexcept { return value_; }
 
-    /// What to do about it, as a sentence.
+    /// The remedy, as a sentence.
     const std::string& remedy() const noexcept { return remedy_; }
 
     const char* what() const noexcept override { return what_.c_str(); }

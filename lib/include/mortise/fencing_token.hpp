@@ -32,7 +32,7 @@ struct fencing_token {
 
 /// What a store promises of its tokens.
 enum class token_strength : std::uint8_t {
-    absent,  ///< There are none: that of a lease is empty, and no fence lets it in.
+    absent,  ///< The store gives none: the token of a lease is empty, and no fence admits it.
     none,    ///< They grow while the store lives, and may repeat after a restart.
     /// They never repeat if the server is set up for it, which was not proved.
     durable_if_configured,

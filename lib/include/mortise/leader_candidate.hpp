@@ -32,17 +32,17 @@ void start_resign(coro::detail::completion<void(error_code)> handler, candidacy_
 
 }  // namespace detail
 
-/// Stands for election in the background, from its construction until it resigns: for a program
-/// that asks whether it leads, where `lead` calls a function while it does.
+/// Stands for election in the background, from its construction until it resigns. It is for a
+/// program that asks whether it leads; `lead` instead calls a function while it leads.
 ///
-/// The leader is who holds the lock `name`. When the leadership is about to be lost, the lease is
-/// given back, and the candidate stands again after a pause. Its work is not stopped by that: who
-/// works as the leader asks `leads()`, awaits `async_wait_deposed`, and writes with the token of
-/// its term.
+/// The leader is the holder of the lock `name`. When the leadership is about to be lost, the lease
+/// is given back, and the candidate stands again after a pause. That stops no work: code that works
+/// as the leader must ask `leads()`, await `async_wait_deposed`, and write with the token of its
+/// term.
 ///
 /// @par Threads      Any, for all members but assignment and destruction.
 /// @par Lifetimes    Destroying it resigns in the background. The client may end before it: then it
-///                   is no candidate any more.
+///                   is no longer a candidate.
 class leader_candidate {
 public:
     leader_candidate(
@@ -55,18 +55,18 @@ public:
     /// Whether it leads, surely, at this moment: reads the clock, as `lease::check`.
     bool leads() const noexcept { return !term().check(); }
 
-    /// The lease of the present term; of none if it does not lead.
+    /// The lease of the present term; an empty view if it does not lead.
     lease_view term() const;
-    /// Tells one term from the next, and belongs into all that the leader writes. Empty if it does
-    /// not lead.
+    /// The token of the term: it tells one term from the next, and belongs into all that the leader
+    /// writes. Empty if it does not lead.
     fencing_token token() const { return term().token(); }
 
     /// Waits until it leads: at once if it does.
     ///
     /// @par Completion   `void(error_code, lease_view)`: the lease of the term.
-    /// @par Errors       `lease_released` after it has resigned; why it stands no longer:
-    ///                   `client_stopped`, `forked`, and what says that it can never succeed, as
-    ///                   `lead`; `operation_aborted`.
+    /// @par Errors `lease_released` after it has resigned; the reason why it stands no longer:
+    ///                   `client_stopped`, `forked`, and the codes of a call that can never
+    ///                   succeed, as `lead`; `operation_aborted`.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
     /// @par Threads      Any. The handler runs on its associated executor, else on the client's;
     ///                   never from inside this call.
@@ -79,8 +79,8 @@ public:
         );
     }
 
-    /// Waits until it does not lead any more, or is about to lose the leadership: at once if it
-    /// does not lead.
+    /// Waits until it no longer leads, or is about to lose the leadership: at once if it does not
+    /// lead.
     ///
     /// @par Completion   `void(error_code)`: always a code: as `lease::async_wait_lost`;
     ///                   `lease_released` if it has resigned, or did not lead.
@@ -96,7 +96,7 @@ public:
     }
 
     /// Gives up the leadership, if it has it, and stands no longer. To stand again, make another
-    /// candidate: it stands behind those who wait.
+    /// candidate: it queues behind those that wait.
     ///
     /// @par Completion   `void(error_code)`: when nothing of it is left at the store.
     /// @par Errors       as `lease::async_release`, if it led. Not an error: to have resigned

@@ -30,7 +30,7 @@ void start_release(coro::detail::completion<void(error_code)> handler, lease hel
 
 enum class lease_state : std::uint8_t {
     held,      ///< The store's last proof still covers this moment.
-    unsure,    ///< It does not any more; a heartbeat may prove the lease again.
+    unsure,    ///< The proof no longer covers it; a heartbeat may prove the lease again.
     lost,      ///< The store gave the lock away, or will: never `held` again.
     released,  ///< Released, moved from, or never acquired.
 };
@@ -40,7 +40,7 @@ const char* to_string(lease_state state) noexcept;
 /// The right to one lock until `valid_until()`, renewed in the background by the heartbeat of its
 /// client.
 ///
-/// To let go there are three ways, the best first: `with_lock` (the release is awaited and the work
+/// There are three ways to let go, the best first: `with_lock` (the release is awaited and the work
 /// is stopped when the lease is lost), `co_await lease.async_release()`, and the destructor, which
 /// hands the release to the client and returns at once. If the client is gone, the store frees the
 /// lock by itself when the session's TTL has passed, or sooner.
@@ -66,8 +66,8 @@ public:
     /// Empty if the store gives none (`token_strength::absent`): a fence then says `no_token`.
     fencing_token token() const noexcept;
 
-    /// Of a permit: which one, from 1 to the capacity; else zero. Each permit of a lock has a token
-    /// domain of its own, for two of them can be held at a time.
+    /// The slot of a permit, from 1 to the capacity; zero for other modes. Each slot of a lock has
+    /// a token domain of its own, because two of them can be held at the same time.
     std::uint32_t slot() const noexcept;
 
     /// Whether somebody else waits for the lock, in this process or, as far as is known, elsewhere:
@@ -77,11 +77,11 @@ public:
     lease_state state() const noexcept;
     bool held() const noexcept { return state() == lease_state::held; }
 
-    /// Nothing while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`;
+    /// No error while held; else `lease_expired` (unsure), `lease_lost` or `lease_released`;
     /// `forked` in a child.
     error_code check() const noexcept;
 
-    /// For those who need to know of the lock and have nothing to do with its release.
+    /// A view for code that needs to know of the lock but does not release it.
     lease_view view() const noexcept;
 
     /// Until when the lease is sure to be held, if no further heartbeat succeeds.
@@ -98,7 +98,7 @@ public:
     /// (`with_lock` does), and an effect that took place is not undone: only a fence at the
     /// resource makes a late write impossible.
     ///
-    /// @par Errors       throws `system_error` with what `check()` says; else what `op` throws.
+    /// @par Errors       throws `system_error` with the code of `check()`; else what `op` throws.
     /// @par Cancellation that of `op`.
     template <class T>
     asio::awaitable<T> guard(asio::awaitable<T> op) const;
@@ -134,7 +134,7 @@ public:
     /// at once if that is so already.
     ///
     /// @par Completion   `void(error_code)`: no code when somebody waits.
-    /// @par Errors       what `async_wait_lost` says if that comes first; `forked` in a child;
+    /// @par Errors       the code of `async_wait_lost` if that comes first; `forked` in a child;
     ///                   `operation_aborted`.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
     /// @par Threads      As the object. The handler runs on its associated executor, never from
@@ -165,7 +165,8 @@ asio::any_io_executor executor_of(const std::shared_ptr<held_grant>& grant) noex
 
 template <class Token>
 auto lease::async_release(Token&& token) {
-    // The lease travels with the operation: one that is never started releases it by destroying it.
+    // The lease moves into the operation: an operation that is never started destroys the lease,
+    // and thereby releases it.
     auto executor = detail::executor_of(grant_);
     return coro::detail::async_start<void(error_code)>(
         std::move(executor), std::forward<Token>(token), &detail::start_release, std::move(*this)

@@ -50,7 +50,7 @@ public:
     /// The lease of that lock; throws `std::out_of_range` if it is not among them.
     const lease& at(std::string_view name) const;
 
-    /// Nothing while all are held; else what the first says that is not.
+    /// No error while all are held; else the code of the first that is not.
     error_code check() const noexcept;
     bool held() const noexcept { return !empty() && !check(); }
 

@@ -16,8 +16,8 @@ namespace detail {
 class held_grant;
 }
 
-/// A look at a lease of somebody else's: for parts of a program that need to know whether a lock is
-/// held, and its token, but have nothing to do with its release. Made by `lease::view`.
+/// A view of a lease that other code owns: for parts of a program that need to know whether a lock
+/// is held, and its token, but do not release it. Made by `lease::view`.
 ///
 /// @par Threads   Any, unlike the lease itself.
 /// @par Lifetimes It may outlive the lease, which is `released` then.
@@ -32,7 +32,7 @@ public:
     fencing_token token() const noexcept;
     std::uint32_t slot() const noexcept;
 
-    /// As `lease::check`: nothing while the lock is held.
+    /// As `lease::check`: no error while the lock is held.
     error_code check() const noexcept;
 
 private:

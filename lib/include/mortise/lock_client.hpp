@@ -59,16 +59,17 @@ public:
     lock_client(lock_client&&) noexcept;
     lock_client& operator=(lock_client&&) noexcept;
 
-    /// The executor given to the constructor: where handlers run that have none of their own.
+    /// The executor given to the constructor: it runs handlers that have none of their own.
     executor_type get_executor() const noexcept;
 
     /// Acquires `name`, waiting for the present holder for at most `options.wait_max`.
     ///
     /// A waiter sleeps until the store tells it that the lock is its own. Clients are served in the
     /// order of arrival, and so are the waiters of one client; but a client has one place in the
-    /// queue of the store, however many of its coroutines wait. At its turn it serves its own first
-    /// (`client_config::turn_handoffs_max`), those too who came after waiters of other clients;
-    /// without `local_handoff` one of them, and stands at the end again for the next.
+    /// queue of the store, however many of its coroutines wait. At its turn it serves its own
+    /// waiters first (`client_config::turn_handoffs_max`), even those that came after waiters of
+    /// other clients. Without `local_handoff` it serves one of them, and queues at the end again
+    /// for the next.
     ///
     /// While `wait_max` lasts, an outage of a store at a server is waited out: the request is asked
     /// again by its id, so it has its effect once. A store that this client has never reached is
@@ -85,8 +86,8 @@ public:
     ///                   nothing is held nor asked for at the store. A signal that comes after the
     ///                   grant was decided has no effect: the lease is delivered. If the store does
     ///                   not answer within `release_budget`, the operation completes and the
-    ///                   withdrawal goes on in the background; what cannot be settled ends with the
-    ///                   session.
+    ///                   withdrawal goes on in the background; a request that cannot be settled
+    ///                   ends with the session.
     /// @par Threads      Any thread. The handler runs on its associated executor, else on
     ///                   `get_executor()`; never from inside this call.
     /// @par Lifetimes    `name` is copied. The client may be destroyed meanwhile (see above).
@@ -100,7 +101,7 @@ public:
     ///
     /// @par Completion   `void(error_code, std::optional<lease>)`; busy is not an error: the
     ///                   optional is empty then.
-    /// @par Errors       as `async_acquire`, without `busy`; of an outage at once.
+    /// @par Errors       as `async_acquire`, without `busy`; in an outage it fails at once.
     /// @par Cancellation as `async_acquire`.
     /// @par Threads      as `async_acquire`.
     /// @par Lifetimes    as `async_acquire`.
@@ -140,8 +141,8 @@ public:
     /// @par Errors       `client_stopped`, and what the store says of itself.
     /// @par Cancellation none: it only reads.
     /// @par Threads      as `async_acquire`.
-    /// @par Cost         One request. With Redis a look at all that sessions hold and wait for, in
-    ///                   portions of 512: what changes hands meanwhile may be missed.
+    /// @par Cost         One request. With Redis it reads all that sessions hold and wait for, in
+    ///                   portions of 512: a lock that changes hands meanwhile may be missed.
     template <class Token = asio::deferred_t>
     auto async_list(
         std::string after, std::size_t limit, std::size_t queue_max, Token&& token = Token{}
@@ -150,7 +151,7 @@ public:
     /// That lock, with its holders and at most `queue_max` of its waiters; empty if nobody holds it
     /// or waits for it.
     ///
-    /// Shown are clients, as the store knows them: readers of one client that share its grant are
+    /// It shows clients, as the store knows them: readers of one client that share its grant are
     /// one holder, and however many of its coroutines wait, it is one waiter.
     ///
     /// @par Completion   `void(error_code, std::optional<lock_view>)`.
@@ -165,9 +166,9 @@ public:
     /// know that the holder is stuck: it goes on until it learns of the loss, and only a fence at
     /// the resource stops it before.
     ///
-    /// Broken is the grant with the token that `async_inspect` or `async_list` shows, and nothing
-    /// if the lock has passed on meanwhile; of a lock that is held shared, all that share it. Who
-    /// did it and `why` are recorded by the store; see `async_breaks`.
+    /// Breaks the grant with the token that `async_inspect` or `async_list` shows, and nothing if
+    /// the lock has passed on meanwhile; of a lock that is held shared, all grants that share the
+    /// token. The store records who did it, and `why`; see `async_breaks`.
     ///
     /// @par Completion   `void(error_code, bool)`: whether it was broken.
     /// @par Errors       `client_stopped`, and what the store says of itself.
@@ -189,8 +190,8 @@ public:
     template <class Token = asio::deferred_t>
     auto async_break_holders(std::string name, std::string why, Token&& token = Token{});
 
-    /// Whether somebody holds that lock just now. To act on the answer acquire the lock: it may
-    /// have changed before the answer came.
+    /// Whether somebody holds that lock just now. To act on the answer, acquire the lock instead:
+    /// it may have changed before the answer came.
     ///
     /// @par Completion   `void(error_code, bool)`.
     /// @par Errors       as `async_inspect`.
@@ -201,7 +202,7 @@ public:
     auto async_is_locked(std::string name, Token&& token = Token{});
 
     /// How much longer the store keeps that lock locked if its holders send no further heartbeat:
-    /// the longest of its holders' times. Nothing if nobody holds it; the end of durations if a
+    /// the longest of its holders' times. Nothing if nobody holds it; `clock::duration::max()` if a
     /// holder has no end, as a key of a client of another make may have none at Redis.
     ///
     /// @par Completion   `void(error_code, std::optional<clock::duration>)`.
@@ -223,9 +224,9 @@ public:
     template <class Token = asio::deferred_t>
     auto async_breaks(std::string name, std::size_t limit, Token&& token = Token{});
 
-    /// Waits until some lock of the store has changed, by whomever; may also end without a change,
-    /// as it does when the session opens that the store needs to tell of changes.
-    /// To follow a store: watch, look, and watch again, with the next wait begun before the look.
+    /// Waits until any lock of the store has changed, by whomever. It may also end without a
+    /// change, as it does when the session opens that the store needs to tell of changes. To follow
+    /// a store: watch, look, and watch again, with the next wait begun before the look.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Errors       `unsupported`, `client_stopped`, `operation_aborted`, and what the store
@@ -236,12 +237,13 @@ public:
     template <class Token = asio::deferred_t>
     auto async_watch(Token&& token = Token{});
 
-    /// Waits until a lock is not as it was `seen`, and shows it then: others hold it or wait for
-    /// it, or nobody any more. At once if that is so already: so a loop misses nothing that lasts.
+    /// Waits until a lock differs from `seen`, and gives its new view: others hold it or wait for
+    /// it, or nobody does. It completes at once if the lock differs already, so a loop misses no
+    /// change that lasts.
     ///
-    /// Give it what `async_inspect` or the call before this one has shown. Compared are the holders
+    /// Pass the view that `async_inspect` or the call before this one gave. It compares the holders
     /// with their tokens, the number of waiters, and the first sixteen of them as far as `seen` has
-    /// them; ages are not.
+    /// them; it does not compare ages.
     ///
     /// @par Completion   `void(error_code, std::optional<lock_view>)`: as `async_inspect`.
     /// @par Errors       as `async_watch` and `async_inspect`.
@@ -254,7 +256,7 @@ public:
     auto
     async_wait_changed(std::string name, std::optional<lock_view> seen, Token&& token = Token{});
 
-    /// Examines the store: what its promises rest on, and whether that is so.
+    /// Examines whether the conditions hold on which the store's promises depend.
     ///
     /// @par Completion   `void(error_code, std::vector<store_finding>)`.
     /// @par Errors       `client_stopped`, and what the store says of itself.
@@ -282,7 +284,7 @@ public:
 
     store_traits traits() const noexcept;
 
-    /// What the store says of its newest failure, for people; may be empty.
+    /// The store's text on its newest failure, for people; may be empty.
     std::string explain() const;
 
 private:

@@ -20,7 +20,7 @@ struct lock_event {
         contended,         ///< Another client wants the lock that this one has.
         warned,            ///< The holder was told that the lease is about to be lost.
         lost,              ///< A lease was lost, because of `code`.
-        released,          ///< A lease was released, by whichever way.
+        released,          ///< A lease was released, in whatever way.
         release_failed,    ///< The store did not acknowledge a release in time, or had no grant.
         session_opened,    ///< Heartbeats begin.
         session_lost,      ///< Every lease is lost with it, because of `code`.
@@ -37,11 +37,11 @@ struct lock_event {
 
 const char* to_string(lock_event::kind what) noexcept;
 
-/// Hears of what happens to a client, for logs, traces and tests.
+/// Receives the events of a client, for logs, traces and tests.
 ///
-/// @par Threads   Called on the thread where it happens, several at a time if the client's context
-///                has several: it must be thread-safe, must not block, and must not call the client
-///                except for what says "any thread".
+/// @par Threads Called on the thread where the event happens, on several at a time if the client's
+///                context has several: it must be thread-safe, must not block, and must not call
+///                the client except for members that say "any thread".
 /// @par Lifetimes Not owned: it must outlive the client and its operations.
 class lock_observer {
 public:

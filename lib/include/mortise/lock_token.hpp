@@ -11,8 +11,8 @@
 
 namespace mortise {
 
-/// A lock, and the token that it is held under: what calls and messages carry to wherever it is
-/// compared.
+/// A lock and the token of its grant, for calls and messages that carry them to the place where
+/// tokens are compared.
 class lock_token {
 public:
     lock_token() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -22,7 +22,7 @@ public:
     /// `NAME; DOMAIN; TOKEN`, as it stands in a header. Of the name, bytes other than letters,
     /// digits and `-._~` are written as `%XX`.
     std::string text() const;
-    /// @return nothing unless it is what `text` makes; spaces around the parts do not matter.
+    /// @return nothing if the text is not of that form; spaces around the parts do not matter.
     static std::optional<lock_token> parse(std::string_view text);
 
     std::string name;

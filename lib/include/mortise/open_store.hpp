@@ -26,8 +26,8 @@ namespace mortise {
 /// Options of the Redis store: `prefix`, `domain`, `min_replicas`, `allow_eviction`,
 /// `allow_unseen_restarts`, `assume_new`,
 /// `longest_ttl_ms`, `connect_max_ms`, `form` (`queue` or `single_key`), `tokens`, as in
-/// `redis_store_config`; `password_env` and `password_file` name where the password is instead of
-/// the URL. A URL in a message is without its password.
+/// `redis_store_config`; `password_env` and `password_file` name the place of the password, instead
+/// of the URL. A URL in a message is without its password.
 ///
 /// Characters of the path that are special in a URL (`%`, `?`, `#`, `&`, and in a login `@`, `:`,
 /// `/`) are written as `%XX`.
@@ -36,7 +36,7 @@ namespace mortise {
 /// @throws error `unknown_scheme`, `bad_url`, or what the store finds wrong with its settings.
 std::unique_ptr<store> open_store(std::string_view url);
 
-/// The URL of a store as it may be shown: whatever may be a password in it is replaced by three
+/// The URL of a store as it may be shown: all parts that may be a password are replaced by three
 /// stars.
 std::string without_passwords(std::string_view url);
 

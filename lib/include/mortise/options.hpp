@@ -28,10 +28,10 @@ class time_source;
 /// Longest name of a lock, in bytes. Names are bytes, compared as bytes.
 inline constexpr std::size_t name_size_max = 1024;
 
-/// Longest duration that an option may have, but for `milliseconds::max()`, which means "for ever".
+/// Longest duration that an option may have, except `milliseconds::max()`, which is "for ever".
 inline constexpr std::chrono::milliseconds duration_max = std::chrono::hours(24 * 36'525);
 
-/// What one acquire may ask for.
+/// The options of one acquire.
 struct lock_options {
     /// How long to wait for the present holder, and for a server that is away; zero is a try;
     /// `milliseconds::max()` is for ever.
@@ -39,27 +39,28 @@ struct lock_options {
 
     lock_mode mode = lock_mode::exclusive();
 
-    /// The store frees the lock after so long, even if the session lives: the classic lease without
-    /// renewal. The lease ends for good a little sooner: by as much as its grant was under way, and
-    /// by `client_config::clock_drift_ppm` of it (of 10 min 594 s are left).
+    /// The store frees the lock after this time, even if the session lives: the classic lease
+    /// without renewal. The lease ends for good a little sooner: by the time that its grant was
+    /// under way, and by `client_config::clock_drift_ppm` (10 min leave 594 s).
     /// Such a grant is never passed on inside the process.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
 
-    /// Keeps the grant for so long after the release if nobody waits, so that the next acquire of
-    /// this process costs no request. It ends at once when another process asks for the lock; a try
-    /// that comes from there is refused once, and ends it, too.
+    /// Keeps the grant for this time after the release if nobody waits, so that the next acquire of
+    /// this process costs no request. Lingering ends at once when another process asks for the
+    /// lock; a try of another process is refused once, and ends it, too.
     std::chrono::milliseconds linger{0};
 
-    /// Reentrancy: who holds the lock already gets it again at once, passing the queue by. Its own
-    /// `hold_max` counts from then on, and ends only the inner lease. Refused with
-    /// `upgrade_refused` if the lock is held in a weaker mode, with what `lease::check` says if it
-    /// is not surely held, with `outer_lease_lost` if it was lost and the owner has not let go of
-    /// the lost leases yet, and with `too_many_holds` beyond `client_config::holds_max`.
+    /// Reentrancy: an owner that holds the lock already gets it again at once, past the queue. The
+    /// `hold_max` of such an acquire counts from then on, and ends only the inner lease. The
+    /// acquire is refused with `upgrade_refused` if the lock is held in a weaker mode, with the
+    /// code of `lease::check` if it is not surely held, with `outer_lease_lost` if it was lost and
+    /// the owner has not let go of the lost leases yet, and with `too_many_holds` beyond
+    /// `client_config::holds_max`.
     owner_id owner{};
 };
 static_assert(std::is_trivially_destructible_v<lock_options>, "docs/compilers.md, G1");
 
-/// How a client behaves. The defaults suit a server with its store on the same host or network.
+/// The settings of a client. The defaults suit a server with its store on the same host or network.
 class client_config {
 public:
     client_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -81,13 +82,13 @@ public:
     /// the background.
     std::chrono::milliseconds release_budget{2'000};
 
-    /// Coroutines of one client that want the same lock pass it on among themselves, with no word
-    /// to the store. Once another client waits for it, they may do so that many times more, and
-    /// for so long, before it goes to the store.
+    /// Coroutines of one client that want the same lock pass it on among themselves, without the
+    /// store. Once another client waits for it, they may do so this many times more, and for this
+    /// long, before the lock goes back to the store.
     std::uint32_t turn_handoffs_max = 16;
     std::chrono::milliseconds turn_time_max{20};
 
-    /// Whether they pass it on among themselves at all.
+    /// Whether coroutines of one client pass a lock on among themselves at all.
     bool local_handoff = true;
 
     /// How many acquires may wait at the same time.
@@ -99,20 +100,20 @@ public:
     /// For people who read `mortise ls`: what this client is. Empty: the name of the program.
     std::string label;
 
-    /// Hears of everything that happens; null for nobody. Not owned.
+    /// Receives all events; null for none. Not owned.
     lock_observer* observer = nullptr;
 
     /// The clock and the timers; empty: `CLOCK_BOOTTIME`. Tests pass a simulated one.
     std::shared_ptr<coro::time_source> time;
 };
 
-/// What is wrong with this name of a lock, if anything; the `async_` operations give only the code.
+/// The fault of this name of a lock, if any; the `async_` operations give only the code.
 std::optional<error> check_name(std::string_view name);
 
-/// What is wrong with these options, if anything.
+/// The fault of these options, if any.
 std::optional<error> check_options(const lock_options& options);
 
-/// What is wrong with this configuration, if anything, apart from the limits that a store sets.
+/// The fault of this configuration, if any, apart from the limits that a store sets.
 std::optional<error> check_config(const client_config& config);
 
 }  // namespace mortise

@@ -7,14 +7,15 @@
 
 namespace mortise {
 
-/// Who a reentrant acquire is for: a request, a job, a user's session; never a thread.
+/// The owner for whom a reentrant acquire is: a request, a job, a user's session; never a thread.
 ///
-/// Make one with `draw`, and pass it in `lock_options::owner` wherever that somebody acquires: an
+/// Make one with `draw`, and pass it in `lock_options::owner` wherever that owner acquires: an
 /// owner that holds a lock gets it again at once, as another lease on the same grant, and the grant
 /// is released with the last of them. Unique within the process.
 ///
-/// An owner does not wait for itself at one client: acquires of it that wait together are served
-/// together. Two clients know nothing of each other's owners: there it would wait for itself.
+/// An owner does not wait for itself at one client: its acquires that wait together are served
+/// together. Two clients know nothing of each other's owners: across them an owner would wait for
+/// itself.
 ///
 /// @par Threads Any.
 class owner_id {

@@ -23,8 +23,8 @@ namespace coro {
 class time_source;
 }
 
-/// Where a store tells its client what happened. Called on the executor given to `store::attach`,
-/// never from inside a call of the port, and no more after `store::detach` has returned.
+/// Receives the events of a store. Called on the executor given to `store::attach`, never from
+/// inside a call of the port, and never after `store::detach` has returned.
 class store_events {
 public:
     virtual void on_store_event(const store_event& event) noexcept = 0;
@@ -41,17 +41,17 @@ protected:
 /// what it no longer wants. An error means that the outcome is unknown, unless the code says
 /// otherwise.
 ///
-/// Nothing here throws, but `bad_alloc`.
+/// Nothing here throws, except `bad_alloc`.
 ///
 /// The rules that every store keeps:
 /// * Every operation that changes a lock ends with the same *advance*: grant what the mode and the
 ///   order allow, remove requests of sessions that are gone, skip those that cannot be reached just
 ///   now.
-/// * A dead session is found by its deadline, never by polling: a heartbeat reaps what has expired
-///   and returns the time to the next deadline.
+/// * A dead session is found by its deadline, never by polling: a heartbeat reaps sessions and
+///   grants that have expired, and returns the time to the next deadline.
 /// * A session that is gone is never revived, and its id is never used again.
-/// * No event is needed for correctness: what a lost event would have said is found by the next
-///   heartbeat, whose change number then differs, and by `look`.
+/// * No event is needed for correctness: the next heartbeat, whose change number then differs, and
+///   a `look` make up for a lost one.
 class store {
 public:
     virtual ~store() = default;
@@ -59,7 +59,7 @@ public:
     store(const store&) = delete;
     store& operator=(const store&) = delete;
 
-    /// What this store can do. Valid before `attach`.
+    /// The abilities of this store. Valid before `attach`.
     virtual store_traits traits() const noexcept = 0;
 
     /// Binds the store to its client. Called once, before anything else; does no I/O.
@@ -67,13 +67,13 @@ public:
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
     ) = 0;
 
-    /// Unbinds it: no event comes afterwards. Does not block and sends nothing: what the session
-    /// holds is freed by the store's own means (its TTL, or sooner where a closed connection is
-    /// proof enough).
+    /// Unbinds the store: no event comes afterwards. Does not block and sends nothing: the store
+    /// frees the grants of the session by its own means (its TTL, or sooner where a closed
+    /// connection is proof enough).
     virtual void detach() noexcept = 0;
 
-    /// Opens what must be open, and makes the session known (generation 1), or proves it again
-    /// after a lost connection (a higher one). From then on the store refuses whatever carries a
+    /// Opens the connection or the file, and makes the session known (generation 1), or proves it
+    /// again after a lost connection (a higher one). From then on the store refuses calls with a
     /// lower generation.
     /// @par Errors `session_lost` if the session existed and is gone.
     virtual asio::awaitable<result<resumed>> resume(session_start start) = 0;
@@ -96,8 +96,8 @@ public:
     /// @par Errors as `withdraw`.
     virtual asio::awaitable<result<bool>> release(grant held) = 0;
 
-    /// Proves, by a write, that the session and its grants live at the store; reaps what has
-    /// expired.
+    /// Proves, by a write, that the session and its grants live at the store; reaps sessions and
+    /// grants that have expired.
     /// @par Errors `session_lost` if the session is gone; anything else proves nothing.
     virtual asio::awaitable<result<heartbeat>> beat() = 0;
 
@@ -111,8 +111,9 @@ public:
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
 
     /// The locks whose name comes after `after`, in byte order, at most `limit` of them, and with
-    /// each at most `queue_max` of its waiters. Who is dead by its deadline, and whose grant has
-    /// ended, is not shown, whether or not a heartbeat has reaped it: here and in `inspect`.
+    /// each at most `queue_max` of its waiters. Here and in `inspect`, sessions that are dead by
+    /// their deadline and grants that have ended are not shown, whether or not a heartbeat has
+    /// reaped them.
     virtual asio::awaitable<result<std::vector<lock_view>>>
     list(std::string after, std::size_t limit, std::size_t queue_max) = 0;
 
@@ -131,15 +132,16 @@ public:
     virtual asio::awaitable<result<std::vector<break_record>>>
     breaks(std::string name, std::size_t limit) = 0;
 
-    /// The next change of any lock is told by one event `changed`; then ask again. Needs a session.
+    /// Asks for one event `changed` at the next change of any lock; call again after it. Needs a
+    /// session.
     /// @par Errors `unsupported` where the store cannot tell.
     virtual asio::awaitable<error_code> watch() = 0;
 
-    /// Examines the store: what its promises rest on, and whether that is so. May take a second,
-    /// and writes nothing but files of its own that it removes again.
+    /// Examines whether the conditions hold on which the store's promises depend. May take a
+    /// second, and writes nothing but files of its own that it removes again.
     virtual asio::awaitable<result<std::vector<store_finding>>> examine() = 0;
 
-    /// What the store has to say of its newest failure, for people; may be empty. Any thread.
+    /// The store's text on its newest failure, for people; may be empty. Any thread.
     virtual std::string explain() const { return {}; }
 };
 

@@ -48,18 +48,18 @@ struct store_traits {
     bool fair = false;
     /// Deadlines are judged by a clock of the store's own.
     bool server_clock = false;
-    bool exclusive = true;  ///< Which modes it knows.
+    bool exclusive = true;  ///< Knows this mode; likewise the next two.
     bool shared = false;
     bool permits = false;
     bool hold_max = false;  ///< Frees a grant after `lock_request::hold_max`.
     /// Knows the sessions and their waiters: a session that is gone is refused from then on, and
-    /// lists show who holds and who waits. Else a session is what its client remembers.
+    /// lists show who holds and who waits. If false, only the client itself knows its session.
     bool sessions = true;
-    /// At a server: it may be away for a while, and who waits for a lock waits for it, too.
+    /// Lives at a server, which may be away for a while: waiters for a lock wait for it, too.
     bool remote = false;
-    /// What may have forgotten grants grants nothing before the longest TTL has passed.
+    /// If it may have forgotten grants, makes no new ones before the longest TTL has passed.
     bool quarantine = true;
-    bool records = true;                   ///< Records what was broken, and tells who watches.
+    bool records = true;                   ///< Records broken locks, and tells watchers of changes.
     std::chrono::milliseconds ttl_min{0};  ///< Smallest TTL of a session.
     std::chrono::milliseconds ttl_max{0};  ///< Largest TTL of a session.
 };
@@ -70,12 +70,12 @@ struct session_start {
     session_id id;
     std::uint64_t generation = 0;  ///< Grows with every `resume` of the same session.
     std::chrono::milliseconds ttl{0};
-    std::string host;      ///< For people only: no decision rests on it.
+    std::string host;      ///< For people only: no decision depends on it.
     std::string label;     ///< For people only.
     std::int64_t pid = 0;  ///< For people only.
 };
 
-/// A request or a grant of one's own session, as the store has it.
+/// A request or a grant of the client's own session, as the store has it.
 struct session_entry {
     session_entry() = default;
 
@@ -104,7 +104,7 @@ struct resumed {
     random_id incarnation;
     token_domain domain;
     session_view view;
-    /// For how long nothing is granted yet, because the store may have forgotten who holds what.
+    /// For how long nothing is granted yet, because the store may have forgotten who holds a lock.
     clock::duration quarantine{};
 };
 
@@ -114,7 +114,7 @@ struct lock_request {
     request_id id = 0;
     std::string name;
     lock_mode mode;
-    /// The store frees the grant when so much time has passed, even if the session lives.
+    /// The store frees the grant after this time, even if the session lives.
     std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
     /// Join the queue if the lock is not free; else refuse.
     bool queue = true;
@@ -127,13 +127,13 @@ struct answer {
     fencing_token token;     ///< If granted.
     std::uint32_t slot = 0;  ///< If a permit was granted: which one, from 1 to the capacity.
     /// If queued: how many stand before it, holders included. An estimate that is never too low:
-    /// who left the middle of the queue is still counted.
+    /// a waiter that left the middle of the queue is still counted.
     std::uint64_t position = 0;
     /// Whether another session waits for the lock.
     bool contended = false;
 };
 
-/// The store's yes.
+/// The store's yes to a request.
 struct grant {
     grant() = default;
 
@@ -155,13 +155,13 @@ struct heartbeat {
     std::uint64_t changes = 0;
     std::uint64_t grants = 0;    ///< Of this session, at the store.
     std::uint64_t requests = 0;  ///< Of this session, waiting at the store.
-    /// Time until the next deadline of another session, or of a grant that has one of its own: when
-    /// it passes, beat again, if you wait for a lock. Empty if there is none.
+    /// Time until the next deadline of another session, or of a grant that has one of its own. When
+    /// it passes, a client that waits for a lock must beat again. Empty if there is none.
     std::optional<clock::duration> next_deadline;
     clock::duration quarantine{};  ///< As `resumed::quarantine`.
 };
 
-/// Something that the store tells of itself. All but `session_lost` are hints.
+/// An event that the store tells its client. All but `session_lost` are hints.
 struct store_event {
     enum class kind : std::uint8_t {
         granted,  ///< `id` was granted with `token`.
@@ -171,7 +171,7 @@ struct store_event {
         look_again,    ///< Something of this session changed: call `look`.
         /// The store may have forgotten something: nothing is sure before the next heartbeat.
         unsure,
-        changed,  ///< Some lock of the store changed since `watch` was called.
+        changed,  ///< A lock of the store changed since `watch` was called.
     };
 
     kind what = kind::look_again;
@@ -182,7 +182,7 @@ struct store_event {
     error_code why;
 };
 
-/// Who holds a lock or waits for it, for people to read.
+/// A holder or a waiter of a lock, for people to read.
 struct party_view {
     party_view() = default;
 
@@ -196,7 +196,7 @@ struct party_view {
     std::uint32_t slot = 0;  ///< As `answer::slot`.
     clock::duration age{};   ///< How long it has held, or has waited.
     /// How much longer the store keeps it if no further heartbeat comes, and of a holder no longer
-    /// than its `hold_max`; the end of durations if it has no end.
+    /// than its `hold_max`; the maximum if it has no end.
     clock::duration left = clock::duration::max();
 };
 
@@ -209,12 +209,12 @@ struct lock_view {
     std::uint64_t waiter_count = 0;
 };
 
-/// A wish to take a lock from its holder by force.
+/// An order to take a lock from its holder by force.
 struct break_order {
     break_order() = default;
 
     std::string name;
-    fencing_token token;  ///< Of the grant that shall be broken.
+    fencing_token token;  ///< Of the grant to break.
     std::string who;      ///< For the record: host, process, label of whoever gives the order.
     std::string why;      ///< For the record.
 };
@@ -231,7 +231,7 @@ struct break_record {
     std::string why;
 };
 
-/// One thing that a store found when it examined itself.
+/// One finding of a store that examined itself.
 struct store_finding {
     enum class verdict : std::uint8_t {
         holds,
@@ -242,8 +242,8 @@ struct store_finding {
     store_finding() = default;
 
     verdict what = verdict::holds;
-    std::string subject;  ///< What was examined: a few words.
-    std::string found;    ///< What is the case and, if it is not good, what to do: a sentence.
+    std::string subject;  ///< The subject of the check, in a few words.
+    std::string found;    ///< The state of it and, if that is not good, the remedy: a sentence.
 };
 
 }  // namespace mortise

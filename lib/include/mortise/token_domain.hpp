@@ -33,7 +33,7 @@ public:
     /// domain at most `store_size_max` characters.
     token_domain of_slot(std::uint32_t slot) const noexcept;
 
-    /// The slot that this domain is of, if it is `store` (zero) or was made of it by `of_slot`.
+    /// The slot whose domain this is, if it is `store` (zero) or was made from it by `of_slot`.
     std::optional<std::uint32_t> slot_in(const token_domain& store) const noexcept;
 
     constexpr bool empty() const noexcept { return text_[0] == '\0'; }

@@ -27,8 +27,8 @@ namespace mortise {
 /// cancelling the caller stops it likewise. `with_lock` always waits for the body to end, then
 /// releases, and waits for that, too.
 ///
-/// @par Completion   what the body returns.
-/// @par Errors       throws `error` (a `system_error`): `busy` and whatever else the acquire says;
+/// @par Completion   the result of the body.
+/// @par Errors       throws `error` (a `system_error`): `busy` and the other codes of the acquire;
 ///                   `lease_lost` or `lease_expired` if the lock was not surely held until the
 ///                   body's end, *even if the body succeeded*; else the body's own exception,
 ///                   unchanged. A release that was not acknowledged is no error here: it goes on in

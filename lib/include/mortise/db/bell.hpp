@@ -17,24 +17,24 @@ namespace detail {
 class bell_listener;
 }
 
-/// Tells whoever waits for news in a database that there are some, from process to process of one
-/// host, so that nobody has to look again and again.
+/// Tells listeners in all processes of the host that there is news in a database, so that nobody
+/// has to poll.
 ///
-/// Who listens has a socket in the folder `PATH.bell` beside the database, however its path is
-/// written and whatever symbolic links are in it; that of one that died is removed by the next
-/// ring. Rings that come together are heard once.
+/// Each listener has a socket in the folder `PATH.bell` beside the database, however its path is
+/// written and whatever symbolic links are in it. The next ring removes the socket of a listener
+/// that died. Rings that come together are heard once.
 ///
-/// A ring is a hint. Who rings has committed before; who hears it reads; and who begins to listen
-/// reads once, since nobody heard what was rung before.
+/// A ring is a hint: ring after the commit, and read the database on hearing it. A new listener
+/// must also read once, because it has not heard the rings before.
 ///
-/// @par Threads      `heard` is called on the executor of who listens, and never after the
+/// @par Threads      `heard` is called on the executor of the listener, and never after the
 ///                   destructor, if that runs there, too. It does not keep the context at work.
 /// @par Lifetimes    It may outlive the context. A forked child hears nothing.
 /// @par Cost         A thread for each listener; a few system calls for each ring.
 class bell {
 public:
     /// Listens from now on.
-    /// @throws error if there can be no folder, socket or thread.
+    /// @throws error if the folder, the socket or the thread cannot be made.
     bell(
         asio::any_io_executor executor,
         const std::filesystem::path& database,
@@ -44,7 +44,7 @@ public:
     bell(const bell&) = delete;
     bell& operator=(const bell&) = delete;
 
-    /// Tells all that listen; does not wait for them. @return how many there are.
+    /// Tells all listeners; does not wait for them. @return how many there are.
     static std::size_t ring(const std::filesystem::path& database) noexcept;
 
 private:

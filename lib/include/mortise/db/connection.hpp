@@ -16,11 +16,11 @@ struct sqlite3;
 
 namespace mortise::db {
 
-/// What a closure works with: a connection to an SQLite database, and statements that were prepared
-/// before.
+/// A connection to an SQLite database, for the work of a closure, with the statements that were
+/// prepared before.
 ///
-/// Whatever takes a `sqlite3*` works with `handle()`, too: `sqlite_fence`, say. It can also be put
-/// on a connection of the user's own.
+/// Functions that take a `sqlite3*` work with `handle()`, too: `sqlite_fence`, say. A `connection`
+/// can also be made on a handle of the user's own.
 ///
 /// @par Errors       Members throw `error` with the code of SQLite (`sqlite_category`).
 /// @par Threads      One at a time.
@@ -54,19 +54,20 @@ public:
     /// The rowid of the last INSERT.
     std::int64_t last_insert_id() const noexcept;
 
-    /// Has this called when the transaction that is open has been committed, and not if the closure
-    /// that asks for it is rolled back; of several with the same name one is. Only a session does
-    /// it, on the thread that writes, which is not to be held up; it must not throw.
+    /// Has `then` called once the open transaction has been committed, unless the closure that asks
+    /// for it is rolled back. Of several with the same name, only the first is called. Only a
+    /// session makes the call, on its writing thread: `then` must not hold that up, and must not
+    /// throw.
     void after_commit(std::string_view name, std::function<void()> then);
 
     // Not for closures.
 
     /// Ends every use of a statement that was left unfinished.
     void reset_statements() noexcept;
-    /// How many calls were asked for; `forget_calls` drops those that came after so many.
+    /// The number of calls that were asked for; `forget_calls` drops all after the first `after`.
     std::size_t calls() const noexcept { return calls_.size(); }
     void forget_calls(std::size_t after = 0) noexcept;
-    /// The transaction was committed.
+    /// Makes the calls, after the commit.
     void make_calls() noexcept;
 
 private:

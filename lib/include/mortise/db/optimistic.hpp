@@ -21,7 +21,7 @@
 
 namespace mortise::db {
 
-/// How `optimistic_update` goes about it.
+/// The settings of `optimistic_update`.
 struct optimistic_options {
     std::uint32_t attempts_max = 16;  ///< How often the body may run; at least 1.
     durability how = durability::force;
@@ -37,9 +37,9 @@ public:
     optimistic_run& operator=(const optimistic_run&) = delete;
 
     asio::awaitable<row> read();
-    /// @return whether nobody was faster.
+    /// @return false if somebody else changed the row first.
     asio::awaitable<bool> write(row draft);
-    /// Before the next attempt. @throws error `contended` if there is none.
+    /// Pauses before the next attempt. @throws error `contended` if none is left.
     asio::awaitable<void> pause();
 
 private:
@@ -75,16 +75,16 @@ asio::awaitable<T> run_optimistically(std::shared_ptr<optimistic_run> run, Body 
 }  // namespace detail
 
 /// Changes one row without locking it: reads it, lets `body(row&)` compute the change, and writes
-/// that if the row's version is still the one that was read; else all over again after a pause.
+/// that if the row's version is still the one that was read; else it begins again after a pause.
 ///
 /// `body` gives an `asio::awaitable<T>` and may wait for other things meanwhile. **It runs once for
-/// each attempt**, so it computes, and leaves effects to whoever hears of the success. What it
-/// changes with `row::set` is written together with the version; if it sets nothing, nothing is
+/// each attempt**, so it must only compute; other effects belong after the success. Columns that it
+/// changes with `row::set` are written together with the version; if it sets nothing, nothing is
 /// written. All columns of the row are read.
 ///
-/// @par Completion   what the body returned in the attempt that was written.
-/// @par Errors       throws `error`: `row_missing`, `contended`; what `async_run` and `async_read`
-///                   say; what the body throws, unchanged, and then nothing is written.
+/// @par Completion   the result of the body in the attempt that was written.
+/// @par Errors       throws `error`: `row_missing`, `contended`; the codes of `async_run` and
+///                   `async_read`; what the body throws, unchanged, and then nothing is written.
 /// @par Cancellation as the coroutine accepts it: between the steps, in the body, and while work
 ///                   is queued. Work that runs goes on: after a cancellation that came during the
 ///                   write, the row may have been written.

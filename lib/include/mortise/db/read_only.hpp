@@ -9,8 +9,8 @@
 
 namespace mortise::db {
 
-/// A database that is only looked at, from any process, also while others write to it. It is not
-/// made if it is not there.
+/// A database that is only read, from any process, also while others write to it. It is not made if
+/// it is not there.
 ///
 /// @par Errors  Members throw `error` with the code of SQLite (`sqlite_category`), and what the
 ///              question throws.
@@ -23,7 +23,7 @@ public:
     read_only(const read_only&) = delete;
     read_only& operator=(const read_only&) = delete;
 
-    /// @return what `question(connection&)` does, all of whose reads are of one moment.
+    /// Runs `question(connection&)`, which sees the database of one moment. @return its result.
     template <class Question>
     auto ask(Question question) {
         const snapshot all(*on_);

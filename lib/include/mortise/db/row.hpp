@@ -22,10 +22,10 @@ public:
     std::string bytes;
 };
 
-/// What can stand in a column; nothing stands for NULL.
+/// The value of a column; `std::monostate` stands for NULL.
 using column_value = std::variant<std::monostate, std::int64_t, double, std::string, blob>;
 
-/// Binds the next parameter of a statement to it.
+/// Binds the next parameter of a statement to `value`.
 void bind_value(statement& to, const column_value& value);
 
 /// A copy of one row, by the names of its columns, and the changes that were made to it.
@@ -45,11 +45,11 @@ public:
     const std::string& text(std::string_view column) const;
     const column_value& value(std::string_view column) const;
 
-    /// Changes the column, here and in what `optimistic_update` will write. A change to the value
-    /// that it has already is one, too.
+    /// Changes the column, here and in the row that `optimistic_update` will write. To set the
+    /// value that it has already counts as a change, too.
     void set(std::string_view column, column_value value);
 
-    // For whoever writes it back.
+    // For the code that writes the row back.
     struct cell {
         std::string name;
         column_value value;

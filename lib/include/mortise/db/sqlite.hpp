@@ -22,7 +22,7 @@ namespace mortise::db {
 /// A session with an SQLite database for coroutines: closures run on a thread of its own, and all
 /// that were queued when the last commit returned share the next one.
 ///
-/// What is promised, and what ends a session, is in docs/db.md.
+/// docs/db.md states its promises, and what ends a session.
 ///
 /// @par Threads      All members: any.
 /// @par Lifetimes    The destructor stops the session, waits at most `grace` for closures that run,
@@ -33,8 +33,8 @@ class sqlite {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Opens the database, which is I/O: SQLite may have to repair what a crash left. Several may
-    /// open or make the same one at a time.
+    /// Opens the database, which is I/O: SQLite may have to repair it after a crash. Several
+    /// sessions may open or make the same database at the same time.
     /// @throws error if it cannot be opened, or does not accept a setting that is needed;
     ///         `database_busy` if another connection held it for `busy_max`.
     sqlite(executor_type executor, sqlite_config config);
@@ -47,14 +47,14 @@ public:
 
     /// Runs `work(connection&)` in the next transaction and completes when that is committed.
     ///
-    /// Closures of one transaction do not harm each other: each has a savepoint of its own. What
-    /// a closure throws, or returns as a `result` that holds an error, rolls back that closure
-    /// alone. It does not begin or end transactions (savepoints of its own are allowed), nor
+    /// Closures of one transaction do not harm each other: each has a savepoint of its own. An
+    /// exception of a closure, or an error in the `result` that it returns, rolls back that closure
+    /// alone. A closure must not begin or end transactions (savepoints of its own are allowed), nor
     /// attach databases, nor change the session's pragmas. A closure runs at most once: nothing is
     /// retried.
     ///
-    /// @par Completion   `void(error_code, T)` where `work` returns `T` or `result<T>`; nothing
-    ///                   stands beside the code if that is void.
+    /// @par Completion   `void(error_code, T)` where `work` returns `T` or `result<T>`;
+    ///                   `void(error_code)` if `T` is void.
     /// @par Errors       That of the closure, as in `coro::worker`; of `mortise::errc`:
     ///                   `database_busy`, `rolled_back`, `transaction_control`, `commit_unknown`,
     ///                   `poisoned`; `coro::errc::queue_full`; `operation_aborted` (cancelled while
@@ -88,12 +88,12 @@ public:
         );
     }
 
-    /// Takes no more work, completes what is queued with `operation_aborted`, lets the running
+    /// Takes no more work, completes queued work with `operation_aborted`, lets the running
     /// closures end, and closes the files.
     ///
     /// @par Completion   `void(error_code)`, when the files are closed.
     /// @par Errors       `operation_aborted` if the signal came first.
-    /// @par Cancellation terminal, partial: nobody waits any more; the session is stopped, and its
+    /// @par Cancellation terminal, partial: only the wait ends; the session is stopped, and its
     ///                   files are closed by its destructor.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
@@ -105,7 +105,7 @@ public:
     }
 
     sqlite_stats stats() const noexcept;
-    /// Whether a commit failed: everything ends with `errc::poisoned` now. Open a new session.
+    /// Whether a commit failed: all work now ends with `errc::poisoned`. Open a new session.
     bool poisoned() const noexcept;
 
 private:

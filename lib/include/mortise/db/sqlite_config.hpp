@@ -13,7 +13,7 @@
 
 namespace mortise::db {
 
-/// Which database a session opens, and its limits.
+/// The settings of a session: its database, and its limits.
 class sqlite_config {
 public:
     sqlite_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -28,11 +28,11 @@ public:
     /// Closures that share a transaction at most; up to 1,048,576.
     std::size_t batch_max = 1'024;
 
-    /// The write-ahead log is copied back when it has grown to so many bytes. It has about four
+    /// The write-ahead log is copied back when it has grown to this many bytes. It has about four
     /// times that at most, unless a long read holds on to it.
     std::size_t checkpoint_bytes = 4u << 20;
 
-    /// How long a batch waits, and the opening, for another connection that holds the database.
+    /// How long a batch, or the opening, waits for another connection that holds the database.
     std::chrono::milliseconds busy_max{5'000};
 
     /// How long the destructor waits for running closures; at most a year.
@@ -51,10 +51,10 @@ public:
     /// For tests: stands in for the type of file system that the kernel names; zero: the real one.
     std::int64_t file_system_type_override = 0;
 
-    /// Of the pauses of `optimistic_update`; zero: a random one.
+    /// The seed of the pauses of `optimistic_update`; zero: a random one.
     std::uint64_t jitter_seed = 0;
 
-    /// Where the pauses of `optimistic_update` come from; null: the real time.
+    /// The time source for the pauses of `optimistic_update`; null: the real time.
     std::shared_ptr<coro::time_source> time;
 
     /// A file system layer that was registered with SQLite; empty: the default one.

@@ -52,7 +52,7 @@ public:
     double real(int column) const noexcept;
     /// Text, or the bytes of a blob.
     std::string text(int column) const;
-    /// The same; nothing if it is NULL.
+    /// As `text`; nothing if it is NULL.
     std::optional<std::string> text_or_null(int column) const;
     /// SQLite's number of the type of the value: `SQLITE_INTEGER`, ...
     int type(int column) const noexcept;

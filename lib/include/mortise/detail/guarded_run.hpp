@@ -22,7 +22,8 @@ class lock_client;
 
 namespace detail {
 
-/// What runs under the lock, or the locks, without its type. `Held` is a `lease` or a `lease_set`.
+/// The body that runs under the lock, or the locks, without its type. `Held` is a `lease` or a
+/// `lease_set`.
 template <class Held>
 class guarded_body {
 public:
@@ -30,7 +31,7 @@ public:
 
     virtual ~guarded_body() = default;
 
-    /// Runs it on `executor`, stoppable through `slot`, and calls `done` there at its end.
+    /// Runs the body on `executor`, stoppable through `slot`, and calls `done` there at its end.
     virtual void start(
         const Held& held,
         const asio::any_io_executor& executor,

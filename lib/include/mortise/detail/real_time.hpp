@@ -11,8 +11,8 @@
 
 namespace mortise::detail {
 
-/// The time of an object that is given none: `coro::make_boot_time_source`, with errors in the
-/// words of this library.
+/// The time source of an object that is given none: `coro::make_boot_time_source`, with the error
+/// codes of this library.
 /// @throws error: `too_many_files` if no descriptor is left for the timer.
 std::shared_ptr<coro::time_source> make_real_time(asio::any_io_executor executor);
 

@@ -47,7 +47,7 @@ public:
     /// was done.
     ///
     /// @param command a command as it is sent: its name and its arguments, at least one word.
-    /// @param keys    the keys that it touches, for servers that want to know.
+    /// @param keys    the keys that it touches, for servers that need to know them.
     /// @throws error `no_token`, `bad_config` if there is no command
     std::vector<std::string> admit(
         const fencing_token& held,
@@ -55,8 +55,8 @@ public:
         const std::vector<std::string>& keys = {}
     ) const;
 
-    /// What an error in a reply says of the fence: `stale_token`, `foreign_domain`, or no code if
-    /// it is not the fence's.
+    /// The meaning of an error in a reply: `stale_token`, `foreign_domain`, or no code if the error
+    /// is not the fence's.
     static error_code judge(std::string_view error_text) noexcept;
 
 private:

@@ -18,7 +18,7 @@ bool stands_again(const error_code& why) noexcept;
 /// The clock and the timers of a client.
 std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept;
 
-/// The body of one term. Tells what it threw by itself from what the election says.
+/// The body of one term. Keeps the body's own exception, to tell it from a failure of the election.
 template <class Body>
 class term {
 public:
@@ -61,7 +61,7 @@ run_election(lock_client& client, std::string name, election_options options, Bo
             failure = std::current_exception();
             why = wrong.code();
         }
-        // What the body throws by itself comes unchanged out of with_lock, whatever its code.
+        // The body's own exception leaves with_lock unchanged: pass it on, whatever its code.
         if (failure == present.failure() || !stands_again(why))
             std::rethrow_exception(failure);
         if (present.began())

@@ -21,10 +21,10 @@ class world;
 /// A lock server somewhere in the network of a simulated world: the rules of the store in memory,
 /// reached by messages that can be late, lost, repeated and cut off.
 ///
-/// Its clients' stores are what a store over TCP is. A call that is not answered in time ends with
-/// `outcome_unknown`; then the connection is given up, and a new one opened with a higher
-/// generation, so that whatever is still under way on the old one is refused. A session ends by its
-/// TTL only: nobody sees a client die.
+/// The stores of its clients behave like stores over TCP. A call that is not answered in time ends
+/// with `outcome_unknown`; then the connection is given up, and a new one opened with a higher
+/// generation, so that calls still under way on the old one are refused. A session ends by its TTL
+/// only: nobody sees a client die.
 ///
 /// @par Threads The world's.
 class lock_server {
@@ -40,15 +40,15 @@ public:
     std::unique_ptr<store>
     make_store(process& client, clock::duration call_max = std::chrono::milliseconds(400));
 
-    /// Where it runs: to pause it, to set its clock, to cut it off.
+    /// The process that it runs on: to pause it, to set its clock, to cut it off.
     process& host() noexcept { return host_; }
 
-    /// The process dies, with what it had not answered, and starts again later.
-    /// @param with_memory whether it knows then what it knew; without, every session is gone, and
+    /// Kills the process, with all calls that it has not answered, and starts it again later.
+    /// @param with_memory whether it then still has its memory; without, every session is gone, and
     ///                    nothing is granted until the largest TTL has passed. Tokens grow anyway.
     void restart_after(clock::duration down, bool with_memory);
 
-    /// The next pushes are lost.
+    /// Loses the next `count` pushes.
     void lose_pushes(std::size_t count);
 
     /// Both zero when nothing was left behind.

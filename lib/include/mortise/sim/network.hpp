@@ -16,13 +16,13 @@ namespace mortise::sim {
 
 class world;
 
-/// How messages fare on their way from one process to another.
+/// The faults and delays of messages on their way from one process to another.
 class link {
 public:
     link() = default;
 
     clock::duration delay_min = std::chrono::microseconds(50);
-    /// What comes on top, on the average; see `dice::around`.
+    /// The average delay on top of `delay_min`; see `dice::around`.
     clock::duration delay_mean = std::chrono::microseconds(200);
     double loss = 0;        ///< The probability that a message is lost.
     double repetition = 0;  ///< The probability that it arrives once more, some time later.
@@ -30,27 +30,27 @@ public:
     bool cut = false;  ///< Nothing arrives.
 };
 
-/// What becomes of one message.
+/// The fate of one message.
 enum class fate : std::uint8_t {
-    as_usual,  ///< What its link does with it.
+    as_usual,  ///< As its link decides.
     lost,
-    late,      ///< By a second, and what is sent after it is not held up.
+    late,      ///< By a second; later messages are not held up.
     repeated,  ///< Arrives, and once more a little later.
 };
 
-/// How the processes of a world reach each other. Messages from one process to another arrive in
-/// the order in which they were sent, but for repeated ones; each direction of a pair fares for
-/// itself.
+/// The connections between the processes of a world. Messages from one process to another arrive in
+/// the order in which they were sent, except repeated and late ones; the two directions of a pair
+/// are independent.
 ///
 /// @par Threads The world's.
 class network {
 public:
     explicit network(world& in) noexcept : world_(in) {}
 
-    /// What holds between two processes for which nothing else was said.
+    /// The link of all pairs of processes that have no link of their own.
     link& usual() noexcept { return usual_; }
 
-    /// The way from one to the other, from now on apart from the usual one. Valid as long as the
+    /// The link from one process to the other, from now on one of its own. Valid as long as the
     /// network.
     link& between(const process& from, const process& to);
 
@@ -58,11 +58,12 @@ public:
     void cut(const process& from, const process& to) { between(from, to).cut = true; }
     /// Cuts both directions.
     void part(const process& a, const process& b);
-    /// Every way is the usual one again, and the usual one loses and repeats nothing.
+    /// Makes every link the usual one again, which from now on loses and repeats nothing.
     void heal();
 
-    /// Asks `judge` what becomes of each message from now on; it is told how many were sent before.
-    /// For sweeps that spoil the first message, the second, and so on. Null: nobody is asked.
+    /// Asks `judge` for the fate of each message from now on; `sent` is the number of earlier
+    /// messages. For sweeps that spoil the first message, the second, and so on. Null: nobody is
+    /// asked.
     void decide(std::function<fate(std::uint64_t sent)> judge) { judge_ = std::move(judge); }
 
     /// Runs `arrive` as a handler of `to`, later, once, twice or never. Never in another life of

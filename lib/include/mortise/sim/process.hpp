@@ -23,17 +23,17 @@ class process_life;
 }  // namespace detail
 class world;
 
-/// A process of a simulated world: an executor of its own, and the clock of its machine. What runs
-/// on it is not changed for it; it can be stopped in the middle of everything, and killed.
+/// A process of a simulated world: an executor of its own, and the clock of its machine. Code runs
+/// on it unchanged; the process can be stopped in the middle of everything, and killed.
 ///
-/// The closures of a `coro::worker`, and so all that waits for a database, run between its handlers
-/// instead of on a thread; each takes a time that is drawn (`set_work_time`), its answer as long
-/// again. Sockets and files are real, if something uses them; only time is not.
+/// The closures of a `coro::worker`, and so all work that waits for a database, run between its
+/// handlers instead of on a thread; each takes a random time (`set_work_time`), and its answer
+/// another one. Sockets and files are real, if something uses them; only time is not.
 ///
 /// @par Threads The world's.
 class process {
 public:
-    /// What the process does in each of its lives, from the start on.
+    /// The work of the process, begun anew in each of its lives.
     using main_function = std::function<asio::awaitable<void>(process&)>;
 
     process(
@@ -47,34 +47,34 @@ public:
     std::size_t index() const noexcept { return index_; }
     world& in() const noexcept { return world_; }
 
-    /// Of the present life. The process must be alive.
+    /// The executor of the present life. The process must be alive.
     asio::any_io_executor get_executor() const;
 
     /// The clock and the timers of the present life, for `client_config::time`. The process must
     /// be alive.
     std::shared_ptr<coro::time_source> time() const;
 
-    /// What its clock shows, dead or alive.
+    /// The time that its clock shows, dead or alive.
     clock::time_point local_now() const noexcept;
 
-    /// Starts with that, and does it again after each `restart`. An exception that escapes from it
-    /// ends the simulation: the world throws it.
+    /// Starts the process with `main`, which runs again after each `restart`. An exception that
+    /// escapes from it ends the simulation: the world throws it.
     void run(main_function main);
 
     /// Starts one more coroutine in the present life.
     void spawn(asio::awaitable<void> task);
 
-    /// Queues a handler. Nothing if the process is dead.
+    /// Queues a handler. Does nothing if the process is dead.
     void post(std::function<void()> handler);
 
-    /// As `SIGSTOP`: nothing of it runs, while its clock goes on. What arrives is kept.
+    /// As `SIGSTOP`: nothing of it runs, while its clock goes on. Messages that arrive are kept.
     void pause();
-    /// As `SIGCONT`: what was ready before runs before what came due meanwhile.
+    /// As `SIGCONT`: handlers that were ready before run before timers that came due meanwhile.
     void resume();
     bool paused() const noexcept { return paused_; }
 
-    /// As `SIGKILL`: its coroutines, timers and connections are gone, and nobody is told. Not from
-    /// one of its own handlers.
+    /// As `SIGKILL`: its coroutines, timers and connections are gone, and nobody is told. Must not
+    /// be called from one of its own handlers.
     void crash();
     /// Starts again with the `main_function`.
     void restart();
@@ -87,18 +87,18 @@ public:
     void set_clock_rate(std::int32_t ppm);
     std::int32_t clock_rate() const noexcept;
 
-    /// How long the closures of its workers take, on the average; 100 us at first. That of a disk
-    /// that hangs is long.
+    /// How long the closures of its workers take, on the average; 100 us at first. A long time
+    /// simulates a disk that hangs.
     void set_work_time(clock::duration mean) noexcept { work_time_ = mean; }
 
 private:
     friend class world;
 
-    /// Lets its clock show the present, and completes what is due.
+    /// Lets its clock show the present, and completes timers that are due.
     void keep_time();
-    /// One handler, if any is ready.
+    /// Runs one handler, if any is ready.
     bool run_one();
-    /// Takes a turn of a worker, a while later.
+    /// Runs a turn of a worker, a while later.
     void run_later(std::function<void()> turn);
     /// When the next of its timers is due, in true time; nothing if none is, or it does not run.
     std::optional<clock::time_point> next_due() const;

@@ -51,7 +51,7 @@ void start_rpc(
     clock::duration wait_max
 ) {
     const auto call = std::make_shared<rpc_call<R>>(std::move(done));
-    // Messages outlive the lives of processes, and must not keep what waits for them.
+    // Weak, because messages outlive the lives of processes and must not keep a waiting call alive.
     const std::weak_ptr<rpc_call<R>> waits = call;
     send(*from, *to, [from, to, what = std::move(what), waits] {
         const result<R> reply = what();
@@ -87,14 +87,14 @@ run_rpc(process& from, process& to, std::function<result<R>()> what, clock::dura
 
 }  // namespace detail
 
-/// Runs `what` in process `to` and brings back what it returns, by two messages. It may run twice,
-/// or late, or never.
+/// Runs `what` in process `to` and brings back its result, by two messages. It may run twice, or
+/// late, or never.
 ///
 /// @par Errors       `outcome_unknown` if no answer came within `wait_max` of the caller's clock,
-///                   and what `what` returns.
+///                   and the codes that `what` returns.
 /// @par Cancellation none.
 /// @par Threads      The world's; awaited in `from`, which lives.
-/// @par Lifetimes    What `what` refers to must live as long as the world. g++ 12 refuses a
+/// @par Lifetimes    All that `what` refers to must live as long as the world. g++ 12 refuses a
 ///                   temporary lambda that owns something (docs/coroutine-traps.md).
 template <class R, class What>
     requires std::convertible_to < What, std::function < result<R>()

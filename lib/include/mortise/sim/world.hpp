@@ -24,7 +24,7 @@ class seeded_random;
 
 namespace mortise::sim {
 
-/// A world of simulated processes in one thread. Coroutines run on it as they are: each process
+/// A world of simulated processes in one thread. Coroutines run in it unchanged: each process
 /// has a stock `io_context` and a clock of its own. Time stands still while anything is ready, and
 /// then jumps to the next moment at which something happens.
 ///
@@ -40,32 +40,33 @@ public:
     world(const world&) = delete;
     world& operator=(const world&) = delete;
 
-    /// The world's own time, which no process knows; its clocks start an hour and more from its
-    /// beginning.
+    /// The world's own time, which no process knows; the clocks of its machines start at an hour or
+    /// more.
     clock::time_point now() const noexcept { return now_; }
     dice& random() noexcept { return random_; }
     network& net() noexcept { return net_; }
 
-    /// A process on a machine of its own, which does not run yet: see `process::run`. Lives as long
-    /// as the world.
+    /// Adds a process on a machine of its own. It does not run yet, see `process::run`, and lives
+    /// as long as the world.
     process& add_process(std::string name);
-    /// One on the same machine as `beside`: they have one clock.
+    /// Adds a process on the same machine as `beside`: they have one clock.
     process& add_process(std::string name, const process& beside);
     const std::vector<std::unique_ptr<process>>& processes() const noexcept { return processes_; }
 
-    /// Calls `what` at that moment, apart from all processes.
+    /// Calls `what` at that moment, outside all processes.
     void at(clock::time_point when, std::function<void()> what);
     void after(clock::duration span, std::function<void()> what);
 
-    /// @throws what escaped from a process, and `std::runtime_error` if time does not come to pass.
+    /// @throws the exception that escaped from a process, and `std::runtime_error` if the processes
+    ///         do not come to rest.
     void run_for(clock::duration span);
-    /// @return whether it became true within that time; asked after each handler.
+    /// @return whether `done` became true within that time; it is asked after each handler.
     bool run_until(const std::function<bool()>& done, clock::duration limit);
 
     /// Calls `look` after each handler, until it is replaced: for a judge who sees everything.
     void watch(std::function<void(process&)> look) { look_ = std::move(look); }
 
-    /// Hears of what is told by `say`, with the true time: to see what went on in one run.
+    /// Passes each text of `say` to `ear`, with the true time: to follow one run.
     void listen(std::function<void(clock::time_point, std::string_view)> ear) {
         ear_ = std::move(ear);
     }
@@ -75,17 +76,17 @@ public:
             ear_(now_, what);
     }
 
-    /// Adds something that happened to the hash of all that did.
+    /// Adds an event to `event_hash`.
     void note(std::string_view what, std::uint64_t one = 0, std::uint64_t other = 0) noexcept;
     std::uint64_t event_hash() const noexcept { return hash_; }
     /// How many handlers have run.
     std::uint64_t steps() const noexcept { return steps_; }
 
-    /// Kills every process, and forgets what was to happen. The destructor does it, too; call it
-    /// before what the processes refer to goes away.
+    /// Kills every process, and drops all planned calls. The destructor does it, too; call it
+    /// before objects go away that the processes refer to.
     void end();
 
-    /// Ends the simulation: whoever runs the world gets this exception.
+    /// Ends the simulation: the function that runs the world throws this exception.
     void fail(std::exception_ptr why) noexcept;
 
 private:

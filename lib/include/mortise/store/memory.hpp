@@ -22,7 +22,7 @@ class memory_state;
 /// @par Threads Any thread.
 class memory_server {
 public:
-    /// With a clock of its own; empty: that of the first client.
+    /// @param time the server's clock; null: that of the first client.
     explicit memory_server(std::shared_ptr<coro::time_source> time = nullptr);
 
     /// A store for one client. It keeps the server alive.

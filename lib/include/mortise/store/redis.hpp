@@ -25,14 +25,14 @@ struct redis_address {
 
 /// How a lock is kept at the server.
 enum class redis_form : std::uint8_t {
-    queue,  ///< Sessions, queues, tokens, all modes: what clients of this library know.
+    queue,  ///< Sessions, queues, tokens, all modes: for clients of this library.
     /// One key for a lock, set by `SET key value NX PX`, as clients of other makes do: both meet
     /// there. No queue, no sessions, exclusive locks only, no tokens unless asked for: see
     /// docs/stores/redis.md for what holds and what does not.
     single_key,
 };
 
-/// Which server keeps the locks, and how to talk to it.
+/// The settings of a Redis store: which server keeps the locks, and how to talk to it.
 class redis_store_config {
 public:
     redis_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -41,11 +41,11 @@ public:
 
     /// If there are any, the server is the primary that they name, and `server` is not used.
     std::vector<redis_address> sentinels;
-    std::string primary_name;  ///< What the sentinels call it.
+    std::string primary_name;  ///< The sentinels' name for it.
 
     unsigned database = 0;
 
-    /// Whom to log in as; empty: the server's `default` user.
+    /// The user to log in as; empty: the server's `default` user.
     std::string user;
     /// Empty: no login. Never shown, whatever goes wrong.
     std::string password;
@@ -57,11 +57,11 @@ public:
     /// In the single-key form: give tokens, counted by one key more. The queue form always does.
     bool tokens = false;
 
-    /// What all keys and channels of this store begin with: up to 64 printable characters but
+    /// The beginning of all keys and channels of this store: up to 64 printable characters except
     /// quotes, backslash and braces; empty: `mortise:`. Two stores on one server need different
     /// ones, neither of which begins with the other.
     ///
-    /// In the single-key form the key of a lock is this and its name; empty: the name alone.
+    /// In the single-key form the key of a lock is the prefix and its name; empty: the name alone.
     std::string prefix;
 
     /// The domain of the tokens, 1 to 25 characters without `#`; empty: made from the store's
@@ -70,14 +70,15 @@ public:
     std::string domain;
 
     bool tls = false;
-    /// Whom to trust (PEM); empty: the authorities that the system trusts. The server's certificate
-    /// must name `server.host`.
+    /// The authorities to trust (PEM); empty: those that the system trusts. The server's
+    /// certificate must name `server.host`.
     std::filesystem::path ca_file;
     std::filesystem::path certificate_file;  ///< Our own (PEM), if the server asks for one,
     std::filesystem::path key_file;          ///< with its key.
 
-    /// A grant or a heartbeat counts when so many replicas have acknowledged it. To keep locks
-    /// exclusive over a fail-over it takes every replica that can be promoted. Queue form only.
+    /// A grant or a heartbeat counts when this many replicas have acknowledged it. To keep locks
+    /// exclusive over a fail-over, set the number of all replicas that can be promoted. Queue form
+    /// only.
     unsigned min_replicas = 0;
 
     /// Accept a server that evicts keys when its memory is full, and with them locks.
@@ -88,9 +89,10 @@ public:
     /// as long as its lease is believed in. The single-key form never notices that.
     bool allow_unseen_restarts = false;
 
-    /// A store that finds nothing of itself at the server takes it that there was never anything.
-    /// Otherwise a server that has just started, or was flushed, may have forgotten who holds what,
-    /// and the first grant waits for `longest_ttl`. For tests and demonstrations. Queue form only.
+    /// If the store finds nothing of itself at the server, it assumes that there never was
+    /// anything. Otherwise a server that has just started, or was flushed, may have forgotten who
+    /// holds a lock, and the first grant waits for `longest_ttl`. For tests and demonstrations.
+    /// Queue form only.
     bool assume_new = false;
 
     /// No client of the store has a longer TTL, as far as this one knows: 1 ms to one day. A server
@@ -104,8 +106,8 @@ public:
     std::chrono::milliseconds connect_max{5'000};
 };
 
-/// What a URL says of a Redis store: see `open_store`. Reads the files and the variables of the
-/// environment that it names for passwords.
+/// Reads the settings of a Redis store from a URL: see `open_store`. Reads also the files and the
+/// variables of the environment that it names for passwords.
 /// @throws error `unknown_scheme`, `bad_url`, `bad_config`
 redis_store_config parse_redis_url(std::string_view url);
 

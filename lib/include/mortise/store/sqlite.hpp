@@ -12,7 +12,7 @@
 
 namespace mortise {
 
-/// Where the locks of one host live, and how.
+/// The settings of an SQLite store: where the locks of one host live, and how.
 class sqlite_store_config {
 public:
     sqlite_store_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -28,7 +28,7 @@ public:
     /// then refused.
     std::string domain;
 
-    /// The write-ahead log is folded back into the database when it has grown by so many bytes.
+    /// The write-ahead log is copied back into the database when it has grown by this many bytes.
     std::size_t checkpoint_bytes = 16u << 20;
 
     /// Accept a network file system. Locks across hosts then do not exclude each other.

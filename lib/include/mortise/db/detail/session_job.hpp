@@ -19,17 +19,17 @@ namespace mortise::db::detail {
 class sqlite_session;
 enum class session_side : bool { write, read };
 
-/// Work in one of the queues of a session. The session decides what becomes of it.
+/// Work in one of the queues of a session. The session decides its outcome.
 class session_job : public coro::detail::worker_job {
 public:
     explicit session_job(durability how) noexcept : how_(how) {}
 
     durability how() const noexcept { return how_; }
-    /// Why the work failed; none: it did not.
+    /// Why the work failed; no error if it did not.
     const error_code& code() const noexcept { return code_; }
-    /// What it did was undone, or nobody knows what became of it: forgets its value.
+    /// Drops the value, because the work was undone or its outcome is unknown.
     virtual void fail(error_code why) noexcept = 0;
-    /// Before it runs.
+    /// Gives the work its connection. Must be called before it runs.
     void lend(connection& on) noexcept { on_ = &on; }
 
 protected:
@@ -40,7 +40,7 @@ private:
     durability how_;
 };
 
-/// What the closure's caller is told: a `result` is taken apart.
+/// The value that the closure's caller gets: a `result` is taken apart into code and value.
 template <class Returned>
 struct work_value {
     using type = Returned;
@@ -123,7 +123,7 @@ private:
 };
 
 asio::any_io_executor executor_of(const sqlite_session& session) noexcept;
-/// Queues the job; if that cannot be, it completes with the reason.
+/// Queues the job; if it cannot be queued, it completes with the reason.
 void submit(
     const std::shared_ptr<sqlite_session>& session,
     session_side side,
