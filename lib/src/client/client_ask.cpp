@@ -95,7 +95,8 @@ void client_core::break_holders(std::string name, std::string why, break_handler
     });
 }
 
-// `run_question` keeps this object alive; the store takes no more orders once the client has ended.
+// `run_question` keeps this object alive; a client that has ended must not call the store any
+// longer.
 asio::awaitable<result<bool>> client_core::break_each(store& at, break_order order) {
     const auto seen = co_await at.inspect(order.name, 0);
     if (!seen)

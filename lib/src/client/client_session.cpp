@@ -85,7 +85,7 @@ void client_core::session_opened(const resumed& reply) {
     incarnation_ = reply.incarnation;
     changes_seen_ = reply.view.changes;
     note_quarantine(reply.quarantine);
-    reap_at_ = now();  // The first heartbeat tells waiters when another session may be dead.
+    reap_at_ = now();  // Waiters beat at once, to learn when another session may be dead.
     proof_pending_.reset();
     session_.proved(reply.sent);
     publish();

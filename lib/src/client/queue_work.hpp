@@ -17,7 +17,7 @@ namespace mortise::detail {
 struct strand_task {
     enum class kind : std::uint8_t {
         ask,      ///< A new claim: send its request.
-        stop,     ///< Nobody wants this claim any more: undo it.
+        stop,     ///< Nobody wants this claim any longer: undo it.
         release,  ///< Give the grant back to the store.
         draw,     ///< Draw more tokens.
         linger,   ///< Give the grant back, if it is still idle when `linger` is over.
