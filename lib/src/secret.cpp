@@ -12,7 +12,7 @@ namespace mortise::detail {
 std::string secret_in_file(const std::filesystem::path& file) {
     std::ifstream opened(file, std::ios::binary);
     std::ostringstream content;
-    content << opened.rdbuf();  // Does not throw if it is a folder.
+    content << opened.rdbuf();  // Does not throw if the file is a folder.
     std::string secret = std::move(content).str();
     while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r'))
         secret.pop_back();

@@ -72,8 +72,8 @@ void prepare_server_tls(context& into, const tls_files& files) {
     error_code failed;
     into.load_verify_file(files.ca.string(), failed);
     check(failed, files.ca);
-    // A session is resumed without a look at the certificate, which may be revoked meanwhile, and
-    // OpenSSL refuses to resume one of a context without a name.
+    // Resume no session: that would not check the certificate again, which may be revoked
+    // meanwhile, and OpenSSL refuses to resume a session of a context without a name.
     ::SSL_CTX_set_session_cache_mode(into.native_handle(), SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_options(into.native_handle(), SSL_OP_NO_TICKET);
 }
@@ -90,7 +90,7 @@ void expect_host(ssl_st& connection, const std::string& host) {
         auto* const parameters = ::SSL_get0_param(&connection);
         set = ::X509_VERIFY_PARAM_set1_ip_asc(parameters, host.c_str()) == 1;
     }
-    if (!set)  // it would take any server for this one
+    if (!set)  // else the client would take any server for this one
         throw std::bad_alloc();
 }
 

@@ -8,11 +8,11 @@
 
 namespace mortise::detail {
 
-/// The secret that a file holds, without the end of its only line.
-/// @throws error (`bad_config`) that names the file, and never what it holds.
+/// The secret in a file, without the line breaks at its end.
+/// @throws error (`bad_config`) that names the file, and never its content.
 std::string secret_in_file(const std::filesystem::path& file);
 
-/// The text with `***` wherever the secret stands in it. An empty secret stands nowhere.
+/// The text with each occurrence of the secret replaced by `***`. An empty secret occurs nowhere.
 std::string without_secret(std::string text, std::string_view secret);
 
 }  // namespace mortise::detail

@@ -21,22 +21,22 @@ class tls_files {
 public:
     tls_files() = default;
 
-    std::filesystem::path ca;           ///< Whom to trust.
+    std::filesystem::path ca;           ///< The authorities to trust.
     std::filesystem::path certificate;  ///< Our own, with those between it and its authority,
     std::filesystem::path key;          ///< and its key, without a password.
 };
 
-/// TLS 1.2 or newer, and only with a server whose certificate is trusted. Without `ca` those
-/// authorities are trusted that the system trusts.
+/// Sets up a client: TLS 1.2 or newer, and only with a server whose certificate is trusted. Without
+/// `ca` the client trusts the authorities that the system trusts.
 /// @throws error (`bad_config`) that names the file that cannot be used, and says why.
 void prepare_client_tls(asio::ssl::context& into, const tls_files& files);
 
-/// TLS 1.2 or newer. With `ca` a client has to have a certificate by it.
+/// Sets up a server: TLS 1.2 or newer. With `ca`, each client must have a certificate by it.
 /// @throws error (`bad_config`) that names the file that cannot be used, and says why.
 void prepare_server_tls(asio::ssl::context& into, const tls_files& files);
 
-/// Before the handshake of a client: the server's certificate has to name `host`, which is a name
-/// or an address.
+/// Demands that the server's certificate names `host`, which is a name or an address. Call it
+/// before the handshake of a client.
 /// @throws std::bad_alloc
 void expect_host(ssl_st& connection, const std::string& host);
 
