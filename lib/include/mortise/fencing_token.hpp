@@ -30,7 +30,7 @@ struct fencing_token {
     friend bool operator==(const fencing_token&, const fencing_token&) noexcept = default;
 };
 
-/// What a store promises of its tokens.
+/// The promise of a store about its tokens.
 enum class token_strength : std::uint8_t {
     absent,  ///< The store gives none: the token of a lease is empty, and no fence admits it.
     none,    ///< They grow while the store lives, and may repeat after a restart.

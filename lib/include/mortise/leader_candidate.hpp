@@ -64,7 +64,7 @@ public:
     /// Waits until it leads: at once if it does.
     ///
     /// @par Completion   `void(error_code, lease_view)`: the lease of the term.
-    /// @par Errors `lease_released` after it has resigned; the reason why it stands no longer:
+    /// @par Errors `lease_released` after it has resigned; the reason why it no longer stands:
     ///                   `client_stopped`, `forked`, and the codes of a call that can never
     ///                   succeed, as `lead`; `operation_aborted`.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.

@@ -80,8 +80,8 @@ public:
     /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
     ///                   `check_name` and `check_options`, `unsupported` (a mode that the
     ///                   store does not know), `capacity_differs`, of an owner `upgrade_refused`,
-    ///                   `outer_lease_lost` and `too_many_holds`, `operation_aborted`, and what
-    ///                   the store says of itself.
+    ///                   `outer_lease_lost` and `too_many_holds`, `operation_aborted`, and the
+    ///                   errors of the store.
     /// @par Cancellation terminal, partial, total; all mean the same: on `operation_aborted`
     ///                   nothing is held nor asked for at the store. A signal that comes after the
     ///                   grant was decided has no effect: the lease is delivered. If the store does
@@ -138,7 +138,7 @@ public:
     /// page.
     ///
     /// @par Completion   `void(error_code, std::vector<lock_view>)`.
-    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Errors       `client_stopped`, and the errors of the store.
     /// @par Cancellation none: it only reads.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request. With Redis it reads all that sessions hold and wait for, in
@@ -155,7 +155,7 @@ public:
     /// one holder, and however many of its coroutines wait, it is one waiter.
     ///
     /// @par Completion   `void(error_code, std::optional<lock_view>)`.
-    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Errors       `client_stopped`, and the errors of the store.
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
@@ -171,7 +171,7 @@ public:
     /// token. The store records who did it, and `why`; see `async_breaks`.
     ///
     /// @par Completion   `void(error_code, bool)`: whether it was broken.
-    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Errors       `client_stopped`, and the errors of the store.
     /// @par Cancellation none.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
@@ -179,8 +179,8 @@ public:
     auto
     async_break(std::string name, fencing_token which, std::string why, Token&& token = Token{});
 
-    /// Takes a lock by force from whoever holds it just now: `async_inspect`, then `async_break` of
-    /// each grant that it showed.
+    /// Takes a lock by force from all its present holders: `async_inspect`, then `async_break` of
+    /// each grant that it shows.
     ///
     /// @par Completion   `void(error_code, bool)`: whether any was broken.
     /// @par Errors       as `async_break`.
@@ -217,7 +217,7 @@ public:
     /// `name` is empty.
     ///
     /// @par Completion   `void(error_code, std::vector<break_record>)`.
-    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Errors       `client_stopped`, and the errors of the store.
     /// @par Cancellation none.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request.
@@ -229,8 +229,8 @@ public:
     /// a store: watch, look, and watch again, with the next wait begun before the look.
     ///
     /// @par Completion   `void(error_code)`.
-    /// @par Errors       `unsupported`, `client_stopped`, `operation_aborted`, and what the store
-    ///                   says of itself.
+    /// @par Errors       `unsupported`, `client_stopped`, `operation_aborted`, and the errors of
+    ///                   the store.
     /// @par Cancellation terminal, partial, total; nothing but the waiting ends.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         One request, and an open session.
@@ -259,7 +259,7 @@ public:
     /// Examines whether the conditions hold on which the store's promises depend.
     ///
     /// @par Completion   `void(error_code, std::vector<store_finding>)`.
-    /// @par Errors       `client_stopped`, and what the store says of itself.
+    /// @par Errors       `client_stopped`, and the errors of the store.
     /// @par Cancellation none.
     /// @par Threads      as `async_acquire`.
     /// @par Cost         May take a second.

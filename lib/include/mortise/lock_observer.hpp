@@ -39,7 +39,7 @@ const char* to_string(lock_event::kind what) noexcept;
 
 /// Receives the events of a client, for logs, traces and tests.
 ///
-/// @par Threads Called on the thread where the event happens, on several at a time if the client's
+/// @par Threads   Called on the thread where the event happens, several at a time if the client's
 ///                context has several: it must be thread-safe, must not block, and must not call
 ///                the client except for members that say "any thread".
 /// @par Lifetimes Not owned: it must outlive the client and its operations.

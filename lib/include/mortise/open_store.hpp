@@ -33,7 +33,7 @@ namespace mortise {
 /// `/`) are written as `%XX`.
 /// Opens nothing yet.
 ///
-/// @throws error `unknown_scheme`, `bad_url`, or what the store finds wrong with its settings.
+/// @throws error `unknown_scheme`, `bad_url`, or the code for a setting that the store refuses.
 std::unique_ptr<store> open_store(std::string_view url);
 
 /// The URL of a store as it may be shown: all parts that may be a password are replaced by three

@@ -97,7 +97,7 @@ public:
     /// How many leases of one lock an owner may have at the same time (`lock_options::owner`).
     std::size_t holds_max = 10'000;
 
-    /// For people who read `mortise ls`: what this client is. Empty: the name of the program.
+    /// The name of this client for people who read `mortise ls`; empty: the name of the program.
     std::string label;
 
     /// Receives all events; null for none. Not owned.

@@ -44,9 +44,9 @@ protected:
 /// Nothing here throws, except `bad_alloc`.
 ///
 /// The rules that every store keeps:
-/// * Every operation that changes a lock ends with the same *advance*: grant what the mode and the
-///   order allow, remove requests of sessions that are gone, skip those that cannot be reached just
-///   now.
+/// * Every operation that changes a lock ends with the same *advance*: grant the requests that mode
+///   and order allow, remove those of sessions that are gone, skip those that cannot be reached
+///   just now.
 /// * A dead session is found by its deadline, never by polling: a heartbeat reaps sessions and
 ///   grants that have expired, and returns the time to the next deadline.
 /// * A session that is gone is never revived, and its id is never used again.
@@ -105,8 +105,8 @@ public:
     virtual asio::awaitable<result<session_view>> look() = 0;
 
     /// Draws more tokens for a grant that is held: above every token that was drawn before, and
-    /// below every one that is drawn later. What the grant had so far stays valid. The release
-    /// still names the token that the grant came with.
+    /// below every one that is drawn later. The tokens that the grant had so far stay valid. The
+    /// release still names the token that the grant came with.
     /// @par Errors `lease_lost` if the grant is not there; then nothing was drawn.
     virtual asio::awaitable<result<token_range>> draw(grant held) = 0;
 

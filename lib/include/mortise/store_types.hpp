@@ -39,7 +39,7 @@ using session_id = random_id;
 /// One wish for a lock: a number that its session never uses twice.
 using request_id = std::uint64_t;
 
-/// What a store can do and what it promises.
+/// The abilities and the promises of a store.
 struct store_traits {
     std::string_view scheme;  ///< "memory", "sqlite", ...
     token_strength strength = token_strength::none;
@@ -215,7 +215,7 @@ struct break_order {
 
     std::string name;
     fencing_token token;  ///< Of the grant to break.
-    std::string who;      ///< For the record: host, process, label of whoever gives the order.
+    std::string who;      ///< For the record: host, process, label of the one who gives the order.
     std::string why;      ///< For the record.
 };
 

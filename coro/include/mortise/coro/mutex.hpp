@@ -13,7 +13,7 @@ namespace mortise::coro {
 
 /// A mutex that is awaited, for coroutines of one process. Owned by no thread; not recursive.
 ///
-/// Unlocking gives it to the oldest waiter: nobody who comes later can overtake.
+/// Unlocking gives it to the oldest waiter: no later one can overtake.
 ///
 /// @par Threads      Any, for all members. The waiting coroutine itself runs on its own executor.
 /// @par Lifetimes    Destroying the mutex completes all that wait with `operation_aborted`; a guard

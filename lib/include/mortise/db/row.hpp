@@ -35,7 +35,7 @@ void bind_value(statement& to, const column_value& value);
 class row {
 public:
     row() = default;
-    /// The row that the statement stands on.
+    /// Copies the present row of the statement.
     explicit row(const statement& from);
 
     bool is_null(std::string_view column) const;
