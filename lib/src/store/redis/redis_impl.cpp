@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Boost.Redis is compiled here, once; and nothing else is, so that a program that compiles it, too,
-// can be linked.
+// Compiles Boost.Redis, once, and nothing else, so that a program that compiles it, too, can be
+// linked.
 #ifdef BOOST_ASIO_SEPARATE_COMPILATION
 #include <boost/asio/ssl/impl/src.hpp>
 #endif
