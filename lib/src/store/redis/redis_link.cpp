@@ -541,7 +541,7 @@ asio::awaitable<bool> redis_link::settle() {
 
 void redis_link::end_session() {
     has_session_ = false;
-    drop_wire();  // The connection would keep the context at work.
+    drop_wire();  // Otherwise the connection would keep the context at work.
 }
 
 void redis_link::tell(store_event::kind what) {

@@ -90,7 +90,6 @@ void sqlite_db::checkpoint(bool whole) noexcept {
     );
     // If all of the log was copied, the next commit begins it anew; otherwise the hook tells its
     // size.
-    // size.
     if (left >= 0 && left == copied)
         log_pages_ = 0;
 }
