@@ -376,7 +376,7 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
 // is expected.
 void boost_wire::hear(redis_value push) {
     asio_error ignored;
-    connection_.receive(ignored);  // Boost.Redis counts pushes, but nobody reads the count.
+    connection_.receive(ignored);  // Otherwise Boost.Redis stops reading after 256 pushes.
     if (push.what == redis_value::kind::error) {
         refused_ = {meaning_of_refusal(push.text), push.text};
         heard_.try_send(asio_error());
