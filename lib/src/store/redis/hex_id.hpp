@@ -10,7 +10,7 @@
 
 namespace mortise::store_detail {
 
-/// Parses an id of 32 hexadecimal digits.
+/// Parses an id of 32 hexadecimal digits; nothing if `text` is not one.
 std::optional<random_id> parse_hex_id(std::string_view text) noexcept;
 
 /// The id that stands for one run of a server: the first 128 of the 160 bits of its run id; the

@@ -285,8 +285,9 @@ asio::awaitable<result<heartbeat>> key_link::beat() {
     co_return reply;
 }
 
-// The requests whose keys must be renewed, including those that may have been set just now: once
-// such a grant is known, the client counts the heartbeats that were sent after it as its proof.
+// The requests whose keys must be renewed, including those that may have been set just now: when
+// the client learns of such a grant, it takes each heartbeat that was sent after the attempt as a
+// proof of it.
 std::vector<request_id> key_link::at_server() const {
     std::vector<request_id> ids;
     for (const auto& [id, entry] : entries_) {

@@ -30,7 +30,7 @@ struct redis_examination {
     std::uint64_t sessions = 0;
     std::uint64_t locks = 0;
 
-    /// Judges whether what the promises of the store rest on is so.
+    /// Says of each thing that the promises of the store rest on whether it is so.
     std::vector<store_finding> findings() const;
 };
 

@@ -99,7 +99,7 @@ protected:
     /// then.
     virtual void came_back(const random_id& before) = 0;
     virtual void on_message(const std::string& text) = 0;
-    /// Called when a session begins that is not the one of the connection before.
+    /// Called when another session begins than the one that this link had.
     virtual void begin_session() {}
     /// Called when the connection is gone.
     virtual void dropped() noexcept {}

@@ -102,8 +102,8 @@ void side_folder::remove(const std::string& name) noexcept {
 }
 
 void side_folder::sweep() noexcept {
-    // Opens the folder anew: a directory stream would share its position with the descriptor it
-    // gets.
+    // Opens the folder anew: a directory stream shares the position of its descriptor, and would
+    // move that of `folder_` and of its duplicates.
     unique_fd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd)
         return;

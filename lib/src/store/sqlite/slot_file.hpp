@@ -124,8 +124,8 @@ public:
     void count_change() noexcept;
     /// Has the slot's session told of the next change.
     void arm(std::size_t index) noexcept;
-    /// The slots whose sessions must be told, after a commit that changed a lock. No slot is armed
-    /// afterwards. Costs one load while nobody watches.
+    /// Disarms all slots, after a commit that changed a lock. Costs one load while nobody watches.
+    /// @return the slots whose sessions must be told.
     std::vector<std::size_t> disarm_all();
 
     // These can be called at any time.
