@@ -176,7 +176,7 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
         EXPECT_GE(harness.time()->now() - start, limit);
         EXPECT_LE(granted_by, harness.time()->now());
         EXPECT_GT(bob.told_token().value, held.token.value);
-        // Alice's session lives, and is told of its loss.
+        // Alice's session lives, and is told that its grant is gone.
         EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
         const auto after = co_await alice.port().beat();
         EXPECT_TRUE(after);

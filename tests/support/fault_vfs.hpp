@@ -61,7 +61,7 @@ public:
     /// Makes whoever syncs the log wait until `release_syncs`.
     void hold_syncs();
     void release_syncs();
-    /// Waits until somebody waits so.
+    /// Waits until a sync of the log is held.
     void wait_for_held_sync();
 
     // Called by the files.
