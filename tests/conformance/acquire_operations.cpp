@@ -115,7 +115,7 @@ swept_operation in_vain(swept_operation what, error_code result) {
     return what;
 }
 
-// There is nobody to wait for but the store.
+// For an operation that waits for nobody but the store.
 swept_operation uncontended(swept_operation what) {
     what.signal = cancelled::ends_the_question;
     return what;
@@ -126,7 +126,8 @@ swept_operation at_once(swept_operation what) {
     return what;
 }
 
-// The other client is told that somebody waits, and `one` when it is its turn.
+// For an operation in which the other client must be told that somebody waits, or `one` that it is
+// its turn.
 swept_operation told(swept_operation what) {
     what.is_told = true;
     return what;

@@ -64,7 +64,7 @@ TEST_P(CancelSweep, LeavesNothingBehindAtWhateverStep) {
         const bool must_abort =
             what().signal == cancelled::ends_the_wait ||
             (what().signal == cancelled::ends_the_question && !h().answers_at_once());
-        // The steps that were left out may be all that matter.
+        // The steps that were left out may be the only ones that matter: visits them all.
         if (must_abort && aborted == 0)
             visit([](std::size_t at) { return at + 1; });
         ASSERT_FALSE(HasFatalFailure());

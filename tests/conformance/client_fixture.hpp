@@ -18,13 +18,13 @@ namespace mortise::test {
 lock_client make_client(store_harness& harness);
 client_config config_of(store_harness& harness);
 
-/// Lets so much of the clients' time pass.
+/// Lets `span` of the clients' time pass.
 asio::awaitable<void> pause(store_harness& harness, clock::duration span);
 
-/// Until it is true; fails the test after ten seconds of the clients' time.
+/// Waits until `done()` holds; fails the test after ten seconds of the clients' time.
 asio::awaitable<void> until(store_harness& harness, std::function<bool()> done);
 
-/// Until the store has so many waiters for that lock.
+/// Waits until the store has `count` waiters for that lock.
 asio::awaitable<void>
 queued(lock_client& observer, std::string name, std::size_t count, store_harness& harness);
 

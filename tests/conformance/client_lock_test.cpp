@@ -54,7 +54,7 @@ TEST_P(LockConformance, ATryTellsBusyByAnEmptyValue) {
     EXPECT_EQ(h().residue(), 0u);
 }
 
-// Nobody waits for the end of the release: the try is its next call.
+// Nobody waits for the end of the release: the try is the client's next call.
 TEST_P(LockConformance, ALockThatAClientDropsIsFreeForItsNextTry) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client locks = make_client(harness);
@@ -81,7 +81,7 @@ TEST_P(LockConformance, WaitMaxEndsTheWaitWithBusy) {
         EXPECT_FALSE(none);
         EXPECT_GE(harness.time()->now() - start, 50ms);
         EXPECT_LT(harness.time()->now() - start, 5s);
-        // Nothing of it waits any more: the lock is free after the release.
+        // The failed acquire no longer waits: the lock is free after the release.
         co_await held.async_release();
         const auto free = co_await alice.async_try_acquire("door");
         EXPECT_TRUE(free.has_value());
@@ -147,7 +147,7 @@ TEST_P(LockConformance, WaitersAreServedInTheOrderOfTheirArrival) {
                 take_a_turn(harness, client, order, i),
                 asio::detached
             );
-            // One after the other: the next asks when the store has this one in its queue.
+            // One after the other: each asks once the store has the one before it in its queue.
             co_await queued(alice, "door", static_cast<std::size_t>(i) + 1, harness);
         }
         co_await held.async_release();
@@ -197,7 +197,7 @@ TEST_P(LockConformance, ADestroyedLeaseReleases) {
         }
         lease next = co_await bob.async_acquire("door", {.wait_max = 5s});
         EXPECT_TRUE(next.held());
-        // Counted when the answer has arrived, which may be after the next grant.
+        // The counter grows when the answer arrives, which may be after the next grant.
         co_await until(harness, [&] { return alice.stats().released_late == 1; });
         // Move assignment lets go of what the target holds.
         lease other = co_await alice.async_acquire("window");

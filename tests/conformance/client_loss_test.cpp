@@ -124,7 +124,7 @@ TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd) {
         lease held = co_await locks.async_acquire("door");
         auto seven = []() -> asio::awaitable<int> { co_return 7; };
         EXPECT_EQ(co_await held.guard(seven()), 7);
-        // Released in the middle: the result is refused.
+        // Releases inside the guarded work: the result is refused.
         auto release_inside = [](lease& l) -> asio::awaitable<int> {
             co_await l.async_release();
             co_return 7;
@@ -136,7 +136,7 @@ TEST_P(LockConformance, GuardRefusesAtTheStartAndAtTheEnd) {
             refused = e.code();
         }
         EXPECT_EQ(refused, errc::lease_released);
-        // Not held at the start: it does not run at all.
+        // Guards with a lease that is not held: the work does not run at all.
         bool ran = false;
         auto mark = [](bool& flag) -> asio::awaitable<void> {
             flag = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What two clients promise each other beyond exclusive locks, for every store.
+// Promises that concern two clients, beyond exclusive locks, for every store.
 #include "client_fixture.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/with_lock.hpp"
@@ -230,7 +230,8 @@ TEST_P(LockConformance, WhoWatchesIsToldOfAChange) {
             told = true;
             code = why;
         });
-        // The session and the watch are being opened: until then a change may be missed.
+        // Changes the lock again and again: while the session and the watch are being opened, a
+        // change may be missed.
         while (!told) {
             const lease held = co_await bob.async_acquire("door", {.wait_max = 10s});
             co_await pause(harness, 5ms);

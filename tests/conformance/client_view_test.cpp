@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a client is shown of a lock, and short ways to it, for every store.
+// Views of a lock that a client gets, and short ways to a lock, for every store.
 #include "client_fixture.hpp"
 #include "mortise/lock_client.hpp"
 #include "port_conformance.hpp"
@@ -17,7 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// From a session that sends no heartbeat; what lives on is shown as before.
+// Checks that neither the lock nor the request of a session without heartbeats is shown once the
+// session is dead.
 asio::awaitable<void> show_no_dead(store_harness& harness, bool sessions) {
     peer dead(harness);
     co_await dead.open();
@@ -61,7 +62,7 @@ TEST_P(StorePort, ALookShowsWhoLivesBesideTheDead) {
         const auto seen = co_await looking.port().inspect("door", 10);
         const auto none = co_await looking.port().inspect("door", 0);
         if (harness.time()->now() >= opened + harness.ttl())
-            co_return;  // The machine was late: by now the other one is dead, too.
+            co_return;  // The machine was late: by now the other session is dead, too.
         EXPECT_TRUE(seen && seen->has_value());
         if (!seen || !*seen)
             co_return;
@@ -199,7 +200,7 @@ TEST_P(LockConformance, WhoWaitsForAChangeOfOneLockIsShownIt) {
         co_await bob.async_stop();
         co_await until(harness, [&] { return told.done; });
         EXPECT_EQ(told.code, errc::client_stopped);
-        // A store may note that somebody watches until the next change.
+        // Changes a lock: until then a store may note that somebody watches.
         held = co_await alice.async_acquire("door");
         co_await alice.async_stop();
     }(h()));

@@ -77,7 +77,7 @@ private:
         }
     }
 
-    // Its receiver may be gone.
+    // Ignores failures, since the receiver may be gone.
     void send(const std::string& datagram) {
         protocol::socket from(socket_.get_executor(), protocol());
         from.non_blocking(true);

@@ -35,11 +35,11 @@ public:
     datagram_relay(const datagram_relay&) = delete;
     datagram_relay& operator=(const datagram_relay&) = delete;
 
-    /// Takes the place of sockets that are new, and leaves that of those that are gone. Whoever has
-    /// sent to a socket before may go on to send past the relay.
+    /// Takes the place of sockets that are new, and gives up that of sockets that are gone. A
+    /// sender that has used a socket before may go on to send past the relay.
     void look();
 
-    /// Asked about each datagram from now on.
+    /// Sets who is asked about each datagram from now on.
     void decide(std::function<delivery()> judge) { judge_ = std::move(judge); }
 
 private:

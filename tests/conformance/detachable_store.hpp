@@ -10,14 +10,14 @@
 
 namespace mortise::test {
 
-/// What is wrong with the line between a client and its store.
+/// The faults of the line between a client and its store.
 class faulty_line {
 public:
     /// While set, every call fails with `store_unavailable` before it is sent, and no event comes
     /// through.
     std::atomic<bool> cut = false;
 
-    /// So many calls still take effect without their answer coming back.
+    /// How many calls still take effect without their answer coming back.
     std::atomic<std::size_t> replies_to_lose = 0;
 
     bool loses_this_reply();

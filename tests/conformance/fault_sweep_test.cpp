@@ -13,7 +13,7 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
     const error_code stopped = scene.stop();
     EXPECT_TRUE(!stopped || stopped == errc::outcome_unknown) << stopped.message();
     scene.destroy_one();
-    // What could not be settled ends with its session.
+    // What could not be settled ends with the session of `one`.
     EXPECT_TRUE(h().run_until([&] { return h().residue() == residue(); }, 4 * h().ttl()));
     EXPECT_TRUE(scene.all_free());
 }
@@ -29,7 +29,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
         run->code = code;
     });
     EXPECT_TRUE(scene.run_until([&] { return run->completions != 0; })) << "it does not end";
-    // What a destructor has begun still goes on.
+    // Work that a destructor has begun still goes on.
     h().pass(std::chrono::milliseconds(1));
     run->untouched = !h().spoiled();
     shown_again_ += scene.shown_again();
@@ -37,7 +37,7 @@ run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
     const bool harmless = h().messages_are_hints();
     if (harmless || run->untouched)
         judge(scene, run->code, false);
-    // What comes of it later is part of the sweep, too.
+    // Later consequences of the fault are part of the sweep, too.
     if (!run->untouched)
         h().pass(harmless ? std::chrono::milliseconds(40) : h().aftermath());
     if (harmless)
@@ -55,7 +55,7 @@ constexpr std::size_t messages_max = 500;
 
 TEST_P(FaultSweep, LeavesNothingBehindWhicheverMessageIsSpoilt) {
     ASSERT_TRUE(h().spoil(0, sim::fate::as_usual));
-    h().pass(std::chrono::milliseconds(1));  // until whoever spoils is in place
+    h().pass(std::chrono::milliseconds(1));  // until what spoils messages is in place
     std::size_t sweep = 0;
     for (const auto how : {sim::fate::lost, sim::fate::late, sim::fate::repeated}) {
         std::size_t nth = 0;

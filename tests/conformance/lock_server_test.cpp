@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The model of a distant store that the simulation puts its trust in: it keeps what stores promise.
+// The model of a distant store on which the simulation relies: it keeps what stores promise.
 #include "conformance/port_conformance.hpp"
 #include "mortise/sim/lock_server.hpp"
 #include "mortise/sim/world.hpp"
@@ -28,7 +28,7 @@ public:
 
     std::size_t residue() override { return server_.sessions() + server_.entries(); }
 
-    // Every message from the server, until so many did not arrive.
+    // Cuts the way from the server until `count` messages were lost.
     bool lose_replies(std::size_t count) override {
         sim::network& net = world_.net();
         sim::link& back = net.between(server_.host(), clients_);
@@ -68,7 +68,7 @@ private:
     sim::process& clients_{world_.add_process("clients")};
 };
 
-// No store that users choose, so it has no line of its own in the table of guarantees.
+// Users cannot choose this store, so it has no line of its own in the table of guarantees.
 INSTANTIATE_TEST_SUITE_P(
     LockServer, StorePort, testing::Values(&make_harness<lock_server_harness>)
 );

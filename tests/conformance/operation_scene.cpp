@@ -56,7 +56,7 @@ bool operation_scene::release(lease& held) {
     std::optional<error_code> code;
     held.async_release([&](error_code ec) { code = ec; });
     EXPECT_TRUE(run_until([&] { return code.has_value(); }));
-    // What was broken or ended by itself is not there any more.
+    // A lock that was broken or has ended is no longer held, which is all right.
     return code && (!*code || *code == condition::not_held);
 }
 
@@ -199,7 +199,7 @@ bool operation_scene::let_go() {
     EXPECT_TRUE(run_until([&] { return !waits_; }));
     all = release(waited_) && all;
     if (std::exchange(lent_view, std::nullopt)) {
-        // A store may note that somebody watches until the next change.
+        // Changes a lock: until then a store may note that somebody watches.
         lease change = acquire(other_, "window", lock_options());
         all = release(change) && all;
     }

@@ -15,58 +15,58 @@
 
 namespace mortise::test {
 
-/// Two clients of one store: `one`, whose operation is swept, and `other`, who was there before and
-/// sees what is left behind. A scene is one run of an operation.
+/// Two clients of one store: `one`, whose operation is swept, and `other`, which exists before it
+/// and sees what is left behind. A scene is one run of an operation.
 class operation_scene {
 public:
     operation_scene(store_harness& harness, lock_client& other);
     operation_scene(const operation_scene&) = delete;
     operation_scene& operator=(const operation_scene&) = delete;
 
-    /// The locks that operations take, beside "mine".
+    /// The locks that operations take, besides "mine".
     static std::vector<std::string> all_names() { return {"door", "gate", "seats", "window"}; }
 
     store_harness& harness() noexcept { return harness_; }
     lock_client& one() noexcept { return *one_; }
     lock_client& other() noexcept { return other_; }
 
-    // What the operation begins with; each returns when it is so.
+    // What the operation begins with; each function returns when that is so.
     void hold_mine(lock_options options = lock_options());
     void hold_set();
     void let_mine_linger();
     void drop_mine();
     void drop_mine_later();
-    /// The other client has the lock, until it lets go of everything.
+    /// Lets the other client hold the lock until it lets go of everything.
     void occupy(std::string name, lock_options options = lock_options());
-    /// The other client has the lock for some milliseconds of the operation.
+    /// Lets the other client hold the lock for some milliseconds of the operation.
     void lend(std::string name, lock_options options = lock_options());
-    /// The same; `lent_view` is the lock while the other client has it.
+    /// The same; `lent_view` becomes the view of the lock while the other client holds it.
     void lend_and_see(std::string name);
-    /// As `lend`, and once more much later if nobody has seen it: in real time it may be over
-    /// before the operation has begun to look. That is rare: see `shown_again`.
+    /// Like `lend`, and once more much later if nobody has seen the change: in real time it may be
+    /// over before the operation has begun to look. That is rare: see `shown_again`.
     void show_a_change(std::string name);
-    /// Whether that was needed.
+    /// Whether the second time was needed.
     bool shown_again() const noexcept { return shown_again_; }
-    /// The other client waits for "mine".
+    /// Lets the other client wait for "mine".
     void be_waited_for();
     /// The same, some milliseconds later.
     void want_mine_later();
-    /// Some milliseconds later, if the scene is still there.
+    /// Calls `what` some milliseconds later, if the scene still exists.
     void later(std::function<void()> what);
 
-    // What the operation got.
+    // Keep what the operation got.
     void keep(lease got);
     void keep(std::optional<lease> got);
     void keep(lease_set got) { set_ = std::move(got); }
     template <class T>
     void keep(const T&) {}
     bool got_something() const noexcept { return !got_.empty() || !set_.empty(); }
-    /// Of what an acquire got.
+    /// Whether what an acquire got is surely held.
     bool surely_held() const noexcept;
 
-    /// How many entries `one` has at the store, beside "mine" while it holds that.
+    /// How many entries `one` has at the store, besides "mine" while it holds that.
     std::size_t at_store();
-    /// Both clients let go of all that they have; false if that is not acknowledged.
+    /// Lets both clients release all that they have; false if that is not acknowledged.
     bool let_go();
     /// Whether the other client gets every lock at once.
     bool all_free();
@@ -78,7 +78,7 @@ public:
 
     bool run_until(const std::function<bool()>& done);
 
-    lease mine;  ///< Of "mine"; held by `one`.
+    lease mine;  ///< The lease of "mine", held by `one`.
     lease_set mine_all;
     owner_id owner = owner_id::draw();
     std::optional<lock_view> lent_view;  ///< What `lend_and_see` saw.

@@ -15,7 +15,7 @@
 
 namespace mortise::test {
 
-/// A completion handler that can be cancelled, keeps what comes and passes the code on.
+/// A completion handler that can be cancelled, keeps its results and passes the code on.
 inline auto
 into(operation_scene& at, asio::cancellation_slot slot, swept_operation::done_function done) {
     return asio::bind_cancellation_slot(

@@ -27,16 +27,17 @@ protected:
     const swept_operation& what() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }
     lock_client& other() { return *other_; }
-    /// What the other client alone leaves at the store.
+    /// How much the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
     /// The step after `step` in sweep number `sweep` of several. A step at a server takes real
-    /// time: `./run test` takes the first one and every fourth of the others, in each sweep other
-    /// ones; `./run proof` takes all.
+    /// time: `./run test` takes the first step and every fourth of the others, different ones in
+    /// each sweep; `./run proof` takes all.
     std::size_t next_step(std::size_t step, std::size_t sweep);
 
-    /// After the end of the operation: it did what it promises, and nothing else is there.
+    /// Checks after the end of the operation that it did what it promises, and that nothing else is
+    /// there.
     void judge(operation_scene& scene, error_code result, bool signalled);
-    /// Ends the scene, and looks for what is left.
+    /// Ends the scene, and checks that nothing is left.
     void close(operation_scene& scene);
 
 private:
@@ -46,26 +47,27 @@ private:
     std::size_t residue_ = 0;
 };
 
-/// What became of one run.
+/// The outcome of one run.
 struct run_result {
     int completions = 0;
     error_code code;
     bool untouched = false;
 };
 
-/// With a cancellation at one step of each run.
+/// Sweeps with a cancellation at one step of each run.
 class CancelSweep : public OperationSweep {
 protected:
-    /// @return what became of it; judged, and all put away.
+    /// @return the outcome of the run, which is judged and put away.
     run_result run_cancelled_before(std::size_t step, asio::cancellation_type type);
 };
 
-/// With one message of each run lost, late or repeated.
+/// Sweeps with one message of each run lost, late or repeated.
 class FaultSweep : public OperationSweep {
 protected:
     /// @return as above; untouched if there were fewer messages.
     run_result run_with(std::size_t nth, sim::fate how);
-    /// Where an answer can be lost: what stays is withdrawn in the end, and locks work.
+    /// Ends a scene in which an answer may be lost: what stays is withdrawn in the end, and locks
+    /// work.
     void close_after_fault(operation_scene& scene);
 
     std::size_t shown_again_ = 0;

@@ -9,8 +9,8 @@
 
 namespace mortise::test {
 
-// The tests run on one thread, and their coroutines on one strand at a time: the context itself
-// serves.
+// Takes the harness's executor without a strand: the tests run on one thread, and their coroutines
+// on one strand at a time.
 peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store()) {
     store_->attach(harness_.executor(), *this, harness_.time());
 }

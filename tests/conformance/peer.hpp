@@ -15,8 +15,8 @@
 
 namespace mortise::test {
 
-/// One session at the store under test, without a client: the port as it is. It sends no heartbeat
-/// by itself, so that a test decides who lives.
+/// One session at the store under test, without a client: the plain port. It sends no heartbeat by
+/// itself, so that a test decides who lives.
 class peer final : private store_events {
 public:
     struct event {
@@ -27,7 +27,7 @@ public:
         bool contended;
     };
 
-    /// How a request is made, besides its name.
+    /// The parts of a request besides its name.
     struct manner {
         lock_mode mode;
         std::chrono::milliseconds hold_max = std::chrono::milliseconds::max();
@@ -51,7 +51,7 @@ public:
 
     asio::awaitable<result<bool>> break_(std::string name, fencing_token token);
 
-    /// Whether an event of that kind and id has come, or comes within `limit`; takes it out.
+    /// Whether an event of that kind and id has come, or comes within `limit`; removes the event.
     asio::awaitable<bool>
     told(store_event::kind what, request_id id, clock::duration limit = std::chrono::seconds(5));
     fencing_token told_token() const { return told_.token; }
@@ -61,14 +61,14 @@ public:
     /// Whether an event of that kind is there just now.
     bool has(store_event::kind what) const;
 
-    /// All events that have come and were not asked for yet.
+    /// All events that have come and were not taken yet.
     std::deque<event> take_events() { return std::exchange(events_, {}); }
 
     store& port() { return *store_; }
     request_id last_id() const { return last_id_; }
     const session_id& id() const { return start_.id; }
 
-    /// As if the client's object had been destroyed without a farewell.
+    /// Lets go of the store as if the client's object had been destroyed without a farewell.
     void drop();
 
 private:

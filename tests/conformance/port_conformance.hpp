@@ -12,12 +12,12 @@
 
 namespace mortise::test {
 
-/// A reason to skip: what this store does not have, by its traits.
+/// Skips a test that needs what this store does not have, by its traits.
 #define MORTISE_NEEDS(trait)                                                                       \
     if (!h().make_store()->traits().trait)                                                         \
     GTEST_SKIP() << "by its traits this store has not: " #trait
 
-/// What every store promises at its port, in the words of `store.hpp`.
+/// Tests of what every store promises at its port, in the words of `store.hpp`.
 class StorePort : public testing::TestWithParam<harness_factory> {
 protected:
     StorePort() : harness_(GetParam()()) {}
@@ -27,7 +27,7 @@ protected:
     std::unique_ptr<store_harness> harness_;
 };
 
-/// What every store promises to the users of a `lock_client`.
+/// Tests of what every store promises to the users of a `lock_client`.
 class LockConformance : public testing::TestWithParam<harness_factory> {
 protected:
     LockConformance() : harness_(GetParam()()) {}
@@ -50,7 +50,7 @@ protected:
         name_of_operation                                                                          \
     );
 
-/// The line that a store needs.
+/// Runs the whole suite at a store: the one line that a store needs.
 #define MORTISE_LOCK_CONFORMANCE(Name, Harness)                                                    \
     namespace mortise::test {                                                                      \
     INSTANTIATE_TEST_SUITE_P(Name, StorePort, testing::Values(&make_harness<Harness>));            \

@@ -20,7 +20,7 @@ constexpr peer::manner one_of(std::uint32_t capacity) {
     return {lock_mode::permits(capacity), milliseconds::max(), true};
 }
 
-// Beats when the store says so, until the event comes.
+// Sends heartbeats when the store asks for them, until the event comes.
 asio::awaitable<bool> beats_until_told(
     store_harness& harness, peer& who, told_kind what, request_id id, clock::duration limit
 ) {
@@ -176,7 +176,7 @@ TEST_P(StorePort, AGrantEndsByItselfAndTheNextIsGranted) {
         EXPECT_GE(harness.time()->now() - start, limit);
         EXPECT_LE(granted_by, harness.time()->now());
         EXPECT_GT(bob.told_token().value, held.token.value);
-        // The session of the first one lives, and learns of it.
+        // Alice's session lives, and is told that its grant is gone.
         EXPECT_TRUE(co_await alice.told(told_kind::look_again, 0));
         const auto after = co_await alice.port().beat();
         EXPECT_TRUE(after);
@@ -223,7 +223,7 @@ TEST_P(StorePort, TheNearestOfSeveralEndsCounts) {
         const auto left = *(co_await bob.port().beat())->next_deadline;
         EXPECT_GT(left, ttl / 4) << "that one is released";
         EXPECT_LE(left, ttl / 2);
-        // One's own grants are no news.
+        // A session's own grants do not set its next deadline.
         const auto own = *(co_await alice.port().beat())->next_deadline;
         EXPECT_GT(own, ttl / 2);
     }(h()));

@@ -33,7 +33,7 @@ TEST_P(StorePort, QueuesTheSecondAndRefusesATry) {
         EXPECT_GE(queued->position, 1u);
         const auto refused = co_await bob.ask("door", false);
         EXPECT_EQ(refused->what, kind::refused);
-        // The refused one left nothing: only the first of Bob's requests is there.
+        // The refused request left nothing: only the first of Bob's requests is there.
         const auto view = co_await bob.port().look();
         EXPECT_EQ(view->entries.size(), 1u);
     }(h()));
@@ -148,7 +148,7 @@ TEST_P(StorePort, WithdrawLeavesNothingWhateverThereWas) {
         const request_id first = bob.last_id();
         co_await bob.ask("door");
         const request_id second = bob.last_id();
-        // Waiting: it is gone, and the one behind it moves up.
+        // A waiting request is gone, and the one behind it moves up.
         EXPECT_FALSE(co_await bob.port().withdraw("door", first));
         EXPECT_FALSE(co_await alice.port().withdraw("door", held.id));  // granted
         EXPECT_TRUE(co_await bob.told(store_event::kind::granted, second));

@@ -38,7 +38,7 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
         const request_id waits = bob.last_id();
         const auto start = harness.time()->now();
         bool granted = false;
-        // Only Bob beats, when the store told him to.
+        // Only Bob sends heartbeats, when the store asks for them.
         while (!granted && harness.time()->now() - start < 3 * harness.ttl()) {
             const auto beat = co_await bob.port().beat();
             EXPECT_TRUE(beat);
@@ -54,7 +54,7 @@ TEST_P(StorePort, ASessionWithoutHeartbeatDiesAndItsLocksPassOn) {
         EXPECT_TRUE(granted);
         EXPECT_GT(bob.told_token().value, held.token.value);
         EXPECT_GE(harness.time()->now() - start, harness.ttl() * 9 / 10);
-        // The dead one is told so, and stays dead, whatever it tries.
+        // The dead session is told so, and stays dead, whatever it tries.
         EXPECT_EQ((co_await alice.port().beat()).error(), errc::session_lost);
         EXPECT_EQ((co_await alice.port().release(held)).error(), errc::session_lost);
         EXPECT_EQ((co_await alice.ask("door")).error(), errc::session_lost);
@@ -113,7 +113,7 @@ TEST_P(StorePort, TheChangeNumberGrowsWhenSomebodyElseGrants) {
         const grant held = co_await alice.hold("door");
         co_await bob.ask("door");
         const auto before = co_await bob.port().beat();
-        EXPECT_EQ(before->changes, opened.view.changes);  // one's own doing does not count
+        EXPECT_EQ(before->changes, opened.view.changes);  // a session's own changes do not count
         EXPECT_EQ(before->requests, 1u);
         co_await alice.port().release(held);
         const auto after = co_await bob.port().beat();
@@ -214,7 +214,7 @@ TEST_P(StorePort, ALostReplyIsAnErrorAndAskingAgainTellsTheTruth) {
         const auto lost = co_await alice.ask("door");
         EXPECT_FALSE(lost);
         auto again = co_await alice.ask_again(alice.last_id(), "door");
-        // A store that has given up its connection says so until it has another one.
+        // A store that has given up its connection answers so until it has another one.
         for (int i = 0; i < 1'000 && !again && again.error() == errc::store_unavailable; ++i) {
             co_await harness.time()->async_wait_until(
                 harness.time()->now() + std::chrono::milliseconds(1)

@@ -30,7 +30,7 @@ TEST_P(StorePort, DrawsMoreTokensForAGrantThatIsHeld) {
         EXPECT_GE(again->first.value, more->first.value + more->count);
         const grant later = co_await alice.hold("roof");
         EXPECT_GE(later.token.value, again->first.value + again->count) << "and below all later";
-        // The grant is still what it was.
+        // The grant is unchanged.
         EXPECT_EQ((co_await alice.port().look())->entries.at(0).token, held.token);
         EXPECT_TRUE(*co_await alice.port().release(held));
         EXPECT_EQ((co_await alice.port().draw(held)).error(), errc::lease_lost);

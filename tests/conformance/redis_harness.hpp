@@ -19,7 +19,7 @@
 namespace mortise::test {
 
 /// The Redis store at a real server, in real time; each harness has keys of its own. Stores that
-/// are made after the first wish for a fault of the network reach the server through a proxy.
+/// are made after a fault of the network was first asked for reach the server through a proxy.
 class redis_harness : public store_harness {
 public:
     redis_harness() {
@@ -48,7 +48,7 @@ public:
         return done();
     }
 
-    // All keys but those that a store has for itself.
+    // Counts all keys except those that a store has for itself.
     std::size_t residue() override {
         auto server = shared_redis().connect();
         std::size_t count = 0;
@@ -80,8 +80,8 @@ public:
 protected:
     using kind = proxied_message::kind;
 
-    /// Whether it is one of those that may be spoiled. What opens a connection is the same for all
-    /// operations, and not counted here.
+    /// Whether `message` is one of those that may be spoiled. The messages that open a connection
+    /// are the same for all operations, and are not counted here.
     virtual bool counts(const proxied_message& message) const {
         return message.name == "EVALSHA" || message.name == "EVAL" || is_push(message);
     }
@@ -112,7 +112,7 @@ private:
         return spoiled_ ? proxy_deed() : judge_nth(message);
     }
 
-    // TCP loses nothing but the rest of a connection, and what comes twice was sent twice. Late is
+    // TCP loses nothing but the rest of a connection, and repeats only what was sent twice. Late is
     // a little late: silence that is too long for a connection is for redis_half_open_test.
     proxy_deed judge_nth(const proxied_message& message) {
         const bool repeats = how_ == sim::fate::repeated;
@@ -137,7 +137,7 @@ private:
     std::shared_ptr<coro::time_source> time_ = coro::make_boot_time_source(context_.get_executor());
     std::optional<redis_proxy> proxy_;
     std::size_t pushes_to_lose_ = 0;
-    std::size_t pass_before_ = 0;  ///< So many messages are not spoiled.
+    std::size_t pass_before_ = 0;  ///< How many messages are not spoiled first.
     sim::fate how_ = sim::fate::as_usual;
     bool spoiled_ = false;
 };

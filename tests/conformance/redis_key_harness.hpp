@@ -18,11 +18,11 @@ public:
         return make_detachable(make_redis_store(std::move(config)), line());
     }
 
-    // Its connections go to no proxy.
+    // Its connections go through no proxy.
     bool lose_pushes(std::size_t) override { return false; }
     bool spoil(std::size_t, sim::fate) override { return false; }
 
-    // Besides locks there is one key, whatever was locked before.
+    // Leaves out the key that counts tokens, which stays whatever was locked before.
     std::size_t residue() override {
         auto server = shared_redis().connect();
         std::size_t count = 0;

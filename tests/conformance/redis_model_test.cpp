@@ -31,7 +31,7 @@ public:
         return world_.run_until(done, limit);
     }
 
-    // What is left of a store without sessions is what it says of itself.
+    // Leaves out the keys by which a store describes itself: they stay without sessions.
     std::size_t residue() override {
         std::size_t left = 0;
         for (const auto& [name, held] : server_.model().keys())
@@ -39,7 +39,7 @@ public:
         return left;
     }
 
-    // Every message from the server, until so many did not arrive.
+    // Cuts the way from the server until `count` messages were lost.
     bool lose_replies(std::size_t count) override {
         sim::network& net = world_.net();
         sim::link& back = net.between(server_.host(), clients_);

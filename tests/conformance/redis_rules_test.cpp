@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scripts keep the rules of core/lock_engine: the same wishes, made at random, are answered by
-// both alike.
+// Checks that the scripts keep the rules of core/lock_engine: both answer the same random wishes
+// alike.
 #include "conformance/memory_harness.hpp"
 #include "conformance/peer.hpp"
 #include "conformance/redis_harness.hpp"
@@ -19,11 +19,11 @@
 namespace mortise::test {
 namespace {
 
-/// With the first all changes are watched; then no script goes its short way. With the others most
+/// With `watched` every change is watched, so that no script goes its short way. With `plain` most
 /// wishes are such that it does.
 enum class wishes : std::uint8_t { watched, plain };
 
-/// Some sessions at one store, and in words what they did and what they were told.
+/// Some sessions at one store, and a record in words of what they did and were told.
 class walk {
 public:
     walk(store_harness& harness, std::uint64_t seed, wishes of)
@@ -59,7 +59,8 @@ private:
 
     void say(const std::string& text) { said_.back() += text + "; "; }
 
-    // The values differ from store to store: what counts is which come again.
+    // Names a token by the order of first appearance: the values differ from store to store, and
+    // only which of them come again counts.
     std::string text_of(const fencing_token& token) {
         if (!token)
             return "-";
@@ -216,7 +217,8 @@ private:
         say("session " + std::to_string(who) + " begins again");
     }
 
-    // What each session has and was told. A push comes before the answer to a later question.
+    // Records what each session has and was told. A push comes before the answer to a later
+    // question.
     asio::awaitable<void> look() {
         for (unsigned who = 0; who < sessions; ++who) {
             auto looking = peers_[who]->port().look();
@@ -231,7 +233,7 @@ private:
             views_[who] = std::move(*view);
             auto beating = peers_[who]->port().beat();
             const auto beat = co_await std::move(beating);
-            // What has come is told by now.
+            // After this, every event that has arrived is told.
             co_await asio::post(harness_.executor(), asio::use_awaitable);
             co_await asio::post(harness_.executor(), asio::use_awaitable);
             say(std::to_string(beat->grants) + " grants, " + std::to_string(beat->requests));

@@ -7,7 +7,7 @@ MORTISE_LOCK_CONFORMANCE(Redis, redis_harness)
 namespace mortise::test {
 namespace {
 
-/// Spoils what opens a connection.
+/// Spoils the messages that open a connection.
 class redis_opening_harness final : public redis_harness {
     bool counts(const proxied_message& message) const override {
         return !redis_harness::counts(message);

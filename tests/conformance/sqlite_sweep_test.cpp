@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs the context until it is true; false after ten seconds.
+/// Runs the context until `done()` holds; false after ten seconds.
 bool run_until(asio::io_context& context, const std::function<bool()>& done) {
     const auto end = clock::now() + 10s;
     while (!done() && clock::now() < end)
@@ -31,7 +31,7 @@ class SqliteSweep : public testing::Test {
 protected:
     std::string url() const { return "sqlite:" + (folder_.path() / "locks.db").string(); }
 
-    /// Clients went without a farewell; the next one finds the lock free.
+    /// Checks that the next client finds the lock free after others left without a farewell.
     void expect_free(const char* name) const {
         asio::io_context context;
         lock_client locks(context.get_executor(), open_store(url()));

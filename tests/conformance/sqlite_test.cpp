@@ -54,14 +54,14 @@ public:
         return true;
     }
 
-    // All of them, from now on.
+    // Loses all pushes from now on, unless `count` is zero.
     bool lose_pushes(std::size_t count) override {
         const auto all = [](const std::string& name) { return name.ends_with(".d"); };
         EXPECT_TRUE(count == 0 || deafen_inboxes(all) != 0);
         return true;
     }
 
-    // Datagrams from session to session.
+    // Spoils datagrams from session to session.
     bool spoil(std::size_t nth, sim::fate how) override {
         if (!relay_)
             relay_.emplace(context_, folder_ / "locks.db.mortise", ".d", folder_ / "away");

@@ -18,14 +18,14 @@
 namespace mortise::test {
 
 /// A store as the conformance suite needs it: how to make one, how its time passes, what faults it
-/// can be told to have. All clients of one harness meet at one store.
+/// can have. All clients of one harness meet at one store.
 class store_harness {
 public:
     virtual ~store_harness() = default;
 
     virtual std::unique_ptr<store> make_store() = 0;
 
-    /// Where the clients run.
+    /// The executor of the clients.
     virtual asio::any_io_executor executor() = 0;
 
     /// The clock of the clients.
@@ -38,40 +38,40 @@ public:
     /// there is none; false if it does not come true within `limit` of the clients' time.
     virtual bool run_until(const std::function<bool()>& done, clock::duration limit) = 0;
 
-    /// Runs handlers for so long.
+    /// Runs handlers for `span` of the clients' time.
     void pass(clock::duration span);
 
-    /// Runs the task to its end and gives its exception; fails the test if it takes too long.
+    /// Runs the task to its end and throws its exception; fails the test if it takes too long.
     void run(asio::awaitable<void> task);
 
-    /// Whether no time passes but what the test lets pass.
+    /// Whether time passes only as far as the test lets it pass.
     virtual bool simulates_time() const { return false; }
     /// Whether its store is a server in real time: sweeps of all steps are for `./run proof`.
     virtual bool asks_a_server() const { return false; }
-    /// By how much more than promised something may be late: what the machine was, in real time.
+    /// How much later than promised something may be: the delay of the machine, in real time.
     machine_delay::milliseconds lateness(const machine_delay& since) const {
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
     }
 
-    /// Whether a call of the store does all of its work inside of the call, and suspends nobody.
+    /// Whether a call of the store does all of its work within the call, and suspends nobody.
     virtual bool answers_at_once() const { return false; }
 
-    /// What lies at the store for sessions: none after all of them have ended.
+    /// How much lies at the store for sessions: nothing after all of them have ended.
     virtual std::size_t residue() = 0;
 
-    // Faults. Each says whether this store can be told to have it.
+    // Faults. Each function says whether this store can have the fault.
     virtual bool lose_replies(std::size_t) { return false; }
     virtual bool lose_pushes(std::size_t) { return false; }
     virtual bool restart(bool /*with_memory*/) { return false; }
 
-    /// The message that passes after `nth` others from now on, between clients or between one and
-    /// the store, has that fate. `as_usual`: none has another.
+    /// Gives that fate to the message that passes after `nth` others from now on, between clients
+    /// or between one and the store. `as_usual`: spoils none.
     virtual bool spoil(std::size_t /*nth*/, sim::fate) { return false; }
-    /// Whether there was one since.
+    /// Whether a message was spoiled since then.
     virtual bool spoiled() const { return false; }
-    /// For how long something may still come of a spoiled message after the end of an operation.
+    /// How long a spoiled message may still have consequences after the end of an operation.
     virtual clock::duration aftermath() const { return ttl() / 2; }
-    /// Whether messages are hints, without which all is done in the end as it is with them.
+    /// Whether messages are hints, without which everything ends as it does with them.
     virtual bool messages_are_hints() const { return false; }
 };
 

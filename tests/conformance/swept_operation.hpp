@@ -16,7 +16,7 @@ namespace mortise::test {
 /// What a cancellation does to an operation, in the words of docs/cancellation.md.
 enum class cancelled {
     ends_the_wait,      ///< It ends with `operation_aborted`, unless it came too late.
-    ends_the_question,  ///< The same; but it waits for nothing but the answer of the store.
+    ends_the_question,  ///< The same; but it waits for nothing except the answer of the store.
     too_late,           ///< It was decided in the call itself; its result is delivered.
     is_ignored,         ///< It goes on.
 };
@@ -28,26 +28,26 @@ public:
     using start_function =
         std::function<void(operation_scene&, asio::cancellation_slot, done_function)>;
 
-    std::string name;      ///< In the names of its tests.
-    std::string function;  ///< Of the public headers: a rule of tests/tidy misses none.
+    std::string name;      ///< Part of the names of its tests.
+    std::string function;  ///< In the public headers; a rule of tests/tidy finds a missing one.
     cancelled signal = cancelled::ends_the_wait;
     std::function<void(operation_scene&)> prepare;
     start_function start;
-    error_code result = {};  ///< If nothing goes wrong.
-    bool gets = false;       ///< Whether it leaves a lease, or several, to its caller then.
-    bool store_traits::*needs = nullptr;  ///< What the store must have for it.
-    bool is_told = false;  ///< Whether somebody must be told by somebody else meanwhile.
+    error_code result = {};  ///< The result if nothing goes wrong.
+    bool gets = false;       ///< Whether it then leaves a lease, or several, to its caller.
+    bool store_traits::*needs = nullptr;  ///< The trait that the store must have.
+    bool is_told = false;  ///< Whether a client must be told by another one meanwhile.
 };
 
 inline std::ostream& operator<<(std::ostream& to, const swept_operation& what) {
     return to << what.name;
 }
 
-/// All of them: every asynchronous function of a client, of its leases and of what is built on
+/// All operations: every asynchronous function of a client, of its leases and of what is built on
 /// them, in every manner that makes a difference to what they do at the store.
 std::vector<swept_operation> all_operations();
 
-/// Those that acquire.
+/// Those of them that acquire.
 std::vector<swept_operation> all_acquires();
 
 }  // namespace mortise::test

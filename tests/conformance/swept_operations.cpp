@@ -42,7 +42,7 @@ void hold_what_another_wants(scene& at) {
     at.be_waited_for();
 }
 
-// By the other client, which asks again if it gets no answer.
+// Breaks "mine" by the other client, which asks again if it gets no answer.
 void break_until_broken(lock_client& other, fencing_token token) {
     other.async_break("mine", token, "a sweep", [&other, token](error_code code, bool) {
         if (code == errc::outcome_unknown)
@@ -52,7 +52,7 @@ void break_until_broken(lock_client& other, fencing_token token) {
     });
 }
 
-// In a moment.
+// Lets the other client break "mine" in a moment.
 void break_mine(scene& at) {
     const fencing_token token = at.mine ? at.mine.token() : at.mine_all.at("mine").token();
     at.later([&other = at.other(), token] { break_until_broken(other, token); });
@@ -81,7 +81,7 @@ void see_a_change_with_a_session(scene& at) {
     at.show_a_change("door");
 }
 
-// Waits of its own, beside what it holds.
+// Gives `one` waits of its own, besides what it holds.
 void be_busy(scene& at) {
     at.hold_mine();
     at.lend("door");
@@ -97,7 +97,7 @@ void release(scene& at, slot_type slot, done_function done) {
     at.mine.async_release(into(at, slot, std::move(done)));
 }
 
-// Nobody hears of the end of such a release.
+// Completes by a post, since nobody hears of the end of such a release.
 void drop(scene& at, slot_type, done_function done) {
     at.drop_mine();
     asio::post(at.harness().executor(), [done = std::move(done)] { done({}); });
@@ -115,7 +115,7 @@ void wait_for_a_loss_in_the_set(scene& at, slot_type slot, done_function done) {
     at.mine_all.async_wait_lost(into(at, slot, std::move(done)));
 }
 
-// Somebody comes in a moment.
+// Waits for somebody who wants the lock; see `be_wanted_later`.
 void wait_for_contention(scene& at, slot_type slot, done_function done) {
     at.mine.async_wait_contended(into(at, slot, std::move(done)));
 }
@@ -129,7 +129,7 @@ void release_one_of_the_set(scene& at, slot_type slot, done_function done) {
     at.mine_all.async_release_one("mine too", into(at, slot, std::move(done)));
 }
 
-// In real time long enough to be still there when the signal comes.
+// Takes long enough, in real time, to be still under way when the signal comes.
 asio::awaitable<void> guard_for_a_while(scene& at) {
     co_await at.mine.guard(pause(at.harness(), 60ms));
 }
@@ -163,7 +163,7 @@ asio::awaitable<void> lead_for_a_while(scene& at) {
     co_await lead(at.one(), "door", election_options(), work);
 }
 
-// Resigns also after a cancellation: nothing of the candidate is left when this ends.
+// Resigns after a cancellation, too: nothing of the candidate is left when this ends.
 template <class Wait>
 asio::awaitable<void> be_candidate(scene& at, Wait wait) {
     leader_candidate who(at.one(), "door");
@@ -184,8 +184,8 @@ asio::awaitable<void> until_elected(leader_candidate& who) {
     EXPECT_FALSE(term.check());
 }
 
-// Until it is known to be broken: one request looks for the holder, the next one breaks it, and
-// each of them can be lost.
+// Tries until the lock is known to be broken: one request looks for the holder, the next one breaks
+// it, and each of them can be lost.
 void break_door(lock_client& by) {
     by.async_break_holders("door", "a sweep", [&by](error_code code, bool) {
         if (code == errc::outcome_unknown || code == errc::store_unavailable)
@@ -265,7 +265,7 @@ void examine(scene& at, slot_type slot, done_function done) {
     at.one().async_examine(into(at, slot, std::move(done)));
 }
 
-// What not every store has.
+// Notes the traits that operations need and not every store has.
 void note_needs(std::vector<swept_operation>& all) {
     const std::map<std::string, bool store_traits::*> needs{
         {"AcquireSharedWithAReader", &store_traits::shared},
@@ -385,7 +385,7 @@ std::vector<swept_operation> all_operations() {
     std::vector<swept_operation> others = on_leases();
     for (auto& group : {elections(), questions()})
         others.insert(others.end(), group.begin(), group.end());
-    // Of what the other client does, or to it.
+    // These need a message about what the other client does, or about what is done to it.
     const std::set<std::string> told{
         "BeDeposed",
         "BeElected",

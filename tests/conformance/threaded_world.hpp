@@ -34,7 +34,7 @@ public:
     threaded_world& operator=(const threaded_world&) = delete;
 
     asio::thread_pool& pool() noexcept { return *pool_; }
-    /// With a TTL that a busy machine does not use up.
+    /// Makes a client with a TTL that a busy machine does not use up.
     lock_client client(lock_observer* observer = nullptr);
     lock_client client_with_ttl(std::chrono::milliseconds ttl, lock_observer* observer = nullptr);
 
@@ -47,23 +47,23 @@ public:
         asio::co_spawn(*pool_, std::move(task), reported());
     }
 
-    /// Waits for all of them. Fails the test if one does not end, or ends by an exception.
+    /// Waits for all coroutines. Fails the test if one does not end, or ends by an exception.
     void wait();
     void stop(lock_client& locks);
 
-    /// All threads end, with whatever was under way.
+    /// Ends all threads, with whatever is under way.
     void end_threads();
-    /// There are new ones.
+    /// Begins new threads.
     void begin_threads();
 
-    /// Whether nobody has or wants a lock: another client gets these at once.
+    /// Whether nobody has or wants these locks: another client gets them at once.
     bool all_free(std::vector<std::string> names);
 
 private:
     std::unique_ptr<store> make_store();
 
-    /// A handler that says, to `wait`, what a coroutine threw: in words, since the sanitizer cannot
-    /// follow an exception from thread to thread.
+    /// A handler that reports to `wait` what a coroutine threw: in words, since the sanitizer
+    /// cannot follow an exception from thread to thread.
     std::function<void(std::exception_ptr)> reported();
 
     const kind kind_;

@@ -40,7 +40,7 @@ asio::awaitable<void> hop() {
     co_await asio::post(co_await asio::this_coro::executor, asio::deferred);
 }
 
-/// What is known of those who want the lock of a client that goes away.
+/// Counts those who want the lock of a client that goes away.
 struct visitors {
     std::atomic<int> arrived = 0;
     std::atomic<int> told = 0;
@@ -75,7 +75,7 @@ destroy(std::unique_ptr<lock_client>& locks, const visitors& all, lock_client& o
     locks.reset();
     while (all.told < coroutines)
         co_await hop();
-    // Free when the store sees the end, at the latest after a TTL.
+    // The lock is free when the store sees the end, at the latest after a TTL.
     lease next = co_await other.async_acquire("door");
     EXPECT_TRUE(next.held());
     co_await next.async_release();

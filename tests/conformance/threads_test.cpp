@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
     }
 );
 
-/// What a lock protects. Whoever holds it may touch it, and nobody else.
+/// Protected by a lock: whoever holds the lock may touch it, and nobody else.
 class protected_thing {
 public:
     void touch(const lease& held) {
@@ -67,7 +67,7 @@ asio::awaitable<void> hop() {
 
 const std::array<const char*, 3> doors = {"door", "gate", "window"};
 
-/// One coroutine that takes one of several locks, in each of the ways that there are.
+/// A coroutine that takes one of several locks, in each of the ways that there are.
 class visitor {
 public:
     visitor(
@@ -183,7 +183,7 @@ TEST_P(LockThreads, ExcludeEachOtherHoweverTheyComeAndGo) {
     EXPECT_TRUE(world.all_free({doors.begin(), doors.end()}));
 }
 
-/// What readers may look at together, and what the holders of two permits have for themselves.
+/// Data that readers may look at together, and data that each holder of a permit has for itself.
 struct shelf {
     int written = 0;
     std::array<int, 3> by_slot{};
@@ -283,7 +283,7 @@ TEST_P(LockThreads, WorkUnderOneLockOrSeveralAndLead) {
     EXPECT_TRUE(world.all_free({"first", "leader", "second"}));
 }
 
-/// Counts what it hears of; on any thread.
+/// Counts the events that it hears of, on any thread.
 class counting_observer final : public lock_observer {
 public:
     void on_event(const lock_event& event) noexcept override {
@@ -297,7 +297,7 @@ private:
     std::array<std::atomic<std::uint64_t>, 16> counts_{};
 };
 
-// While others work with the client: what may be called from any thread.
+// Calls what may be called from any thread while others work with the client.
 asio::awaitable<void> look_at(lock_client& locks, const std::atomic<bool>& done) {
     while (!done) {
         const client_stats now = locks.stats();
@@ -356,7 +356,7 @@ asio::awaitable<void> until_stopped(lock_client& locks, int& guarded, std::atomi
             EXPECT_EQ(code, errc::client_stopped);
             co_return;
         }
-        // Lost, perhaps, and then somebody else's: what tells is the lease.
+        // The lock may be lost and somebody else's by now: only the lease can tell.
         if (!held.check())
             ++holds;
         ++guarded;

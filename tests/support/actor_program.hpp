@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-// What the programs have in common that tests start, and kill.
+// The common parts of the programs that tests start, and kill.
 namespace mortise::test {
 
 using actor_words = std::vector<std::string>;
 using actor_settings = std::map<std::string, std::string>;
 
-/// The words from the third on, each NAME=VALUE.
+/// Reads the words from the third on, each NAME=VALUE.
 inline actor_settings settings_among(const actor_words& words) {
     actor_settings given;
     for (std::size_t i = 2; i < words.size(); ++i) {

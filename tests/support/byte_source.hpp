@@ -15,7 +15,8 @@ namespace mortise::test {
 /// Bytes from outside, taken from the front: a choice, a number or a text at a time. When they are
 /// used up everything is zero or empty, so that whatever is made of them comes to an end.
 ///
-/// Take one thing a full expression: compilers differ in the order in which they evaluate operands.
+/// Take one thing in each full expression: compilers differ in the order in which they evaluate
+/// operands.
 class byte_source {
 public:
     explicit byte_source(std::span<const std::uint8_t> bytes) noexcept : left_(bytes) {}
@@ -30,7 +31,7 @@ public:
         return static_cast<T>(value);
     }
 
-    /// A choice out of so many: below `of`, which is at least 1. Costs as few bytes as will do.
+    /// A choice out of so many: below `of`, which is at least 1. Takes as few bytes as will do.
     std::size_t pick(std::size_t of) noexcept {
         const auto raw = of <= 1      ? 0
                          : of <= 256  ? number<std::uint8_t>()
@@ -41,7 +42,7 @@ public:
 
     bool flag() noexcept { return (byte() & 1) != 0; }
 
-    /// A number that is often one of those at which arithmetic goes wrong.
+    /// A number that is often near those at which arithmetic goes wrong.
     template <std::integral T>
     T edge() noexcept {
         using limits = std::numeric_limits<T>;
@@ -66,7 +67,7 @@ public:
         }
     }
 
-    /// At most so many bytes, of any value. Their number comes first.
+    /// At most `max` bytes, of any value. Their number comes first.
     std::string text(std::size_t max) {
         const std::size_t wanted = pick(max + 1);
         return take(std::min(wanted, left_.size()));

@@ -21,7 +21,7 @@ public:
     virtual ~sweep_case() = default;
     /// The operation under test, on the world's executor.
     virtual asio::awaitable<void> operation() = 0;
-    /// Called when all has come to rest: is anything held, is anything pending?
+    /// Called when all has come to rest: checks that nothing is held and nothing is pending.
     virtual void check(const co_world::outcome& outcome) = 0;
 };
 
@@ -34,8 +34,8 @@ inline asio::awaitable<void> accept_every_type(sweep_case& subject) {
 /// until a run ends untouched. A moment at which nothing is ready, and time would jump to the next
 /// deadline, counts as a handler. Returns the number of runs that were cancelled.
 ///
-/// `function` is the name of what is swept, of which a rule of tests/tidy misses none that is
-/// public. `make(World&)` returns a `std::unique_ptr` to a sweep_case; a world has a `context`,
+/// `function` is the name of the swept operation; a rule of tests/tidy checks that no public one is
+/// missing. `make(World&)` returns a `std::unique_ptr` to a sweep_case; a world has a `context`,
 /// runs handlers in `step_while` and rests after `settle`.
 template <class World = co_world, class Make>
 std::size_t cancel_sweep(const std::string& function, asio::cancellation_type type, Make make) {

@@ -16,7 +16,7 @@
 namespace mortise::test {
 namespace {
 
-// Everything was made before the fork: another thread may own the heap's lock at that moment.
+// Uses only what was made before the fork: another thread may own the heap's lock at that moment.
 [[noreturn]] void become(char* const* arguments, pid_t parent, int output) noexcept {
     sigset_t none;
     ::sigemptyset(&none);
@@ -57,7 +57,7 @@ child_program::child_program(
 }
 
 child_program::~child_program() {
-    // A process that was forked from the test is not the one to end it.
+    // A process that was forked from the test must not end the program.
     if (exit_code_ || ::getpid() != owner_)
         return;
     ::kill(pid_, SIGKILL);

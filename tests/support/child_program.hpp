@@ -12,13 +12,13 @@
 
 namespace mortise::test {
 
-/// A program that runs beside the test; what it writes goes into a file. It dies when the *thread*
-/// that made it does: make it on the main thread.
+/// A program that runs beside the test; its output goes into a file. It dies when the *thread* that
+/// made it does: make it on the main thread.
 ///
 /// @par Threads One at a time.
 class child_program {
 public:
-    /// The command's first word is looked up in PATH. What it says is appended to `output`.
+    /// The command's first word is looked up in PATH. The program's output is appended to `output`.
     /// @throws std::system_error if there can be no process; one that cannot become the command
     ///         ends with the code 127.
     child_program(const std::vector<std::string>& command, const std::filesystem::path& output);
@@ -33,8 +33,8 @@ public:
     /// Whether it has ended.
     bool ended();
 
-    /// Waits for its end. @return the exit code, 128 + N after signal N, or nothing if it still
-    /// runs after this time.
+    /// Waits for its end, for at most `limit`. @return the exit code, 128 + N after signal N, or
+    /// nothing if it still runs.
     std::optional<int> wait(std::chrono::milliseconds limit = std::chrono::seconds(20));
 
     /// Does nothing if it has ended. @throws std::system_error
@@ -44,7 +44,7 @@ public:
     void suspend();
     void resume();
 
-    /// Waits until it has stopped, by itself or somebody else. @return whether it has.
+    /// Waits until it has stopped, by itself or by somebody else. @return whether it has.
     bool await_stop(std::chrono::milliseconds limit = std::chrono::seconds(20));
 
 private:

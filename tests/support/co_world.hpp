@@ -27,7 +27,7 @@ public:
 
     asio::any_io_executor executor() { return context.get_executor(); }
 
-    /// What became of a coroutine that was started.
+    /// The outcome of a coroutine that was started.
     class outcome {
     public:
         bool ended = false;
@@ -53,8 +53,8 @@ public:
         return result;
     }
 
-    /// The same; until all is at rest, in virtual time. Throws what escapes from it, and
-    /// `std::logic_error` if it never ends.
+    /// The same, and runs until all is at rest, in virtual time. Throws what escapes from the
+    /// coroutine, and `std::logic_error` if it never ends.
     template <class Body>
     void run(Body body) {
         const auto result = start(std::move(body));
@@ -65,7 +65,7 @@ public:
             std::rethrow_exception(result->failure);
     }
 
-    /// While `wanted()` holds, asked before each handler.
+    /// Runs handlers while `wanted()` holds, which is asked before each of them.
     void step_while(const std::function<bool()>& wanted) { time.run_while(context, wanted); }
     std::size_t settle() { return time.run_until_idle(context); }
     std::size_t pass(clock::duration span) { return time.run_for(context, span); }

@@ -15,8 +15,8 @@
 
 namespace mortise::test {
 
-/// Calls `what(descriptor)` for each of this process's named datagram sockets for which
-/// `wanted(name)`. @return how many these are.
+/// Calls `what(descriptor)` for each named datagram socket of this process whose name is `wanted`.
+/// @return how many these are.
 inline std::size_t for_each_inbox(
     const std::function<bool(const std::string&)>& wanted, const std::function<void(int)>& what
 ) {
@@ -38,7 +38,8 @@ inline std::size_t for_each_inbox(
     return count;
 }
 
-/// From now on the kernel drops every datagram to those; their senders see no difference.
+/// Makes the kernel drop every datagram to those sockets from now on; their senders see no
+/// difference.
 /// @return how many sockets these are. @throws std::system_error
 inline std::size_t deafen_inboxes(const std::function<bool(const std::string&)>& wanted) {
     return for_each_inbox(wanted, [](int fd) {
@@ -49,7 +50,7 @@ inline std::size_t deafen_inboxes(const std::function<bool(const std::string&)>&
     });
 }
 
-/// They hear again. @return how many had been deaf.
+/// Makes those sockets hear again. @return how many had been deaf.
 inline std::size_t heal_inboxes(const std::function<bool(const std::string&)>& wanted) {
     std::size_t healed = 0;
     for_each_inbox(wanted, [&healed](int fd) {

@@ -14,7 +14,7 @@
 
 namespace mortise::test {
 
-/// A system call that shall fail as if no file descriptor were left.
+/// A system call that must fail as if no file descriptor were left.
 ///
 /// A real limit would do the same to the sanitizers, which need descriptors themselves to check
 /// objects.
@@ -24,7 +24,8 @@ struct denied_call {
     std::optional<std::uint32_t> fourth{};  ///< And this fourth: the mode of a file that is made.
 };
 
-/// From now on, for this thread and all that it starts. In a child only: it cannot be undone.
+/// Denies the call from now on, for this thread and all that it starts. In a child only: it cannot
+/// be undone.
 /// @return whether that is permitted here.
 inline bool deny(const denied_call& call) {
     const auto field = [](std::size_t offset) {

@@ -11,8 +11,8 @@
 
 namespace mortise::test {
 
-/// Asks again and again until it is so. The limit is what a test waits that fails; on a busy
-/// machine ten seconds were not enough. @return whether it became so in time.
+/// Asks again and again until `so` holds. Only a failing test waits for the whole limit; on a busy
+/// machine ten seconds were not enough. @return whether it held in time.
 inline bool eventually(
     const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(30)
 ) {

@@ -16,9 +16,9 @@ namespace mortise::test {
 
 namespace asio = boost::asio;
 
-/// Speaks like a sentinel, and names whatever primary it is told to.
+/// Speaks like a sentinel, and names the primary that the test chooses.
 ///
-/// @par Threads Its own; the members are called by one other.
+/// @par Threads It has one of its own; one other thread calls the members.
 class fake_sentinel {
 public:
     static constexpr const char* primary_name = "mortise-test";
@@ -30,16 +30,16 @@ public:
 
     std::uint16_t port() const noexcept { return port_; }
 
-    /// From now on it names the server at this port, and says nothing of the change.
+    /// Names the server at this port from now on, without telling of the change.
     void name(std::uint16_t primary);
-    /// The same, but whoever is connected now goes on to hear of the server before.
+    /// The same, but present connections still hear of the earlier server.
     void name_to_newcomers(std::uint16_t primary);
-    /// Like `name`, and whoever listens is told, as after a fail-over.
+    /// Like `name`, and tells those who listen, as after a fail-over.
     void announce(std::uint16_t primary);
-    /// Closes all its connections, and takes no others until it is there again.
+    /// Closes all its connections, and takes no others until `come_back`.
     void leave();
     void come_back();
-    /// Keeps its connections, and answers nothing that it is asked from now on.
+    /// Keeps its connections, and answers no question from now on.
     void fall_silent();
 
 private:
@@ -48,7 +48,7 @@ private:
         guest(socket with, std::uint16_t where)
             : connection(std::move(with)), primary(where) {}
         socket connection;
-        std::uint16_t primary;  ///< What it is told.
+        std::uint16_t primary;  ///< The port that it is told.
         bool listens = false;
     };
 

@@ -154,7 +154,7 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
     return code;
 }
 
-// What a deleted file had not synced is of no file any more: another one may get its name.
+// Forgets unsynced writes of a deleted file: another file may get its name.
 int remove(sqlite3_vfs* vfs, const char* path, int sync_folder) {
     const int code = real_vfs()->xDelete(real_vfs(), path, sync_folder);
     if (code == SQLITE_OK)

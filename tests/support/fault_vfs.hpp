@@ -26,52 +26,53 @@ public:
 
     const std::string& name() const { return name_; }
 
-    // Counted for the write-ahead log, and for the database itself.
+    // Counts for the write-ahead log, and for the database itself.
     std::atomic<int> log_syncs{0};
     std::atomic<int> database_syncs{0};
     std::atomic<int> log_writes{0};
-    /// Of the write-ahead log, since a sync of it failed last.
+    /// Bytes that were written to the write-ahead log since its last failed sync.
     std::atomic<std::size_t> log_bytes_since_failed_sync{0};
 
-    /// Of both files: writes, truncations and syncs, in the order in which they come.
+    /// Operations on both files: writes, truncations and syncs, in the order in which they come.
     std::atomic<int> operations{0};
-    /// Which of them fails with `result`, counted from one; zero: none. All after it, too, if
-    /// `for_good`.
+    /// The operation that fails with `result`, counted from one; zero: none. With `for_good` all
+    /// later ones fail, too.
     std::atomic<int> fail_at{0};
     std::atomic<bool> for_good{false};
     std::atomic<int> result{0};
 
-    /// As after a power failure: what was written since the last sync of its file is lost, but for
-    /// the first `kept` writes of it. No database may be open. One thread.
+    /// Loses, as after a power failure, what was written since the last sync of its file, except
+    /// the first `kept` writes. No database may be open. One thread.
     void lose_unsynced(std::size_t kept);
     /// How many writes would be lost.
     std::size_t unsynced() const;
 
-    // Result codes to give instead of doing it; zero: do it.
+    // Result codes that are returned instead of doing the operation; zero: do it.
     std::atomic<int> log_sync_result{0};
     std::atomic<int> log_write_result{0};
     std::atomic<int> database_sync_result{0};
     /// For each lock that is asked for, of the file or of the log's index.
     std::atomic<int> lock_result{0};
 
-    /// Where time stands still nobody sleeps: whoever waits for a lock has waited at once.
+    /// Whether SQLite sleeps while it waits for a lock. False where time stands still: then it has
+    /// waited at once.
     std::atomic<bool> sleeps{true};
 
-    /// From now on whoever syncs the log waits until `release_syncs`.
+    /// Makes whoever syncs the log wait until `release_syncs`.
     void hold_syncs();
     void release_syncs();
-    /// Until somebody waits so.
+    /// Waits until a sync of the log is held.
     void wait_for_held_sync();
 
-    // For the files.
+    // Called by the files.
     int sync_log();
     int next_result();
     void remember(const std::string& path, std::int64_t offset, std::size_t size);
-    /// Nothing of the file can be lost any more: it was synced, or deleted.
+    /// Forgets writes of a file that can no longer be lost: it was synced, or deleted.
     void forget(const std::string& path);
 
 private:
-    /// What stood there before a write; the file had `length` bytes then.
+    /// The bytes that a write replaced; the file had `length` bytes before it.
     struct undo {
         std::string path;
         std::int64_t offset = 0;

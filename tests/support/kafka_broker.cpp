@@ -38,7 +38,7 @@ void put(std::string& text, std::string_view mark, const std::string& value) {
         text.replace(at, mark.size(), value);
 }
 
-// One answer of the admin interface about one topic.
+// Takes one answer of the admin interface about one topic.
 rd_kafka_resp_err_t take_answer(const raw_kafka_owned<rd_kafka_queue_t>& queue) {
     const raw_kafka_owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue.get(), ask_limit_ms));
     if (!event)
@@ -64,7 +64,7 @@ bool has_leaders(const rd_kafka_metadata_topic_t& topic) {
     return topic.err == RD_KAFKA_RESP_ERR_NO_ERROR && topic.partition_cnt > 0;
 }
 
-// A leader is elected a moment before it knows that.
+// Whether the leader answers: it is elected a moment before it knows that.
 bool leads(const raw_kafka& handle, const std::string& topic, std::int32_t partition) {
     std::int64_t low = 0;
     std::int64_t high = 0;
@@ -86,7 +86,7 @@ raw_kafka kafka_broker::administrator() const {
     return open_raw_kafka(RD_KAFKA_PRODUCER, address(), login_);
 }
 
-// This one file is what the broker asks of a new folder.
+// Writes the one file that the broker asks of a new folder.
 void kafka_broker::format() {
     cluster_id_ = fresh_name("cluster");
     const std::filesystem::path place = folder_.path() / "data";

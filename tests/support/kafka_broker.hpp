@@ -19,15 +19,15 @@ namespace mortise::test {
 /// data in a scratch folder. It answers when the constructor returns and dies with the test. That
 /// takes about two seconds: use `shared_kafka()` where topics of one's own are enough.
 ///
-/// @par Threads One at a time: that which made it, with which the broker dies.
+/// @par Threads One at a time: the one that made it, with which the broker dies.
 class kafka_broker {
 public:
-    /// Lines of server.properties, such as "auto.create.topics.enable=true"; they count more than
-    /// those of tests/kafka/server.properties.
+    /// Lines of server.properties, such as "auto.create.topics.enable=true"; they override those of
+    /// tests/kafka/server.properties.
     using settings = std::vector<std::string>;
     enum class data { kept, lost };
 
-    /// `login` is how this object itself speaks to it, where that is not in plain text.
+    /// `login` says how this object itself speaks to the broker, where that is not in plain text.
     /// @throws std::runtime_error with its log, if it does not answer
     explicit kafka_broker(settings chosen = {}, raw_kafka_settings login = {});
     ~kafka_broker() = default;
@@ -38,22 +38,23 @@ public:
     std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
     pid_t pid() const { return running().pid(); }
     bool runs() const { return process_ && !process_->ended(); }
-    /// No two clusters have the same, and one that has lost its data is another cluster.
+    /// Differs for every cluster; a broker that has lost its data is another cluster.
     const std::string& cluster_id() const noexcept { return cluster_id_; }
     std::string log() const;
 
-    /// Once more, at the same ports, after its end.
+    /// Starts it once more, at the same ports, after its end.
     void start(data what = data::kept);
 
-    /// As an administrator does (SIGTERM).
+    /// Stops it as an administrator does (SIGTERM).
     void stop();
-    /// SIGKILL. What it had acknowledged is in the system's cache, so it stays.
+    /// Kills it (SIGKILL). What it had acknowledged is in the system's cache, so it stays.
     void kill();
-    /// It stays connected and does nothing (SIGSTOP), until it is resumed.
+    /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
     void suspend() { running().suspend(); }
     void resume() { running().resume(); }
 
-    /// The topic can be written to when this returns. `configs` are the topic's own settings.
+    /// Creates a topic, which can be written to when this returns. `configs` are the topic's own
+    /// settings.
     /// @throws std::runtime_error
     void create_topic(
         const std::string& name, int partitions = 1, const raw_kafka_settings& configs = {}

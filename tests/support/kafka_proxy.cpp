@@ -134,7 +134,7 @@ asio::awaitable<void> kafka_proxy::pass_requests(std::shared_ptr<link> on) {
     on->broker.close();
 }
 
-// As they come. After a request was kept its answer is for us.
+// Passes answers on as they come. After a request was kept, its answer is for `ask`.
 asio::awaitable<void> kafka_proxy::pass_answers(std::shared_ptr<link> on) {
     std::array<char, 16'384> bytes{};
     for (;;) {
@@ -168,7 +168,7 @@ asio::awaitable<std::int16_t> kafka_proxy::ask() {
     const std::string answer = co_await std::move(reading);
     if (answer.size() < 14)
         throw std::runtime_error("the broker does not answer");
-    // After its length, the number of the request, and the time to wait.
+    // The code follows the length, the number of the request, and the time to wait.
     co_return static_cast<std::int16_t>(number_at(answer, 12, 2));
 }
 

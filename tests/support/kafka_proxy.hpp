@@ -21,9 +21,10 @@ namespace mortise::test {
 
 namespace asio = boost::asio;
 
-/// Stands between clients and a Kafka broker, which has to name it as its address. It passes all
-/// on, but can keep a request by which a client ends a transaction, as a network may that is slow:
-/// the client loses its connection and asks once more by another, and what was kept comes later.
+/// Stands between clients and a Kafka broker, which has to name it as its address. It passes
+/// everything on, but can keep a request by which a client ends a transaction, as a slow network
+/// may: the client loses its connection and asks once more by another one, and the kept request
+/// comes later.
 ///
 /// @par Threads It has one of its own. The members: one at a time.
 class kafka_proxy {
@@ -34,16 +35,17 @@ public:
     kafka_proxy(const kafka_proxy&) = delete;
     kafka_proxy& operator=(const kafka_proxy&) = delete;
 
-    /// Of 127.0.0.1.
+    /// A port of 127.0.0.1.
     std::uint16_t port() const noexcept { return port_.port(); }
 
-    /// Ends all connections; who had them may connect again.
+    /// Ends all connections; their clients may connect again.
     void cut_all();
 
-    /// Keeps the next one that comes. @return when it is kept
+    /// Keeps the next request that ends a transaction. @return ready when it is kept
     std::future<void> keep_next_end();
 
-    /// Lets the broker have it now. @return Kafka's error code in the answer: 0 if it was obeyed.
+    /// Gives the kept request to the broker. @return Kafka's error code in the answer: 0 if it was
+    /// obeyed.
     std::int16_t deliver();
 
 private:

@@ -58,7 +58,7 @@ std::vector<std::string> values_of(const std::vector<kafka_seen>& records) {
     return all;
 }
 
-// A broker that was paused, or has started again, leads nothing for a moment.
+// Asks again while the broker leads nothing, as it does for a moment after a pause or a start.
 std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::int32_t partition) {
     std::int64_t low = 0;
     std::int64_t high = 0;
@@ -78,7 +78,7 @@ std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::in
     return high;
 }
 
-/// One partition from its beginning until `end`.
+/// Reads one partition from its beginning.
 class partition_reading {
 public:
     partition_reading(rd_kafka_topic_t* topic, std::int32_t partition)

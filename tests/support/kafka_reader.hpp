@@ -13,7 +13,7 @@
 
 namespace mortise::test {
 
-/// A record as a consumer sees it. What is absent is Kafka's null, which is not the empty text.
+/// A record as a consumer sees it. An absent part is Kafka's null, which is not the empty text.
 struct kafka_seen {
     std::optional<std::string> key;
     std::optional<std::string> value;
@@ -46,8 +46,8 @@ public:
     std::vector<kafka_seen> read(const std::string& topic) const;
 
     /// The same, once no transaction is open in the topic: up to the true end. A commit may return
-    /// before what it committed can be read.
-    /// @throws std::runtime_error also if there is still one after this time
+    /// before its records can be read.
+    /// @throws std::runtime_error also if a transaction is still open after `limit`
     std::vector<kafka_seen> read_settled(
         const std::string& topic, std::chrono::milliseconds limit = std::chrono::seconds(20)
     ) const;
@@ -56,7 +56,7 @@ public:
     std::vector<std::string> values(const std::string& topic) const;
     std::vector<std::string> settled_values(const std::string& topic) const;
 
-    /// Where the next record of the partition goes; control records count, and open transactions.
+    /// The offset of the partition's next record; control records and open transactions count.
     std::int64_t end_of(const std::string& topic, std::int32_t partition) const;
 
 private:

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Of "some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS", the first line.
+/// Reads the first line: "some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS".
 microseconds stalls(const std::string& of_what) {
     std::ifstream file("/proc/pressure/" + of_what);
     std::string line;
@@ -20,7 +20,7 @@ microseconds stalls(const std::string& of_what) {
     return microseconds(total == std::string::npos ? 0 : std::stoll(line.substr(total + 6)));
 }
 
-/// Of "cpu user nice system idle iowait irq softirq steal ...", in ticks: the eighth.
+/// Reads the eighth number, in ticks, of "cpu user nice system idle iowait irq softirq steal ...".
 microseconds stolen() {
     std::ifstream file("/proc/stat");
     std::string name;

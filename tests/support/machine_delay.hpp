@@ -6,10 +6,10 @@
 
 namespace mortise::test {
 
-/// How long, since it was made, something on this machine had to wait for a processor, for memory
-/// or for the disk, or the machine itself for its host: what a promise of real time is not about. A
-/// test that shows such a promise allows for it: `EXPECT_LT(took, 100ms + delay.so_far())`. On an
-/// idle machine it is next to nothing.
+/// How long, since this was made, something on this machine had to wait for a processor, for memory
+/// or for the disk, or the machine itself for its host. Promises of real time are not about such
+/// waits, so a test of one allows for them: `EXPECT_LT(took, 100ms + delay.so_far())`. On an idle
+/// machine it is next to nothing.
 ///
 /// Source: Linux, /proc/pressure (pressure stall information, "some") and /proc/stat ("steal").
 /// What the kernel does not tell counts as nothing.

@@ -18,8 +18,8 @@ port_reservation::port_reservation() : socket_(::socket(AF_INET, SOCK_STREAM | S
     auto* const address = reinterpret_cast<sockaddr*>(&name);
     socklen_t size = sizeof name;
     const int yes = 1;
-    // The option comes after the bind: a port that somebody else has reserved is not given to us,
-    // although he lets others listen there.
+    // The option comes after the bind: a port that another process has reserved is not given to us,
+    // although that process lets others listen there.
     if (socket_ < 0 || ::bind(socket_, address, size) != 0 ||
         ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
         ::getsockname(socket_, address, &size) != 0) {

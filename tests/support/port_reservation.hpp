@@ -6,9 +6,9 @@
 
 namespace mortise::test {
 
-/// A free TCP port of 127.0.0.1 that stays ours: a socket is bound to it and never listens. Who
-/// sets `SO_REUSEADDR`, as servers do, may listen there, stop and listen again; nobody else is
-/// given the port meanwhile. While nobody listens, connections are refused.
+/// A free TCP port of 127.0.0.1 that stays ours: a socket is bound to it and never listens. A
+/// server that sets `SO_REUSEADDR`, as servers do, may listen there, stop and listen again; nobody
+/// else is given the port meanwhile. While nobody listens, connections are refused.
 class port_reservation {
 public:
     /// @throws std::system_error

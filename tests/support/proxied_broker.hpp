@@ -10,7 +10,7 @@
 
 namespace mortise::test {
 
-/// A broker that names a proxy as its address to those who come through it.
+/// A broker that names a proxy as its address to clients that come through the proxy.
 class proxied_broker {
 public:
     static proxied_broker& get() {

@@ -12,13 +12,13 @@
 
 namespace mortise::test {
 
-/// A message that comes by at a `redis_proxy`.
+/// A message that passes a `redis_proxy`.
 class proxied_message {
 public:
     enum class kind : std::uint8_t {
         command,
         reply,
-        push,  ///< Also those that confirm a subscription.
+        push,  ///< Includes those that confirm a subscription.
     };
 
     kind what = kind::command;
@@ -43,27 +43,27 @@ private:
     std::array<std::uint64_t, 3> counts_{};
 };
 
-/// What a `redis_proxy` does with one message. Everything that comes behind it on the same way of
-/// the same connection comes later, for TCP has no holes.
+/// What a `redis_proxy` does with one message. Everything behind it on the same way of the same
+/// connection comes later, since TCP has no holes.
 class proxy_deed {
 public:
     enum class kind : std::uint8_t {
         pass,
-        cut,         ///< The connection ends, and the message is lost. So that what came before it
-                     ///< is not: a command waits for the replies to the others first.
-        cut_answer,  ///< Of a command: it is executed; then the connection ends, not its reply.
+        cut,         ///< The connection ends, and the message is lost. A command first waits for
+                     ///< the replies to the others, so that what came before it is not lost.
+        cut_answer,  ///< Of a command: it is executed; then the connection ends instead of a reply.
         stall,       ///< From here on nothing comes through that way, and the connection stays.
         repeat,      ///< Of a command: it comes twice, and the second reply is not passed on.
         swallow,     ///< Of a push: it does not arrive.
     };
 
     kind what = kind::pass;
-    clock::duration delay{};  ///< Before it is done.
+    clock::duration delay{};  ///< How long to wait before that.
 
     static proxy_deed of(kind what) { return {what, {}}; }
     static proxy_deed late(clock::duration by) { return {kind::pass, by}; }
 
-    /// Whether such a thing can be done to such a message.
+    /// Whether this can be done to such a message.
     bool fits(proxied_message::kind message) const noexcept;
 };
 

@@ -77,7 +77,7 @@ asio::awaitable<void> proxy_core::accept() {
 asio::awaitable<void> proxy_core::connect(asio::ip::tcp::socket client) {
     asio::ip::tcp::socket server(executor_);
     const auto connected = co_await server.async_connect(server_, without_throw);
-    // A server that is gone ends the connection; so does a proxy that has been told to.
+    // A server that is gone ends the connection; so does a proxy that refuses connections.
     if (std::get<0>(connected) || !acceptor_.is_open())
         co_return;
     connection_counts_.emplace_back();

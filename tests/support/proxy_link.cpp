@@ -87,7 +87,7 @@ asio::awaitable<void> proxy_link::pump(lane& on) {
                 answered_.set();
         }
     }
-    // Nor does the end of a connection come through where nothing does.
+    // While a way is held, the end of a connection does not come through it, either.
     co_await core_->gate(on.where).async_wait(without_throw);
 }
 
@@ -127,7 +127,7 @@ asio::awaitable<bool> proxy_link::pass_answer(resp_message message) {
     co_return co_await write(to_client_, std::move(message.bytes));
 }
 
-// Waits as it is told to, and until something may come through. False if the message is lost.
+// Waits as the deed says, and until the way is open. @return false if the message is lost.
 asio::awaitable<bool> proxy_link::obey(lane& on, proxy_deed deed) {
     if (deed.delay > clock::duration::zero()) {
         const auto when = coro::saturating_add(core_->time()->now(), deed.delay);

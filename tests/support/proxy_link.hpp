@@ -28,7 +28,7 @@ public:
 private:
     using way = redis_proxy::way;
 
-    /// What one way needs.
+    /// The state of one way.
     class lane {
     public:
         explicit lane(way which) : where(which) {}
@@ -36,10 +36,10 @@ private:
         way where;
         resp_framing framing;
         std::array<char, 16384> bytes{};
-        asio::cancellation_signal wake;  ///< From a delay.
+        asio::cancellation_signal wake;  ///< Ends a delay.
     };
 
-    // Those that say whether to go on say no when the connection has ended.
+    // Functions that return whether to go on return false when the connection has ended.
     asio::awaitable<void> pump(lane& from);
     asio::awaitable<bool> pass_command(resp_message command);
     asio::awaitable<bool> pass_answer(resp_message message);

@@ -32,7 +32,7 @@ public:
 
     std::uint16_t port() const noexcept { return port_; }
 
-    /// Calls this with the proxy, on its thread. @return what that returns
+    /// Calls `call` with the proxy, on its thread. @return its result
     template <class Call>
     auto run(Call call) {
         using task = std::packaged_task<std::invoke_result_t<Call&, redis_proxy&>()>;

@@ -64,7 +64,7 @@ raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_m
     return raw_kafka_owned<const rd_kafka_metadata_t>(came);
 }
 
-// librdkafka's macros for this are no standard C++.
+// Fills the parts by hand: librdkafka's macros for this are not standard C++.
 void raw_kafka_produce(
     const raw_kafka& handle,
     const std::string& topic,

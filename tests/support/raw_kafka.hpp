@@ -42,11 +42,11 @@ raw_kafka open_raw_producer(const std::string& address, raw_kafka_settings setti
 void check_raw_kafka(rd_kafka_error_t* error);
 void check_raw_kafka(rd_kafka_resp_err_t code);
 
-/// What the cluster tells of itself, or of one topic; null if it does not answer in time.
+/// What the cluster says of itself, or of one topic; null if it does not answer in time.
 raw_kafka_owned<const rd_kafka_metadata_t>
 raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms);
 
-/// One record, acknowledged when this returns. @throws std::runtime_error
+/// Writes one record, which is acknowledged when this returns. @throws std::runtime_error
 void raw_kafka_produce(
     const raw_kafka& handle,
     const std::string& topic,

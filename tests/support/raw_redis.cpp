@@ -136,7 +136,7 @@ bool raw_redis::await(milliseconds limit) const {
     return ::poll(&ready, 1, static_cast<int>(std::max(limit, milliseconds(0)).count())) > 0;
 }
 
-// False at the end of the connection, however it came.
+// Reads what has come. @return false at the end of the connection, whatever its cause.
 bool raw_redis::read_more() {
     std::array<char, 16384> bytes;
     const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);

@@ -17,12 +17,12 @@
 namespace mortise::test {
 
 /// A connection to a Redis server of this machine, for what tests look up and do there beside the
-/// code under test. Every call blocks, for so long at most.
+/// code under test. Every call blocks, for at most `limit`.
 ///
 ///     raw_redis redis(server.port());
 ///     EXPECT_EQ(redis.command({"DBSIZE"}).number, 0);
 ///
-/// @par Errors `std::system_error` if there is no connection or none any more (`connection_reset`
+/// @par Errors `std::system_error` if there is no connection or no longer one (`connection_reset`
 ///             also for its end), or no answer in time (`timed_out`).
 /// @par Threads One at a time.
 class raw_redis {
@@ -35,24 +35,24 @@ public:
     raw_redis(raw_redis&& other) noexcept;
     raw_redis& operator=(raw_redis&&) = delete;
 
-    /// The reply to a command. Pushes that come before it are kept.
+    /// Sends a command and returns its reply. Pushes that come before it are kept.
     /// @throws std::runtime_error with the server's words, for an error
     redis_value command(const std::vector<std::string>& words);
 
-    /// The same; an error is a value, too.
+    /// The same, but an error is a value, too.
     [[nodiscard]] redis_value try_command(const std::vector<std::string>& words);
 
     /// The halves of `try_command`, for several commands at once.
     void send(const std::vector<std::string>& words);
     [[nodiscard]] redis_value receive();
 
-    /// The next push that has come or comes in this time. Only RESP3 has pushes.
+    /// The next push that has come or comes within `limit`. Only RESP3 has pushes.
     std::optional<redis_value> next_push(std::chrono::milliseconds limit);
 
     /// Sends these bytes as they are.
     void send_bytes(std::string_view bytes);
 
-    /// Whether the server ends this connection within this time. What else comes is thrown away.
+    /// Whether the server ends this connection within `limit`. What else comes is thrown away.
     bool ends_within(std::chrono::milliseconds limit);
 
     /// The fields of a section of `INFO`.

@@ -37,7 +37,8 @@ std::string redis_exchange::sent(const resp_message& command, fate of_reply) {
     made.of_reply = of_reply;
     made.subscribes =
         std::find(subscribing.begin(), subscribing.end(), made.name) != subscribing.end();
-    // One that names no channel means all; the first confirmation is known to be its.
+    // A command that names no channel means all of them; only its first confirmation is known to be
+    // its.
     if (made.subscribes && words.items.size() > 2)
         made.left = words.items.size() - 1;
     open_.push_back(made);

@@ -11,7 +11,7 @@
 
 namespace mortise::test {
 
-/// Which reply of one connection belongs to which command, and what is to become of it.
+/// Knows which reply of one connection belongs to which command, and what must become of it.
 ///
 /// A command has one reply, in order. Only those that subscribe or unsubscribe differ: RESP3 has
 /// no reply to them but a push for each channel (or an error). Pushes come at any time.
@@ -21,7 +21,7 @@ class redis_exchange {
 public:
     enum class fate : std::uint8_t {
         pass,
-        swallow,  ///< The client is not to see it.
+        swallow,  ///< The client must not see it.
         cut,      ///< The connection ends instead of it.
     };
     class answer {
@@ -31,13 +31,13 @@ public:
         fate to_be = fate::pass;
     };
 
-    /// A command goes to the server. @return its name, in upper case
+    /// Notes a command that goes to the server. @return its name, in upper case
     std::string sent(const resp_message& command, fate of_reply);
 
-    /// A message has come from the server.
+    /// Notes a message that has come from the server.
     answer received(const resp_message& message);
 
-    /// Commands that have not been answered.
+    /// How many commands have not been answered.
     std::size_t open() const noexcept { return open_.size(); }
 
 private:

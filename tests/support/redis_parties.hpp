@@ -9,8 +9,8 @@
 
 namespace mortise::test {
 
-/// How many hold the lock at this key or wait for it: who holds it alone is a text, others are a
-/// sorted set.
+/// How many hold the lock at this key or wait for it: a single holder that took a free lock is a
+/// text, others are a sorted set.
 inline std::int64_t parties_at(raw_redis& redis, const std::string& key) {
     if (redis.command({"TYPE", key}).text == "string")
         return 1;

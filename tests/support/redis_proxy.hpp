@@ -33,42 +33,42 @@ public:
     redis_proxy(
         asio::any_io_executor executor,
         std::uint16_t server_port,
-        std::shared_ptr<coro::time_source> time = nullptr  ///< For delays; at first: the real time.
+        std::shared_ptr<coro::time_source> time = nullptr  ///< For delays; null: the real time.
     );
     /// Ends all connections.
     ~redis_proxy();
     redis_proxy(const redis_proxy&) = delete;
     redis_proxy& operator=(const redis_proxy&) = delete;
 
-    /// Of 127.0.0.1.
+    /// A port of 127.0.0.1.
     std::uint16_t port() const noexcept;
 
-    /// What is done to the n-th message of its kind from now on, over all connections; 1 is the
-    /// next.
+    /// Says what is done to the n-th message of its kind from now on, over all connections; 1 is
+    /// the next.
     void at(kind what, std::uint64_t nth, proxy_deed deed);
-    /// Deeds ordered by `at` that have not been done.
+    /// How many deeds ordered by `at` have not been done.
     std::size_t pending() const noexcept;
-    /// Takes those back. @return how many they were
+    /// Takes those back. @return how many there were
     std::size_t take_back() noexcept;
 
-    /// Asked about each message for which `at` has no order.
+    /// Sets who is asked about each message for which `at` has no order.
     void decide(std::function<proxy_deed(const proxied_message&)> judge);
 
-    /// Messages that came by, whatever was done to them.
+    /// How many messages came by, whatever was done to them.
     std::uint64_t count(kind what) const noexcept;
     /// The same of one connection. @throws std::out_of_range
     std::uint64_t count(kind what, std::uint64_t connection) const;
-    /// Connections that were ever made, and those that are open now.
+    /// How many connections were ever made, and how many are open now.
     std::uint64_t connections() const noexcept;
     std::size_t open_connections() const noexcept;
 
     enum class way : std::uint8_t { to_server, to_client };
-    /// Nothing more comes through this way of any connection, old or new, until it is let through
-    /// again; the connections stay open at both ends, also if the sender ends.
+    /// Holds this way of every connection, old or new, until it is let through again; the
+    /// connections stay open at both ends, even if the sender ends.
     void hold(way which);
     void let_through(way which);
 
-    /// Nobody can connect, until it is allowed again. @throws boost::system::system_error
+    /// Lets nobody connect until it is allowed again. @throws boost::system::system_error
     void refuse_connections();
     void allow_connections();
 

@@ -97,7 +97,7 @@ void redis_server::start(data what) {
     }
 }
 
-// It also answers who may not ask it; but not with data that it has not loaded yet.
+// Whether the server answers. A refusal will do, but not "LOADING": its data is not there yet then.
 bool redis_server::answers() const {
     try {
         const redis_value reply = connect().try_command({"PING"});

@@ -20,11 +20,10 @@ namespace mortise::test {
 ///
 /// Nothing is persistent and `DEBUG` is allowed, unless it is told otherwise.
 ///
-/// @par Threads One at a time: that which made it, with which the server dies.
+/// @par Threads One at a time: the one that made it, with which the server dies.
 class redis_server {
 public:
-    /// Lines of redis.conf, such as "appendonly yes"; they take the place of ours for the same
-    /// directive.
+    /// Lines of redis.conf, such as "appendonly yes"; they replace ours for the same directive.
     using settings = std::vector<std::string>;
     enum class kind { server, sentinel };
     enum class data { kept, lost };
@@ -46,18 +45,19 @@ public:
     pid_t pid() const { return running().pid(); }
     bool runs() const { return process_ && !process_->ended(); }
 
-    /// What it keeps, also its redis.conf, which the server itself may rewrite.
+    /// What the server keeps, and its redis.conf, which the server itself may rewrite.
     const std::filesystem::path& folder() const noexcept { return folder_.path(); }
     std::string log() const;
 
-    /// Once more, at the same port, after its end; with what it had made persistent or without.
+    /// Starts it once more, at the same port, after its end; with what it had made persistent or
+    /// without.
     void start(data what = data::kept);
 
-    /// As an administrator does (SIGTERM).
+    /// Stops it as an administrator does (SIGTERM).
     void stop();
-    /// SIGKILL.
+    /// Kills it (SIGKILL).
     void kill();
-    /// It stays connected and does nothing (SIGSTOP), until it is resumed.
+    /// Suspends it (SIGSTOP): it stays connected and does nothing until `resume`.
     void suspend() { running().suspend(); }
     void resume() { running().resume(); }
 
@@ -76,10 +76,10 @@ private:
     std::unique_ptr<child_program> process_;
 };
 
-/// The setting that makes a server a replica of this one.
+/// The setting that makes a server a replica of `primary`.
 std::string replica_of(const redis_server& primary);
 
-/// Waits until so many replicas have all of the data. @throws std::runtime_error
+/// Waits until `count` replicas have all of the data. @throws std::runtime_error
 void await_replicas(raw_redis& primary, std::size_t count);
 
 /// One server for all of this program's tests that need no more than keys of their own. It starts

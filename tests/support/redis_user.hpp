@@ -17,7 +17,7 @@
 
 namespace mortise::test {
 
-/// What came of an acquire, and when.
+/// The outcome of an acquire, and its time.
 class acquired {
 public:
     error_code code;
@@ -25,8 +25,8 @@ public:
     clock::time_point at;
 };
 
-/// A client of a Redis store that runs on a thread of its own: for tests that meanwhile do to the
-/// server what takes its time.
+/// A client of a Redis store that runs on a thread of its own: for tests that meanwhile do
+/// something slow to the server.
 ///
 /// @par Threads One at a time.
 class redis_user {
@@ -34,20 +34,20 @@ public:
     static constexpr std::chrono::milliseconds usual_ttl{600};
 
     explicit redis_user(redis_store_config config, std::chrono::milliseconds ttl = usual_ttl);
-    /// All users of that server have this TTL.
+    /// For a server whose users all have this TTL.
     explicit redis_user(std::uint16_t port, std::chrono::milliseconds ttl = usual_ttl);
     /// Stops the client.
     ~redis_user();
     redis_user(const redis_user&) = delete;
     redis_user& operator=(const redis_user&) = delete;
 
-    /// Asks for a lock, and is told later.
+    /// Asks for a lock; the outcome comes later.
     std::future<acquired>
     ask(std::string name, std::chrono::milliseconds wait = std::chrono::seconds(20));
     /// Asks and waits. @throws std::runtime_error if no answer comes at all
     acquired acquire(std::string name, std::chrono::milliseconds wait = std::chrono::seconds(20));
     error_code release(lease& held);
-    /// No more is asked of it afterwards.
+    /// Stops the client, of which nothing more may be asked afterwards.
     error_code stop();
 
     lock_client& client() { return *client_; }
@@ -61,7 +61,7 @@ private:
     std::thread thread_;
 };
 
-/// What the future holds. @throws std::runtime_error if that does not come
+/// The outcome in the future. @throws std::runtime_error if it does not come
 acquired outcome_of(std::future<acquired>& asked);
 
 }  // namespace mortise::test

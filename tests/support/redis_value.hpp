@@ -11,7 +11,7 @@
 
 namespace mortise::test {
 
-/// What a Redis server said, as a tree.
+/// A value from a Redis server, as a tree.
 class redis_value {
 public:
     enum class kind {

@@ -35,7 +35,7 @@ std::optional<resp_message> resp_framing::next() {
     return message;
 }
 
-// One step further; false if there are too few bytes for it.
+// Goes one step further; false if there are too few bytes for it.
 bool resp_framing::take_one() {
     if (!in_blob_)
         return take_line();
@@ -109,7 +109,7 @@ void resp_framing::open(char type, std::int64_t count) {
     open_.push_back(opened);
 }
 
-// A value is whole, and so may be those that it is the last part of.
+// Ends a value, and all aggregates of which it is the last part.
 void resp_framing::close_value() {
     while (!open_.empty()) {
         frame& around = open_.back();

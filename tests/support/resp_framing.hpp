@@ -22,7 +22,7 @@ public:
     bool is_error() const noexcept { return type == '-' || type == '!'; }
 };
 
-/// These bytes are none of RESP2 or RESP3.
+/// Thrown for bytes that are neither RESP2 nor RESP3.
 class resp_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -41,7 +41,7 @@ public:
     /// @throws resp_error now and whenever it is called again
     std::optional<resp_message> next();
 
-    /// What is there of a message that is not whole.
+    /// The bytes of a message that is not whole yet.
     std::string_view rest() const noexcept { return buffer_; }
 
 private:
@@ -49,7 +49,7 @@ private:
     class frame {
     public:
         std::int64_t left = 0;      ///< Values that it still needs.
-        bool is_attribute = false;  ///< Stands before a value and is none.
+        bool is_attribute = false;  ///< It stands before a value and is none itself.
     };
 
     bool take_one();
@@ -59,7 +59,7 @@ private:
 
     std::string buffer_;
     std::size_t seen_ = 0;  ///< How much of the buffer has been looked at.
-    std::size_t blob_ = 0;  ///< So many bytes, which may be any, come next.
+    std::size_t blob_ = 0;  ///< How many bytes, of any value, come next.
     bool in_blob_ = false;
     char type_ = 0;
     bool whole_ = false;

@@ -16,14 +16,14 @@ constexpr std::size_t sentinel_count = 3;
 constexpr std::size_t quorum = 2;
 constexpr auto limit = std::chrono::seconds(30);
 
-// Who looks for a replica to promote wants one that it has heard of in the last five of these
-// periods; while the primary is down it asks them once a second.
+// A sentinel that looks for a replica to promote wants one that it has heard of in the last five of
+// these periods; while the primary is down it asks them once a second.
 constexpr const char* ping_period = "300";
 // A connection that has ended is made again after a ping period at the earliest, and promotion ends
 // connections: a new primary must not be taken for dead meanwhile.
 constexpr const char* down_after = "1200";
 
-/// Tells a sentinel how often to do things, in milliseconds; by itself it takes its time.
+/// Tells a sentinel how often to do things, in milliseconds; its defaults are slow.
 void hurry(const redis_server& sentinel, const char* publish_period) {
     sentinel.connect().command(
         {"SENTINEL",
@@ -41,7 +41,7 @@ void hurry(const redis_server& sentinel, const char* publish_period) {
     );
 }
 
-// They find each other by what they publish.
+// Sentinels find each other by what they publish: often, until all know each other.
 constexpr const char* until_complete = "100";
 // A replica that says it is the primary is set right by the sentinels that have not heard of its
 // promotion for four of these periods. The one that promotes it sees that it worked after a second.
@@ -85,7 +85,7 @@ void sentinel_set::start_sentinels() {
     }
 }
 
-// Each sentinel knows the replicas and the other sentinels.
+// Whether each sentinel knows the replicas and the other sentinels.
 bool sentinel_set::complete() {
     return std::all_of(sentinels_.begin(), sentinels_.end(), [](const auto& each) {
         const redis_value known = each->connect().command({"SENTINEL", "MASTER", name});
@@ -102,7 +102,7 @@ std::vector<std::uint16_t> sentinel_set::sentinel_ports() const {
     return ports;
 }
 
-// Zero if too few of them agree.
+// The port of the primary that a quorum of sentinels names; zero if too few agree.
 std::uint16_t sentinel_set::named_primary() {
     std::map<std::uint16_t, std::size_t> votes;
     for (const auto& each : sentinels_) {

@@ -12,16 +12,16 @@
 
 namespace mortise::test {
 
-/// A primary, two replicas, and three sentinels that watch over them and know each other. They
-/// take a primary for dead that says nothing for some 1.2 s.
+/// A primary, two replicas, and three sentinels that watch over them and know each other. They take
+/// a primary for dead if it says nothing for some 1.2 s.
 ///
 /// @par Threads As redis_server.
 class sentinel_set {
 public:
-    /// What the sentinels call the primary.
+    /// The name of the primary at the sentinels.
     static constexpr const char* name = "mortise-test";
 
-    /// `chosen` goes to the three servers, which must let in who has no password.
+    /// `chosen` goes to the three servers, which must admit clients without a password.
     /// @throws std::runtime_error if they do not find each other
     explicit sentinel_set(const redis_server::settings& chosen = {});
 
@@ -29,17 +29,17 @@ public:
     redis_server& sentinel(std::size_t index) { return *sentinels_.at(index); }
     std::vector<std::uint16_t> sentinel_ports() const;
 
-    /// The server that most sentinels call the primary and that also thinks so; null if there is
-    /// none at the moment.
+    /// The server that most sentinels call the primary and that takes itself for it, too; null if
+    /// there is none at the moment.
     redis_server* primary();
 
-    /// Asks a sentinel to let a replica take over from a primary that lives.
+    /// Asks a sentinel to let a replica take over from a primary that is alive.
     void failover();
 
-    /// @return the server that was it, which may be started again
+    /// Kills the primary. @return that server, which may be started again
     redis_server& kill_primary();
 
-    /// Waits until another than this is the primary, and the one that most sentinels name.
+    /// Waits until most sentinels name another primary than `old`, and it is one.
     /// @throws std::runtime_error
     redis_server& wait_for_new_primary(const redis_server& old);
 

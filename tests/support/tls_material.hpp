@@ -27,13 +27,13 @@ public:
     /// The certificate of the authority.
     const std::filesystem::path& authority() const noexcept { return authority_.certificate; }
 
-    /// Of a server called localhost and 127.0.0.1.
+    /// For a server called localhost and 127.0.0.1.
     const identity& server() const noexcept { return server_; }
-    /// Of a server that is called otherwise: elsewhere.example.
+    /// For a server with another name: elsewhere.example.
     const identity& elsewhere() const noexcept { return elsewhere_; }
-    /// Of a server with the right names whom another authority knows.
+    /// For a server with the right names, but not signed by the authority.
     const identity& stranger() const noexcept { return stranger_; }
-    /// Of a client.
+    /// For a client.
     const identity& client() const noexcept { return client_; }
 
 private:
@@ -48,13 +48,13 @@ private:
     const identity client_;
 };
 
-/// The command that made them.
+/// The command that makes them.
 std::string openssl_command();
 
-/// Those of this program, made when they are first asked for.
+/// The material of this program, made when it is first asked for.
 const tls_material& shared_tls();
 
-/// The settings of a server that proves to be this one; clients need no certificate.
+/// The settings of a server that proves to be `server`; clients need no certificate.
 redis_server::settings speaks_tls_as(const tls_material::identity& server);
 
 }  // namespace mortise::test

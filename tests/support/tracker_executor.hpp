@@ -13,11 +13,11 @@
 
 namespace mortise::test {
 
-/// An executor that passes everything on to another one and knows whether it is running the present
-/// function: shows *where* a handler ran, and that it did not run inline.
+/// An executor that passes everything on to another one and knows whether it runs the present
+/// function: it shows *where* a handler ran, and that it did not run inline.
 class tracker_executor {
 public:
-    // Not from an executor: the check whether this is one would ask itself.
+    // Takes no executor: the check whether that is a tracker_executor would ask itself.
     explicit tracker_executor(asio::io_context& context)
         : inner_(context.get_executor()), submitted_(std::make_shared<std::atomic<int>>(0)) {}
 

@@ -26,10 +26,10 @@ public:
     /// Makes the accounts if they are not there.
     static void prepare(db::connection& on);
 
-    /// The call, behind the barrier. A transaction must be open.
+    /// Carries out the call, behind the barrier. A transaction must be open.
     static result<txn::reply> carry_out(db::connection& on, const txn::call& what);
 
-    /// What a judge finds at the end.
+    /// What a judge looks at in the end.
     struct books {
         std::int64_t cents = 0;     ///< In all accounts.
         std::int64_t reserved = 0;  ///< Taken from accounts, or promised to them, and not settled.

@@ -11,7 +11,7 @@
 
 namespace mortise::store_detail {
 
-// What a record of a broken lock says besides the order.
+// Limits and texts of the record that a store keeps of each broken lock.
 
 /// How many records a store keeps.
 inline constexpr std::size_t breaks_kept = 1'000;
@@ -19,10 +19,11 @@ inline constexpr std::size_t breaks_kept = 1'000;
 /// How many holders one record names.
 inline constexpr std::size_t holders_named = 8;
 
-/// Who held the lock: host, process and label of those given, who are the first of `count`.
+/// Names the holders of a lock: host, process and label of the parties in `first`, which are the
+/// first of `count` holders.
 std::string holders_text(const std::vector<party_view>& first, std::size_t count);
 
-/// The time of day. For people only: no decision rests on it.
+/// The time of day, for records that people read. No decision rests on it.
 std::chrono::system_clock::time_point time_of_day() noexcept;
 
 }  // namespace mortise::store_detail

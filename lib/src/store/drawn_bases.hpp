@@ -12,7 +12,7 @@ namespace mortise::store_detail {
 /// How many bases of tokens a grant gets when it asks for more.
 inline constexpr std::uint64_t bases_drawn = 256;
 
-/// The tokens of so many bases, from that one on.
+/// The tokens of `bases_drawn` bases, beginning with `first_base`.
 inline token_range tokens_of(std::uint64_t first_base, const token_domain& domain) noexcept {
     token_range range;
     range.first = {first_base << fencing_token::sequence_bits, domain};

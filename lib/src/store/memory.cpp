@@ -17,7 +17,7 @@ namespace {
 
 using detail::memory_state;
 
-// Between the server, which pushes from any thread, and the client, which may have gone.
+// Connects the server, which pushes from any thread, with the client, which may be gone by then.
 struct event_link {
     asio::any_io_executor strand;
     store_events* events = nullptr;  // used and cleared on the strand only

@@ -18,7 +18,7 @@
 
 namespace mortise::store_detail {
 
-/// A session as the memory server has it.
+/// A session as the memory server keeps it.
 struct memory_session {
     memory_session() = default;
 
@@ -28,7 +28,8 @@ struct memory_session {
     std::uint64_t grants = 0;
     std::uint64_t requests = 0;
     bool unreachable = false;
-    /// Where its events go; called under the server's mutex, hands over and returns.
+    /// Hands an event to the client of the session. Called under the server's mutex, so it must
+    /// return at once.
     std::function<void(const store_event&)> push;
 };
 
@@ -56,28 +57,29 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
-    /// When the first grant of another session ends by its `hold_max`; the end of time: none does.
+    /// When the first grant of a session other than `but_of` ends by its `hold_max`; the maximum if
+    /// none of them does.
     clock::time_point next_end(core::session_key but_of) const;
 
     using queue = std::map<std::uint64_t, core::lock_entry>;
     struct entries_of_lock {
         queue granted;
         queue waiting;
-        std::size_t permits = 0;     ///< How many of all are for permits,
-        std::uint32_t capacity = 0;  ///< and of how many permits.
+        std::size_t permits = 0;     ///< How many entries ask for permits, granted or not.
+        std::uint32_t capacity = 0;  ///< The number of permits that those entries agree on.
     };
 
     std::map<std::string, entries_of_lock, std::less<>> locks;
     std::map<std::pair<core::session_key, request_id>, std::pair<std::string, std::uint64_t>>
         places;
     std::map<core::session_key, memory_session> sessions;
-    /// The grants that end by themselves, by when they do.
+    /// The grants that end by their `hold_max`, ordered by the time at which they end.
     std::set<std::pair<clock::time_point, std::pair<core::session_key, request_id>>> ends;
     core::session_key last_key = 0;
-    std::uint64_t changes = 0;  ///< Grows when a lock has changed.
+    std::uint64_t changes = 0;  ///< Grows with each change of a lock.
     std::uint64_t last_base = 0;
     clock::time_point now;               ///< Set before each use of the engine.
-    clock::time_point quarantine_until;  ///< Nothing is granted before.
+    clock::time_point quarantine_until;  ///< The store grants nothing before this time.
 
 private:
     queue* queue_of(std::string_view name, bool granted);

@@ -38,7 +38,8 @@ void memory_state::adopt(const std::shared_ptr<coro::time_source>& time) {
         time_ = time;
 }
 
-// Opens a transaction of that session: everything that can speak against it is said here.
+// Begins a transaction of `session`. Every reason to refuse one is checked here: the faults, a
+// session that has ended, a generation that was replaced.
 result<session_key> memory_state::enter(const session_id& session, std::uint64_t generation) {
     if (unavailable_)
         return error_code(errc::store_unavailable);
@@ -65,8 +66,8 @@ bool memory_state::lose_reply() {
     return true;
 }
 
-// Tells everybody what the transaction did for them. The answer to a request says by itself what it
-// got.
+// Pushes what the transaction did for sessions. A grant to the request that is being answered is
+// left out, because the answer reports it.
 void memory_state::finish(lock_engine& engine, session_key actor, request_id answered) {
     for (const auto& effect : engine.take_effects()) {
         if (effect.what == core::effect::kind::granted && effect.to == actor &&
@@ -83,7 +84,7 @@ void memory_state::finish(lock_engine& engine, session_key actor, request_id ans
     tell_watchers();
 }
 
-// @return whether the event arrives, as far as the faults go.
+// @return false if the push is lost because of a fault (`lose_pushes`).
 bool memory_state::push(session_key to, const store_event& event) {
     const auto found = rows_.sessions.find(to);
     if (found == rows_.sessions.end())
@@ -96,7 +97,8 @@ bool memory_state::push(session_key to, const store_event& event) {
     return true;
 }
 
-// Who could not be told is told after the next change, or at its next heartbeat.
+// A watcher whose push is lost stays in the list: it is told after the next change or at the next
+// heartbeat.
 void memory_state::tell_watchers() {
     std::erase_if(watchers_, [this](const auto& each) {
         if (each.second == rows_.changes)
@@ -359,7 +361,7 @@ void memory_state::set_unreachable(const session_id& session, bool unreachable) 
     rows_.sessions[found->second].unreachable = unreachable;
     if (unreachable)
         return;
-    // Who can be reached again gets what it was passed over for, if nobody has it.
+    // While the session was unreachable, free locks were not granted to it: grant them now.
     rows_.now = time_->now();
     lock_engine engine(rows_, rows_.now);
     for (const auto& entry : view_of(found->second).entries)

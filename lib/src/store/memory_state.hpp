@@ -22,19 +22,19 @@ namespace mortise::detail {
 
 /// The memory server: one mutex, the rows, and the faults that it was told to have.
 ///
-/// Each function is one transaction. Pushes go out under the mutex, by a function of the session
-/// that only hands them over.
+/// Each function is one transaction. Pushes go out under the mutex, through a function of the
+/// session that only hands them over.
 ///
-/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (what looks at all
-/// of them).
+/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (views of all locks,
+/// breaking, watching, examination).
 class memory_state {
 public:
-    /// Hands an event over to its session and returns; called under the mutex.
+    /// Hands an event to its session and returns; called under the mutex.
     using push_function = std::function<void(const store_event&)>;
 
     explicit memory_state(std::shared_ptr<coro::time_source> time);
 
-    /// Takes this clock if the server has none of its own yet.
+    /// Takes `time` as the clock of the server if it has none yet.
     void adopt(const std::shared_ptr<coro::time_source>& time);
 
     result<resumed> resume(const session_start& start, push_function push);
@@ -53,12 +53,12 @@ public:
     result<bool> break_(const break_order& order);
     result<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
     error_code watch(const session_id& session, std::uint64_t generation);
-    /// Whether that session still waits to be told of a change.
+    /// Whether `session` still waits to be told of a change.
     bool watches(const session_id& session) const;
     result<std::vector<store_finding>> examine();
 
-    /// The connection of that session is closed: proof enough that it is dead. Works in spite of
-    /// faults.
+    /// Ends `session` because its connection is closed, which proves that it is dead. The faults do
+    /// not prevent this.
     void closed(const session_id& session) noexcept;
 
     void lose_replies(std::size_t count);
@@ -93,7 +93,7 @@ private:
     random_id incarnation_ = random_id::draw();
     token_domain domain_;
     clock::duration ttl_max_{};
-    /// Who watches, and what the count of changes was when it began to.
+    /// The sessions that watch, each with `rows_.changes` as it was when it began to.
     std::map<core::session_key, std::uint64_t> watchers_;
     std::deque<break_record> breaks_;
     bool quarantine_over_ = true;

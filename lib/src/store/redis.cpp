@@ -28,8 +28,8 @@ using store_detail::queue_link;
 using store_detail::redis_script;
 using store_detail::redis_value;
 
-// How a grant is named to a script: its id, its base, and its slot if it has one. Nothing if the
-// token is none that this store gave to a grant.
+// Names a grant to a script: its id, its base, and its slot if it has one. Nothing if this store
+// cannot have given the token to a grant.
 std::optional<std::string> grant_text(const grant& held, const token_domain& domain) {
     constexpr std::uint64_t sequence = (1u << fencing_token::sequence_bits) - 1;
     const auto slot = held.token.domain.slot_in(domain);
@@ -238,10 +238,10 @@ private:
 
     std::shared_ptr<queue_link> link_;
     const bool quarantine_;
-    store_detail::redis_examination examined_;  ///< What is known without asking.
+    store_detail::redis_examination examined_;  ///< What is known without asking the server.
 };
 
-// What is known of those locks, but for those that are free.
+// Reads what the server knows of the locks in `names`; locks that are free are left out.
 asio::awaitable<result<std::vector<lock_view>>>
 redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     constexpr std::size_t most = 1u << 20;
@@ -255,8 +255,9 @@ redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     co_return store_detail::parse_locks(*said);
 }
 
-// The first locks after that name, in the order of the bytes. No index is kept of them, which each
-// lock would have to pay for: they are gathered from what the sessions have, in portions.
+// Collects the first `limit` names of locks after `after`, in byte order. The store keeps no index
+// of names, because every acquire would pay for it: so the entries of all sessions are scanned, in
+// portions.
 asio::awaitable<result<std::set<std::string>>>
 redis_store::names(std::string after, std::size_t limit) {
     std::vector<std::string> nothing;
@@ -291,7 +292,7 @@ redis_store::names(std::string after, std::size_t limit) {
     co_return found;
 }
 
-// Also without a session, whose resumption would have told it.
+// Reads the domain from the server if no session has been resumed here that would have told it.
 asio::awaitable<result<token_domain>> redis_store::domain() {
     if (!link_->domain().empty())
         co_return link_->domain();
@@ -463,7 +464,8 @@ wire_settings wire_settings_of(const redis_store_config& config) {
     return wire;
 }
 
-// The sentinels get one half of the time, the server the other.
+// Limits a connection to a sentinel to half of `connect_max`: the whole opening must not last
+// longer than `connect_max`, so the other half is left for the server.
 sentinel_settings sentinel_settings_of(const redis_store_config& config) {
     sentinel_settings all;
     all.server = wire_settings_of(config);

@@ -10,10 +10,11 @@
 
 namespace mortise::store_detail {
 
-/// The domain of a whole store, of which those of its slots can be made; nothing if it is none.
+/// Parses the domain of a whole store; nothing if `name` is not a domain, has a `#`, or leaves no
+/// room for a `#` and the number of a slot.
 std::optional<token_domain> parse_store_domain(std::string_view name) noexcept;
 
-/// That a wish for a domain can be granted; there is none if it is empty.
+/// Checks that `name` can be the domain of a store; empty means no preference.
 /// @throws error `bad_config`
 void check_wanted_domain(const std::string& name);
 

@@ -13,14 +13,14 @@ namespace mortise::store_detail {
 /// How `open_store` opens the stores of one library, `mortise::sqlite` or `mortise::redis`.
 struct store_opener {
     bool (*opens)(std::string_view scheme) noexcept;
-    const char* form;  ///< Of its URLs, for a message.
+    const char* form;  ///< The form of its URLs, for messages.
     std::unique_ptr<store> (*open)(const store_url& url);
 };
 
 }  // namespace mortise::store_detail
 
-// Weak: a null address where a program is not linked with the library that defines it. Not mangled,
-// since cmake/add_store.cmake gives these names to the linker.
+// Weak, so that the address is null in a program that is not linked with the defining library.
+// `extern "C"`, because cmake/add_store.cmake passes the unmangled names to the linker.
 extern "C" {
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_redis_opener;
 [[gnu::weak]] extern const mortise::store_detail::store_opener mortise_sqlite_opener;

@@ -31,14 +31,15 @@ namespace redis = boost::redis;
 using asio_error = boost::system::error_code;
 using resp_node = redis::resp3::basic_node<std::string_view>;
 
-/// What waits for the replies to one request. Adapted to Boost.Redis by the two functions below.
+/// Collects the replies to one request. The overloads of `boost_redis_adapt` below give it to
+/// Boost.Redis.
 class reply_slot {
 public:
     void add(const resp_node& node) {
         if (auto done = builder_.add(node))
             values_.push_back(std::move(*done));
     }
-    /// As many as commands were sent, when all are answered.
+    /// One value for each command that was sent, once all are answered.
     std::vector<redis_value>& values() noexcept { return values_; }
 
 private:
@@ -46,7 +47,7 @@ private:
     std::vector<redis_value> values_;
 };
 
-/// What takes the pushes, one after the other.
+/// Hands over each push when it is complete.
 class push_slot {
 public:
     std::function<void(redis_value)> take;
@@ -77,7 +78,7 @@ slot_adapter<push_slot> boost_redis_adapt(push_slot& slot) {
     return {&slot};
 }
 
-/// A command on its way, which Boost.Redis looks at until its reply is there.
+/// A command under way. Boost.Redis refers to it until its reply is complete.
 struct exchange {
     redis::request request;
     reply_slot reply;
@@ -100,8 +101,9 @@ error_code meaning_of(const asio_error& failed) {
     return failed == redis::error::not_connected ? errc::store_unavailable : errc::outcome_unknown;
 }
 
-/// Keeps one among those of its wire until it is answered. A coroutine that is destroyed before, as
-/// its context ends, leaves it there: the connection may still be told to look at it.
+/// Keeps an exchange in the list of its wire until it is answered. A coroutine that is destroyed
+/// earlier, because its context ends, leaves the exchange in the list: the connection may still be
+/// told to look at it.
 class passage {
 public:
     explicit passage(std::list<exchange>& among)
@@ -123,7 +125,8 @@ private:
     bool under_way_ = false;
 };
 
-// Boost.Redis calls every failure to connect a time-out.
+// Checks that a file descriptor is left. Boost.Redis reports every failure to connect as a
+// time-out, which would hide this cause.
 bool can_have_a_socket() noexcept {
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe < 0)
@@ -132,7 +135,7 @@ bool can_have_a_socket() noexcept {
     return true;
 }
 
-// A file that cannot be used is told when the wire is opened.
+// Notes in `failure` a file that cannot be used; `open` reports it.
 asio::ssl::context make_tls(const wire_settings& settings, redis_failure& failure) {
     asio::ssl::context tls(asio::ssl::context::tls_client);
     if (!settings.tls)
@@ -172,7 +175,7 @@ private:
     using connection = redis::basic_connection<asio::any_io_executor>;
     using signal = asio::experimental::channel<asio::any_io_executor, void(asio_error)>;
 
-    /// Boost.Redis tells by its logger only what became of the single steps of an opening.
+    /// Learns the outcome of each step of an opening, which Boost.Redis tells only to its logger.
     struct listener {
         boost_wire* wire;
 
@@ -211,22 +214,23 @@ private:
     void hear(redis_value push);
 
     const wire_settings settings_;
-    redis_failure failure_;  ///< Why it is not open; the first reason.
+    redis_failure failure_;  ///< The first reason why the wire is not open.
     std::list<exchange> exchanges_;
     connection connection_;
     push_slot pushes_;
     signal opened_;
-    signal heard_;  ///< A subscription was answered.
-    /// Boost.Redis waits for commands by a timer without an end. The kernel would be told of it at
-    /// each command, were it the next one of all timers of the context.
+    signal heard_;  ///< Gets a signal when a subscription was answered.
+    /// Expires before the endless timer by which Boost.Redis waits for commands. If that one were
+    /// the earliest timer of the context, each command would cost a call to the kernel.
     asio::steady_timer earlier_;
     redis_wire_events* events_ = nullptr;
-    redis_failure refused_;  ///< What a subscription was answered by.
+    redis_failure refused_;  ///< Why a subscription was refused, if it was.
     bool open_ = false;
     bool closed_ = false;
 };
 
-// The name of the host is part of what is trusted.
+// Checks the certificate against the name of the host: otherwise any server with a certificate of
+// the same authority would be trusted.
 void boost_wire::prepare_tls() {
     if (!settings_.tls)
         return;
@@ -242,7 +246,7 @@ redis::config boost_wire::config() const {
     config.clientname = "mortise";
     config.database_index = static_cast<int>(settings_.database);
     config.health_check_interval = std::chrono::seconds::zero();
-    config.reconnect_wait_interval = std::chrono::seconds::zero();  // reconnecting is ours
+    config.reconnect_wait_interval = std::chrono::seconds::zero();  // redis_link reconnects
     config.resolve_timeout = settings_.connect_max;
     config.connect_timeout = settings_.connect_max;
     config.ssl_handshake_timeout = settings_.connect_max;
@@ -262,13 +266,13 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
     connection_.async_run(config(), listener{this}, [kept](const asio_error& why) {
         kept->ended(why);
     });
-    // Boost.Redis limits each step but the greeting.
+    // Boost.Redis limits the time of each step except the greeting, hence a limit for the whole.
     auto waiting = opened_.async_receive(
         asio::cancel_after(settings_.connect_max, asio::as_tuple(asio::deferred))
     );
     const auto [stopped] = co_await std::move(waiting);
     if (closed_ && !failure_.code)
-        failure_ = {errc::store_unavailable, "closed"};  // Though it may just have greeted.
+        failure_ = {errc::store_unavailable, "closed"};  // Even if it has just greeted.
     if (stopped && !failure_.code)
         failure_ = {errc::store_unavailable, "it does not greet in time"};
     if (failure_.code)
@@ -281,13 +285,13 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
     co_return failure_;
 }
 
-// The first step that fails says why.
+// Keeps the reason of the first step that fails; the later ones only follow from it.
 void boost_wire::step(std::string_view what, const asio_error& failed, errc meaning) {
     if (failed && !failure_.code)
         failure_ = {meaning, std::string(what) + ": " + failed.message()};
 }
 
-// A command is small, and somebody waits for it.
+// Turns on TCP_NODELAY: a command is small, and somebody waits for its reply.
 void boost_wire::connected() {
     asio_error ignored;
     auto& socket = connection_.next_layer().next_layer();
@@ -306,7 +310,8 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
     }
     if (said.has_error())
         replies.front().what = redis_value::kind::error;
-    // Who was silent, or hung up, may well be a Redis server; who said something else is none.
+    // A server that was silent or hung up may well be a Redis server; one that said something else
+    // is not.
     const bool spoke = failed.category() == make_error_code(redis::error::not_a_number).category();
     if (failed && replies.empty())
         step("the greeting", failed, spoke ? errc::wrong_server : errc::store_unavailable);
@@ -316,7 +321,7 @@ void boost_wire::greeted(const asio_error& failed, const redis::generic_response
     opened_.try_send(asio_error());
 }
 
-// The connection is no more, or never was.
+// Called when the connection has ended, or could not be opened.
 void boost_wire::ended(const asio_error& why) {
     if (!open_) {
         step("the connection", why ? why : asio::error::eof, errc::store_unavailable);
@@ -354,10 +359,11 @@ asio::awaitable<redis_failure> boost_wire::subscribe(std::string channel) {
     co_return refused_;
 }
 
-// A refusal comes like a push when nothing else is expected.
+// Takes a push. A refused subscription arrives here, too: its error comes like a push when no reply
+// is expected.
 void boost_wire::hear(redis_value push) {
     asio_error ignored;
-    connection_.receive(ignored);  // Boost.Redis counts them, for nobody.
+    connection_.receive(ignored);  // Otherwise Boost.Redis stops reading after 256 pushes.
     if (push.what == redis_value::kind::error) {
         refused_ = {meaning_of_refusal(push.text), push.text};
         heard_.try_send(asio_error());
@@ -384,7 +390,7 @@ asio::awaitable<result<redis_value>> boost_wire::call(redis_command command) {
     if (failed)
         co_return meaning_of(failed);
     auto& values = going.mine().reply.values();
-    // What a server answers by a push alone has none.
+    // A command that the server answers only by a push has no reply.
     co_return values.empty() ? redis_value() : std::move(values.front());
 }
 

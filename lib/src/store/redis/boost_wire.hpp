@@ -14,7 +14,7 @@
 
 namespace mortise::store_detail {
 
-/// Where a wire leads, and how.
+/// Where a wire leads, and how it connects.
 struct wire_settings {
     wire_settings() = default;
 
@@ -28,10 +28,10 @@ struct wire_settings {
     std::filesystem::path certificate_file;
     std::filesystem::path key_file;
     std::chrono::milliseconds connect_max{5'000};
-    bool sentinel = false;  ///< What answers shall be a sentinel, which is no store.
+    bool sentinel = false;  ///< The server must be a sentinel, which is not a store.
 };
 
-/// A wire by Boost.Redis, over TCP or TLS. Opens nothing yet.
+/// Makes a wire by Boost.Redis, over TCP or TLS. It does not connect before `open`.
 std::shared_ptr<redis_wire>
 make_boost_wire(const boost::asio::any_io_executor& strand, wire_settings settings);
 

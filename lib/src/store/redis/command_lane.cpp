@@ -31,7 +31,8 @@ asio::awaitable<bool> command_lane::enter(priority urgency) {
 asio::awaitable<bool> command_lane::enter_again() {
     auto mine = std::make_shared<waiter>(strand_);
     refused_.push_back(mine);
-    // Posted: the caller has to wait before it is admitted, or it would resume behind the others.
+    // Posted, because the caller must begin to wait before it is admitted, or it would resume
+    // behind the others.
     if (--in_flight_ == 0) {
         asio::post(strand_, [this, alive = std::weak_ptr(alive_)] {
             if (!alive.expired())
@@ -58,8 +59,8 @@ void command_lane::leave() {
         admit();
 }
 
-// Refused commands keep everything else waiting until the last reply of the others is here: only
-// then is it known that nothing of what was called later has overtaken them.
+// Refused commands keep everything else waiting until all commands in flight have their replies:
+// only then is it certain that no later command has overtaken them.
 void command_lane::admit() {
     if (!refused_.empty()) {
         if (in_flight_ != 0)

@@ -47,17 +47,18 @@ public:
     /// Gives the place back: the command was carried out, or its outcome is unknown.
     void leave();
 
-    /// Gives the place back of a command that the server refused for want of its script, and waits
-    /// for the next one, ahead of all commands that were called later. It is free when every
-    /// command that was sent before has its reply.
+    /// Gives back the place of a command that the server refused because it did not know the
+    /// script, and waits for another one, ahead of all commands that were called later. That place
+    /// is free once every command that was sent earlier has its reply.
     /// @return false if the lane was cleared meanwhile: the command had no effect.
     asio::awaitable<bool> enter_again();
 
-    /// Whether a later command was carried out while an earlier one waits to be repeated. The order
-    /// cannot be kept on this connection any more; the owner closes it and clears the lane.
+    /// Whether a later command was carried out while an earlier one waits to be repeated. This
+    /// connection can no longer keep the order; the owner closes it and clears the lane.
     bool out_of_order() const noexcept { return out_of_order_; }
 
-    /// The connection is gone: nothing is in flight, and whoever waits is sent away.
+    /// Forgets all commands, because the connection is gone: nothing is in flight, and all waits
+    /// end.
     void clear();
 
     std::size_t in_flight() const noexcept { return in_flight_; }
@@ -77,11 +78,11 @@ private:
     const asio::any_io_executor strand_;
     const std::shared_ptr<int> alive_ = std::make_shared<int>();
     std::deque<waiter_ptr> waiting_;
-    std::deque<waiter_ptr> refused_;  ///< To be repeated when nothing is in flight.
-    std::size_t in_flight_ = 0;       ///< Including those that were admitted.
-    std::size_t admitted_ = 0;        ///< They have a place and have not resumed yet.
+    std::deque<waiter_ptr> refused_;  ///< Commands to repeat once nothing is in flight.
+    std::size_t in_flight_ = 0;       ///< Includes the admitted commands.
+    std::size_t admitted_ = 0;        ///< Commands that have a place and have not resumed yet.
     bool out_of_order_ = false;
-    std::uint64_t cleared_ = 0;  ///< How often.
+    std::uint64_t cleared_ = 0;  ///< How often `clear` was called.
 };
 
 }  // namespace mortise::store_detail

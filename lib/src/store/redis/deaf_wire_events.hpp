@@ -6,7 +6,7 @@
 
 namespace mortise::store_detail {
 
-/// For a wire from which nothing is expected but answers.
+/// Ignores all events, for a wire that is only asked.
 class deaf_wire_events final : public redis_wire_events {
     void on_push(redis_value) noexcept override {}
     bool listens() const noexcept override { return false; }

@@ -9,10 +9,10 @@
 
 namespace mortise::store_detail {
 
-/// What is wrong with a server that answers like this when it is greeted (`HELLO 3`), and maybe
-/// told to use a database (`SELECT`); no code if nothing is.
+/// Judges a server by its replies to a greeting (`HELLO 3`) and perhaps to the choice of a database
+/// (`SELECT`): what is wrong with the server, or no code if nothing is.
 ///
-/// @param sentinel whether it shall be a sentinel, or a server with data.
+/// @param sentinel whether the server must be a sentinel; otherwise it must be one with data.
 redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel);
 
 }  // namespace mortise::store_detail

@@ -14,35 +14,35 @@ namespace mortise::store_detail {
 
 using coro::detail::alarm;
 
-/// A request or a grant of one's own session in the single-key form, which nobody else knows.
+/// A request or a grant of this session in the single-key form; only this client knows it.
 struct key_entry {
     enum class stage : std::uint8_t {
-        asking,   ///< The first answer is awaited.
-        waiting,  ///< In the line of its name.
+        asking,   ///< Its first attempt is not answered yet.
+        waiting,  ///< Stands in the line of its lock.
         held,
-        leaving,  ///< Its release was begun.
+        leaving,  ///< Its release has begun.
     };
 
     key_entry() = default;
 
     std::string name;
     stage at = stage::asking;
-    fencing_token token;  ///< If it is held.
+    fencing_token token;  ///< Set while it is held.
     clock::time_point since;
     bool contended = false;
-    bool maybe_set = false;   ///< The key may have its value.
-    std::uint64_t drawn = 0;  ///< How often marks were drawn.
+    bool maybe_set = false;   ///< The key may hold the value of this request.
+    std::uint64_t drawn = 0;  ///< How many blocks of marks were drawn for it.
 };
 
-/// Those requests of one's own session that wait for the same lock. Only the first of them tries.
+/// The requests of this session that wait for the same lock. Only the first of them tries.
 struct key_line {
     key_line() = default;
 
     std::deque<request_id> ids;
     bool trying = false;
-    clock::time_point not_before;  ///< Others were given way to until then.
-    bool again = false;            ///< Something happened since the present attempt began.
-    alarm deadline;                ///< When the holder's key has passed away.
+    clock::time_point not_before;  ///< No attempt before this time: others come first.
+    bool again = false;            ///< The lock may be free since the present attempt began.
+    alarm deadline;                ///< Fires when the holder's key has expired.
 };
 
 }  // namespace mortise::store_detail

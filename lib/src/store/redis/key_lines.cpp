@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a session waits in the single-key form: told of releases, and at the deadlines of holders.
+// Waiting in the single-key form: tries again when a release is heard, and when the holder's key
+// has expired.
 #include "store/redis/key_link.hpp"
 #include "store/redis/key_values.hpp"
 
@@ -15,10 +16,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// So that not all who wait for the same deadline come at once.
+// Spreads the attempts of sessions that wait for the same deadline.
 constexpr unsigned jitter_us_max = 8'000;
 
-// Whoever hears of a release has so much time to come before those who waited behind the holder.
+// How long a former holder waits before it asks for a contended lock again, so that those who hear
+// of the release come first.
 constexpr milliseconds for_others(10);
 
 }  // namespace
@@ -28,7 +30,8 @@ void key_link::heard(const std::string& channel) {
     stir(channel.substr(start));
 }
 
-// Without a subscription the deadlines are left.
+// Makes every line try now: without a subscription only the deadlines of holders are left to wait
+// for, and an attempt learns them.
 void key_link::listening_failed(const redis_failure& why) {
     remember(why);
     if (!wire())
@@ -45,11 +48,11 @@ void key_link::listening_failed(const redis_failure& why) {
     });
 }
 
-// The lock may be free.
+// Makes the line of `name` try, because its lock may be free.
 void key_link::stir(const std::string& name) {
     const auto found = lines_.find(name);
     if (found == lines_.end() || !wire())
-        return;  // A new connection stirs all.
+        return;  // A new connection stirs all lines.
     const line_ptr line = found->second;
     if (!line->trying && now() < line->not_before)
         return try_when(name, *line, line->not_before - now());
@@ -71,7 +74,7 @@ asio::awaitable<void> key_link::run_line(
         if (!line->ids.empty() && line->ids.front() == id)
             take_turn(name, *line, id, got);
         else
-            line->again = true;  // It was withdrawn meanwhile, and what withdrew it comes after it.
+            line->again = true;  // Withdrawn meanwhile: key_free is sent behind the attempt.
     }
     line->trying = false;
     disband_if_empty(name, line);
@@ -81,7 +84,8 @@ void key_link::take_turn(
     const std::string& name, key_line& line, request_id id, const result<attempt>& got
 ) {
     if (!got) {
-        // What was not answered is asked again on the next connection; what was refused, later.
+        // An attempt without an answer is repeated on the next connection, one that was refused
+        // after a while.
         try_when(name, line, patience());
     } else if (got->taken) {
         line.ids.pop_front();
@@ -112,7 +116,8 @@ void key_link::try_when(const std::string& name, key_line& line, clock::duration
     });
 }
 
-// Its own next request would otherwise always be faster than those who are told of the release.
+// Holds back this session's next request for a contended lock: it would always be faster than the
+// sessions that must first be told of the release.
 void key_link::give_way(const std::string& name) {
     std::erase_if(gave_way_, [at = now()](const auto& each) { return each.second <= at; });
     gave_way_[name] = now() + for_others;

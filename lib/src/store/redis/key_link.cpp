@@ -12,7 +12,7 @@ namespace {
 
 using stage = key_entry::stage;
 
-// As many keys as the server is asked about at once: it does nothing else meanwhile.
+// How many keys one call of a script names: the server does nothing else meanwhile.
 constexpr std::size_t portion = 250;
 
 }  // namespace
@@ -79,7 +79,7 @@ asio::awaitable<result<resumed>> key_link::resume(session_start start) {
     co_return reply;
 }
 
-// Nothing that was lost meanwhile may seem to be proved: that is looked for before all else.
+// Renews all keys before it answers: a grant that was lost meanwhile must not seem to be proved.
 asio::awaitable<result<resumed>> key_link::prove() {
     if (session().generation < generation_)
         co_return error_code(errc::session_lost);
@@ -142,7 +142,7 @@ asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
     const auto said = co_await std::move(taking);
     const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
     if (found == entries_.end())
-        co_return error_code(errc::outcome_unknown);  // What withdrew it is on its way behind it.
+        co_return error_code(errc::outcome_unknown);  // Withdrawn: key_free is sent behind it.
     if (!said) {
         entries_.erase(found);
         co_return said.error();
@@ -167,7 +167,8 @@ answer key_link::granted_to(request_id id, const fencing_token& token) {
     return reply;
 }
 
-// How many wait elsewhere nobody knows; the holder is one.
+// Queues a request in the line of its lock. Its position counts the holder and this session's
+// requests ahead of it; nobody knows how many requests wait elsewhere.
 answer key_link::join(request_id id, const std::string& name) {
     entries_.at(id).at = stage::waiting;
     auto& line = lines_[name];
@@ -182,7 +183,8 @@ answer key_link::join(request_id id, const std::string& name) {
     return reply;
 }
 
-// What is asked plainly is what clients of any make ask; it cannot tell whether it asked before.
+// Takes the lock by a plain SET, as clients of any make do, or by a script. A plain SET cannot tell
+// that an earlier attempt of the same request has already taken the lock.
 asio::awaitable<result<key_link::attempt>>
 key_link::take(std::string name, request_id id, bool plainly) {
     if (!plainly) {
@@ -283,8 +285,9 @@ asio::awaitable<result<heartbeat>> key_link::beat() {
     co_return reply;
 }
 
-// Also what may have been set just now: whoever learns of that grant believes the heartbeats that
-// were sent after it.
+// The requests whose keys must be renewed, including those that may have been set just now: when
+// the client learns of such a grant, it takes each heartbeat that was sent after the attempt as a
+// proof of it.
 std::vector<request_id> key_link::at_server() const {
     std::vector<request_id> ids;
     for (const auto& [id, entry] : entries_) {
@@ -328,8 +331,9 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
     co_return error_code();
 }
 
-// A lost grant makes all others of the client unsure until it has looked: what a heartbeat proves
-// must not count for it.
+// Erases the grants that are lost, and tells which others are contended. A lost grant changes the
+// incarnation, which makes all leases of the client unsure until it has looked: this heartbeat must
+// not prove the lost one.
 error_code key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& said) {
     if (said.items.size() != ids.size())
         return errc::store_corrupt;
@@ -414,7 +418,7 @@ asio::awaitable<error_code> key_link::end() {
     auto settling = settle();
     if (!co_await std::move(settling))
         co_return errc::store_unavailable;
-    // Whoever waits is not to be granted anything on the way.
+    // Empties the lines first, so that no waiting request is granted while the keys are freed.
     disband_all();
     std::vector<request_id> ids;
     for (const auto& [id, entry] : entries_) {

@@ -17,20 +17,21 @@
 
 namespace mortise::store_detail {
 
-/// A session of which the server knows nothing: it is what its client holds and waits for, each
-/// lock a key with a value of its own and a time to live. What is lost is found by whoever renews.
+/// A session of which the server knows nothing: its client alone knows what it holds and waits for.
+/// Each held lock is a key with a value of its own and a time to live. The client finds that a
+/// grant is lost when it renews the key.
 ///
 /// @par Threads The strand.
 class key_link final : public redis_link {
 public:
-    /// @param tokens whose domain is that; empty: none.
+    /// @param tokens the domain of the tokens; empty: there are none.
     key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens);
 
     void attach(
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
     ) override;
 
-    // As in the port.
+    // The operations of the port.
     asio::awaitable<result<resumed>> resume(session_start start);
     asio::awaitable<result<answer>> request(lock_request wish);
     asio::awaitable<error_code> withdraw(std::string name, request_id id);
@@ -40,27 +41,27 @@ public:
     asio::awaitable<error_code> end();
     session_view view() const;
 
-    /// Empty: no tokens.
+    /// The domain of the tokens; empty: there are none.
     const token_domain& tokens() const noexcept { return tokens_; }
     std::string counter() const;
-    /// Whether that lock's key is the one that counts tokens, perhaps for other clients only.
+    /// Whether the lock `name` would have the key that counts tokens, perhaps for other clients
+    /// only.
     bool is_counter(const std::string& name) const;
-    /// Whom this value is of, if that is this session.
+    /// The grant of this session that wrote `value` at the key of `name`; null if none did.
     const key_entry* own(const std::string& name, const std::string& value) const;
     const session_start& who() const noexcept { return session(); }
     bool has_session() const noexcept { return wire() != nullptr; }
-    /// Remembers for people what the form cannot do. @return `unsupported`.
+    /// Remembers for `explain` what the form cannot do. @return `unsupported`.
     error_code cannot(std::string why) { return remember({errc::unsupported, std::move(why)}); }
-    /// What an answer that is an error says.
+    /// The meaning of an answer that is an error, which is remembered for `explain`.
     error_code refusal(const redis_value& said) { return refused(wire(), said); }
 
 private:
-    /// What became of an attempt.
+    /// The outcome of an attempt to take a lock.
     struct attempt {
         bool taken = false;
         fencing_token token;
-        std::int64_t free_in_ms =
-            0;  ///< If not: when the key of the holder passes; below zero: never.
+        std::int64_t free_in_ms = 0;  ///< Until the holder's key expires; below zero: never.
     };
     using line_ptr = std::shared_ptr<key_line>;
 

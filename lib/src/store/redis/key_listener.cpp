@@ -64,7 +64,8 @@ asio::awaitable<void> key_listener::run([[maybe_unused]] std::shared_ptr<key_lis
     working_ = false;
 }
 
-// @return what is wrong with the present connection; nothing of one that was closed meanwhile.
+// Subscribes to `channel` or unsubscribes, whichever `wanted_` asks for.
+// @return what is wrong with the present connection; no code if it was closed meanwhile.
 asio::awaitable<redis_failure> key_listener::change(const std::string& channel) {
     const bool wanted = wanted_.contains(channel);
     if (wanted == heard_.contains(channel)) {

@@ -15,8 +15,9 @@
 
 namespace mortise::store_detail {
 
-/// A connection for subscriptions alone, opened with the first of them. A server answers those by
-/// pushes, and a refusal like a reply to what was asked otherwise: hence not among the commands.
+/// A connection for subscriptions only, opened with the first of them. They are kept apart from
+/// commands because a server answers them by pushes, but refuses them by an error that looks like
+/// the reply to a command.
 ///
 /// @par Threads One strand.
 class key_listener final : public std::enable_shared_from_this<key_listener>,
@@ -25,8 +26,8 @@ public:
     using heard_function = std::function<void(const std::string& channel)>;
     using failed_function = std::function<void(redis_failure)>;
 
-    /// @param heard when a message comes, and when the channel begins to be heard.
-    /// @param failed when nothing is heard any more, until `go`.
+    /// @param heard called when a message comes, and when a channel begins to be heard.
+    /// @param failed called when nothing is heard any longer, until `go`.
     key_listener(
         asio::any_io_executor strand,
         redis_wire_factory wires,
@@ -38,9 +39,9 @@ public:
     void forget(const std::string& channel);
     bool hears(const std::string& channel) const { return heard_.contains(channel); }
 
-    /// Hears all that is wanted, on a new connection if there is none.
+    /// Subscribes to every wanted channel, on a new connection if there is none.
     void go();
-    /// Hears nothing any more, and tells nothing, until `go`.
+    /// Closes the connection: nothing is heard or told until `go`.
     void close() noexcept;
 
 private:
@@ -59,7 +60,7 @@ private:
     std::shared_ptr<redis_wire> wire_;
     std::set<std::string> wanted_;
     std::set<std::string> heard_;
-    std::deque<std::string> changes_;  ///< What is to be compared: wanted with heard.
+    std::deque<std::string> changes_;  ///< Channels whose wish must be compared with `heard_`.
     bool working_ = false;
 };
 

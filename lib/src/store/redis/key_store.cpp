@@ -13,7 +13,7 @@
 namespace mortise::store_detail {
 namespace {
 
-// As a pattern that matches nothing but what begins with this text.
+// A pattern that matches exactly the texts that begin with `prefix`.
 std::string pattern_of(const std::string& prefix) {
     std::string pattern;
     for (const char c : prefix) {
@@ -92,10 +92,10 @@ private:
     lock_view view_of(std::string name, const redis_value& value, std::int64_t waiting) const;
 
     const std::shared_ptr<key_link> link_;
-    const redis_examination examined_;  ///< What is known without asking.
+    const redis_examination examined_;  ///< What is known without asking the server.
 };
 
-// Looks at every key of the database: for people, now and then.
+// Scans every key of the database, which takes long: for people, now and then.
 asio::awaitable<result<std::set<std::string>>> key_store::names() {
     std::set<std::string> found;
     std::string cursor = "0";
@@ -172,7 +172,7 @@ asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std
     co_return seen;
 }
 
-// Of a holder that is none of ours nothing is known but its value.
+// Describes a lock. Of a holder in another session only the value of the key is known.
 lock_view
 key_store::view_of(std::string name, const redis_value& value, std::int64_t waiting) const {
     lock_view lock;

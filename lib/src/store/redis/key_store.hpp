@@ -11,9 +11,9 @@
 
 namespace mortise::store_detail {
 
-/// A Redis store in the single-key form.
+/// Makes a Redis store in the single-key form.
 /// @param tokens the domain of its tokens; empty: it gives none.
-/// @param known what can be said of it without asking.
+/// @param known what is known of it without asking the server.
 std::unique_ptr<store> make_key_store(
     link_settings settings,
     redis_wire_factory wires,

@@ -34,7 +34,7 @@ std::string key_channel(std::string_view key) {
     return "mortise:released:" + std::string(key);
 }
 
-// 48 bits, so that there is room for what is drawn later.
+// Uses 48 bits of the hash, so that there is room for the marks that are drawn later.
 fencing_token key_mark(std::string_view value) noexcept {
     std::array<unsigned char, SHA_DIGEST_LENGTH> sum{};
     ::SHA1(reinterpret_cast<const unsigned char*>(value.data()), value.size(), sum.data());

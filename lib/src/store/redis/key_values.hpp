@@ -11,25 +11,25 @@
 
 namespace mortise::store_detail {
 
-// What stands at the key of a lock in the single-key form, and where its release is told.
+// The value at the key of a lock in the single-key form, and the channel that tells its release.
 
-/// 40 hexadecimal digits, of which no other request has the same.
+/// The id of a request: 40 hexadecimal digits that no other request has.
 std::string key_id(const session_id& session, request_id request);
 
-/// Where whoever frees that key says so. The scripts know it, too.
+/// The channel on which the release of `key` is told. The scripts know this name, too.
 std::string key_channel(std::string_view key);
 
-/// A number that stands for a value: whatever client it is of. A token without a domain: it names a
-/// grant, and no fence takes it.
+/// A number that stands for the value of a key, whatever client wrote it. It is a token without a
+/// domain: it names a grant, and no fence takes it.
 fencing_token key_mark(std::string_view value) noexcept;
 
-/// The token in a value, if it is one of ours that has one; else its mark.
+/// The token in a value that one of our clients wrote with a token; otherwise the value's mark.
 fencing_token key_token(std::string_view value, const token_domain& domain) noexcept;
 
-/// What a domain is called if nobody says it. It survives a flush: so do the tokens.
+/// The domain of the tokens if the settings name none. It survives a flush, as the tokens do.
 inline constexpr std::string_view key_domain = "redis-key";
 
-/// After the prefix: the key that counts the tokens. No lock has this name.
+/// The key that counts the tokens, without the prefix. No lock has this name.
 inline constexpr std::string_view key_counter = "mortise:tokens";
 
 }  // namespace mortise::store_detail

@@ -11,8 +11,8 @@
 
 namespace mortise::store_detail {
 
-/// Which scripts the server on the other end of a connection knows, as far as was heard on it. The
-/// text of a script is sent at most once on a connection, unless the server forgets it.
+/// Which scripts the server at the other end of a connection knows, as far as this connection has
+/// shown. The text of a script is sent at most once on a connection, unless the server forgets it.
 class known_scripts {
 public:
     /// `scripts` must outlive this object.
@@ -21,17 +21,17 @@ public:
     /// Asks which of `wanted` the server knows.
     redis_command question(const std::vector<redis_script>& wanted) const;
     /// Notes the answer to that question.
-    /// @return those that must be loaded; none if the server does not tell.
+    /// @return the scripts that must be loaded; none if the server does not tell.
     std::vector<redis_script>
     note(const std::vector<redis_script>& wanted, const redis_value& answer);
     redis_command loading(redis_script script) const;
     void loaded(redis_script script) noexcept { known_.set(index(script)); }
 
-    /// Runs `script`; by its text if the server is not known to have it. From the next command on
-    /// it has.
+    /// The command that runs `script`: by its text if the server is not known to have it. From the
+    /// next command on the server has it.
     redis_command call(redis_script script, const std::vector<std::string>& arguments);
 
-    /// The server has forgotten them, or the connection is another one.
+    /// Forgets all, because the server has forgotten its scripts or the connection is a new one.
     void forget() noexcept { known_.reset(); }
 
 private:

@@ -95,7 +95,7 @@ std::vector<std::string> queue_link::resume_arguments() const {
     arguments.push_back(std::to_string(session().pid));
     arguments.push_back(random_id::draw().text());
     arguments.push_back(settings().domain);
-    // Who has seen the store knows better.
+    // A client that had a session at this store knows that the store is not new.
     arguments.push_back(settings().assume_new && !seen_ ? "1" : "0");
     arguments.push_back(std::to_string(settings().longest_ttl.count()));
     return arguments;
@@ -196,7 +196,7 @@ void queue_link::on_message(const std::string& text) {
         hear(*event);
 }
 
-// A grant counts when the replicas have it, too.
+// Tells a grant only when the replicas have it, too: before that it does not count.
 void queue_link::hear(const store_event& event) {
     if (quorum_ && event.what == store_event::kind::granted)
         asio::co_spawn(strand(), tell_confirmed(shared_from_this(), event), asio::detached);
@@ -210,7 +210,7 @@ queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, st
     auto confirming = confirm(one_grant(event.id, event.token));
     const auto failed = co_await std::move(confirming);
     if (!failed && session().id == meant)
-        tell_now(event);  // Otherwise the next heartbeat that counts finds it.
+        tell_now(event);  // If not, the next heartbeat that is confirmed finds the grant.
 }
 
 }  // namespace mortise::store_detail

@@ -13,12 +13,12 @@
 
 namespace mortise::store_detail {
 
-/// What confirmations are asked for.
+/// The grants that a confirmation asks for.
 written_grants one_grant(request_id id, const fencing_token& token);
 written_grants grants_of(const session_view& view);
 
-/// A session that the server keeps, by scripts, with an inbox of its own. It has a higher
-/// generation on each connection, so that whatever still comes from the one before is refused.
+/// A session that the server keeps, by scripts, with an inbox of its own. Each connection raises
+/// its generation, so that the server refuses what still arrives from an earlier connection.
 ///
 /// @par Threads The strand.
 class queue_link final : public redis_link {
@@ -29,16 +29,16 @@ public:
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
     ) override;
 
-    /// The server told this of the session, which later confirmations are about.
+    /// Notes what the server told of the session; later confirmations ask for it.
     void note_state(std::string run, std::uint64_t deadline);
 
-    /// Whether what the server writes counts only after `confirm`.
+    /// Whether a write at the server counts only after `confirm`.
     bool asks_replicas() const noexcept { return quorum_ != nullptr; }
 
-    /// Waits until the replicas that the settings ask for have what the session wrote before, and
-    /// these grants among it; not at all if there are none.
+    /// Waits until the replicas that the settings ask for have all that the session has written,
+    /// with `grants` among it; returns at once if the settings ask for none.
     ///
-    /// After a TTL without enough of them, or if the address leads to another server by now, the
+    /// After a TTL without enough replicas, or if the address leads to another server by now, the
     /// connection is replaced: the server may be one that was cut off.
     /// @par Errors `not_enough_replicas`; `outcome_unknown`; what is wrong with the connection.
     asio::awaitable<error_code> confirm(written_grants grants);
@@ -49,9 +49,9 @@ public:
     /// Ends the session, which may take several steps.
     asio::awaitable<error_code> end();
 
-    /// The session is to be told of the next change from now on.
+    /// From now on the session must be told of the next change.
     void begin_to_watch() noexcept { watch_next(true); }
-    /// What the server says of that with a heartbeat: a push that got lost is found by this.
+    /// Compares `watching` with what a heartbeat says of it, which finds a push that was lost.
     void compare_watching(bool at_server);
 
 private:
@@ -70,11 +70,11 @@ private:
     void hear(const store_event& event);
     asio::awaitable<void> tell_confirmed(std::shared_ptr<redis_link> self, store_event event);
 
-    std::shared_ptr<replica_quorum> quorum_;  ///< If replicas are asked for.
+    std::shared_ptr<replica_quorum> quorum_;  ///< Null if no replicas are asked for.
     std::string run_ = "-";                   ///< Of the server; a dash if it does not tell.
     std::uint64_t deadline_ = 0;              ///< The newest that the server told, by its clock.
     std::optional<clock::time_point> too_few_since_;
-    bool seen_ = false;  ///< There was a session at that store before.
+    bool seen_ = false;  ///< This client had a session at that store.
 };
 
 }  // namespace mortise::store_detail

@@ -18,7 +18,7 @@ using kind = redis_value::kind;
 
 const error_code corrupt = errc::store_corrupt;
 
-// The letter that an answer is, or begins with.
+// The letter that an answer consists of, or begins with.
 std::string_view letter_of(const redis_value& said) {
     if (said.what == kind::text)
         return said.text;
@@ -31,7 +31,8 @@ fencing_token token_of(std::uint64_t base, std::uint32_t slot, const token_domai
     return {base << fencing_token::sequence_bits, domain.of_slot(slot)};
 }
 
-// Of what no clock says as much is left as a duration can hold.
+// The time from `since` to `now`, limited to what a duration can hold: a corrupt store may say
+// anything.
 clock::duration age_of(std::uint64_t since, std::uint64_t now) {
     constexpr std::uint64_t most = (std::uint64_t{1} << 53) - 1;
     return std::chrono::microseconds(now > since ? std::min(now - since, most) : 0);
@@ -57,7 +58,7 @@ entry_of(std::span<const redis_value, 3> parts, std::uint64_t now, const token_d
     return entry;
 }
 
-// NOW, CHANGES, and three texts for each entry.
+// Parses NOW, CHANGES, and three texts for each entry.
 result<session_view> view_of(std::span<const redis_value> parts, const token_domain& domain) {
     if (parts.size() < 2 || (parts.size() - 2) % 3 != 0)
         return corrupt;
@@ -126,12 +127,12 @@ result<lock_view> lock_of(const redis_value& said, std::uint64_t now, const toke
     return lock;
 }
 
-// As many as a script can count.
+// Limits a time to the 53 bits that a script can count with.
 clock::duration time_of(std::uint64_t micros) {
     return std::chrono::microseconds(micros & ((1ull << 53) - 1));
 }
 
-// "LENGTH:BYTES", one after the other.
+// Reads fields of the form "LENGTH:BYTES", one after the other.
 class fields {
 public:
     explicit fields(std::string_view text) noexcept : rest_(text) {}

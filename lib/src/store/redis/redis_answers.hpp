@@ -14,17 +14,17 @@
 
 namespace mortise::store_detail {
 
-// What the scripts answer, taken apart. An answer that no script gives is `store_corrupt`. The base
-// of a token is put into the domain that is made from that of the store. No clock, no I/O.
+// Parsers of the answers that scripts give. An answer that no script gives is `store_corrupt`. The
+// base of a token gets the domain that is made from the store's. No clock, no I/O.
 
-/// A session as it was resumed.
+/// The answer to a session that was resumed.
 struct resumed_session {
     resumed_session() = default;
 
-    std::string run;  ///< Of the server; a dash if it does not tell.
+    std::string run;  ///< The run of the server; a dash if it does not tell.
     random_id incarnation;
     token_domain domain;
-    clock::duration quarantine{};  ///< What is left of it.
+    clock::duration quarantine{};  ///< How much of it is left.
     std::uint64_t now = 0;         ///< The server's clock, in microseconds.
     session_view view;
 };
@@ -34,19 +34,20 @@ struct beat_answer {
     beat_answer() = default;
 
     heartbeat value;
-    std::string run;             ///< Of the server; a dash if it does not tell.
-    std::uint64_t deadline = 0;  ///< Of the session by now, by the server's clock.
-    bool watches = false;        ///< The session is still to be told of the next change.
+    std::string run;             ///< The run of the server; a dash if it does not tell.
+    std::uint64_t deadline = 0;  ///< The session's deadline by now, by the server's clock.
+    bool watches = false;        ///< The server still has to tell the session of a change.
 };
 
-/// The longest of the TTLs that the sessions of a store have claimed; zero if there is none.
+/// The longest TTL that the sessions of a store have claimed; zero if there is none.
 std::chrono::milliseconds parse_longest_ttl(const redis_value& said) noexcept;
 
-/// From the server's clock, which `TIME` told, to a time of the store; zero if that is over.
+/// The time that is left until `until`, a time of the store, by the server's answer to `TIME`; zero
+/// if it is over.
 std::chrono::milliseconds parse_time_left(std::string_view until, const redis_value& time) noexcept;
 
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
-/// store has), `store_unavailable` (the inbox does not hear).
+///             store has), `store_unavailable` (nobody listens at the inbox).
 result<resumed_session> parse_resumed(const redis_value& said);
 
 /// @par Errors `session_lost`, `capacity_differs`.
@@ -54,7 +55,7 @@ result<answer> parse_answer(const redis_value& said, const token_domain& domain)
 
 /// @par Errors `session_lost`.
 result<bool> parse_released(const redis_value& said);
-/// A bare "o". @return no code; `session_lost`.
+/// Parses a bare "o". @return no code, or `session_lost`.
 error_code parse_done(const redis_value& said);
 /// Whether the end of a session is not complete yet.
 result<bool> parse_ended(const redis_value& said);
@@ -64,12 +65,12 @@ result<token_range> parse_drawn(const redis_value& said, const token_domain& dom
 result<beat_answer> parse_beat(const redis_value& said);
 /// @par Errors `session_lost`.
 result<session_view> parse_view(const redis_value& said, const token_domain& domain);
-/// Nothing but texts.
+/// Parses an array of texts.
 result<std::vector<std::string>> parse_names(redis_value said);
 result<std::vector<lock_view>> parse_locks(const redis_value& said);
-/// How many grants were broken.
+/// Whether any grant was broken.
 result<bool> parse_broken(const redis_value& said);
-/// The records of broken locks; empty names stand for all.
+/// Parses the records of broken locks; an empty `name` stands for all locks.
 result<std::vector<break_record>>
 parse_breaks(const redis_value& said, const std::string& name, const token_domain& domain);
 

@@ -136,7 +136,7 @@ store_finding judge_fail_over(const redis_examination& at) {
     );
 }
 
-// Nobody asks whether a primary is still the one that counts.
+// A primary that is cut off does not ask whether it is still the one that counts.
 store_finding judge_partition(const redis_examination& at) {
     const auto& wanted = at.facts.replicas_to_write;
     if (at.min_replicas != 0 || (!wanted.empty() && wanted != "0")) {
@@ -166,7 +166,8 @@ store_finding judge_flush(const server_facts& facts) {
     );
 }
 
-// What the store remembers is gone when it is needed.
+// Compares the settings with the TTLs that the store remembers: a flush erases those when they are
+// needed, so only `longest_ttl` counts then.
 store_finding judge_longest_ttl(const redis_examination& at) {
     return finding(
         verdict::weak,
@@ -188,7 +189,7 @@ store_finding judge_quarantine(const redis_examination& at) {
     );
 }
 
-// What the form does not promise, whatever the server is.
+// Adds what the single-key form does not promise, whatever the server is.
 void add_single_key(std::vector<store_finding>& found, const redis_examination& at) {
     found.push_back(finding(
         verdict::weak,

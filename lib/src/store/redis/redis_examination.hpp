@@ -12,25 +12,25 @@
 
 namespace mortise::store_detail {
 
-/// What a Redis store was found to be, by whoever asked the server. No I/O.
+/// What is known of a Redis store once the server has been asked. No I/O.
 struct redis_examination {
     redis_examination() = default;
 
-    std::string name;  ///< What the server is called in messages.
+    std::string name;  ///< The name of the server in messages.
     server_facts facts;
     bool tls = false;
     bool sentinels = false;
     bool has_session = false;  ///< Whether `facts.flush_is_heard` was tried.
     unsigned min_replicas = 0;
-    std::chrono::milliseconds longest_ttl{0};     ///< As far as our settings say,
-    std::chrono::milliseconds quarantine{};       ///< For how long nothing is granted yet.
-    std::chrono::milliseconds remembered_ttl{0};  ///< and as far as the store knows.
+    std::chrono::milliseconds longest_ttl{0};     ///< The longest TTL by our settings.
+    std::chrono::milliseconds quarantine{};       ///< How long the store still grants nothing.
+    std::chrono::milliseconds remembered_ttl{0};  ///< The longest TTL that the store knows of.
     bool single_key = false;                      ///< The form of the store.
-    bool tokens = true;                           ///< Whether it gives any.
+    bool tokens = true;                           ///< Whether the store gives any.
     std::uint64_t sessions = 0;
     std::uint64_t locks = 0;
 
-    /// What the promises of the store rest on, and whether that is so.
+    /// Says of each thing that the promises of the store rest on whether it is so.
     std::vector<store_finding> findings() const;
 };
 

@@ -10,7 +10,7 @@
 
 namespace mortise::store_detail {
 
-/// Why a connection could not be opened, or is no more, or a command was refused.
+/// Why a connection could not be opened, why it ended, or why a command was refused.
 struct redis_failure {
     redis_failure() = default;
     redis_failure(error_code why, std::string said) : code(why), text(std::move(said)) {}
@@ -19,14 +19,15 @@ struct redis_failure {
     std::string text;  ///< What the server or the system said; without secrets.
 };
 
-/// What an error that a server says means for a store: by the code in capitals that it begins with.
+/// The meaning for a store of an error from a server, by the words that it begins with.
 errc meaning_of_refusal(std::string_view said) noexcept;
-/// Whether that refuses a command to this user, or to all (renamed), and not for the moment only.
+/// Whether a refusal of this meaning lasts: the command is forbidden to this user, or to all
+/// (renamed).
 bool refuses_user(errc meaning) noexcept;
 
-/// What to do about a failure of that kind: a sentence without its end.
+/// What to do about a failure: a sentence without its end.
 std::string_view redis_remedy(const error_code& code) noexcept;
-/// The same where the server's words say more than the code.
+/// The same; the server's words sometimes say more than the code.
 std::string_view redis_remedy(const redis_failure& why) noexcept;
 
 }  // namespace mortise::store_detail

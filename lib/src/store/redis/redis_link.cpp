@@ -20,14 +20,14 @@ using std::chrono::milliseconds;
 
 constexpr coro::backoff_options reconnecting{milliseconds(10), milliseconds(1'000), 2};
 
-// How long a command may be without an answer: shorter than what a session lives after a heartbeat
-// that was lost, so that there is time for another connection.
+// How long a command may be without an answer: shorter than a session lives after a lost heartbeat,
+// so that there is time for another connection.
 clock::duration answer_max(clock::duration ttl) {
     return std::clamp<clock::duration>(ttl / 3, milliseconds(100), milliseconds(2'000));
 }
 
-// A connection that has been without an answer for so long is asked whether it lives: heartbeats of
-// a long TTL are rare, and a push that gets lost is told by nobody.
+// A connection without an answer for this long is asked whether it lives: heartbeats of a long TTL
+// are rare, and nobody tells of a push that is lost.
 constexpr milliseconds idle_max(2'000);
 
 }  // namespace
@@ -100,7 +100,7 @@ asio::awaitable<result<resumed>> redis_link::open(session_start start) {
     co_return reply;
 }
 
-// A connection of its own for each try: nothing of the one before can be left in it.
+// Opens a new connection for each try, so that nothing of an earlier one is left in it.
 asio::awaitable<redis_failure> redis_link::connect() {
     const auto id = session_.id;
     drop_wire();
@@ -141,7 +141,8 @@ clock::duration redis_link::patience() const {
     return answer_max(session_.ttl);
 }
 
-// What may not be asked is not known; whether that matters is said by `judge`.
+// Asks what the server is. What this user may not ask stays unknown; `judge` says whether that
+// matters.
 asio::awaitable<redis_failure> redis_link::learn_facts() {
     const auto wire = wire_;
     server_facts facts;
@@ -164,8 +165,9 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     co_return facts_.judge(settings_.accepted, keys_expire());
 }
 
-// Before the first call: a script that the server learns between two calls would carry out the
-// second one before the first. Who may not load scripts sends the text with the first call.
+// Loads the scripts before the first call: if the server learned a script between two calls, it
+// would carry out the second call before the first one is repeated. A user who may not load scripts
+// sends the text with the first call.
 asio::awaitable<void> redis_link::load_scripts() {
     const auto wire = wire_;
     const auto wanted = used_scripts();
@@ -239,13 +241,13 @@ error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
     redis_failure failure{meaning_of_refusal(said.text), said.text};
     const auto why = failure.code;
     if (why == errc::read_only_server && wire == wire_)
-        leave_server(std::move(failure));  // It is the primary no more: somebody else may be.
+        leave_server(std::move(failure));  // No longer the primary: another server may be.
     else
         remember(std::move(failure));
     return why;
 }
 
-// One that is being opened fails by itself.
+// Does nothing to a connection that is being opened: its opening fails by itself.
 void redis_link::leave_server(redis_failure why) {
     remember(std::move(why));
     if (!connected_)
@@ -298,7 +300,7 @@ asio::awaitable<result<server_facts>> redis_link::ask_facts() {
     co_return facts;
 }
 
-// The connection of the session, or a passing one for who only asks.
+// The connection of the session, or a passing one if there is none.
 asio::awaitable<result<redis_link::wire_ptr>> redis_link::reach(alarm& by) {
     if (connected_)
         co_return wire_;
@@ -317,7 +319,7 @@ void redis_link::leave(const wire_ptr& wire) {
         wire->close();
 }
 
-// A connection that is not open in time, or a passing one that is still there then, is closed.
+// Closes a connection that is not open in time, or a passing one that still exists by then.
 void redis_link::close_if_late(alarm& by, const wire_ptr& wire) {
     by.set(
         *time_,
@@ -365,7 +367,7 @@ redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string>
     }
 }
 
-// On a passing connection, which is used for nothing else.
+// Runs a script on a passing connection, which is used for nothing else.
 asio::awaitable<result<redis_value>>
 redis_link::evaluate_once(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
     known_scripts known(scripts_);
@@ -423,12 +425,13 @@ asio::awaitable<result<redis_value>> redis_link::call(wire_ptr wire, redis_comma
     co_return reply;
 }
 
-// Many commands at once may take longer than one: while answers come, the next one is on its way.
+// The time since which the server is silent. Many commands at once may take longer than one: while
+// answers come, the server is busy, not silent.
 clock::time_point redis_link::silent_since() const {
     return std::max(under_way_.front(), answered_);
 }
 
-// One timer, for the oldest command without an answer.
+// Sets one timer, for the oldest command without an answer.
 void redis_link::watch_answers() {
     if (answers_alarm_.is_set() || under_way_.empty())
         return;
@@ -444,7 +447,7 @@ void redis_link::answer_is_late(clock::time_point due) {
         return;
     const auto limit = answer_max(session_.ttl);
     if (now() - due > limit / 2) {
-        // We were not running ourselves: what has come meanwhile is read first.
+        // This process was not running: it must first read what has come meanwhile.
         under_way_.front() = now() - limit / 2;
     } else if (silent_since() + limit <= now()) {
         const bool opening = opening_;
@@ -459,7 +462,7 @@ void redis_link::answer_is_late(clock::time_point due) {
 
 void redis_link::watch_idle() {
     if (session_.ttl / 3 <= idle_max)
-        return;  // Its heartbeats do it.
+        return;  // Heartbeats come often enough.
     idle_alarm_.set(*time_, strand_, now() + idle_max, [weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self || !self->connected_)
@@ -470,7 +473,7 @@ void redis_link::watch_idle() {
     });
 }
 
-// Any answer will do; that there is none is noticed as of every command.
+// Asks for any answer. `watch_answers` notices if there is none, as for every command.
 asio::awaitable<void> redis_link::ping([[maybe_unused]] std::shared_ptr<redis_link> self) {
     auto asking = call(wire_, {"PING"});
     co_await std::move(asking);
@@ -518,7 +521,7 @@ void redis_link::on_push(redis_value push) noexcept {
     if (push.items.size() == 3 && push.items[0].text == "message") {
         on_message(push.items[2].text);
     } else if (push.items.size() == 2 && push.items[0].text == "invalidate") {
-        // Everything is gone, or what the store says of itself has changed.
+        // The database was flushed (null), or the record that describes the store has changed.
         tell(
             push.items[1].what == redis_value::kind::null ? store_event::kind::unsure
                                                           : store_event::kind::look_again
@@ -538,7 +541,7 @@ asio::awaitable<bool> redis_link::settle() {
 
 void redis_link::end_session() {
     has_session_ = false;
-    drop_wire();  // Nothing keeps the context at work any more.
+    drop_wire();  // Otherwise the connection would keep the context at work.
 }
 
 void redis_link::tell(store_event::kind what) {
@@ -549,7 +552,7 @@ void redis_link::tell(store_event::kind what) {
     tell(event);
 }
 
-// Never from inside a call of the port.
+// Posted, because the owner must not be told from inside a call of the port.
 void redis_link::tell(const store_event& event) {
     asio::post(strand_, [weak = weak_from_this(), event] {
         if (const auto self = weak.lock())

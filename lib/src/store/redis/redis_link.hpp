@@ -30,27 +30,27 @@ namespace mortise::store_detail {
 
 using coro::detail::alarm;
 
-/// What a link needs to know of the store that it leads to.
+/// What a link must know of the store that it leads to.
 struct link_settings {
     link_settings() = default;
 
     std::string prefix;
-    std::string domain;  ///< Wanted; empty: that of the store, or one made from its id.
+    std::string domain;  ///< The one wanted; empty: that of the store, or one made from its id.
     accepted_risks accepted;
     bool assume_new = false;
     std::chrono::milliseconds longest_ttl{5'000};
     unsigned min_replicas = 0;
     std::chrono::milliseconds connect_max{5'000};
-    /// What the server is called in messages.
+    /// The name of the server in messages.
     std::string name;
 };
 
-/// The client's end of the way to a Redis server: one session, and for it one connection after the
-/// other; the scripts; and what the server tells by itself. What a session is at the server is said
-/// by the forms of the store: `queue_link`, `key_link`.
+/// The client's end of the way to a Redis server: one session, one connection after the other for
+/// it, the scripts, and the pushes of the server. The forms of the store, `queue_link` and
+/// `key_link`, say what a session is at the server.
 ///
-/// A server that owes answers and gives none for a while loses the connection: what was under way
-/// on it is unknown, and the session goes on on the next one.
+/// A server that owes answers and gives none for a while loses the connection: the outcome of the
+/// commands under way is unknown, and the session goes on with the next connection.
 ///
 /// @par Threads The strand.
 class redis_link : public std::enable_shared_from_this<redis_link>, private redis_wire_events {
@@ -68,21 +68,21 @@ public:
     const token_domain& domain() const noexcept { return domain_; }
     const std::string& name() const noexcept { return settings_.name; }
     const std::string& prefix() const noexcept { return settings_.prefix; }
-    /// What the tokens of that server are worth. Any thread.
+    /// What the tokens of the server are worth. Any thread.
     token_strength strength() const noexcept { return strength_; }
 
     /// Opens the first connection of a session, or the next one of the same.
     asio::awaitable<result<resumed>> open(session_start start);
 
-    /// Runs a script on the present connection, for the session: its name, its generation and
-    /// `more` are its argument.
+    /// Runs a script for the session on the present connection. Its argument is the session's name,
+    /// its generation and `more`.
     asio::awaitable<result<redis_value>> act(redis_script which, std::string more);
-    /// The same with arguments that name no session; on a passing connection if there is none.
+    /// Runs a script whose arguments name no session; on a passing connection if there is none.
     asio::awaitable<result<redis_value>>
     ask(redis_script which, std::vector<std::string> arguments);
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
-    /// Asks what the server is by now; whether flushes are heard is as on the newest connection.
+    /// Asks what the server is by now; `flush_is_heard` is that of the newest connection.
     asio::awaitable<result<server_facts>> ask_facts();
 
     /// The newest failure, for people. Any thread.
@@ -91,22 +91,23 @@ public:
 protected:
     using wire_ptr = std::shared_ptr<redis_wire>;
 
-    /// What the form does with a connection that was just opened, before all else.
+    /// Does what the form needs on a connection that was just opened, before anything else.
     virtual asio::awaitable<redis_failure> prepare(wire_ptr wire);
     /// Makes the session known at the server, or proves it again.
     virtual asio::awaitable<result<resumed>> prove() = 0;
-    /// The session goes on on another connection; `before` is what was known of the store.
+    /// Called when the session goes on with another connection; `before` is the incarnation until
+    /// then.
     virtual void came_back(const random_id& before) = 0;
     virtual void on_message(const std::string& text) = 0;
-    /// A session that is another one than before begins.
+    /// Called when another session begins than the one that this link had.
     virtual void begin_session() {}
-    /// The connection is gone.
+    /// Called when the connection is gone.
     virtual void dropped() noexcept {}
-    /// What begins like this is watched for changes at the server.
+    /// The beginning of the keys whose changes the server must tell.
     virtual std::string tracked() const = 0;
     /// Whether the keys of the form have a time to live.
     virtual bool keys_expire() const noexcept { return false; }
-    /// What the form runs at the server.
+    /// The scripts that the form runs at the server.
     virtual std::vector<redis_script> used_scripts() const = 0;
 
     const link_settings& settings() const noexcept { return settings_; }
@@ -115,11 +116,11 @@ protected:
     const asio::any_io_executor& strand() const noexcept { return strand_; }
     const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }
     const session_start& session() const noexcept { return session_; }
-    /// The session's at the server.
+    /// The session's name at the server.
     const std::string& session_name() const noexcept { return name_; }
-    /// That on which the session goes on; empty if there is none.
+    /// The connection with which the session goes on; null if there is none.
     wire_ptr wire() const noexcept { return connected_ ? wire_ : nullptr; }
-    /// That which is being opened, or the same.
+    /// The connection that is being opened, or the present one.
     const wire_ptr& newest_wire() const noexcept { return wire_; }
     bool attached() const noexcept { return events_ != nullptr; }
     bool watching() const noexcept { return watching_; }
@@ -132,17 +133,17 @@ protected:
     asio::awaitable<result<redis_value>>
     evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
     asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
-    /// Until nobody opens a connection. @return whether there is one then.
+    /// Waits until no connection is being opened. @return whether there is one then.
     asio::awaitable<bool> settle();
-    /// There is no session any more, nor a connection.
+    /// Ends the session and drops its connection.
     void end_session();
     void tell(store_event::kind what);
     void tell(const store_event& event);
     void tell_now(const store_event& event);
     error_code remember(redis_failure why);
-    /// The session goes on on another connection, which may lead to another server.
+    /// Drops the connection. The session goes on with another, which may lead to another server.
     void leave_server(redis_failure why);
-    /// What a server says that does not do what it was asked to.
+    /// Remembers a refusal, and leaves a server that is no longer the primary. @return its meaning.
     error_code refused(const wire_ptr& wire, const redis_value& said);
 
 private:
@@ -180,16 +181,16 @@ private:
     coro::backoff backoff_;
 
     session_start session_;
-    std::string name_;  ///< The session's at the server.
+    std::string name_;  ///< The session's name at the server.
     random_id incarnation_;
     token_domain domain_;
     server_facts facts_;
 
     wire_ptr wire_;
     deaf_wire_events deaf_;
-    bool connected_ = false;              ///< The session goes on on the present connection.
-    bool opening_ = false;                ///< Whoever opens it judges what happens to it.
-    std::optional<coro::event> settled_;  ///< Set while nobody opens a connection.
+    bool connected_ = false;              ///< The session goes on with the present connection.
+    bool opening_ = false;                ///< Who opens it judges what happens to it.
+    std::optional<coro::event> settled_;  ///< Set while no connection is being opened.
     bool has_session_ = false;
     bool watching_ = false;
     std::optional<command_lane> lane_;  ///< Of the present connection, like `known_`.

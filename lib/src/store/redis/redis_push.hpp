@@ -9,10 +9,10 @@
 
 namespace mortise::store_detail {
 
-/// What a message in the inbox of a session says: the letter of its kind and, of a grant, its id,
-/// base, slot, and whether others wait. Nothing if it is none of ours.
+/// Parses a message in the inbox of a session: the letter of its kind and, for a grant, its id,
+/// base, slot, and whether others wait. Nothing if no store sends such a message.
 ///
-/// @param domain of the store: the token of a grant is of one that is made from it.
+/// @param domain that of the store; the domain of the grant's token is made from it.
 std::optional<store_event> parse_push(std::string_view message, const token_domain& domain);
 
 }  // namespace mortise::store_detail

@@ -25,7 +25,7 @@ enum class redis_script : std::uint8_t {
     list,
     break_,
     watch,
-    // Of the single-key form.
+    // Scripts of the single-key form.
     key_take,
     key_free,
     key_renew,
@@ -34,29 +34,29 @@ enum class redis_script : std::uint8_t {
     key_view,
 };
 
-/// What the store does at a server: one script for each operation, for keys under one prefix. The
-/// parts that they are made of are in the folder `lua`.
+/// The scripts of a store at its server: one for each operation, for keys under one prefix. Their
+/// parts are in the folder `lua`.
 class redis_scripts {
 public:
     struct script {
         std::string text;
-        std::string sha1;  ///< 40 hexadecimal digits: what `EVALSHA` calls it by.
+        std::string sha1;  ///< 40 hexadecimal digits, the name for `EVALSHA`.
     };
 
-    /// @param prefix of letters, digits and what `prefix_allowed` allows besides.
+    /// @param prefix has only characters that `prefix_allowed` allows.
     explicit redis_scripts(std::string_view prefix);
 
     const script& operator[](redis_script which) const noexcept {
         return scripts_[static_cast<std::size_t>(which)];
     }
 
-    /// Whether all its characters can stand in a script as they are: printable ASCII but quotes,
-    /// backslash and braces.
+    /// Whether all characters of `prefix` can stand in a script as they are: printable ASCII except
+    /// quotes, backslash and braces.
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
     static constexpr std::size_t count = static_cast<std::size_t>(redis_script::key_view) + 1;
 
-    /// Those from `first` to `last`.
+    /// All scripts from `first` to `last`.
     static std::vector<redis_script> range(redis_script first, redis_script last);
 
 private:

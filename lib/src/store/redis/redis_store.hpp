@@ -10,8 +10,7 @@
 
 namespace mortise::store_detail {
 
-/// A Redis store that reaches its server by wires of the given kind; the rest of the configuration
-/// says what is there.
+/// Makes a Redis store that reaches its server by `wires`; `config` says everything else.
 /// @throws error if the configuration cannot work.
 std::unique_ptr<store> make_redis_store(const redis_store_config& config, redis_wire_factory wires);
 

@@ -24,7 +24,7 @@ std::string secret_in_variable(const std::string& name) {
     return value;
 }
 
-// Out of the one place that names it.
+// Reads a password from the one place that names it.
 std::string secret_of(const store_url& url, const std::string& option, std::string in_url) {
     const auto file = url.option(option + "_file");
     const auto variable = url.option(option + "_env");
@@ -47,7 +47,7 @@ unsigned database_in(std::string_view text, const store_url& url) {
     return number;
 }
 
-// More than there can be would otherwise become few.
+// Refuses a number that is too large, which the conversion could make a small one.
 unsigned replicas_in(const store_url& url) {
     constexpr std::size_t most = 1'000;
     const auto number = url.number("min_replicas", 0);
@@ -65,13 +65,14 @@ redis_form form_in(const store_url& url) {
     return redis_form::queue;
 }
 
-// What is too long is refused later, with all other settings.
+// Limits a time to a valid `milliseconds`. One that is too long is refused later, with the other
+// settings.
 std::chrono::milliseconds limited_ms(std::size_t count) noexcept {
     constexpr std::size_t most = std::size_t{1} << 53;
     return std::chrono::milliseconds(std::min(count, most));
 }
 
-// After the slash: the name of the primary, and maybe a database.
+// Reads the sentinels and the part after the slash: the name of the primary, and maybe a database.
 void read_sentinels(redis_store_config& config, const server_url& server, const store_url& url) {
     for (const auto& each : server.places)
         config.sentinels.emplace_back(each.host, each.port);

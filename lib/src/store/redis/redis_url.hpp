@@ -10,8 +10,8 @@ namespace mortise::store_detail {
 /// Whether a URL of that scheme names a Redis server, or sentinels that know one.
 bool is_redis_scheme(std::string_view scheme) noexcept;
 
-/// What a URL says of a Redis store: see `open_store`. Reads the files and the variables of the
-/// environment that it names for passwords.
+/// The configuration that a URL stands for: see `open_store`. Reads the files and environment
+/// variables that the URL names for passwords.
 /// @throws error
 redis_store_config redis_config_of(const store_url& url);
 

@@ -11,7 +11,7 @@ namespace mortise::store_detail {
 /// A command as it is sent: its name and its arguments, which are bytes.
 using redis_command = std::vector<std::string>;
 
-/// A value as a server says it (RESP3), as far as anything here tells values apart.
+/// A value that a server sends (RESP3), with only the kinds that the callers tell apart.
 struct redis_value {
     enum class kind : std::uint8_t {
         null,

@@ -16,16 +16,16 @@
 
 namespace mortise::store_detail {
 
-/// What a connection tells by itself.
+/// What a connection tells without being asked.
 class redis_wire_events {
 public:
-    /// An array: what kind of push, and what it says.
+    /// A push: an array of its kind and its content.
     virtual void on_push(redis_value push) noexcept = 0;
 
-    /// Whether somebody listens who wants to be told what happens at the server.
+    /// Whether the owner wants to be told what happens at the server.
     virtual bool listens() const noexcept { return true; }
 
-    /// The connection is no more: once, after `open` succeeded, and not after `close`.
+    /// The connection has ended. Called once, after `open` succeeded, and not after `close`.
     virtual void on_closed(redis_failure why) noexcept = 0;
 
 protected:
@@ -44,30 +44,30 @@ public:
     redis_wire(const redis_wire&) = delete;
     redis_wire& operator=(const redis_wire&) = delete;
 
-    /// Connects, speaks RESP3, and says who we are. Once.
-    /// @return no code if that worked. Of a server that cannot be used, what is wrong with it.
+    /// Connects, speaks RESP3, and names the client. Called once.
+    /// @return no code if that worked; otherwise what is wrong with the server.
     virtual asio::awaitable<redis_failure> open(redis_wire_events& events) = 0;
 
-    /// Subscribes to a channel and waits until the server says so; its own command, since a server
-    /// answers it by a push. Not while a call is under way.
+    /// Subscribes to a channel and waits until the server confirms it. It is not a `call`, since a
+    /// server answers it by a push. Must not run while a call is under way.
     virtual asio::awaitable<redis_failure> subscribe(std::string channel) = 0;
 
-    /// Sends a command and waits for its reply; an error that the server says is a reply.
+    /// Sends a command and waits for its reply; an error from the server is a reply, too.
     /// @par Errors `store_unavailable`: it was not sent. `outcome_unknown`: the connection was
     /// closed before the reply came.
     virtual asio::awaitable<result<redis_value>> call(redis_command command) = 0;
 
-    /// Sends several commands and waits for all their replies; at once, where the wire can do that.
-    /// @par Errors As of `call`, if any of them has none.
+    /// Sends several commands and waits for all their replies; sends them together if the wire can.
+    /// @par Errors As of `call`, if any reply is missing.
     virtual asio::awaitable<result<std::vector<redis_value>>>
     pipeline(std::vector<redis_command> commands);
 
-    /// Closes the connection: calls that wait end, and nothing is told any more.
+    /// Closes the connection: pending calls end, and no event is told any longer.
     virtual void close() noexcept = 0;
 };
 
-/// Makes wires to where the settings point: a new one for each connection. What is wrong with the
-/// settings is told when a wire is opened.
+/// Makes a new wire for each connection, to the server in the settings. A fault of the settings is
+/// told when the wire is opened.
 using redis_wire_factory =
     std::function<std::shared_ptr<redis_wire>(const asio::any_io_executor& strand)>;
 

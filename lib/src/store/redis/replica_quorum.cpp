@@ -15,7 +15,7 @@ namespace mortise::store_detail {
 
 namespace {
 
-// @param counted what WAIT said; of an older write, unless "o" was said of this one.
+// @param counted the answer to WAIT; it is about an older write unless `written` says "o".
 quorum_answer answer_of(const redis_value& written, const redis_value& counted, unsigned replicas) {
     if (written.what == redis_value::kind::error)
         return quorum_answer(meaning_of_refusal(written.text));
@@ -136,7 +136,7 @@ asio::awaitable<quorum_answer> replica_quorum::reach_on(
         if (!replies)
             co_return quorum_answer(errc::store_unavailable);
         if (known && is_unknown_script(replies->front())) {
-            known_ = false;  // It was told to forget its scripts.
+            known_ = false;  // The server was told to forget its scripts.
             continue;
         }
         co_return answer_of(replies->front(), replies->back(), replicas_);

@@ -28,7 +28,7 @@ using coro::detail::alarm;
 /// Ids of grants, each with the base of its token.
 using written_grants = std::vector<std::pair<request_id, std::uint64_t>>;
 
-/// What replicas are to acknowledge, and the server of the second connection must have.
+/// What the replicas must acknowledge and the server of the second connection must have.
 struct written_state {
     written_state() = default;
 
@@ -38,7 +38,7 @@ struct written_state {
     written_grants grants;
 };
 
-/// What became of that.
+/// The outcome of a confirmation.
 struct quorum_answer {
     quorum_answer() = default;
     quorum_answer(error_code why) : code(why) {}
@@ -46,19 +46,19 @@ struct quorum_answer {
     error_code code;
     /// The connection leads to another server than the one that was written to.
     bool elsewhere = false;
-    /// Grants that the server has not, in no order.
+    /// Grants that the server does not have, in any order.
     std::vector<request_id> missing;
 };
 
-/// Waits until replicas have what was written. `WAIT` blocks its connection and counts what that
-/// connection itself wrote last: so this one has a connection of its own, on which it writes before
-/// it waits. The server of that connection may be another one: so the write is done only where all
-/// is found that was written on other connections.
+/// Waits until replicas have what was written. `WAIT` blocks its connection and counts the last
+/// write of that connection: hence a connection of its own, on which a script writes before the
+/// wait. That connection may lead to another server: so the script writes only where it finds all
+/// that was written on the other connections.
 ///
 /// @par Threads The strand.
 class replica_quorum final : public std::enable_shared_from_this<replica_quorum> {
 public:
-    /// @param script that finds, writes, and then says "o".
+    /// @param script finds what was written, writes, and then says "o".
     replica_quorum(
         asio::any_io_executor strand,
         std::shared_ptr<coro::time_source> time,
@@ -67,15 +67,16 @@ public:
         redis_wire_factory wires
     );
 
-    /// Waits until so many replicas have acknowledged all that was written before this call. Calls
-    /// that come while one is under way are answered together by the next one.
+    /// Waits until `replicas` of them have acknowledged all that was written before this call.
+    /// Calls that come while one is under way are answered together by the next round.
     ///
     /// @param limit for the replicas; a server that is silent for twice as long is given up.
-    /// @par Errors `not_enough_replicas`; `outcome_unknown`: it is not there; or why there is no
-    ///     connection.
+    /// @par Errors `not_enough_replicas`; `outcome_unknown`: the server does not have what was
+    ///             written; or why there is no connection.
     asio::awaitable<quorum_answer> reach(written_state what, std::chrono::milliseconds limit);
 
-    /// Closes the connection; who waits is answered with an error, and no other is opened for them.
+    /// Closes the connection. Waiting calls get an error, and no other connection is opened for
+    /// them.
     void close() noexcept;
 
 private:
@@ -83,8 +84,8 @@ private:
         explicit round(const asio::any_io_executor& strand) : over(strand) {}
 
         coro::event over;
-        written_state what;                 ///< The session as who came last knows it, all grants,
-        std::chrono::milliseconds limit{};  ///< and for how long that one waits.
+        written_state what;                 ///< The newest session state, and all grants.
+        std::chrono::milliseconds limit{};  ///< The limit of the newest call.
         quorum_answer outcome;
     };
 
@@ -100,9 +101,9 @@ private:
     const redis_wire_factory wires_;
     deaf_wire_events deaf_;
     std::shared_ptr<redis_wire> wire_;
-    std::shared_ptr<round> next_;  ///< What those wait for who came while one is under way.
+    std::shared_ptr<round> next_;  ///< The round of the calls that came while one is under way.
     bool open_ = false;            ///< `wire_` was opened.
-    bool known_ = false;           ///< Its server was told the script.
+    bool known_ = false;           ///< The server of `wire_` was told the script.
     bool running_ = false;
 };
 

@@ -47,7 +47,7 @@ place_in(const result<redis_value>& said, const std::string& name, const std::st
 
 }  // namespace
 
-/// One of them.
+/// One sentinel, and the connection to it.
 class sentinel_circle::seat final : public redis_wire_events {
 public:
     seat(sentinel_circle& circle, wire_settings settings)
@@ -57,10 +57,10 @@ public:
         return "sentinel " + settings_.host + ':' + std::to_string(settings_.port) + ": ";
     }
 
-    std::shared_ptr<redis_wire> wire;  ///< Null: it cannot be reached, or was not asked yet.
+    std::shared_ptr<redis_wire> wire;  ///< Null if it cannot be reached, or was not asked yet.
     std::optional<named_primary> answer;
-    bool asked = false;  ///< A question is under way.
-    asio::steady_timer limit;  ///< Of that question, once the connection is open.
+    bool asked = false;        ///< A question is under way.
+    asio::steady_timer limit;  ///< The limit of that question, once the connection is open.
 
     void begin() { wire = make_boost_wire(circle_.strand_, settings_); }
 
@@ -178,7 +178,7 @@ named_primary sentinel_circle::verdict(bool late) const {
                              : nobody_knows(errc::store_unavailable, "no sentinel is named");
 }
 
-// Listens before it asks, so that no change slips between the two.
+// Subscribes before it asks, so that no change slips between the two.
 asio::awaitable<void> sentinel_circle::ask(
     [[maybe_unused]] std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom
 ) {
@@ -199,7 +199,7 @@ asio::awaitable<void> sentinel_circle::ask(
         });
         if (!was_open && listens_) {
             auto subscribing = wire->subscribe("+switch-master");
-            co_await std::move(subscribing);  // Who may not listen is asked at each opening.
+            co_await std::move(subscribing);  // A sentinel that refuses is still asked.
         }
         auto asking = wire->call({"SENTINEL", "get-master-addr-by-name", primary_name_});
         const auto said = co_await std::move(asking);
@@ -254,8 +254,8 @@ asio::awaitable<void> sentinel_circle::check([[maybe_unused]] std::shared_ptr<se
     look_later();
 }
 
-// As long as one of them cannot be reached, what it knows may be news; and a connection that is
-// quiet may be dead.
+// Sets the time of the next question: soon while a sentinel cannot be reached, since it may have
+// news; later if all are connected, since a quiet connection may be dead.
 void sentinel_circle::look_later() {
     const bool complete =
         std::all_of(seats_.begin(), seats_.end(), [](const auto& each) { return each->wire; });

@@ -18,7 +18,7 @@
 
 namespace mortise::store_detail {
 
-/// What sentinels say of a primary: where it is, or why that is not known.
+/// Where sentinels say that a primary is, or why that is not known.
 struct named_primary {
     named_primary() = default;
 
@@ -31,24 +31,24 @@ struct named_primary {
     }
 };
 
-/// How patient a circle is.
+/// The times for which a circle waits.
 struct sentinel_patience {
     sentinel_patience() = default;
 
-    /// A sentinel whose connection is open and that answers nothing for so long is left.
+    /// A sentinel whose connection is open and that answers nothing for this long is left.
     std::chrono::milliseconds answer_max{2'000};
     /// While all is quiet the sentinels are asked at this interval: a connection that died without
     /// a word would bring no news.
     std::chrono::milliseconds quiet_max{10'000};
 };
 
-/// The sentinels of one primary, a connection to each. All are asked side by side, and what most of
-/// them say counts: one that was cut off together with an old primary may not know better.
+/// The sentinels of one primary, with a connection to each. All are asked side by side, and what
+/// most of them say counts: one that was cut off together with an old primary may not know better.
 ///
 /// @par Threads One strand.
 class sentinel_circle : public std::enable_shared_from_this<sentinel_circle> {
 public:
-    /// @param listens whether the connections stay open, to be told of a change.
+    /// @param listens whether the connections stay open to be told of a change.
     sentinel_circle(
         const asio::any_io_executor& strand,
         const std::vector<wire_settings>& sentinels,
@@ -60,17 +60,17 @@ public:
     sentinel_circle(const sentinel_circle&) = delete;
     sentinel_circle& operator=(const sentinel_circle&) = delete;
 
-    /// Asks where the primary is. Once more than half of the sentinels agree, they are believed;
-    /// otherwise, a moment after the first answer, what most of them have said. Not while another
-    /// question is under way.
+    /// Asks where the primary is. Once more than half of the sentinels agree, their answer is
+    /// taken; otherwise, a moment after the first answer, the one that most of them have given.
+    /// Must not be called while another question is under way.
     asio::awaitable<named_primary> find();
 
-    /// Tells once, by `moved`, when the sentinels name another place than this. They are asked
-    /// again when one of them tells of a change, when one can be reached that could not, and when
-    /// all were quiet for `quiet_max`.
+    /// Calls `moved` once, when the sentinels name another place than `here`. They are asked again
+    /// when one of them tells of a change, when one can be reached that could not, and when all
+    /// were quiet for `quiet_max`.
     void watch(named_primary here, std::function<void()> moved);
 
-    /// Nothing is told any more.
+    /// Closes all connections; nothing is told any longer.
     void close() noexcept;
 
 private:
@@ -80,7 +80,7 @@ private:
     asio::awaitable<void> check(std::shared_ptr<sentinel_circle> self);
     void look_again();
     void look_later();
-    /// What is known by now; with a failure if that is nothing, without a host if more may come.
+    /// What the answers say so far; a failure if nothing can be learned, no host if more may come.
     named_primary verdict(bool late) const;
 
     const asio::any_io_executor strand_;
@@ -88,7 +88,7 @@ private:
     const bool listens_;
     const sentinel_patience patience_;
     std::vector<std::shared_ptr<seat>> seats_;
-    coro::event news_;  ///< Somebody has answered, or never will.
+    coro::event news_;  ///< A sentinel has answered, or never will.
     asio::steady_timer retry_;
     std::chrono::milliseconds pause_{};
     named_primary here_;

@@ -81,7 +81,7 @@ asio::awaitable<redis_failure> sentinel_wire::open(redis_wire_events& events) {
     co_return failure;
 }
 
-// By the server, or because it is the primary no more.
+// Called when the server closes the connection, or when it is no longer the primary.
 void sentinel_wire::on_closed(redis_failure why) noexcept {
     if (closed_)
         return;

@@ -13,7 +13,7 @@
 
 namespace mortise::store_detail {
 
-/// What the user of a store has accepted.
+/// The risks that the user of a store has accepted.
 struct accepted_risks {
     accepted_risks() = default;
 
@@ -36,22 +36,24 @@ struct server_facts {
     std::uint64_t replicas = 0;
     bool flush_is_heard = false;  ///< The server tells when somebody flushes the database.
 
-    /// Reads the answer to `INFO`: a report, or that this user may not have one. That a connection
-    /// is lost, or a server cannot answer just now, is a failure and says nothing about `told`.
+    /// Reads the answer to `INFO`: a report, or a refusal because this user may not have one. A
+    /// lost connection, or a server that cannot answer just now, is a failure and says nothing
+    /// about `told`.
     redis_failure read_answer(const result<redis_value>& answer);
     /// Reads a report of `INFO`.
     void read_info(std::string_view report);
-    /// Reads what `CONFIG GET` said.
+    /// Reads the answer to `CONFIG GET`.
     void read_config(const redis_value& said);
 
-    /// Whether the server may throw away keys of ours when its memory is full. A `volatile-` policy
-    /// takes only keys that have a time to live, which those of the queue form have not.
+    /// Whether the server may evict our keys when its memory is full. A `volatile-` policy evicts
+    /// only keys that have a time to live, which the keys of the queue form do not have.
     bool may_evict(bool keys_expire) const;
 
-    /// Whether the server can be used, and what was accepted beforehand; no code if so.
+    /// Why the server cannot be used, apart from what was accepted; no code if it can.
     redis_failure judge(const accepted_risks& accepted, bool keys_expire) const;
 
-    /// What its tokens are worth: `strict` only where nothing that was written is ever forgotten.
+    /// What the server's tokens are worth: `strict` only where nothing that was written is ever
+    /// forgotten.
     token_strength strength() const noexcept;
 };
 

@@ -25,7 +25,7 @@ struct stored_entry {
     std::uint32_t slot = 0;
     std::string name;
 
-    /// Nothing if no script writes that.
+    /// Nothing if no script writes such a text.
     static std::optional<stored_entry> parse(std::string_view text);
 };
 

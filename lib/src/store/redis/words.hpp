@@ -25,7 +25,7 @@ public:
         return word;
     }
 
-    /// The next word as a number of decimal digits only; a word that is none makes `failed`.
+    /// The next word as a number of decimal digits only; any other word sets `failed`.
     template <std::unsigned_integral Number = std::uint64_t>
     Number number() noexcept {
         const auto word = next();

@@ -88,7 +88,7 @@ void sqlite_db::checkpoint(bool whole) noexcept {
         &left,
         &copied
     );
-    // The next commit begins the log anew if all of it was copied; else the hook will tell its
+    // If all of the log was copied, the next commit begins it anew; otherwise the hook tells its
     // size.
     if (left >= 0 && left == copied)
         log_pages_ = 0;
@@ -100,12 +100,14 @@ void sqlite_db::fail(int code) {
     code_ = (code & 0xff) == SQLITE_NOTADB && begins_as_database() ? SQLITE_CORRUPT : code;
     text_ = "SQLite says: ";
     text_ += handle_ ? ::sqlite3_errmsg(handle_) : ::sqlite3_errstr(code);
-    // SQLite keeps the number of an earlier call, too: it belongs to these two codes only.
+    // SQLite keeps this number from earlier calls, too: only with these two codes it belongs to
+    // this failure.
     const bool of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     errno_ = handle_ && of_system ? ::sqlite3_system_errno(handle_) : 0;
 }
 
-// Read through SQLite's own descriptor: closing another one of the same file would drop all POSIX
+// Reads through SQLite's own descriptor: closing another one of the same file would drop all POSIX
+// locks that this process has on it.
 // locks that this process has on it.
 bool sqlite_db::begins_as_database() const noexcept {
     static constexpr std::string_view magic("SQLite format 3\0", 16);

@@ -23,27 +23,27 @@ public:
     sqlite_db(const sqlite_db&) = delete;
     sqlite_db& operator=(const sqlite_db&) = delete;
 
-    /// Opens or makes the file; one that is only read must be there. `vfs` is a file system layer
-    /// of SQLite's, null for the default one. @return whether it worked; else see `code()`.
+    /// Opens or makes the file; with `only_read` it must exist. `vfs` is a file system layer of
+    /// SQLite's, null for the default one. @return whether it worked; else see `code()`.
     bool open(const std::string& path, bool only_read = false, const char* vfs = nullptr);
     void close() noexcept;
     bool is_open() const noexcept { return handle_ != nullptr; }
 
     /// Runs statements that give no rows and are not used again. @return whether it worked.
     bool run(const char* sql);
-    /// Runs one statement that was prepared before, or is now. @return whether it worked.
+    /// Runs one statement, which is prepared once. @return whether it worked.
     bool step(const char* sql);
 
-    /// SQLite opens a file that it may not write for reading, without a word.
+    /// Whether the file can only be read: SQLite then opens it for reading without an error.
     bool read_only() const noexcept;
     bool in_transaction() const noexcept;
-    /// Never fails the connection: a rollback that fails leaves a transaction, which the caller
-    /// asks for.
+    /// Never fails the connection. A rollback that fails leaves a transaction open: ask
+    /// `in_transaction`.
     void roll_back() noexcept;
 
     /// Copies the write-ahead log into the database, as far as readers allow; all of it and to the
-    /// end of the file if `whole`. Not in a transaction. A failure to do so is no failure of the
-    /// connection.
+    /// end of the file if `whole`. Must not be called in a transaction. A failure to copy is no
+    /// failure of the connection.
     void checkpoint(bool whole) noexcept;
     /// Bytes in the write-ahead log after the last commit of this connection.
     std::size_t log_bytes() const noexcept { return log_pages_ * page_bytes_; }
@@ -55,13 +55,13 @@ public:
     bool failed() const noexcept { return code_ != 0; }
     /// The extended result code of the first failure; zero if there is none.
     int code() const noexcept { return code_; }
-    /// What there is to say of it: SQLite's words, or of what was found.
+    /// What to say of the failure: SQLite's words, or what was found in the file.
     const std::string& text() const noexcept { return text_; }
     int system_error() const noexcept { return errno_; }
-    /// `SQLITE_NOTADB` of a file that begins as a database is noted as `SQLITE_CORRUPT`: what
-    /// contradicts itself is the log, or the rest.
+    /// Notes the first failure. `SQLITE_NOTADB` of a file that begins as a database becomes
+    /// `SQLITE_CORRUPT`: its log, or the rest of it, contradicts itself.
     void fail(int code);
-    /// What stands in the file is nothing that a store writes: fails with `SQLITE_CORRUPT`.
+    /// Fails with `SQLITE_CORRUPT`, because no store writes what was found in the file.
     void fail_foreign(const std::string& what);
     void forgive() noexcept;
 

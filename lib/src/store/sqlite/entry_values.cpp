@@ -34,7 +34,7 @@ std::chrono::milliseconds entry_values::hold_max(int column) {
 }
 
 std::uint64_t entry_values::ordinal(int column) {
-    // Half of what there is: each newcomer gets one more.
+    // At most half of what the type holds: each newcomer gets one more.
     return static_cast<std::uint64_t>(query_.within(column, 1, number_max / 2, "entry.ordinal"));
 }
 

@@ -12,8 +12,8 @@ namespace mortise::store_detail {
 
 class sqlite_query;
 
-/// Reads the values of an entry that have limits. One that is beyond them fails the connection, as
-/// `sqlite_query::within` says: whoever wrote it is not a store, and nothing is concluded from it.
+/// Reads the values of an entry that have limits. A value beyond its limits fails the connection,
+/// as `sqlite_query::within` does: no store wrote it, so nothing is concluded from it.
 class entry_values {
 public:
     explicit entry_values(sqlite_query& query) noexcept : query_(query) {}
@@ -21,14 +21,14 @@ public:
     lock_mode mode(int kind_column, int capacity_column);
     std::chrono::milliseconds hold_max(int column);
     std::uint64_t ordinal(int column);
-    /// Of a grant; of a wish it is zero.
+    /// The token of a grant; zero for a wish.
     std::uint64_t token(int column, bool granted);
-    /// Of a grant, whatever its mode.
+    /// The slot of a grant, whatever its mode.
     std::uint32_t slot(int column);
-    /// Only the grants of permits have one.
+    /// The slot of a granted permit; zero for every other entry.
     std::uint32_t slot(int column, lock_mode mode, bool granted);
     clock::time_point since(int column);
-    /// How long ago that was; never less than zero.
+    /// The time since then; never less than zero.
     clock::duration age(int since_column, clock::time_point now);
 
 private:

@@ -44,7 +44,8 @@ std::string megabytes_text(std::uint64_t bytes) {
     return std::to_string(bytes >> 20) + " MiB";
 }
 
-// Empty if only its owner, who must be this user, can use the file; else what is wrong with it.
+// What is wrong with the rights of a file; empty if only its owner, who must be this user, can use
+// it.
 std::string fault_of(int folder, const std::string& name, const std::string& shown) {
     struct stat found {};
     if (::fstatat(folder, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)

@@ -19,13 +19,13 @@ class slot_file;
 class sqlite_db;
 struct store_identity;
 
-/// Collects what is found out about a store, a finding for each subject, and goes on whatever
-/// happens.
+/// Collects findings about a store, one for each subject, and goes on after every failure.
 class examination {
 public:
     using verdict = store_finding::verdict;
 
-    /// Looks at one subject: says in `text` what is the case. What is thrown is a finding, too.
+    /// Examines one subject: `at` says in `text` what is the case. An error that it throws is a
+    /// finding, too.
     void look(const std::string& subject, const std::function<verdict(std::string& text)>& at);
 
     std::vector<store_finding> take() { return std::move(found_); }
@@ -42,7 +42,7 @@ store_finding::verdict examine_name(const std::string& database, std::string& te
 store_finding::verdict examine_file_system(const file_system& what, std::string& text);
 store_finding::verdict
 examine_space(const std::string& folder, std::size_t log_bytes, std::string& text);
-/// Whether the lock of the store becomes free within that time.
+/// Whether the lock of the store becomes free within `limit`.
 store_finding::verdict
 examine_lock(const std::string& database, std::chrono::milliseconds limit, std::string& text);
 store_finding::verdict
@@ -53,7 +53,7 @@ examine_datagrams(side_folder& folder, coro::time_source& time, std::string& tex
 store_finding::verdict
 examine_disk(const side_folder& folder, coro::time_source& time, std::string& text);
 store_finding::verdict examine_sessions(const slot_file& slots, std::string& text);
-// With a connection, whose failures the caller sees.
+// Subjects that need a connection, whose failures the caller sees.
 store_finding::verdict examine_journal(sqlite_db& db, std::string& text);
 store_finding::verdict examine_tokens(sqlite_db& db, std::string& text);
 store_finding::verdict examine_pages(sqlite_db& db, std::string& text);

@@ -46,7 +46,7 @@ bool poisons(int sqlite_code) noexcept {
     switch (sqlite_code & 0xff) {
     case SQLITE_OK:
     case SQLITE_BUSY:
-    case SQLITE_FULL:  // Rolled back by SQLite or by us; nothing was half done.
+    case SQLITE_FULL:  // Rolled back by SQLite or by us; nothing was left half done.
         return false;
     default:
         return true;

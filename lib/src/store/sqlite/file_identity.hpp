@@ -6,7 +6,7 @@
 
 namespace mortise::store_detail {
 
-/// Which file it is, whatever its name.
+/// The identity of a file, whatever its names are.
 struct file_identity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -21,13 +21,13 @@ enum class whereabouts : std::uint8_t {
     unknown,  ///< The system would not say.
 };
 
-/// Nothing (zeros) if the system refuses.
+/// The identity of an open file; zeros if the system refuses.
 file_identity identity_of(int fd) noexcept;
 
-/// Where `name` leads from that folder (or from the current one, by `AT_FDCWD`).
+/// Where `name` leads from `folder` (from the current folder if that is `AT_FDCWD`).
 whereabouts find_file(int folder, const char* name, const file_identity& wanted) noexcept;
 
-/// Both are needed: the first answer that is not `same`.
+/// Combines two answers that must both be `same`: the first that is not.
 constexpr whereabouts both(whereabouts one, whereabouts other) noexcept {
     return one == whereabouts::same ? other : one;
 }

@@ -31,7 +31,8 @@ std::string followed_links(const std::string& path) {
             throw failure_of_call(ELOOP, "following symbolic links", path);
         at = at.parent_path() / target;  // an absolute target replaces the folder
     }
-    // The folder too, for its own links; one that is missing is an error of who opens the file.
+    // Resolves the links of the folder, too. A missing folder is an error of whoever opens the
+    // file.
     std::error_code missing;
     const auto folder = std::filesystem::canonical(at.parent_path(), missing);
     return missing ? at.string() : (folder / at.filename()).string();

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t hint_magic = 0x74726f6d;  // "mort"
 constexpr std::uint8_t hint_version = 1;
 
-// Between processes of one host: the byte order is everybody's own.
+// Goes only between processes of one host, so the native byte order will do.
 struct wire {
     std::uint32_t magic;
     std::uint8_t version;

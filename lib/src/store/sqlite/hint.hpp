@@ -12,7 +12,7 @@
 
 namespace mortise::store_detail {
 
-/// What one process whispers to another: worth a look, never to be believed. Only rows grant.
+/// What one process whispers to another: a reason to look, never to be believed. Only rows grant.
 struct hint {
     enum class kind : std::uint8_t {
         granted = 1,  ///< `request` may have been granted.
@@ -23,7 +23,7 @@ struct hint {
     };
 
     kind what = kind::changed;
-    core::session_key session = 0;  ///< Whom it is for.
+    core::session_key session = 0;  ///< The session that it is for.
     request_id request = 0;
 
     friend bool operator==(const hint&, const hint&) noexcept = default;

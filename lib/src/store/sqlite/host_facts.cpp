@@ -50,7 +50,7 @@ constexpr std::array network_kinds{
 };
 constexpr std::uint32_t fuse_magic = 0x65735546;
 
-// FUSE carries everything; these live on disks of this host.
+// FUSE carries every kind of file system; these live on disks of this host.
 constexpr std::array<std::string_view, 9> local_fuse_kinds{
     "fuseblk",
     "fuse.fuse-overlayfs",

@@ -23,7 +23,7 @@ struct file_system {
     std::string kind;      ///< Its name, for people.
 };
 
-/// `magic_override` stands in for what the kernel says, if it is not zero.
+/// `magic_override`, if it is not zero, replaces what the kernel says.
 /// @throws error if the folder cannot be asked.
 file_system file_system_of(const std::string& folder, std::int64_t magic_override);
 

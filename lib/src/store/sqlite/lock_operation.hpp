@@ -15,22 +15,23 @@ class lock_engine;
 namespace mortise::store_detail {
 
 /// Something that a session does with one of its locks, in a transaction that it may share with
-/// others of the same session.
+/// other operations of the same session.
 class lock_operation {
 public:
     virtual ~lock_operation() = default;
 
-    /// Does it, or does it again after a rollback: then nothing is left of what it found before.
+    /// Does the operation. Called again after a rollback: nothing may then remain of what it found
+    /// before.
     virtual void
     apply(core::lock_engine& engine, core::session_key session, const token_domain& domain) = 0;
 
-    /// Nothing of it is known to be done.
+    /// Fails the operation: nothing of it is known to be done.
     virtual void fail(error_code why) noexcept = 0;
 
     /// The request that its answer calls granted; zero if there is none.
     virtual request_id granted() const noexcept { return 0; }
 
-    /// For what the transaction found out besides.
+    /// Takes what the transaction found out besides the answer.
     virtual std::vector<notice>& notices() noexcept = 0;
 
 protected:
@@ -41,7 +42,7 @@ protected:
     lock_operation& operator=(lock_operation&&) = default;
 };
 
-/// An operation that comes to a `T`.
+/// An operation whose answer is a `T`.
 template <class T>
 class operation_giving : public lock_operation {
 public:

@@ -9,8 +9,8 @@ namespace mortise::store_detail {
 using core::lock_engine;
 using core::session_key;
 
-// A request that is refused with an error may have found others who had to go, or to be granted:
-// its transaction is done all the same.
+// Commits a request that is refused with an error, too: it may have removed dead holders, or
+// granted the lock to others.
 void request_operation::apply(
     lock_engine& engine, session_key session, const token_domain& domain
 ) {
@@ -42,7 +42,7 @@ void draw_operation::apply(lock_engine& engine, session_key session, const token
                             : error_code(errc::lease_lost);
     out.code = first ? error_code() : first.error();
     if (first && *first == 0)
-        out.code = errc::store_full;  // Or the rows failed, which is told otherwise.
+        out.code = errc::store_full;  // Unless the rows failed, which the transaction reports.
     else if (first)
         out.value = tokens_of(*first, held_.token.domain);
 }

@@ -29,7 +29,7 @@ private:
     request_id id_;
 };
 
-/// Comes to whether the grant was there.
+/// Answers whether the grant was there.
 class release_operation final : public operation_giving<bool> {
 public:
     explicit release_operation(grant held) : held_(std::move(held)) {}

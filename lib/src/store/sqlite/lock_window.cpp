@@ -20,7 +20,8 @@ bool stands_before(const lock_entry& a, const lock_entry& b) noexcept {
 lock_window::lock_window(std::string name, std::vector<lock_entry> first, bool whole)
     : name_(std::move(name)), entries_(std::move(first)), whole_(whole) {}
 
-// Behind the last holder somebody waits, or nobody at all is left.
+// Whether all holders are in sight: a waiter stands behind the last of them, or nothing is out of
+// sight.
 bool lock_window::all_holders() const noexcept {
     return whole_ || (!entries_.empty() && !entries_.back().granted);
 }
@@ -80,7 +81,7 @@ std::optional<std::uint32_t> lock_window::capacity() const noexcept {
     return whole_ ? std::optional(std::uint32_t{0}) : std::nullopt;
 }
 
-// What would be the last one in sight may have others before it that are not.
+// Leaves out an entry that would be the last one in sight: others before it may be out of sight.
 void lock_window::insert(const lock_entry& entry) {
     const auto place = std::lower_bound(entries_.begin(), entries_.end(), entry, stands_before);
     if (whole_ || place != entries_.end())

@@ -13,16 +13,16 @@
 
 namespace mortise::store_detail {
 
-/// The first entries of one lock, who hold it before those who wait, as a transaction sees them: so
-/// that the rules of the queue, which look at these again and again, cost one query.
+/// The first entries of one lock, its holders before its waiters, as a transaction sees them. The
+/// rules of the queue look at these again and again; with this they cost one query.
 ///
-/// Every answer is nothing if the entries that are in sight do not say it: then ask the rows.
+/// Every answer is empty if the entries in sight do not tell it: then ask the rows.
 class lock_window {
 public:
-    /// As many as are in sight; most queues are shorter.
+    /// How many entries are in sight; most queues are shorter.
     static constexpr std::size_t size_max = 8;
 
-    /// `first` are the first entries, or all of them, which `whole` says.
+    /// `first` are the first entries, or all of them if `whole`.
     lock_window(std::string name, std::vector<core::lock_entry> first, bool whole);
 
     const std::string& name() const noexcept { return name_; }
@@ -37,7 +37,7 @@ public:
     std::optional<bool> others_wait(core::session_key session) const noexcept;
     std::optional<std::uint32_t> capacity() const noexcept;
 
-    // What is done to the rows is done here, too.
+    // Called with each change of the rows, to make it here, too.
     void insert(const core::lock_entry& entry);
     void erase(const core::lock_entry& entry);
     void grant(const core::lock_entry& entry);

@@ -13,7 +13,7 @@ namespace {
 
 using wait_type = asio::posix::stream_descriptor::wait_type;
 
-// Three predecessors watch a session; more come while sessions come and go.
+// A session is watched by its three predecessors, and by more while sessions come and go.
 constexpr std::size_t guests_max = 256;
 constexpr std::size_t drain_max = 1024;
 
@@ -66,7 +66,7 @@ void mailbox::close() noexcept {
     for (const auto& each : guests_)
         close_now(*each);
     guests_.clear();
-    close_now(life_);  // The last one: as long as it listens the session lives.
+    close_now(life_);  // Last, because the session lives as long as this listens.
 }
 
 std::vector<neighbour> mailbox::watched() const {
@@ -121,10 +121,10 @@ void mailbox::read_hints() {
         const auto what = decode(std::span(datagram).first(static_cast<std::size_t>(got)));
         if (!what)
             ++malformed_;
-        else if (what->session == session_)  // else it was for who had this slot before
+        else if (what->session == session_)  // others are for an earlier owner of the slot
             hints.push_back(*what);
     }
-    // A queue that was full may have turned others away.
+    // A queue that was full may have turned hints away.
     if (count >= inbox_max_)
         hints.push_back({hint::kind::changed, session_, 0});
     if (!hints.empty())
@@ -161,7 +161,7 @@ void mailbox::accept_guests() {
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
         if (errno != EAGAIN)
-            accepting_ = false;  // Out of descriptors: until the next heartbeat.
+            accepting_ = false;  // Out of descriptors: stop until the next heartbeat.
         return;
     }
     accepting_ = false;

@@ -30,9 +30,9 @@ protected:
 };
 
 /// The sockets of one session: its inbox, the socket by which others see that it lives, and its
-/// connections to those that it watches.
+/// connections to the sessions that it watches.
 ///
-/// Never closes a connection that somebody else opened, unless that side closed it first: its end
+/// Never closes a connection that another session opened, unless that side closed it first: its end
 /// would say that this session is dead. `close` says just that.
 ///
 /// @par Threads The strand.
@@ -41,16 +41,16 @@ public:
     mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session);
 
     void open(session_sockets sockets);
-    /// Nothing is told afterwards.
+    /// Closes all sockets; no event is told afterwards.
     void close() noexcept;
 
     std::vector<neighbour> watched() const;
-    /// Watches the fresh ones and lets go of those that are not wanted any more.
+    /// Watches the sessions in `plan.fresh` and lets go of those that are no longer wanted.
     void apply(ring_plan plan);
     /// Accepts connections again, if that had to stop.
     void resume_accepting();
 
-    /// Datagrams that were none of ours.
+    /// How many datagrams were not ours.
     std::uint64_t malformed() const noexcept { return malformed_; }
 
 private:

@@ -11,8 +11,8 @@
 
 namespace mortise::store_detail {
 
-/// One of a list that only grows, which a signal handler can walk at any moment. An entry whose
-/// guard is gone is used again.
+/// One entry of a list that only grows, so that a signal handler can walk it at any moment. An
+/// entry whose guard is gone is used again.
 struct guarded_mapping {
     std::atomic<std::uintptr_t> begin = 0;  ///< Zero: in use by no guard.
     std::atomic<std::size_t> bytes = 0;
@@ -29,7 +29,7 @@ std::mutex list_mutex;
 std::atomic<guarded_mapping*> list_head = nullptr;
 struct sigaction handler_before {};
 
-// Only calls that are safe in a signal handler; mmap is a plain system call.
+// Uses only calls that are safe in a signal handler; mmap is a plain system call.
 bool replace_by_zeros(std::uintptr_t at) noexcept {
     for (auto* each = list_head.load(); each != nullptr; each = each->next) {
         const auto begin = each->begin.load();
@@ -56,7 +56,8 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
         return handler_before.sa_sigaction(signal, info, context);
     if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
         return handler_before.sa_handler(signal);
-    // As without us: the access is repeated and ends the process; one that was sent is sent again.
+    // Does what happens without this handler: the access is repeated and ends the process; a signal
+    // that was sent is sent again.
     ::signal(signal, SIG_DFL);
     if (info->si_code <= 0)
         ::raise(signal);

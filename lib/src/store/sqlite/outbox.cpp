@@ -32,7 +32,7 @@ bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& wh
             return true;
         if (errno == EAGAIN)
             return false;
-        connections_.pop_back();  // Nobody reads there any more.
+        connections_.pop_back();  // Nobody reads there any longer.
         return true;
     }
     const socket_address to(folder.short_path(inbox_name(nonce)));

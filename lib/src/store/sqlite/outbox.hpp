@@ -15,9 +15,9 @@ class side_folder;
 
 /// Sends hints to the inboxes of other sessions.
 ///
-/// It stays connected to those that it wrote to last: to look up the name of a socket takes longer
-/// than to send. And what one of them has not read yet takes nothing from what others may have
-/// under way.
+/// It stays connected to the inboxes that it wrote to last, because looking up the name of a socket
+/// takes longer than sending. Besides, what one receiver has not read yet takes nothing from what
+/// others may have under way.
 class outbox {
 public:
     static constexpr std::size_t connections_max = 32;

@@ -22,7 +22,7 @@ struct notice {
 
 struct nothing {};
 
-/// What a job on a worker thread came to: its answer, and what it found out for the client besides.
+/// The result of a job on a worker thread: its answer, and what else it found out for the client.
 template <class T>
 class outcome {
 public:

@@ -59,7 +59,7 @@ void own_session::kill() noexcept {
 
 std::optional<noted_grant> own_session::find_grant(request_id id) const noexcept {
     const auto found = slots_->find_grant(self_.slot, id);
-    // Asked afterwards: a dead session's slot may be another's.
+    // Checked last: the slot of a dead session may have another owner.
     return alive() ? found : std::nullopt;
 }
 

@@ -18,7 +18,7 @@
 
 namespace mortise::store_detail {
 
-/// A session that is watched, or is to be: where its slot is, and which life of the slot is meant.
+/// A session that is watched, or must be: its slot, and which life of the slot is meant.
 struct neighbour {
     std::size_t slot = 0;
     std::uint16_t incarnation = 0;
@@ -28,16 +28,16 @@ struct neighbour {
     friend bool operator==(const neighbour&, const neighbour&) noexcept = default;
 };
 
-/// What a look at all slots found.
+/// The findings of a look at all slots.
 struct slot_scan {
     slot_scan() = default;
 
-    bool to_reap = false;  ///< Somebody, or a grant, has expired, or is dead and not buried.
-    std::optional<clock::duration> next_deadline;  ///< Of the others that live, and their grants.
+    bool to_reap = false;  ///< A session or grant has expired, or a dead session is not buried.
+    std::optional<clock::duration> next_deadline;  ///< Of other live sessions and their grants.
 };
 
-/// The session of this store object, as far as no database is needed for it: its heartbeat and whom
-/// it watches. It keeps the files mapped that it needs.
+/// The session of this store object, as far as it needs no database: its heartbeat, and the
+/// sessions that it watches. Keeps the files that it needs mapped.
 ///
 /// @par Threads Any.
 class own_session {
@@ -61,17 +61,17 @@ public:
     side_folder& folder() const noexcept { return *folder_; }
     slot_file& slots() const noexcept { return *slots_; }
 
-    /// Whether nobody has declared it dead.
+    /// False once somebody has declared it dead.
     bool alive() const noexcept;
 
     /// Whether the store is still where it was.
     whereabouts where() const noexcept;
 
-    /// Extends its life to `sent` + TTL. @return false if it was declared dead: for ever.
+    /// Extends its life to `sent` + TTL. @return false if it was declared dead, which is for ever.
     bool extend(clock::time_point sent) noexcept;
     void set_ttl(std::chrono::milliseconds ttl) noexcept;
 
-    /// Declares it dead: what it holds is free for whoever looks.
+    /// Declares it dead: whoever looks may free what it holds.
     void kill() noexcept;
 
     /// The grant of a request of this session, if the slot says that there is one.
@@ -80,12 +80,12 @@ public:
     slot_view view() const noexcept { return slots_->view(self_.slot); }
     slot_scan scan(clock::time_point now) const noexcept;
 
-    /// The next sessions after this one that are not dead, in the order of the slots, round the
-    /// end.
+    /// The next sessions after this one that are not dead, in the order of the slots, which goes on
+    /// at the first slot after the last.
     std::vector<neighbour> successors() const;
     std::vector<neighbour> predecessors() const;
 
-    /// Whether somebody is dead and still has what it had.
+    /// Whether some dead session still has what it had.
     bool unburied() const noexcept;
 
 private:

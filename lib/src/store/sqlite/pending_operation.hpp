@@ -15,7 +15,7 @@ public:
     virtual ~pending_operation() = default;
 
     virtual lock_operation& operation() noexcept = 0;
-    /// Once.
+    /// Delivers the outcome. Called once.
     virtual void complete() noexcept = 0;
 
 protected:

@@ -42,7 +42,7 @@ sqlite_query& sqlite_query::bind_signed(std::int64_t value) {
 }
 
 sqlite_query& sqlite_query::bind(std::string_view bytes) {
-    // A null pointer would bind NULL: an empty name still has an address.
+    // A null pointer would bind NULL, so an empty name needs an address, too.
     const char* const data = bytes.empty() ? "" : bytes.data();
     if (statement_)
         ::sqlite3_bind_blob64(statement_, ++bound_, data, bytes.size(), SQLITE_STATIC);

@@ -16,8 +16,8 @@ class sqlite_db;
 
 /// One use of a prepared statement: bind from left to right, step, read columns. Reset at the end.
 ///
-/// `sql` is a string that lives for ever: its address is the key of the cache. The same text must
-/// not be in use twice at a time.
+/// `sql` must live for ever: its address is the key of the cache. The same text must not be in use
+/// twice at a time.
 class sqlite_query {
 public:
     sqlite_query(sqlite_db& db, const char* sql);
@@ -36,10 +36,10 @@ public:
     /// @return whether there is a row. False after a failure of the connection, too.
     bool step();
 
-    /// An integer from `least` to `most`. Anything else fails the connection: it was written by
-    /// somebody else. @return `least` then.
+    /// Reads an integer from `least` to `most`. Anything else fails the connection, since no store
+    /// wrote it. @return `least` then.
     std::int64_t within(int column, std::int64_t least, std::int64_t most, const char* what);
-    /// The name of a lock; empty after a failure, as above.
+    /// Reads the name of a lock; empty after a failure, as above.
     std::string name(int column);
 
     std::uint64_t number(int column) const;

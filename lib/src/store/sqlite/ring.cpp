@@ -23,7 +23,7 @@ ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& wa
         } else if (tried.what == probe::outcome::refused) {
             plan.dead.push_back(each);
         }
-        // Anything else proves nothing: the next heartbeat tries again, and the TTL is the last
+        // Any other outcome proves nothing: the next heartbeat tries again, and the TTL is the last
         // resort.
     }
     return plan;

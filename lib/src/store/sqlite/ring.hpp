@@ -9,7 +9,7 @@
 
 namespace mortise::store_detail {
 
-/// A connection to a session that is to be watched from now on.
+/// A connection to a session that must be watched from now on.
 struct ring_link {
     ring_link() = default;
 
@@ -17,12 +17,12 @@ struct ring_link {
     unique_fd connection;
 };
 
-/// Whom a session is to watch, and what was found out while looking.
+/// The sessions that a session must watch, and what was found out while looking.
 struct ring_plan {
     ring_plan() = default;
 
-    std::vector<neighbour> wanted;  ///< All that are to be watched; others need not be.
-    std::vector<ring_link> fresh;   ///< Of them, those that were not watched and are connected now.
+    std::vector<neighbour> wanted;  ///< All that must be watched; others need not be.
+    std::vector<ring_link> fresh;   ///< Those of `wanted` that were not watched, connected now.
     std::vector<neighbour> dead;    ///< Proved dead by a socket that refused.
     bool unburied = false;          ///< Somebody was dead before it could be watched.
 };

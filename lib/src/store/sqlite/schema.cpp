@@ -10,8 +10,8 @@
 namespace mortise::store_detail {
 namespace {
 
-// Names and ids are bytes. A grant and a wish stand in one table, the holders of a lock before
-// those who wait for it. What few entries have (an end, permits) costs the others no index.
+// Names and ids are bytes. Grants and wishes stand in one table, the holders of a lock before its
+// waiters. The indexes for what few entries have (an end, permits) cost the other entries nothing.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta(
     one INTEGER PRIMARY KEY CHECK(one = 1),
@@ -109,7 +109,8 @@ void make_tables(
     throw error(errc::store_corrupt, path + " (bad meta record)", remedy_of(errc::store_corrupt));
 }
 
-// Before anything else is read: a newer format may have other columns, but has this one.
+// Checks the format before anything else is read: a newer one may have other columns, but it has
+// this one.
 void check_format(sqlite_db& db, const std::string& path) {
     sqlite_query query(db, "SELECT format_major FROM meta");
     if (!query.step())
@@ -141,7 +142,7 @@ store_identity read_identity(sqlite_db& db, const std::string& path) {
     return identity;
 }
 
-// Whether the database is ours; false if it is empty.
+// Checks that the database is ours or empty. @return false if it is empty.
 bool check_owner(sqlite_db& db, const std::string& path) {
     const bool known = has_table(db, "meta");
     const bool used = known || has_table(db, "");
@@ -159,8 +160,8 @@ bool check_owner(sqlite_db& db, const std::string& path) {
 
 // Sets what the connection needs and reads it back.
 void set_up(sqlite_db& db, const std::string& path) {
-    // Small pages, since each hand-off writes three of them into the log. Of effect in a new file
-    // only.
+    // Small pages, because each hand-off writes three of them into the log. Takes effect in a new
+    // file only.
     must(
         db.run("PRAGMA page_size = 1024") && db.run("PRAGMA journal_mode = WAL") &&
             db.run("PRAGMA synchronous = NORMAL") && db.run("PRAGMA temp_store = MEMORY"),
@@ -199,8 +200,8 @@ void set_up(sqlite_db& db, const std::string& path) {
 store_identity open_schema(
     sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
 ) {
-    // Our own processes exclude each other by a file lock: only a foreign program can make SQLite
-    // busy, and it gets a second to end.
+    // Our own processes exclude each other by a file lock, so only a foreign program can make
+    // SQLite busy; it gets a second to end.
     must(db.run("PRAGMA busy_timeout = 1000"), db, path);
     const bool used = check_owner(db, path);
     if (used)

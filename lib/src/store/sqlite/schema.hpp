@@ -31,17 +31,17 @@ inline constexpr std::uint64_t format_minor = 0;
 /// How many tokens one forced commit makes durable.
 inline constexpr std::uint64_t token_block = 1'000'000;
 
-/// Reads whose database this is, sets up the connection, and makes the tables if the database is
-/// empty: a foreign one is left as it is. Under the lock, out of a transaction. @throws error
-/// `not_a_database`, `not_a_store`, `newer_format`, `bad_config` if the store has another domain
-/// than `domain` (empty: any), and what SQLite says.
+/// Checks whose database this is, sets up the connection, and makes the tables if the database is
+/// empty; a foreign database is left as it is. Called under the lock, outside of a transaction.
+/// @throws error `not_a_database`, `not_a_store`, `newer_format`, `bad_config` if the store has
+/// another domain than `domain` (empty: any), and what SQLite says.
 store_identity open_schema(
     sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
 );
 
-/// Nobody who used the store is alive any more: forgets all sessions, with what they held, goes to
-/// the mark of the tokens and raises it, durably. Gives the store a new incarnation if the host was
-/// started again since. Nothing is granted before `quarantine_until`.
+/// Begins anew when nobody who used the store is alive: forgets all sessions and what they held,
+/// goes to the mark of the tokens, and raises it, durably. The store gets a new incarnation if the
+/// host was started again since. Nothing is granted before `quarantine_until`.
 void begin_epoch(
     sqlite_db& db,
     const std::string& path,
@@ -53,12 +53,12 @@ void begin_epoch(
 /// The longest that a session lives without a heartbeat.
 inline constexpr std::chrono::hours session_ttl_max(1);
 
-/// Until when nothing is granted, by a column of the meta record. What lies further away than the
-/// life of a session fails the connection.
+/// Reads from a column of the meta record until when nothing is granted. A time further away than
+/// the longest life of a session fails the connection.
 clock::time_point quarantine_in(sqlite_query& query, int column, clock::time_point now);
 
-/// Raises the mark of the tokens by a block, durably. Out of a transaction. @return whether it
-/// worked.
+/// Raises the mark of the tokens by a block, durably. Called outside of a transaction. @return
+/// whether it worked.
 bool reserve_tokens(sqlite_db& db);
 
 }  // namespace mortise::store_detail

@@ -14,8 +14,8 @@ namespace mortise::store_detail {
 class slot_file;
 class sqlite_db;
 
-/// Where the slot of a session is. Remembers what it found, and checks what it remembers: a slot
-/// says whose it is.
+/// Finds the slot of a session. It remembers what it found, and checks that at each use, since a
+/// slot says whose it is.
 class session_index {
 public:
     struct place {
@@ -23,7 +23,7 @@ public:
         std::uint64_t nonce = 0;
     };
 
-    /// Nothing if no slot is that session's (it is dead), or if the connection failed.
+    /// Nothing if no slot belongs to that session (it is dead), or if the connection failed.
     std::optional<place> find(sqlite_db& db, const slot_file& slots, core::session_key session);
 
     void clear() noexcept { known_.clear(); }

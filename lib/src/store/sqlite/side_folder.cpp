@@ -54,8 +54,8 @@ std::string side_folder::short_path(const std::string& name) const {
 }
 
 void side_folder::lock() {
-    // Somebody who made the folder in vain removes the lock file again: whoever waited for it then
-    // holds a lock that nobody else sees, and takes the new file.
+    // A store that made the folder in vain removes the lock file again. Whoever waited for that
+    // file then holds a lock that nobody else sees, and must take the new file.
     constexpr int tries = 16;
     for (int i = 0; i < tries; ++i) {
         while (::flock(lock_.get(), LOCK_EX) != 0) {
@@ -65,7 +65,7 @@ void side_folder::lock() {
         struct stat found {};
         if (::fstat(lock_.get(), &found) == 0 && found.st_nlink != 0)
             return;
-        unlock();  // Others may still wait for this one, and must see the same.
+        unlock();  // Others may wait for this file, too, and must find that out.
         if (find_file(AT_FDCWD, path_.c_str(), identity_of(folder_.get())) == whereabouts::other)
             throw error(errc::store_replaced, path_, "see who removed the side folder");
         lock_ = open_lock(folder_.get(), path_);
@@ -102,7 +102,8 @@ void side_folder::remove(const std::string& name) noexcept {
 }
 
 void side_folder::sweep() noexcept {
-    // Opened anew: a descriptor that is shared with a directory stream would share its position.
+    // Opens the folder anew: a directory stream shares the position of its descriptor, and would
+    // move that of `folder_` and of its duplicates.
     unique_fd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd)
         return;

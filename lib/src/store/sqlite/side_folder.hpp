@@ -14,14 +14,15 @@ namespace mortise::store_detail {
 /// The folder beside the database: the lock file, the mapped heartbeats, the sockets.
 ///
 /// Opened once and used by its descriptor, so that a relative path, a later `chdir` or a long name
-/// does no harm. One open lock file per object: two stores of one process exclude each other, too.
+/// does no harm. Each object opens its own lock file, so two stores of one process exclude each
+/// other, too.
 class side_folder {
 public:
-    /// Opens the folder of that database, making it if need be.
+    /// Opens the folder of that database, and makes it if it is missing.
     /// @throws error
     explicit side_folder(const std::string& database);
 
-    /// Removes the folder if this object made it and nothing else is in it than the lock file.
+    /// Removes the folder if this object made it and it holds nothing but the lock file.
     void undo() noexcept;
 
     int fd() const noexcept { return folder_.get(); }
@@ -33,7 +34,7 @@ public:
     /// Waits until no other store works in this folder. @throws error
     void lock();
     void unlock() noexcept;
-    /// The same, but gives up after so long. @return whether it is locked.
+    /// The same, but gives up after `limit`. @return whether it is locked.
     bool lock_within(std::chrono::milliseconds limit);
 
     /// Whether the path still leads to this folder and to this lock file.
@@ -41,7 +42,8 @@ public:
 
     void remove(const std::string& name) noexcept;
 
-    /// Removes the sockets of whoever did not live to do it. Only while nobody else is alive.
+    /// Removes the sockets of sessions that died without removing them. Called only while no
+    /// session is alive.
     void sweep() noexcept;
 
 private:

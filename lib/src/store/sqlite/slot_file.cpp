@@ -123,7 +123,8 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     );
     if (!fd)
         throw failure_of_call(errno, "making the file of heartbeats", folder.path());
-    // With blocks, not only a size: a write through the mapping cannot report a full disk.
+    // Allocates the blocks, too, not only a size: a write through the mapping cannot report a full
+    // disk.
     if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(file_bytes)); code != 0)
         throw failure_of_call(code, "making the file of heartbeats", folder.path());
     auto file = map(std::move(fd), folder.path());
@@ -142,7 +143,7 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     return file;
 }
 
-// Devices are not compared: they have other numbers after a restart of the host.
+// Compares no devices: their numbers change with a restart of the host.
 bool slot_file::belongs(const side_folder& folder, std::uint64_t inode) noexcept {
     const unique_fd fd(::openat(folder.fd(), file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     header head{};
@@ -174,8 +175,8 @@ std::size_t slot_file::used() const noexcept {
 slot_view slot_file::view(std::size_t index) const noexcept {
     const slot& from = at(index);
     slot_view seen;
-    // Again if the slot changed hands meanwhile; the last look is taken as it is, since every user
-    // of a view compares the incarnation, or reads under the lock.
+    // Looks again if the slot changed hands meanwhile. The last look is taken as it is, since every
+    // user of a view compares the incarnation, or reads under the lock.
     for (int i = 0; i < 4; ++i) {
         seen.word = slot_word(load_word(from.word));
         seen.key = load_word(from.key);
@@ -288,7 +289,7 @@ slot_file::find_grant(std::size_t index, std::uint64_t request) const noexcept {
     const std::uint64_t detail = load_word(from.granted_slot);
     noted.slot = static_cast<std::uint32_t>(detail);
     noted.contended = (detail & contended_bit) != 0;
-    // A later grant would have changed the request first.
+    // A later grant would have changed `granted_request` first.
     if (load_word(from.granted_request) != request)
         return std::nullopt;
     // Reject values that no store writes.

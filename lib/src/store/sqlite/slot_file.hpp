@@ -20,7 +20,7 @@ namespace mortise::store_detail {
 
 class side_folder;
 
-/// What the file belongs to; another owner's file is made anew.
+/// What a slot file belongs to; a file of another owner is made anew.
 struct slot_file_owner {
     slot_file_owner() = default;
 
@@ -30,18 +30,18 @@ struct slot_file_owner {
     std::uint64_t time_namespace = 0;
 };
 
-/// What one slot says at one moment.
+/// The contents of one slot at one moment.
 struct slot_view {
     slot_word word;
-    std::uint64_t key = 0;    ///< Of the session; zero: the slot is free.
+    std::uint64_t key = 0;    ///< The session's; zero: the slot is free.
     std::uint64_t nonce = 0;  ///< Names the session's sockets.
     std::uint64_t changes = 0;
     std::uint64_t grants = 0;
     std::uint64_t requests = 0;
-    clock::time_point ends;  ///< When the first of its grants ends by itself; the epoch: none does.
+    clock::time_point ends;  ///< When the first grant ends by `hold_max`; the epoch: none does.
 };
 
-/// What a slot says of the grant that was committed last.
+/// The newest committed grant of a session, as its slot notes it.
 struct noted_grant {
     std::uint64_t token = 0;
     std::uint32_t slot = 0;
@@ -50,7 +50,7 @@ struct noted_grant {
 
 /// The mapped file `sessions`: heartbeats that need no transaction.
 ///
-/// The word of a slot is swapped by anybody at any time (see `slot_word`); everything else of it is
+/// Anybody may swap the word of a slot at any time (see `slot_word`); everything else of a slot is
 /// written under the lock of the folder. The file has its full size, and its blocks, before it is
 /// mapped. If somebody cuts it later, all slots read as free and dead from the next access on, and
 /// `where` says that it is another file.
@@ -61,15 +61,15 @@ public:
     static constexpr std::size_t capacity = 4096;
     static constexpr std::size_t boot_size_max = 39;
 
-    /// Why a file was not taken as it was.
+    /// What was found in the place of the file, and why it was not taken as it was.
     enum class found : std::uint8_t {
         good,
         none,        ///< There was no file, or one that cannot be read.
         other_boot,  ///< The host was started again since: nobody in it is alive.
-        /// Of this boot, but of another database, or copied from another folder: who is alive in it
-        /// uses that one.
+        /// Of this boot, but of another database, or copied from another folder: the sessions that
+        /// live in it use that one.
         other_database,
-        other_clock,  ///< Of another time namespace of this boot: its deadlines say nothing here.
+        other_clock,  ///< Of another time namespace of this boot: its deadlines mean nothing here.
     };
 
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
@@ -94,13 +94,13 @@ public:
     slot_view view(std::size_t index) const noexcept;
     slot_word word(std::size_t index) const noexcept;
 
-    /// @return whether the slot held `expected`, which it then does no more.
+    /// @return whether the slot held `expected` and was changed.
     bool swap(std::size_t index, slot_word expected, slot_word desired) noexcept;
-    /// Makes the slot dead, if it still is of that incarnation. @return whether it is dead now.
+    /// Makes the slot dead if it still has that incarnation. @return whether it is dead now.
     bool kill(std::size_t index, std::uint16_t incarnation) noexcept;
 
-    // Under the lock of the folder.
-    /// Makes a free slot belong to a session, which stays dead until `swap` gives it a deadline.
+    // These need the lock of the folder.
+    /// Gives a free slot to a session, which stays dead until `swap` gives it a deadline.
     void claim(std::size_t index, std::uint64_t key, std::uint64_t nonce) noexcept;
     /// Makes a dead slot free.
     void free(std::size_t index) noexcept;
@@ -111,32 +111,34 @@ public:
 
     void set_ends(std::size_t index, clock::time_point ends) noexcept;
 
-    /// What was committed last for a session: that this request has this token. Noted after the
-    /// commit that grants, forgotten before the commit that takes away: what is noted is true.
+    /// Notes the grant of a session that was committed last: this request has this token. A grant
+    /// is noted after the commit that grants and forgotten before the commit that takes it away, so
+    /// that what is noted is true.
     void note_grant(std::size_t index, std::uint64_t request, const noted_grant& what) noexcept;
     void forget_grant(std::size_t index, std::uint64_t request) noexcept;
-    /// That others wait for what this request holds: nothing if its grant is not noted any more.
+    /// Notes that others wait for what this request holds; does nothing if its grant is no longer
+    /// noted.
     void note_contended(std::size_t index, std::uint64_t request) noexcept;
 
-    /// Says that a lock changes with the commit that follows.
+    /// Counts a change of a lock that the following commit makes.
     void count_change() noexcept;
-    /// From now on the slot's session wants to know of the next change.
+    /// Has the slot's session told of the next change.
     void arm(std::size_t index) noexcept;
-    /// After a commit that changed a lock: who is to be told. Nobody is armed then. Costs one load
-    /// while nobody watches.
+    /// Disarms all slots, after a commit that changed a lock. Costs one load while nobody watches.
+    /// @return the slots whose sessions must be told.
     std::vector<std::size_t> disarm_all();
 
-    // Any time.
-    /// @return nothing if nothing is noted of that request: then ask the row.
+    // These can be called at any time.
+    /// @return nothing if no grant of that request is noted: then ask the row.
     std::optional<noted_grant> find_grant(std::size_t index, std::uint64_t request) const noexcept;
-    /// Of which request the slot notes a grant; zero: of none.
+    /// The request whose grant the slot notes; zero if it notes none.
     std::uint64_t noted_request(std::size_t index) const noexcept;
-    /// Whether a lock may have changed since this slot was armed, or it is not armed at all. A
-    /// change that was counted may not be committed yet: it is if the folder's lock is free.
+    /// Whether a lock may have changed since this slot was armed, or the slot is not armed at all.
+    /// A change that was counted may not be committed yet; it is if the folder's lock is free.
     bool stirred(std::size_t index) const noexcept;
     bool armed(std::size_t index) const noexcept;
 
-    /// Whether the name in the folder still is this file, and the file has its size.
+    /// Whether the name in the folder still leads to this file, and the file has its size.
     whereabouts where(const side_folder& folder) const noexcept;
 
 private:

@@ -14,8 +14,8 @@ namespace mortise::store_detail {
 /// when its session lives, in microseconds of the clock (lower 48 bits, enough for nine years since
 /// boot). Zero microseconds is death.
 ///
-/// The owner swaps the word it wrote last for one with a later deadline; whoever takes over swaps
-/// what it sees for death. Only one of the two can win.
+/// The owner swaps the word that it wrote last for one with a later deadline; whoever takes over
+/// swaps the word that it sees for death. Only one of the two can win.
 class slot_word {
 public:
     constexpr slot_word() noexcept = default;
@@ -23,7 +23,7 @@ public:
     constexpr slot_word(std::uint16_t incarnation, std::uint64_t deadline_us) noexcept
         : raw_(std::uint64_t{incarnation} << deadline_bits | (deadline_us & deadline_mask)) {}
 
-    /// Rounded up: the store must not believe in less than the owner may believe in.
+    /// Rounds up: the store must not let a session end earlier than its owner does.
     static constexpr std::uint64_t microseconds_until(clock::time_point when) noexcept {
         using std::chrono::ceil;
         using std::chrono::microseconds;

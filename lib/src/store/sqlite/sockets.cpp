@@ -25,7 +25,7 @@ unique_fd make_bound(const side_folder& folder, int kind, const std::string& nam
     const socket_address address(folder.short_path(name));
     if (::bind(made.get(), address.get(), address.size()) != 0)
         throw failure_of_call(errno, "binding a socket", folder.path());
-    // By the folder already nobody else gets here; this is for folders whose mode somebody widened.
+    // The folder keeps others out already; this is for folders whose mode somebody widened.
     ::fchmodat(folder.fd(), name.c_str(), 0600, 0);
     return made;
 }

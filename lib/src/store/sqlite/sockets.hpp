@@ -12,7 +12,7 @@ namespace mortise::store_detail {
 
 class side_folder;
 
-/// The names of a session's sockets: 16 hexadecimal digits and what it is.
+/// The names of a session's sockets: 16 hexadecimal digits, and an ending that says what it is.
 std::string inbox_name(std::uint64_t nonce);
 std::string life_name(std::uint64_t nonce);
 
@@ -24,20 +24,19 @@ struct session_sockets {
     session_sockets() = default;
 
     unique_fd inbox;  ///< Bound datagram socket: hints arrive here.
-    unique_fd
-        life;  ///< Listening stream socket: as long as it listens, the session's process lives.
-    std::size_t inbox_max = 0;  ///< So many datagrams may wait in the inbox; more are lost.
+    unique_fd life;   ///< Listening stream socket: the process lives as long as it listens.
+    std::size_t inbox_max = 0;  ///< How many datagrams may wait in the inbox; more are lost.
 };
 
 /// Makes and binds both. @throws error
 session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce);
 void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept;
 
-/// What a connection attempt to a session's life socket says.
+/// What an attempt to connect to a session's life socket shows.
 struct probe {
     enum class outcome : std::uint8_t {
         connected,
-        refused,  ///< The socket is there and nobody listens: its process is dead. The only proof.
+        refused,  ///< The socket exists and nobody listens: its process is dead. The only proof.
         unknown,  ///< Full, forbidden, removed, out of descriptors: says nothing about death.
     };
 

@@ -51,7 +51,7 @@ std::uint64_t queued(bool granted) noexcept {
     return granted ? 0 : 1;
 }
 
-// Zero, which becomes NULL, for what does not end by itself.
+// The end of a grant by its `hold_max`; zero, which becomes NULL, if there is none.
 std::int64_t end_column(const lock_entry& entry) noexcept {
     return entry.ends() == clock::time_point::max() ? 0 : entry.ends().time_since_epoch().count();
 }
@@ -201,7 +201,7 @@ void sql_rows::erase(const lock_entry& entry) {
         note_ends(entry.session);
     sqlite_query query(db_, "DELETE FROM entry WHERE name = ? AND queued = ? AND ordinal = ?");
     query.bind(entry.name).bind(queued(entry.granted)).bind(entry.ordinal).step();
-    // An entry that stays would be met again, for ever.
+    // An entry that stays would be found again, for ever.
     if (!db_.failed() && ::sqlite3_changes(db_.handle()) != 1)
         db_.fail_foreign("an entry that cannot be removed");
 }
@@ -241,7 +241,7 @@ presence sql_rows::presence_of(session_key session) {
     const slot_word word = slots_.word(place->slot);
     if (word.dead())
         return presence::gone;
-    // The owner of an expired word may still extend it. First swap it to death, then take over.
+    // The owner of an expired word may still extend it: swap it to death first, then take over.
     if (session != actor_ && word.expired(now_) && slots_.swap(place->slot, word, word.killed()))
         return presence::gone;
     return slots_.word(place->slot).dead() ? presence::gone : presence::alive;
@@ -304,7 +304,7 @@ std::uint64_t sql_rows::draw_bases(std::uint64_t count) {
 }
 
 bool sql_rows::quarantined() {
-    // What cannot be read is not granted.
+    // Grants nothing if the quarantine cannot be read.
     return !load_meta() || now_ < quarantine_until_;
 }
 
@@ -318,8 +318,8 @@ void sql_rows::note_ends(session_key session) {
     ends_.back().session = session;
 }
 
-// An end that is too early makes somebody look in vain, one that is too late is never looked for:
-// so it goes down before the commit, and up after it.
+// Lowers an end before the commit, and raises it only after the commit: an end that is too early
+// makes somebody look in vain, one that is too late is never looked for.
 void sql_rows::publish_ends() {
     for (ends_of& each : ends_) {
         const auto place = index_.find(db_, slots_, each.session);

@@ -18,7 +18,7 @@ namespace mortise::store_detail {
 class slot_file;
 class sqlite_db;
 
-/// What a session that was forgotten leaves to clean up after the commit.
+/// What a forgotten session leaves to be cleaned up after the commit.
 struct buried_session {
     core::session_key key = 0;
     std::size_t slot = 0;
@@ -28,7 +28,7 @@ struct buried_session {
 
 /// The rows of one write transaction, under the lock of the folder.
 ///
-/// What the slots are to say (counts, change numbers) is collected and written by `publish`, just
+/// What the slots must say (counts, change numbers) is collected and written by `publish`, just
 /// before the commit: whoever sees a new change number looks under the lock and finds the commit
 /// done, or undone.
 class sql_rows final : public core::lock_rows {
@@ -64,20 +64,22 @@ public:
     std::uint64_t draw_bases(std::uint64_t count) override;
     bool quarantined() override;
 
-    /// Looks anew when the first grant of that session ends, though none was given or taken.
+    /// Looks anew when the first grant of that session ends, even if none was given or taken.
     void refresh_ends(core::session_key session) { note_ends(session); }
 
-    /// Writes what was collected. To be called once, before the commit.
+    /// Writes what was collected. Called once, before the commit.
     void publish();
-    /// Writes what must not be seen before it is true. To be called once, after the commit.
+    /// Writes what must not be seen before it is true. Called once, after the commit.
     void settle() noexcept;
-    /// Takes back what `publish` said in the slots, but for the change numbers: the commit failed.
+    /// Takes back what `publish` wrote to the slots, except the change numbers, because the commit
+    /// failed.
     void retract() noexcept;
 
-    /// Lets a slot be made free after the commit that no session owns.
+    /// Notes a slot that no session owns, to be made free after the commit.
     void bury_slot(const buried_session& left) { buried_.push_back(left); }
     const std::vector<buried_session>& buried() const noexcept { return buried_; }
-    /// A token was wanted and none is reserved: reserve more, and do the transaction again.
+    /// Whether a token was wanted and none is reserved: then reserve more, and do the transaction
+    /// again.
     bool tokens_used_up() const noexcept { return tokens_used_up_; }
     /// Whether any lock has changed.
     bool changed_locks() const noexcept { return changed_locks_; }
@@ -93,7 +95,8 @@ private:
         std::size_t slot = 0;
         change what;
     };
-    /// When the first grant of a session ends that got or lost one.
+    /// When the first grant of a session ends; kept for sessions that got or lost a grant with an
+    /// end.
     struct ends_of {
         core::session_key session = 0;
         std::size_t slot = 0;

@@ -53,7 +53,7 @@ bool sqlite_state::examine_open(examination& found, std::vector<notice>& notices
         return said;
     });
     if (!free)
-        return false;  // Opening would wait for it, for as long as it takes.
+        return false;  // Opening would wait for the lock without a limit.
     bool open = false;
     found.look("store", [&](std::string& text) {
         open_if_needed(notices);

@@ -20,7 +20,7 @@ outcome<session_view> sqlite_state::look() {
     });
 }
 
-// Under the lock, so that the change number belongs to what is read.
+// Reads under the lock, so that the change number belongs to what is read.
 session_view sqlite_state::view_of(const own_session& own) {
     session_view view;
     std::uint64_t grants = 0;
@@ -54,7 +54,7 @@ session_view sqlite_state::view_of(const own_session& own) {
     }
     if (files_.db().failed())
         fail();
-    // Somebody who died between the counts and the commit left the counts wrong.
+    // A process that died between the counts and the commit left wrong counts.
     own.slots().set_counts(own.self().slot, grants, view.entries.size() - grants);
     return view;
 }
@@ -64,14 +64,15 @@ outcome<nothing> sqlite_state::watch() {
         const auto own = session();
         if (!own || !own->alive())
             return errc::session_lost;
-        // Under the lock: whatever is committed before can be read by now.
+        // Arms under the lock: whatever was committed earlier can be read by now.
         const folder_guard guard(*files_.folder());
         own->slots().arm(own->self().slot);
         return {};
     });
 }
 
-// Who died between counting its change and its commit changed nothing, or told nobody.
+// Looks under the lock: whoever died between counting its change and its commit changed nothing, or
+// told nobody.
 outcome<nothing> sqlite_state::look_stirred() {
     return guarded<nothing>([&](outcome<nothing>& out) -> error_code {
         const auto own = session();
@@ -113,7 +114,7 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
     });
 }
 
-// Reads without the lock: the commit that the hint speaks of came before the hint.
+// Reads without the lock: the commit came before the hint that tells of it.
 void sqlite_state::verify_one(
     const hint& what, const own_session& own, std::vector<notice>& notices
 ) {
@@ -141,12 +142,12 @@ void sqlite_state::verify_one(
 outcome<std::vector<lock_view>>
 sqlite_state::list(const std::string& after, std::size_t limit, std::size_t queue_max) {
     if (!files_.is_open() && !files_.exists())
-        return {};  // Nobody ever locked anything there, and looking shall not make a store.
+        return {};  // Nobody ever locked anything there, and a look must not make a store.
     return guarded<std::vector<lock_view>>([&](outcome<std::vector<lock_view>>& out) {
         reap_now({}, out.notices);
         const auto at = now();
         {
-            // Several statements that see one state of the database.
+            // Lets several statements see one state of the database.
             const transaction_scope scope(files_.db());
             files_.db().step("BEGIN");
             sqlite_query names(
@@ -235,7 +236,8 @@ std::vector<party_view> sqlite_state::parties(
     return found;
 }
 
-// Until its session is dead, or its grant ends. The columns are those of `parties`.
+// The time until the session of a party is dead or its grant ends. The columns are those of
+// `parties`.
 clock::duration sqlite_state::left(sqlite_query& query, clock::time_point at) {
     auto until = clock::time_point::max();
     const auto slot = query.number(12);

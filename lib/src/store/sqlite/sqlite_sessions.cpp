@@ -25,8 +25,8 @@ std::optional<std::size_t> free_slot(const slot_file& slots) noexcept {
     return std::nullopt;
 }
 
-// The session whose row names this slot; nothing if the slot was claimed and the claim never
-// committed.
+// Whether the session of a slot has a row that names this slot; it has none if the slot was claimed
+// and the claim never committed.
 bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
     sqlite_query query(db, "SELECT slot, nonce FROM session WHERE key = ?");
     return query.bind(seen.key).step() && query.number(0) == slot && query.number(1) == seen.nonce;
@@ -35,8 +35,8 @@ bool has_row(sqlite_db& db, std::size_t slot, const slot_view& seen) {
 }  // namespace
 
 outcome<opened_session> sqlite_state::resume(const session_start& start) {
-    // Another store may lie there now: begin with it as if nothing had been. Before anything is
-    // opened again, which what was replaced may not allow any more.
+    // Another store may lie there now: begin with it as if nothing had been. This comes before
+    // anything is opened again, which the replaced files may no longer allow.
     if (files_.where() == whereabouts::other) {
         abandon_session(session());
         close_all();
@@ -54,7 +54,7 @@ outcome<opened_session> sqlite_state::resume(const session_start& start) {
     });
 }
 
-// The client has given this session up.
+// Declares a session dead that the client has given up.
 void sqlite_state::abandon_session(const std::shared_ptr<own_session>& session) noexcept {
     if (!session)
         return;
@@ -70,9 +70,9 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
     const auto folder = files_.folder();
     const auto slots = files_.slots();
     {
-        // Under the lock from the first file to the last word: whoever finds nobody alive sweeps
-        // the folder. The socket listens before anybody can know of it, else its silence would mean
-        // death.
+        // The lock is held from the first file to the last word, since whoever finds nobody alive
+        // sweeps the folder. The socket listens before anybody can know of it, since silence would
+        // mean death.
         const folder_guard guard(*folder);
         opened.sockets = make_sockets(*folder, nonce);
         try {
@@ -108,7 +108,7 @@ void sqlite_state::start_session(const session_start& start, opened_session& ope
         announce(*opened.session);
 }
 
-// Under the lock: the row, and the slot but for its word, which is still dead.
+// Writes the row and the slot, under the lock. The word of the slot is still dead afterwards.
 neighbour sqlite_state::insert_session(
     const session_start& start, std::uint64_t nonce, clock::time_point at
 ) {
@@ -195,7 +195,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
     return {};
 }
 
-// Whoever stands before it in the ring is to watch it from now on.
+// Tells the sessions before it in the ring to watch it from now on.
 void sqlite_state::announce(const own_session& session) {
     for (const auto& each : session.predecessors())
         outbox_->send(session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
@@ -241,7 +241,7 @@ void sqlite_state::reap_now(
 ) {
     auto& slots = *files_.slots();
     for (const auto& each : proved_dead) {
-        // What was proved of a slot may have been one of another file, which was in this place.
+        // The proof may be about a slot of another file, which was in this place.
         const slot_view seen = slots.view(each.slot);
         if (seen.key == each.key && seen.nonce == each.nonce)
             slots.kill(each.slot, each.incarnation);
@@ -254,7 +254,7 @@ void sqlite_state::reap_now(
         const slot_view seen = slots.view(i);
         if (seen.word.dead() && seen.key == 0)
             continue;
-        // The own session may be late, but it is here to say that it lives.
+        // This process's own session may be late, but it is alive.
         const bool own_slot = own && own->self().slot == i;
         if (seen.word.dead() ||
             (!own_slot && seen.word.expired(at) && slots.swap(i, seen.word, seen.word.killed())))
@@ -265,12 +265,12 @@ void sqlite_state::reap_now(
     if (dead.empty() && ended.empty())
         return;
     serve(notices, [&](lock_engine& engine, sql_rows& rows) {
-        // Whoever died in the middle may have left an end that is none: then it is put right.
+        // A process that died halfway may have left a wrong end: put it right.
         for (const session_key key : ended)
             rows.refresh_ends(key);
         engine.expire();
         for (const std::size_t i : dead) {
-            // Others may have been faster, and the slot may be somebody else's by now.
+            // Others may have been faster, and the slot may have another owner by now.
             const slot_view seen = slots.view(i);
             if (!seen.word.dead() || seen.key == 0)
                 continue;
@@ -287,7 +287,7 @@ clock::duration sqlite_state::quarantine_left() const {
     return std::max(clock::duration(0), files_.quarantine_until() - now());
 }
 
-// At the end of a quarantine everybody who waits is due, and nothing else would tell.
+// Grants to all who wait once the quarantine is over, since nothing else would.
 void sqlite_state::wake_after_quarantine(std::vector<notice>& notices) {
     if (quarantine_over_ || now() < files_.quarantine_until())
         return;

@@ -22,7 +22,7 @@ coro::worker_config worker_named(std::string name) {
     return config;
 }
 
-// On the heartbeat's thread.
+// Runs on the heartbeat's thread.
 beat_report beat_once(
     own_session& session,
     coro::time_source& time,
@@ -32,7 +32,7 @@ beat_report beat_once(
     beat_report report;
     const auto where = session.where();
     if (where != whereabouts::same) {
-        // Whoever comes to this place now does not know of the session any more: it cannot go on.
+        // Whoever comes to this place now does not know of the session, so it cannot go on.
         report.code = where == whereabouts::other ? errc::store_replaced : errc::store_unavailable;
         return report;
     }
@@ -55,7 +55,7 @@ beat_report beat_once(
         report.value.quarantine = left;
         report.value.next_deadline = std::min(left, others.next_deadline.value_or(left));
     } else if (quarantine_until != clock::time_point()) {
-        report.to_reap = true;  // Whoever waits is due.
+        report.to_reap = true;  // Those who wait are due.
     }
     report.ring = plan_ring(session, watched);
     return report;
@@ -97,8 +97,9 @@ void sqlite_shell::close_mailbox() noexcept {
     mailbox_.reset();
 }
 
-// What is asked for together goes to the writer's thread together, which is woken once. Until then
-// it belongs to the strand: it holds what waits for it, and must not be held by what that holds.
+// Collects the operations that are asked for together, so that the writer's thread is woken once
+// for all. Until then the job belongs to the strand: it holds its waiters, and must not be held by
+// what they hold.
 void sqlite_shell::join_turn(std::unique_ptr<pending_operation> what) {
     auto turn = turn_.lock();
     if (!turn) {
@@ -175,7 +176,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     co_return report.value;
 }
 
-// The session is no more, for a reason that the client is told; the next one may find a new store.
+// Ends the session for a reason that the client is told; the next session may find a new store.
 void sqlite_shell::give_up(error_code why) {
     state_->remember(error(why, state_->path(), "see who moved the store or its side folder away"));
     state_->forget_session();
@@ -207,7 +208,8 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     verify_hints();
 }
 
-// The short way: the slot says what the row says, and this costs no change of threads.
+// Tells the client without the database: the slot says what the row says, and this costs no change
+// of threads.
 void sqlite_shell::tell_noted(store_event::kind what, request_id id, const noted_grant& noted) {
     notice told;
     told.what = what;
@@ -219,14 +221,15 @@ void sqlite_shell::tell_noted(store_event::kind what, request_id id, const noted
 }
 
 asio::awaitable<error_code> sqlite_shell::watch() {
-    // At once: what happens from here on may be told before the answer is there.
+    // Set at once: a change from here on may be told before the answer is there.
     watching_ = true;
     auto job = [state = state_] { return state->watch(); };
     const auto out = co_await ask<nothing>(std::move(job));
     co_return out.code;
 }
 
-// Whoever sends this has disarmed the slot before, after its commit.
+// Tells of a change if the slot is no longer armed: the sender of the hint disarms it first, after
+// its commit.
 void sqlite_shell::hear_stirred() {
     const auto session = state_->session();
     if (!watching_ || !session || session->slots().armed(session->self().slot))
@@ -236,7 +239,8 @@ void sqlite_shell::hear_stirred() {
     tell({changed});
 }
 
-// The hint was lost, or somebody is changing a lock just now, or died of it.
+// Asks under the lock whether a lock has changed: the hint was lost, or somebody is changing a lock
+// just now, or died while doing so.
 void sqlite_shell::look_stirred() {
     auto job = [state = state_] { return state->look_stirred(); };
     writer_.async_run(
@@ -251,7 +255,7 @@ void sqlite_shell::look_stirred() {
     );
 }
 
-// All hints that came while the last ones were looked at are looked at together.
+// Verifies all hints together that came during the last verification.
 void sqlite_shell::verify_hints() {
     if (verifying_ || hints_.empty() || !events_)
         return;
@@ -307,7 +311,7 @@ void sqlite_shell::start_reaping() {
     );
 }
 
-// Whom to watch: after somebody came or went.
+// Finds out whom to watch, after somebody came or went.
 void sqlite_shell::look_round() {
     const auto session = state_->session();
     if (!session || !mailbox_ || !events_)
@@ -339,14 +343,14 @@ void sqlite_shell::look_round() {
 void sqlite_shell::take(ring_plan plan) {
     if (!mailbox_)
         return;
-    // What could not be done just now is tried again by the next heartbeat, not by each look: the
-    // failure itself brings the next look.
+    // What failed is tried again by the next heartbeat, not by each look: a failure itself causes
+    // the next look.
     if ((!plan.dead.empty() || plan.unburied) && !reap_failed_)
         reap(plan.dead);
     mailbox_->apply(std::move(plan));
 }
 
-// Not from inside a call of the port.
+// Posted, because the client must not be told from inside a call of the port.
 void sqlite_shell::tell_later(std::vector<notice> notices) {
     if (notices.empty() || !events_)
         return;

@@ -94,7 +94,7 @@ private:
     std::shared_ptr<sqlite_state> state_;
     std::shared_ptr<mailbox> mailbox_;
     std::weak_ptr<turn_job> turn_;  ///< What this turn of the strand asks for, until it is over.
-    std::vector<hint> hints_;       ///< Not looked at yet.
+    std::vector<hint> hints_;       ///< Not verified yet.
     std::vector<neighbour> dead_;   ///< Proved dead, and not buried yet.
     bool verifying_ = false;
     bool reaping_ = false;

@@ -65,7 +65,7 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     index_.clear();
     if (!first) {
-        // The connection was given up in the middle of something: nothing that was seen is sure.
+        // The connection was given up halfway: nothing that was seen is certain.
         notices.emplace_back();
         return;
     }
@@ -99,7 +99,7 @@ clock::time_point sqlite_state::quarantine_until() const noexcept {
     return clock::time_point(clock::duration(quarantine_until_.load()));
 }
 
-// Throws what the connection's first failure means; gives the connection up if it cannot be
+// Throws what the connection's first failure means, and gives up a connection that can no longer be
 // believed.
 void sqlite_state::fail() {
     const error why = failure_of(files_.db(), files_.path());
@@ -114,7 +114,7 @@ void sqlite_state::fail() {
     throw why;
 }
 
-// One transaction of one session, or of nobody, and what follows from it.
+// Runs one transaction of one session, or of nobody, and does what follows from it.
 error_code sqlite_state::transact(
     session_key actor,
     std::span<lock_operation* const> done,
@@ -137,7 +137,7 @@ error_code sqlite_state::transact(
         remind_holders(effects, notices);
         checkpoint_if_due();
     } catch (const error& why) {
-        remember(why);  // What was committed is done, whether or not anybody could be told.
+        remember(why);  // The commit stands, whether or not anybody could be told.
     }
     return code;
 }
@@ -174,7 +174,7 @@ error_code sqlite_state::attempt(
     if (db.failed() || !db.step("COMMIT")) {
         rows.retract();
         const error why = failure_of(db, files_.path());
-        // Whether it is in the log nobody knows: only a new connection will see.
+        // Nobody knows whether the commit is in the log: only a new connection will see.
         files_.close_database();
         index_.clear();
         throw why;
@@ -188,7 +188,8 @@ error_code sqlite_state::attempt(
     return {};
 }
 
-// Under the lock, after the commit: whom a hint reaches need not ask the database.
+// Notes grants in the slots, under the lock and after the commit: whoever gets a hint need not ask
+// the database.
 void sqlite_state::note(const std::vector<effect>& effects) {
     auto& slots = *files_.slots();
     for (const auto& each : effects) {
@@ -203,7 +204,8 @@ void sqlite_state::note(const std::vector<effect>& effects) {
     files_.db().forgive();
 }
 
-// Under the lock, after the commit: the sessions have no rows any more.
+// Frees the slots of buried sessions, under the lock and after the commit: they have no rows any
+// longer.
 void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept {
     auto& slots = *files_.slots();
     const auto own = session();
@@ -211,14 +213,15 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
         others_died_ = others_died_ || !own || each.key != own->key();
         if (!each.has_slot || slots.view(each.slot).key != each.key)
             continue;
-        // Its process may live and not know yet.
+        // Its process may be alive and not know of its end yet.
         outbox_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
         slots.free(each.slot);
         remove_sockets(*files_.folder(), each.nonce);
     }
 }
 
-// Under the lock, after the commit. This store's own client hears of it in the same way.
+// Tells the watchers, under the lock and after the commit. This store's own client hears of it in
+// the same way.
 void sqlite_state::wake_watchers() {
     for (const std::size_t i : files_.slots()->disarm_all()) {
         const slot_view seen = files_.slots()->view(i);
@@ -231,7 +234,7 @@ void sqlite_state::tell(
     std::span<lock_operation* const> done,
     std::vector<notice>& notices
 ) {
-    // The answer to a request says by itself what it got.
+    // The answer to a request reports its grant, so no notice is needed.
     const auto answered = [done](const effect& what) {
         return what.what == effect::kind::granted &&
                std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
@@ -257,8 +260,9 @@ void sqlite_state::tell(
     }
 }
 
-// Whoever died may have died between a commit and its hints. Those that it granted a lock to learn
-// of it from whoever buries it; to all others it is nothing new, and costs them no transaction.
+// Repeats the hints of all noted grants after a session died, since it may have died between a
+// commit and its hints. Those whom it granted a lock learn of it so; to all others it is nothing
+// new, and costs them no transaction.
 void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<notice>& notices) {
     if (!std::exchange(others_died_, false))
         return;
@@ -299,13 +303,13 @@ void sqlite_state::checkpoint_if_due() {
         return;
     const folder_guard guard(*files_.folder());
     db.checkpoint(db.log_bytes() >= 4 * files_.checkpoint_bytes());
-    // A reader may keep the log from being used anew: then it is tried again only when it has
+    // A reader may keep the log from being used anew: then the next try comes only when the log has
     // grown.
     checkpoint_at_ =
         std::max(files_.checkpoint_bytes(), db.log_bytes() + files_.checkpoint_bytes() / 4);
 }
 
-// Inside a transaction: may this session still act?
+// Checks inside a transaction that this session may still act.
 error_code sqlite_state::check_actor(const own_session& session) {
     if (!session.alive())
         return errc::session_lost;

@@ -29,7 +29,7 @@ namespace mortise::store_detail {
 
 class examination;
 
-/// What `resume` gives to the shell besides the answer: sockets, if the session is new.
+/// What `resume` gives to the shell: the answer, and the sockets if the session is new.
 struct opened_session {
     opened_session() = default;
 
@@ -43,22 +43,22 @@ struct opened_session {
 /// processes.
 ///
 /// Each function that changes a lock is one transaction under the lock of the side folder, and ends
-/// with hints to whom it concerns, sent after the lock is free again. What concerns this store's
-/// own client comes back as notices.
+/// with hints to the sessions concerned, sent after the lock is free again. What concerns this
+/// store's own client comes back as notices.
 ///
 /// Source files: sqlite_state.cpp (transactions and what follows them), sqlite_sessions.cpp
-/// (opening, ending and reaping sessions), sqlite_queries.cpp (what only reads), sqlite_examine.cpp
-/// (what the store says of itself).
+/// (opening, ending and reaping sessions), sqlite_queries.cpp (reading), sqlite_examine.cpp (the
+/// examination of the store).
 ///
-/// @par Threads The writer's thread, one call at a time; those marked so: any thread.
+/// @par Threads The writer's thread, one call at a time; functions marked so: any thread.
 class sqlite_state {
 public:
     sqlite_state(sqlite_store_config config, std::shared_ptr<coro::time_source> time);
 
     outcome<opened_session> resume(const session_start& start);
     outcome<nothing> end();
-    /// Does them in this order, in one transaction: all of them, or none if it fails. The notices
-    /// are the last one's.
+    /// Does the operations in this order, in one transaction: all of them, or none if it fails. The
+    /// last one gets the notices.
     void perform(std::span<lock_operation* const> all);
 
     outcome<bool> break_(const break_order& order);
@@ -70,34 +70,36 @@ public:
 
     outcome<std::vector<store_finding>> examine();
 
-    /// Ends the sessions that are dead or have expired, and those that are proved dead.
+    /// Ends the sessions that are dead or have expired, and those in `proved_dead`.
     outcome<nothing> reap(const std::vector<neighbour>& proved_dead);
 
-    /// The next change of any lock is told by a notice, by `verify` or by `look_stirred`.
+    /// Arms the slot of the session: the next change of any lock is told by a hint, or by
+    /// `look_stirred`.
     outcome<nothing> watch();
 
-    /// Tells whether a lock has changed since `watch`, waiting for whoever changes one just now.
+    /// Tells by a notice whether a lock has changed since `watch`, after waiting for a change that
+    /// is under way.
     outcome<nothing> look_stirred();
 
-    /// Looks which hints are true, and says so in notices.
+    /// Looks which hints are true, and reports those in notices.
     outcome<nothing> verify(const std::vector<hint>& hints);
 
     // Any thread.
-    /// The client has gone: the session is dead from now on, and others may take what it held. Not
-    /// in a forked child, whose parent's it is.
+    /// Declares the session dead because the client has gone: others may take what it held. Does
+    /// nothing in a forked child, since the session is the parent's.
     void abandon() noexcept;
-    /// The session cannot go on; another one can begin.
+    /// Gives up a session that cannot go on; another one can begin.
     void forget_session() noexcept;
     std::shared_ptr<own_session> session() const;
     std::string explain() const;
     void remember(const error& why);
     const std::string& path() const noexcept { return files_.path(); }
-    /// Until when nothing is granted; the clock's epoch if that is over.
+    /// Until when nothing is granted; the clock's epoch if the quarantine is over.
     clock::time_point quarantine_until() const noexcept;
 
 private:
-    /// Does its work on the rows; may be called again after a rollback, so it sets what it finds
-    /// anew.
+    /// Does its work on the rows. It may be called again after a rollback, so it must set its
+    /// results anew.
     using work = std::function<error_code(core::lock_engine&, sql_rows&)>;
 
     template <class T, class Body>
@@ -113,7 +115,7 @@ private:
         std::vector<notice>& notices,
         const work& body
     );
-    /// The same for nobody's session, where nothing can be refused.
+    /// The same without a session, where nothing can be refused.
     void serve(std::vector<notice>& notices, const work& body);
     error_code attempt(
         core::session_key actor, const work& body, std::vector<core::effect>& effects, bool& again
@@ -151,7 +153,8 @@ private:
 
     // sqlite_queries.cpp
     session_view view_of(const own_session& session);
-    /// Who holds the lock, or waits for it; if `token` is not zero, only who holds it with that.
+    /// The holders of a lock, or its waiters; if `token` is not zero, only the holders with that
+    /// token.
     std::vector<party_view> parties(
         const std::string& name,
         bool granted,

@@ -17,7 +17,7 @@
 namespace mortise::store_detail {
 namespace {
 
-// Swaps what has expired to death. @return whether anybody is alive.
+// Swaps expired words to death. @return whether anybody is alive.
 bool anybody_alive(slot_file& slots, clock::time_point now) noexcept {
     bool alive = false;
     for (std::size_t i = 0; i < slots.used(); ++i) {
@@ -28,8 +28,8 @@ bool anybody_alive(slot_file& slots, clock::time_point now) noexcept {
     return alive;
 }
 
-// Deadlines of another time namespace say nothing here, but a socket that refuses proves death
-// anywhere.
+// Probes the sockets: deadlines of another time namespace mean nothing here, but a socket that
+// refuses proves death anywhere.
 bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept {
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_view seen = slots.view(i);
@@ -54,7 +54,8 @@ void store_files::follow_links() {
         path_ = followed_links(given_path_);
 }
 
-// One level: a longer path that is missing is rather misspelt, or a disk that is not mounted.
+// Makes the last folder of the path only: if more is missing, the path is rather misspelt, or its
+// disk is not mounted.
 void store_files::make_folder() {
     const auto folder = std::filesystem::path(path_).parent_path();
     std::error_code ignored;
@@ -147,8 +148,8 @@ void store_files::check_file_system() const {
     }
 }
 
-// By which of its hard links a file may be used is said by the side folder: it is the one that was
-// made beside the name of the first user.
+// Refuses other names of the file. Of hard links, the one beside which the side folder was made may
+// be used: it is the name of the first user.
 void store_files::check_names() const {
     const auto names = names_of(path_);
     if (names == file_names::one)
@@ -172,7 +173,7 @@ void store_files::open_database(bool anew) {
     try {
         if (db_.read_only())
             throw error(errc::not_writable, path_, remedy_of(errc::not_writable));
-        // Its log and its index take over the mode of the file.
+        // SQLite's log and its index take over the mode of the file.
         if (is_new && ::chmod(path_.c_str(), 0600) != 0)
             throw failure_of_call(errno, "chmod", path_);
         const auto identity = open_schema(db_, path_, config_.domain, boot_);
@@ -223,7 +224,7 @@ void store_files::open_slots(clock::time_point now) {
     folder_->sweep();
 }
 
-// How long somebody may still believe in a lease of this place, who will not be seen here any more.
+// Until when somebody who will not be seen here any longer may believe in a lease of this store.
 clock::time_point
 store_files::quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now) {
     clock::time_point until;
@@ -234,7 +235,7 @@ store_files::quarantine_of(slot_file::found what, const slot_file* old, clock::t
             until = std::max(until, old->word(i).deadline());
         break;
     case slot_file::found::none: {
-        // Somebody removed the file. If the database knows sessions of this boot they may be alive.
+        // Somebody removed the file. Sessions of this boot that the database knows may be alive.
         sqlite_query query(db_, "SELECT boot_id, (SELECT max(ttl_ms) FROM session) FROM meta");
         if (query.step() && query.bytes(0) == boot_)
             until = coro::saturating_add(now, std::chrono::milliseconds(query.signed_number(1)));

@@ -20,7 +20,7 @@ namespace mortise::store_detail {
 /// Opening decides who may work here at all, and whether anybody who did is still alive.
 class store_files {
 public:
-    /// Does no I/O but to ask for the current folder. @throws error
+    /// Does no I/O except to ask for the current folder. @throws error
     explicit store_files(sqlite_store_config config);
 
     bool is_open() const noexcept { return slots_ != nullptr; }
@@ -33,7 +33,7 @@ public:
     /// @return whether anything had to be opened.
     bool open(clock::time_point now);
     void close() noexcept;
-    /// After a failure that leaves the connection in doubt.
+    /// Closes the connection after a failure that leaves it in doubt.
     void close_database() noexcept { db_.close(); }
 
     /// Whether the paths still lead to what is open. Any thread, while `folder` and `slots` live.
@@ -44,7 +44,7 @@ public:
         const slot_file& slots
     ) noexcept;
 
-    /// The same of this one; "same" if nothing is open.
+    /// The same for this store; `same` if nothing is open.
     whereabouts where() const noexcept;
 
     const std::string& path() const noexcept { return path_; }
@@ -54,7 +54,7 @@ public:
     const store_identity& identity() const noexcept { return identity_; }
     const slot_file_owner& owner() const noexcept { return owner_; }
     std::size_t checkpoint_bytes() const noexcept { return config_.checkpoint_bytes; }
-    /// What its folder is on. @throws error if the folder cannot be asked.
+    /// The file system of the store's folder. @throws error if the folder cannot be asked.
     store_detail::file_system file_system() const;
     clock::time_point quarantine_until() const noexcept { return quarantine_until_; }
 

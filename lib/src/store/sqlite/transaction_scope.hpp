@@ -6,7 +6,7 @@
 
 namespace mortise::store_detail {
 
-/// However a transaction is left, nothing of it stays open.
+/// Rolls back a transaction that is still open when the scope is left.
 class transaction_scope {
 public:
     explicit transaction_scope(sqlite_db& db) noexcept : db_(db) {}

@@ -25,7 +25,7 @@ public:
     void add(std::unique_ptr<pending_operation> what) { asked_.push_back(std::move(what)); }
     const operations& asked() const noexcept { return asked_; }
 
-    /// Nothing: see `writer_runner`.
+    /// Does nothing: `writer_runner` does the work.
     void run() noexcept override {}
     void deliver() noexcept override;
     void finish(error_code why) noexcept override;

@@ -13,11 +13,11 @@
 
 namespace mortise::store_detail {
 
-/// What the writer's thread does with its queue: operations that stand one behind the other become
-/// one transaction, everything else runs by itself, and nothing overtakes.
+/// Runs the queue of the writer's thread: operations that stand one behind the other become one
+/// transaction, everything else runs by itself, and nothing overtakes.
 class writer_runner final : public coro::detail::batch_runner {
 public:
-    /// Operations in one transaction: as many as take about a millisecond, for which other
+    /// The most operations in one transaction: they take about a millisecond, for which other
     /// processes wait for the lock of the folder.
     static constexpr std::size_t together_max = 64;
 

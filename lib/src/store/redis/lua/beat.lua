@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- ARGV[1]: SESSION GENERATION LONGEST, where LONGEST is the longest TTL that others may have, in
--- milliseconds. Proves the session by a write that cannot revive it, and buries who is dead.
--- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT DEADLINE QUARANTINE, where NEXT is the time to the
--- next deadline of others in microseconds, or -, DEADLINE that of the session, and QUARANTINE what is
--- left of it; l; r (the store is no more what it was).
+-- milliseconds. Proves the session by a write that cannot revive it, and buries dead sessions.
+-- Says o RUN CHANGES GRANTS REQUESTS WATCHES NEXT DEADLINE QUARANTINE, where NEXT is the time to
+-- the next deadline of others in microseconds, or -; DEADLINE is the session's; QUARANTINE is what
+-- is left of it; l; r (the store is no longer what it was).
 local S, G, longest = match(ARGV[1], '^(%S+) (%d+) (%d+)$')
 local hash = '{P}s:' .. S
 local own = call('HMGET', hash, 'g', 'd', 't')
@@ -15,7 +15,7 @@ if not known_run then
     return 'r'
 end
 longest = math.max(tonumber(longest), tonumber(own[3]))
-call('HDEL', hash, '')  -- The first write may be done without memory, and then all that follow.
+call('HDEL', hash, '')  -- Allowed without memory; so are all writes after it.
 local deadline = digits(now() + own[3] * 1000)
 call('HSET', hash, 'd', deadline)
 call('ZADD', '{P}d', 'XX', deadline, S)
@@ -49,7 +49,7 @@ local function consider(time)
     next = next and math.min(next, time) or time
 end
 
--- The first of the others in a sorted set of times.
+-- Considers the first time in a sorted set that belongs to another session.
 local function consider_first(key, pattern)
     local from = 0
     repeat

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The end of sessions.
+-- Ends sessions.
 local FIXED = 9  -- The fields of a session that are not entries.
 local AT_ONCE = 256
 
--- Frees some of what a session has; the session is dead already, so that it is granted nothing.
--- @return how many entries that were, and whether any are left.
+-- Frees some of what a session has. The session must be dead, so that it is granted nothing.
+-- @return how many entries were freed, and whether any are left.
 local function bury(session)
     local hash, cursor, names = '{P}s:' .. session, '0', {}
     repeat
@@ -24,7 +24,7 @@ local function bury(session)
     if not left then
         call('DEL', hash)
         call('ZREM', '{P}d', session)
-        -- Without anybody who watches, the short ways are open again.
+        -- If nobody watches any longer, the short ways are open again.
         if call('SREM', '{P}w', session) == 1 and call('EXISTS', '{P}w') == 0 then
             call('HDEL', '{P}m', 'w')
         end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The head of every script. {P} stands for the prefix of the store's keys; what they hold is told in
--- docs/stores/redis.md. A number that is joined to a text loses digits from 10^14 on: hence `digits`.
--- A command that a script calls costs more than dozens of the script's own steps: few are called
+-- The head of the scripts of the queue form. {P} stands for the prefix of the store's keys;
+-- docs/stores/redis.md says what they hold. A number that is joined to a text loses digits from
+-- 10^14 on: hence `digits`. A command costs more than dozens of a script's own steps: call few
 -- where many locks are taken.
 local call, format, match = redis.call, string.format, string.match
 
@@ -34,7 +34,7 @@ local function state()
     return kept
 end
 
--- Whether a session, of which `generation` and `deadline` were read, may act under this generation.
+-- Whether a session with this generation and deadline may act under the generation `acting`.
 local function may_act(generation, deadline, acting)
     return generation and tonumber(generation) <= tonumber(acting) and tonumber(deadline) > now()
 end
@@ -51,5 +51,5 @@ local function draw()
     return base
 end
 
--- 2^52: who holds a lock stands in it with the ordinal less so much.
+-- 2^52: the score of a holder is its ordinal less this.
 local HELD = 4503599627370496

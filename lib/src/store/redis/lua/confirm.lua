@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION RUN DEADLINE {ID BASE}: what other connections were told was written,
--- where RUN is - if it is not known. Found here, it is followed by a write, for the replicas to
--- acknowledge with all that came before.
--- Says o and the ids of grants that are not there; l; x: this is another server than the one that
--- was written to, or has not what was written there.
+-- ARGV[1]: SESSION GENERATION RUN DEADLINE {ID BASE}: what was written on other connections; RUN is
+-- - if it is not known. If it is here, writes: the replicas acknowledge that with all that came
+-- before.
+-- Says o and the ids of grants that are not here; l; x: this is another server than the one that
+-- was written to, or has lost what was written.
 local S, G, run, deadline, grants = match(ARGV[1], '^(%S+) (%d+) (%S+) (%d+)(.*)$')
 local hash = '{P}s:' .. S
 local own = call('HMGET', hash, 'g', 'd')

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION ID BASE[:SLOT]. More bases for that grant: those since the last one,
--- never beyond the clock's microsecond, so that they stay below all that come after a flush.
+-- ARGV[1]: SESSION GENERATION ID BASE[:SLOT]. Draws more bases for that grant: those since the last
+-- one, never beyond the clock's microsecond, so that they stay below all bases after a flush.
 -- Says d FIRST COUNT, n (there is no such grant), s (it is shared), l.
 local S, G, id, base, slot = match(ARGV[1], '^(%S+) (%d+) (%d+) (%d+):?(%d*)$')
 local COUNT_MAX = 1048576

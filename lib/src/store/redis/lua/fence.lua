@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- KEYS[1]: a fence. ARGV: a token in 19 digits, its domain, and maybe a command. Raises the fence to
--- the token, if it is not below it, and executes the command.
+-- KEYS[1]: a fence. ARGV: a token in 19 digits, its domain, and maybe a command. Raises the fence
+-- to the token and executes the command, unless the token is below the fence.
 local fence = redis.call('HMGET', KEYS[1], 'token', 'domain')
 if fence[2] and fence[2] ~= ARGV[2] then
     return redis.error_reply('MORTISEDOMAIN the token is of ' .. ARGV[2] .. ', the fence of ' .. fence[2])

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- The head of the scripts of the single-key form: a lock is one key, whose value names the request
--- that has it by 40 hexadecimal digits, and its token after a colon, if tokens were asked for.
+-- that holds it by 40 hexadecimal digits, and its token after a colon, if tokens were asked for.
 -- Clients of other makes have values of their own.
 local call, try, sub = redis.call, redis.pcall, string.sub
 
 local ID_SIZE = 40
 
--- What stands at the key; nothing if it is no text.
+-- The value at the key; nothing if it is no text.
 local function value_at(key)
     local value = try('GET', key)
     return type(value) == 'string' and value
@@ -20,19 +20,19 @@ local function channel_of(key)
     return 'mortise:released:' .. key
 end
 
--- Told first: who may not tell must not free, either.
+-- Publishes first: a user who may not publish must not free, either.
 local function free(key)
     call('PUBLISH', channel_of(key), '')
     call('DEL', key)
 end
 
--- Who listens for the release of that lock.
+-- How many listen for the release of that lock.
 local function waiting_for(key)
     local said = try('PUBSUB', 'NUMSUB', channel_of(key))
     return tonumber(said[2]) or 0
 end
 
--- The base of a token that was not drawn before, also if the counter was forgotten.
+-- The base of a token that was not drawn before, even if the counter was forgotten.
 local function next_base(counter)
     local time = call('TIME')
     local last = tonumber(call('GET', counter) or 0)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: pairs of a key and an id. Frees those that are held by it. Says how many those were.
+-- ARGV: pairs of a key and an id. Frees the keys that their ids hold. Says how many.
 local freed = 0
 for at = 1, #ARGV, 2 do
     if is_of(value_at(ARGV[at]), ARGV[at + 1]) then

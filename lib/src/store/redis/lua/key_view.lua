@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: keys. Says of each its value, or nothing, how many listen for its release, and for how many
+-- ARGV: keys. Says of each its value or nothing, how many listen for its release, and for how many
 -- milliseconds it lives (-1: for ever).
 local said = {}
 for _, key in ipairs(ARGV) do

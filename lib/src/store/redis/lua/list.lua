@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- ARGV: how many waiters of each lock, then the names of locks.
 -- Says NOW, DOMAIN, and of each lock that somebody holds or waits for: its name, how many wait, and
--- its parties, each as its full session, host, label, process, entry and deadline. Who is dead or
--- has come to its end is left out, though no heartbeat has buried it yet.
+-- its parties, each as its full session, host, label, process, entry and deadline. Leaves out dead
+-- sessions and ended grants that no heartbeat has buried yet.
 local queue_max = tonumber(ARGV[1])
 local gone, any_gone = {}, false
 for _, key in ipairs({'{P}d', '{P}x'}) do
@@ -11,7 +11,7 @@ for _, key in ipairs({'{P}d', '{P}x'}) do
     end
 end
 
--- Of all who stand in a lock: who is left of the holders and of the first waiters, and how many wait.
+-- Of the members of a lock: the living holders and first waiters, and how many wait.
 local function living(members, holding)
     local kept, waiting = {}, 0
     for at, member in ipairs(members) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: a session, and from where; or nothing. Says the names of all sessions; or, for a session,
--- where to go on (0: that was all), and the names of some of the locks that it has entries of.
+-- ARGV: a session and a cursor, or nothing. Says the names of all sessions; or, for a session, the
+-- next cursor (0: that was all) and the names of some of the locks that it has entries of.
 if not ARGV[1] then
     return call('ZRANGE', '{P}d', 0, -1)
 end

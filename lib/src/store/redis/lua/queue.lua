@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- The rules of the queue: the same as in core/lock_engine.cpp, and held to it by a test.
 --
--- A lock is a sorted set of members SESSION:ID:MODE. Who waits has an ordinal as its score, who holds
--- the ordinal less HELD. What else is to be known of it is the field ID of its session's hash: "w MODE
--- HOLD SINCE NAME" or "g MODE HOLD SINCE BASE SLOT NAME".
--- Who took a free lock the short way is all of it: a text, SESSION:ID, and "a MODE BASE NAME" in the
--- session; it got the lock when its base says. It stands in a sorted set when others come.
-local actor      -- The session that acts: it can be reached by its reply.
-local granted = {}  -- What is to be pushed, in pairs: who, what was granted.
+-- A lock is a sorted set of members SESSION:ID:MODE. The score of a waiter is its ordinal, that of
+-- a holder the ordinal less HELD. The rest is the field ID of its session's hash: "w MODE HOLD
+-- SINCE NAME" or "g MODE HOLD SINCE BASE SLOT NAME".
+-- A lock that was taken the short way, when it was free, is a text, SESSION:ID, with "a MODE BASE
+-- NAME" in the session; its base says since when. It becomes a sorted set when others come.
+local actor      -- The session that acts; its reply reaches it.
+local granted = {}  -- Grants to push: session, id, entry.
 local changed = false
 
 local function publish(session, message)
@@ -72,7 +72,7 @@ local function others_wait(key, session)
     return false
 end
 
--- From its lock and from its session, as far as they know of it.
+-- Removes an entry from its lock and from its session, as far as they have it.
 local function remove(session, id, entry, by_other)
     local hash = '{P}s:' .. session
     changed = true
@@ -96,19 +96,19 @@ local function remove(session, id, entry, by_other)
     end
 end
 
--- From a session that lives and does not know.
+-- Removes an entry of a session that lives and does not know of it yet.
 local function take_away(session, id, entry)
     remove(session, id, entry, true)
     publish(session, 'a')
 end
 
--- What stands in a lock without its session is removed.
+-- Removes a member of a lock that its session does not have.
 local function orphan(name, member)
     changed = true
     call('ZREM', '{P}l:' .. name, member)
 end
 
--- Whoever took the lock the short way stands in a sorted set from now on.
+-- Turns a lock that was taken the short way into a sorted set.
 local function unfold(name)
     local key = '{P}l:' .. name
     local text = redis.pcall('GET', key)
@@ -117,7 +117,7 @@ local function unfold(name)
     end
     local session, id = match(text, '^([^:]+):(%d+)$')
     if not session then
-        call('ZCARD', key)  -- It is nothing of ours: that says so.
+        call('ZCARD', key)  -- Not ours: this call fails and says so.
     end
     local hash = '{P}s:' .. session
     local known = call('HGET', hash, id)
@@ -127,13 +127,12 @@ local function unfold(name)
         call('DEL', key)
         return
     end
-    call('HSET', hash, id, text_of(entry))  -- First what may be refused for want of memory.
+    call('HSET', hash, id, text_of(entry))  -- First, since it may be refused for want of memory.
     call('DEL', key)
     call('ZADD', key, digits(1 - HELD), member_of(session, id, entry))
 end
 
--- The entry of that holder; nothing if it is one no more, because its session is gone or its time is
--- over: then it is removed.
+-- The entry of that holder. If its session is gone or its time is over, removes it: nothing then.
 local function holding(name, session, id, member)
     local read = call('HMGET', '{P}s:' .. session, 'd', id)
     if not read[1] or not read[2] then
@@ -173,8 +172,8 @@ local function closed(held)
     return held.mode and not admits(held, held.mode)
 end
 
--- Holders who have lapsed are taken away as far as they are met: the first one who has not says
--- whether others may join, but of permits all are looked at, since each one has a slot.
+-- Takes lapsed holders away as far as it meets them: the first one that has not lapsed says whether
+-- others may join; only of permits all are looked at, since each has a slot.
 -- @return who holds the lock; the first who waits, with its ordinal: false if nobody does, nothing
 -- if that is not known.
 local function holders_of(key, name)
@@ -212,7 +211,7 @@ local function holders_of(key, name)
     end
 end
 
--- Fills in what a grant has: the token of the other readers or one of its own, a free slot.
+-- Fills in a grant: the token of the other readers or one of its own, and a free slot.
 local function make_grant(entry, held)
     entry.base = entry.mode == 's' and held.mode == 's' and held.base or draw()
     entry.since = digits(now())
@@ -232,16 +231,16 @@ local function note_end(session, id, entry)
     end
 end
 
--- The first who waits after that ordinal, and its own.
+-- The first who waits after that ordinal, and its ordinal.
 local function next_after(key, ordinal)
     local found = call('ZRANGEBYSCORE', key, '(' .. ordinal, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     return found[1] or false, found[2]
 end
 
--- The one rule of the queue: from its head, whoever can be reached and goes together with those who
--- hold the lock gets it.
--- @return who holds the lock; whether a newcomer is stopped by those who wait; whether anybody may
--- be waiting.
+-- The one rule of the queue: from its head, each waiter that can be reached and can share the lock
+-- with its holders gets it.
+-- @return who holds the lock; whether those who wait stop a newcomer; whether anybody may be
+-- waiting.
 local function grant_next(name)
     local key = '{P}l:' .. name
     local held, member, ordinal = holders_of(key, name)
@@ -283,7 +282,7 @@ local function grant_next(name)
     return held, false, waited
 end
 
--- Who could not be told is told after the next change, or finds out by a heartbeat.
+-- A watcher that could not be told is told after the next change, or finds out by a heartbeat.
 local function tell_watchers()
     for _, session in ipairs(call('SMEMBERS', '{P}w')) do
         if publish(session, 'c') > 0 then
@@ -295,8 +294,7 @@ local function tell_watchers()
     end
 end
 
--- The end of every script that changes a lock. Whether others wait is only known when all has been
--- granted.
+-- Must end every script that changes a lock: whether others wait is known only when all is granted.
 local function finish(answered)
     for _, each in ipairs(granted) do
         local session, id, entry = each[1], each[2], each[3]

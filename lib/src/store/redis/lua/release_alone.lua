@@ -6,7 +6,8 @@ local own = call('HMGET', hash, 'g', 'd', id)
 if not may_act(own[1], own[2], G) then
     return 'l'
 end
--- The short way, before any rule of the queue is made: it came the short way, and nobody else since.
+-- The short way, without the rules of the queue: the lock was taken the short way, nobody came
+-- since.
 local its_base, name = match(own[3] or '', '^a %a%d* (%d+) (.*)$')
 if its_base == base and not state().watched and
     redis.pcall('GET', '{P}l:' .. name) == S .. ':' .. id then

@@ -1,7 +1,6 @@
--- SPDX-License-Identifier: BSL-1.0
--- The other short way of a release: an exclusive lock goes from its holder to the first who waits, and
--- nothing about them is out of the ordinary. Else the rules of the queue judge; release_alone.lua
--- comes before. Says whether that was done.
+-- The other short way of a release: an exclusive lock goes from its holder to the first who waits,
+-- and nothing about them is out of the ordinary. Otherwise the rules of the queue decide;
+-- release_alone.lua comes before. Says whether that was done.
 local function pass_on(of_lock)
     local key = '{P}l:' .. of_lock
     local some = redis.pcall('ZRANGE', key, 0, 2, 'WITHSCORES')

@@ -34,9 +34,8 @@ local function tell(session, of, entry)
     end
 end
 
--- Somebody cannot have the lock and would stand at the end of the queue. Holders of other sessions
--- are told, but for those whom somebody who waits has told before: every one who waits told all
--- holders but those of its own session.
+-- For a request that cannot have the lock: tells the holders of other sessions, except those whom a
+-- waiter has told already. Every waiter has told all holders except those of its own session.
 local function tell_contended(held, waited)
     local first = waited and next_after(key, 0)
     local ahead = first and parts(first)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The other short way of a request: behind the holder of an exclusive lock that nobody waits for yet.
--- Else the rules of the queue judge; request_free.lua comes before. Says whether that was done.
+-- The other short way of a request: behind the holder of an exclusive lock that nobody waits for
+-- yet. Otherwise the rules of the queue decide; request_free.lua comes before. Says whether that
+-- was done.
 local function stand_behind()
     local some = redis.pcall('ZRANGE', key, 0, 1, 'WITHSCORES')
     local session, request = match(some[1] or '', '^([^:]+):(%d+):x$')

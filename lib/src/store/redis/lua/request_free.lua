@@ -10,7 +10,7 @@ local own = call('HMGET', hash, 'g', 'd', id, 'q')
 if not may_act(own[1], own[2], G) then
     return 'l'
 end
--- The short way, before any rule of the queue is made: the lock is free, and nobody has asked for it.
+-- The short way, without the rules of the queue: the lock is free, and nobody has asked for it.
 if not own[3] and hold == '' and state().quarantine == 0 and not state().watched and
     call('SET', key, S .. ':' .. id, 'NX') then
     local base = draw()

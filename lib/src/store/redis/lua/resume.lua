@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, a new store's id, the domain
--- wanted or nothing, whether a store that is not there has surely never been (0 or 1), and the
--- longest TTL that others may have of whom nothing is known.
--- Says o RUN DOMAIN QUARANTINE NOW CHANGES and the view; l; k (another session has this name); f FORMAT (of a
--- newer version); d DOMAIN (the store has another one).
+-- ARGV: SESSION, its full id, GENERATION, TTL, host, label, process, an id for a new store, the
+-- domain wanted or nothing, whether a store that is not there has surely never been (0 or 1), and
+-- the longest TTL of other clients that are not known.
+-- Says o RUN DOMAIN QUARANTINE NOW CHANGES and the view; l; k (another session has this name); f
+-- FORMAT (of a newer version); d DOMAIN (the store has another one); u (nobody hears the inbox).
 local FORMAT = '1'
 local S, full, G, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local longest = math.max(ttl, tonumber(ARGV[11]))
 local hash = '{P}s:' .. S
 actor = S
--- Also asks whether this is allowed, before anything is written.
+-- Also checks that PUBLISH is allowed, before anything is written.
 local heard = call('PUBLISH', '{P}i:' .. S, 'h')
 if heard == 0 then
     return {'u'}
 end
 
--- For how long a holder may still believe in its lease whom a store that is not there knew. What a
--- server that never forgot anything does not have, it never had; a new server may have forgotten
--- all but what it was asked since.
+-- For how long a holder that a missing store knew may still believe in its lease. A server that
+-- never forgot anything never had this store; a new server may have forgotten all but what came
+-- since.
 local function forgotten()
     if ARGV[10] == '1' then
         return 0
@@ -30,7 +30,7 @@ local function forgotten()
     if flushed or evicted ~= '0' or not up or (before and match(before, '[^0]')) then
         return longest
     end
-    -- The server counts seconds of its clock that have begun, so that the first may be a short one.
+    -- Uptime counts seconds of the clock that have begun, so that the first may be a short one.
     return math.max(0, math.min(longest, longest - (tonumber(up) - 1) * 1000))
 end
 
@@ -56,7 +56,7 @@ elseif own[1] then
     if not may_act(own[2], own[3], G) then
         return {'l'}
     end
-    call('HDEL', hash, '')  -- The first write may be done without memory, and then all that follow.
+    call('HDEL', hash, '')  -- Allowed without memory; so are all writes after it.
 elseif G ~= '1' then
     return {'l'}
 else
@@ -69,7 +69,7 @@ local run = compare_run(record[2], longest)
 claim(longest)
 clamp_deadlines(longest)
 if own[1] then
-    -- Who can be reached again gets what it was passed over for, if nobody has it.
+    -- While this session was unreachable it was passed over: it gets what is free now.
     for _, name in ipairs(waited_for(S)) do
         grant_next(name)
     end

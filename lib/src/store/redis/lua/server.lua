@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Which server this is, and what its change means.
+-- Which server this is, and what a change of it means.
 
 -- The longest TTL that a session has claimed, in milliseconds; stores of version 0.1 kept it for
 -- ever.
@@ -18,8 +18,8 @@ local function compare_run(known, ttl_max)
     local run = info('server', 'run_id') or known
     if run ~= known then
         call('HSET', '{P}id', 'r', run)
-        -- What a restart brings back was not over when the data was written, and may have been
-        -- prolonged since.
+        -- A claim that a restart brings back was not over when the data was written, and may have
+        -- been prolonged since.
         for _, each in ipairs(call('ZRANGE', '{P}u', 0, -1)) do
             call('ZADD', '{P}u', digits(now() + tonumber(each) * 1000), each)
         end
@@ -29,14 +29,14 @@ local function compare_run(known, ttl_max)
     return run
 end
 
--- What a session claims: that leases of this length may be believed in, until its last deadline.
+-- Claims for a session that leases of this length may be believed in until its last deadline.
 local function claim(longest)
     call('ZADD', '{P}u', digits(now() + longest * 1000), digits(longest))
     call('ZREMRANGEBYSCORE', '{P}u', '-inf', digits(now()))
 end
 
--- What is further away than it can be was written before the clock was set back: as much of it is
--- left at most as there was in the beginning.
+-- Shortens times that are further away than possible: they were written before the clock was set
+-- back, and at most as much of them is left as there was in the beginning.
 local function clamp_deadlines(own_longest)
     local last = call('ZRANGE', '{P}d', -1, -1, 'WITHSCORES')
     if tonumber(last[2] or 0) <= now() + own_longest * 1000 and
@@ -74,7 +74,7 @@ local function quarantine_left()
     return digits(math.max(0, state().quarantine - now()))
 end
 
--- Once the quarantine is over, whoever waits is due.
+-- Once the quarantine is over, grants what is due to all who wait.
 local function end_quarantine()
     local till = state().quarantine
     if till == 0 or till > now() then

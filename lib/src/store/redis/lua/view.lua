@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- What the store has for a session: its entries, each as its id, whether others wait for the lock
--- of a grant, and its text.
+-- Adds what the store has for a session: its entries, each as its id, whether others wait for the
+-- lock of a grant, and its text.
 local function view_of(session, into)
     local all = call('HGETALL', '{P}s:' .. session)
     for at = 1, #all, 2 do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
--- ARGV[1]: SESSION GENERATION ID. Says o, whether there was anything or not; l.
+-- ARGV[1]: SESSION GENERATION ID. Says o, whether the request was there or not; l.
 local S, G, id = match(ARGV[1], '^(%S+) (%d+) (%d+)$')
 actor = S
 local own = call('HMGET', '{P}s:' .. S, 'g', 'd', id)
