@@ -21,6 +21,9 @@ std::string secret_in_file(const std::filesystem::path& file) {
             errc::bad_config, file.string(), "name a file that can be read and holds a password"
         );
     }
+    // It would never be accepted, and nobody would look for the second line.
+    if (secret.find_first_of("\r\n") != std::string::npos)
+        throw error(errc::bad_config, file.string(), "leave only the line of the password in it");
     return secret;
 }
 

@@ -138,6 +138,12 @@ TEST(RedisUrl, RefusesAPasswordThatIsNotThere) {
         EXPECT_EQ(refused("redis://h?password_file=" + file, "can be read"), errc::bad_config)
             << file;
     }
+    const std::string two_lines = folder + "/two";
+    std::ofstream(two_lines) << "s3cret\nand a comment\n";
+    EXPECT_EQ(
+        refused("redis://h?password_file=" + two_lines, "only the line of the password"),
+        errc::bad_config
+    );
     const std::string by_variable = std::string("redis://h?password_env=") + variable;
     EXPECT_EQ(refused(by_variable, "set this variable"), errc::bad_config);
     const environment_variable set(variable, "");
