@@ -21,6 +21,8 @@ constexpr milliseconds stop_time{1'000};
 // What took longer may have been asked for twice. An abort that follows a refusal takes its time.
 constexpr milliseconds smooth_commit{2'000};
 constexpr milliseconds smooth_abort{5'000};
+// Of the calls that end a transaction: few of them are to be resumed (see `begin`).
+constexpr int end_slice_ms = 1'000;
 
 }  // namespace
 
@@ -80,14 +82,17 @@ producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) 
 
 // Calls again until the answer is clear, the time is up (the last failure is then one that could
 // be resumed), or we are to stop.
-producer_core::failure producer_core::until_decided(const call& what, clock::duration limit) {
+producer_core::failure
+producer_core::until_decided(const call& what, clock::duration limit, int slice) {
     clock::time_point end = clock::now() + limit;
+    const int whole_ms = static_cast<int>(std::chrono::duration_cast<milliseconds>(limit).count());
+    const int each_ms = std::min(slice, whole_ms);
     bool shortened = false;
     serve();  // what happened before does not count
     says().take_failure();
     disturbed_ = 0;
     for (;;) {
-        const owned<rd_kafka_error_t> error(what(slice_ms));
+        const owned<rd_kafka_error_t> error(what(each_ms));
         if (!error) {
             says().forget_trouble();
             return {};
@@ -95,6 +100,7 @@ producer_core::failure producer_core::until_decided(const call& what, clock::dur
         failure seen = failure_of(*error);
         if (remedy_of(seen.what) != remedy::resume)
             return seen;
+        resumed_ = true;
         serve();
         if (const int code = says().take_failure(); code != 0)
             disturbed_ = code;
@@ -209,10 +215,26 @@ bool producer_core::send_offsets(const group_position& consumed) {
     return !last_failure_.failed();
 }
 
+// A call that was resumed may leave an answer behind, which librdkafka (2.0.2) gives to the next
+// call and does nothing of what that asks for. So after such a call a transaction is begun until
+// the library says that one is open: each answer that was left behind takes one call.
 producer_core::failure producer_core::begin() {
-    return until_decided(
-        [this](int) { return ::rd_kafka_begin_transaction(handle_.get()); }, milliseconds(0)
-    );
+    constexpr int tries_max = 4;
+    const bool doubtful = std::exchange(resumed_, false);
+    failure seen;
+    for (int tries = 0; tries < tries_max; ++tries) {
+        const owned<rd_kafka_error_t> error(::rd_kafka_begin_transaction(handle_.get()));
+        if (!error && !doubtful)
+            return {};
+        if (!error)
+            continue;
+        seen = failure_of(*error);
+        const bool is_open = tries > 0 && seen.what.code == RD_KAFKA_RESP_ERR__STATE;
+        return is_open ? failure() : seen;
+    }
+    seen.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    seen.text = "librdkafka does not say that a transaction is open";
+    return seen;
 }
 
 // Before anything is sent.
@@ -266,11 +288,15 @@ void producer_core::name_guilty(transaction_outcome& outcome) const {
 
 transaction_outcome producer_core::commit(const transaction_batch& batch) {
     const clock::time_point began = clock::now();
+    // Else the commit itself would wait for records, and be resumed the more often.
+    if (!flush())
+        return abort(last_failure_);
     says().take_failure();
     MORTISE_CRASH_POINT("kafka.commit");
     const failure why = until_decided(
         [this](int limit_ms) { return ::rd_kafka_commit_transaction(handle_.get(), limit_ms); },
-        config_.commit_wait_max
+        config_.commit_wait_max,
+        end_slice_ms
     );
     if (why.failed()) {
         if (remedy_of(why.what) == remedy::abort)
@@ -300,9 +326,11 @@ transaction_outcome producer_core::abort(failure why) {
         return lose(why, false);
     const failure end = until_decided(
         [this](int limit_ms) { return ::rd_kafka_abort_transaction(handle_.get(), limit_ms); },
-        config_.commit_wait_max
+        config_.commit_wait_max,
+        end_slice_ms
     );
-    if (end.failed() && blames_topic(why.what.code) && !stopping_)
+    const bool fenced = is_of_class(end.what.code, condition::fenced);
+    if (end.failed() && !fenced && blames_topic(why.what.code) && !stopping_)
         return lose(kafka_error(why.what.code), why.text + "; " + end.text);
     if (end.failed())
         return lose(end, remedy_of(end.what) == remedy::resume);

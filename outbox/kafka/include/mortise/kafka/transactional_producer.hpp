@@ -84,7 +84,7 @@ public:
     /// @par Threads Any.
     std::string trouble() const;
 
-    /// What runs ends within about a second, what is queued or comes later at once: transactions
+    /// What runs ends within about two seconds, what is queued or comes later at once: transactions
     /// with `lost` and `operation_aborted`. Does not wait.
     void stop() noexcept;
 
