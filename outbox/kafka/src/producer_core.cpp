@@ -29,7 +29,9 @@ constexpr int end_slice_ms = 1'000;
 producer_core::producer_core(kafka_config config, const std::string& transactional_id)
     : config_(std::move(config)),
       handle_(config_, purpose::producing, transactional_id),
-      guide_(handle_.get(), config_.answer_wait_max, [this] { return !stopping_; }) {
+      guide_(handle_, config_.answer_wait_max, config_.topic_wait_max, [this] {
+          return !stopping_;
+      }) {
     says().on_report = [this](const rd_kafka_message_t& message) { book_.on_report(message); };
 }
 
@@ -40,7 +42,7 @@ void producer_core::close() noexcept {
 }
 
 void producer_core::serve() noexcept {
-    if (state_ != state::closed)
+    if (handle_.get() != nullptr)
         ::rd_kafka_poll(handle_.get(), 0);
 }
 
@@ -51,6 +53,7 @@ void producer_core::init() {
         return;
     if (state_ == state::lost)
         throw boost::system::system_error(make_error_code(errc::lost));
+    handle_.open();
     const failure why = until_decided(
         [this](int limit_ms) { return ::rd_kafka_init_transactions(handle_.get(), limit_ms); },
         config_.init_wait_max
@@ -149,7 +152,7 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     transaction_outcome outcome;
     if (batch.wary && !try_new_topics(batch, outcome))
         return outcome;
-    outcome = attempt_in_sequence(batch);
+    outcome = attempt_with_topics(batch);
     if (outcome.what == kind::again && !book_.suspects().empty())
         outcome = search(batch, std::move(outcome));
     if (outcome.what == kind::again && blames_topic(outcome.code.value()))
@@ -161,7 +164,33 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     // Topics may have been deleted, or got other partitions.
     if (outcome.what != transaction_outcome::kind::committed)
         guide_.forget();
+    for (const topic_guide::growth& each : guide_.take_growths())
+        outcome.notices.push_back(
+            "topic " + each.topic + " has " + std::to_string(each.now) + " partitions and had " +
+            std::to_string(each.before) +
+            ": messages of a key may be read in another order than they were sent"
+        );
     return outcome;
+}
+
+// Brokers hear of topics, and of changes to them, one after the other: one that was unknown to a
+// broker in this moment may be known in the next. Each attempt waits for its topics.
+transaction_outcome producer_core::attempt_with_topics(const transaction_batch& batch) {
+    const clock::time_point end = clock::now() + config_.topic_wait_max;
+    for (;;) {
+        transaction_outcome outcome = attempt_in_sequence(batch);
+        if (outcome.what != transaction_outcome::kind::again || book_.away().empty() || stopping_)
+            return outcome;
+        if (clock::now() >= end) {
+            const auto away = book_.away();
+            for (const auto& [index, code] : away)
+                book_.on_proof(index, code);
+            name_guilty(outcome);
+            return outcome;
+        }
+        guide_.forget();
+        ::rd_kafka_poll(handle_.get(), slice_ms);
+    }
 }
 
 // After a broker has refused records librdkafka 2.0 goes on with sequence numbers that the broker
@@ -255,8 +284,8 @@ bool producer_core::check_topics(const transaction_batch& batch, transaction_out
     int other = 0;
     for_each_record(batch, [&](const record& what, std::size_t index) {
         const int code = other == 0 ? code_of(what) : 0;
-        if (blame_of_call(code) == blame::record)
-            book_.on_refusal(index, code);
+        if (blame_of_call(code) != blame::none)
+            book_.on_proof(index, code);
         else if (code != 0)
             other = code;
     });
@@ -345,6 +374,8 @@ transaction_outcome producer_core::abort(failure why) {
     outcome.what = transaction_outcome::kind::again;
     outcome.code = kafka_error(why.what.code);
     outcome.text = std::move(why.text);
+    if (!book_.away().empty())
+        outcome.code = kafka_error(book_.away().begin()->second);
     name_guilty(outcome);
     return outcome;
 }

@@ -51,6 +51,7 @@ private:
     };
     using call = std::function<rd_kafka_error_t*(int limit_ms)>;
 
+    transaction_outcome attempt_with_topics(const transaction_batch& batch);
     transaction_outcome attempt_in_sequence(const transaction_batch& batch);
     transaction_outcome attempt(const transaction_batch& batch);
     using topics = std::set<std::string>;
@@ -94,7 +95,7 @@ private:
     state state_ = state::fresh;
     std::string lost_because_;
     failure last_failure_;
-    topics writable_;    ///< Something was committed to them.
+    topics writable_;       ///< Something was committed to them.
     int disturbed_ = 0;     ///< What a connection failed of during the last call.
     bool resumed_ = false;  ///< A call was, since the last transaction began.
 

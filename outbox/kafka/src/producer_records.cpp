@@ -99,7 +99,7 @@ bool producer_core::produce(const record& what, std::size_t index) {
             ::rd_kafka_poll(handle_.get(), slice_ms);  // until something has gone out
             continue;
         }
-        if (blame_of_call(code) == blame::record) {
+        if (blame_of_call(code) != blame::none) {
             book_.on_refusal(index, code);
             return true;
         }

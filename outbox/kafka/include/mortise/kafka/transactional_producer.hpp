@@ -46,7 +46,9 @@ public:
     /// To be called once, with success, before the first transaction.
     ///
     /// @par Completion   `void(error_code)`
-    /// @par Errors       `condition::not_authorized`; `_TIMED_OUT` of `kafka_category` after
+    /// @par Errors       `mortise::errc::bad_config`: librdkafka does not take the settings, or a
+    ///                   certificate is missing, as `trouble` says;
+    ///                   `condition::not_authorized`; `_TIMED_OUT` of `kafka_category` after
     ///                   `init_wait_max`: call it again; `condition::fenced` and whatever else is
     ///                   fatal: make a new producer (then it is `errc::lost` here);
     ///                   `operation_aborted` (cancelled while queued, or stopped).
