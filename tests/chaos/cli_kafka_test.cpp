@@ -161,12 +161,16 @@ TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
         EXPECT_NE(parked.out().find(each), std::string::npos) << each << parked.out();
 
     shared_kafka().create_topic(topic_);
-    auto replay = start_outbox({"replay", "--all"});
-    ASSERT_EQ(replay.wait(), 0) << told(replay);
     auto again = empty_to_broker();
     ASSERT_EQ(again.wait(), 0) << told(again);
-    EXPECT_NE(again.out().find("\n1 sent, 1 parked\n"), std::string::npos) << again.out();
+    EXPECT_NE(again.out().find("\n1 sent, 0 parked\n"), std::string::npos) << again.out();
     EXPECT_EQ(kafka_reader(shared_kafka().address()).settled_values(topic_), texts{"1"});
+    // The other one has a name that Kafka never takes.
+    auto replay = start_outbox({"replay", "--all"});
+    ASSERT_EQ(replay.wait(), 0) << told(replay);
+    auto in_vain = empty_to_broker();
+    ASSERT_EQ(in_vain.wait(), 0) << told(in_vain);
+    EXPECT_NE(in_vain.out().find("\n0 sent, 1 parked\n"), std::string::npos) << in_vain.out();
 }
 
 TEST_F(CliKafka, MeasuresARelay) {

@@ -17,6 +17,10 @@ bool topic_job::operator()() {
     return core_->ensure(wish_);
 }
 
+int partitions_job::operator()() {
+    return core_->partitions_of(topic_);
+}
+
 std::optional<found_record> last_record_job::operator()() {
     return core_->last_record(topic_, partition_, key_, from_);
 }

@@ -63,6 +63,7 @@ int cluster_core::until_clear(const std::function<int()>& what) {
 }
 
 std::string cluster_core::id() {
+    handle_.open();
     std::string found;
     check(until_clear([&] {
         char* const text = ::rd_kafka_clusterid(handle_.get(), slice_ms);
@@ -76,6 +77,7 @@ std::string cluster_core::id() {
 }
 
 int cluster_core::partitions_of(const std::string& topic) {
+    handle_.open();
     const owned<rd_kafka_topic_t> asked(::rd_kafka_topic_new(handle_.get(), topic.c_str(), nullptr)
     );
     if (!asked)
@@ -158,9 +160,20 @@ bool cluster_core::create(const topic_wish& wish) {
 
 void cluster_core::compare(const topic_wish& wish, int partitions) {
     const auto policy = clean_up_policy(wish.name);
-    const bool compacts = policy && policy->find("compact") != std::string::npos;
-    if (partitions != wish.partitions || (policy && compacts != wish.compacted))
-        throw boost::system::system_error(make_error_code(errc::topic_differs));
+    // With "compact,delete" the newest record of a key goes, too, when it is old enough.
+    const bool fits = !policy || (wish.compacted ? *policy == "compact"
+                                                 : policy->find("compact") == std::string::npos);
+    if (partitions == wish.partitions && fits)
+        return;
+    std::string text = "topic " + wish.name;
+    if (partitions != wish.partitions)
+        text += " has " + std::to_string(partitions) + " partitions and not " +
+                std::to_string(wish.partitions);
+    else
+        text += " has cleanup.policy=" + *policy + ": set it to " +
+                (wish.compacted ? "compact alone, or marks are deleted with their age" : "delete");
+    says().note_trouble(text);
+    throw boost::system::system_error(make_error_code(errc::topic_differs), text);
 }
 
 // None if the login may not see it.

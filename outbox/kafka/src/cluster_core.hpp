@@ -33,14 +33,15 @@ public:
         const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
     );
 
+    /// The number of partitions; zero if there is no such topic.
+    int partitions_of(const std::string& topic);
+
 private:
     bool create(const topic_wish& wish);
     void compare(const topic_wish& wish, int partitions);
     std::optional<std::string> clean_up_policy(const std::string& topic);
     owned<rd_kafka_event_t> answer(rd_kafka_queue_t* queue);
     owned<rd_kafka_AdminOptions_t> options(rd_kafka_admin_op_t what) const;
-    /// The number of partitions; zero if there is no such topic.
-    int partitions_of(const std::string& topic);
 
     /// Until it gives a code that does not pass by itself, or the time is up.
     int until_clear(const std::function<int()>& what);

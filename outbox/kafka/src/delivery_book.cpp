@@ -34,6 +34,9 @@ void delivery_book::on_report(const rd_kafka_message_t& message) {
     case blame::record:
         guilty_.emplace(index, message.err);
         return;
+    case blame::topic:
+        away_.emplace(index, message.err);
+        return;
     case blame::neighbour:
         const batch_key key(::rd_kafka_topic_name(message.rkt), message.partition);
         refused_together_[key].emplace(index, message.err);
@@ -43,8 +46,16 @@ void delivery_book::on_report(const rd_kafka_message_t& message) {
 
 void delivery_book::on_refusal(std::size_t index, int code) {
     failed_ = true;
-    if (blame_of_call(code) == blame::record)
+    const blame whose = blame_of_call(code);
+    if (whose == blame::record)
         guilty_.emplace(index, code);
+    if (whose == blame::topic)
+        away_.emplace(index, code);
+}
+
+void delivery_book::on_proof(std::size_t index, int code) {
+    failed_ = true;
+    guilty_.emplace(index, code);
 }
 
 void delivery_book::judge() {

@@ -26,6 +26,9 @@ public:
     /// `rd_kafka_producev` refused it.
     void on_refusal(std::size_t index, int code);
 
+    /// It is known by other means that it cannot be delivered.
+    void on_proof(std::size_t index, int code);
+
     record_position position(std::size_t index) const { return positions_.at(index); }
     std::size_t delivered() const noexcept { return delivered_; }
 
@@ -34,6 +37,9 @@ public:
 
     /// Records that are proved to be undeliverable, in order.
     const std::map<std::size_t, int>& guilty() const noexcept { return guilty_; }
+
+    /// Records whose topic was unknown, in order.
+    const std::map<std::size_t, int>& away() const noexcept { return away_; }
 
     /// Proves what can be proved: of several that were refused together, nothing, but one that was
     /// refused alone is guilty. To be called when all reports have come.
@@ -55,6 +61,7 @@ private:
     std::size_t delivered_ = 0;
     std::vector<record_position> positions_;
     std::map<std::size_t, int> guilty_;
+    std::map<std::size_t, int> away_;
     std::map<batch_key, std::map<std::size_t, int>> refused_together_;
     std::vector<group> suspects_;
 };

@@ -46,13 +46,20 @@ public:
                    "producer has ended it, or its time is up";
         case errc::not_a_mark:
             return "the newest record in the place of the shard's mark is none: give the marks a "
-                   "topic of their own";
+                   "topic of their own, and say by a rebase where the shard goes on";
         case errc::offset_gone:
             return "the partition ends before that offset: the topic was made anew, or lost "
                    "records";
         case errc::offset_removed:
             return "the partition begins after that offset: retention has removed records that "
                    "were not dealt with";
+        case errc::foreign_inbox:
+            return "another inbox, in another database, deals with this consumer group, and what "
+                   "it has done is not known here: let all members deliver to one database, or "
+                   "give this one a group of its own";
+        case errc::no_offset:
+            return "the group has no offset for the partition, as the group is new or the offset "
+                   "has expired: say auto.offset.reset=earliest to read all of it, or latest";
         }
         return "an error of the Kafka producer that is not known";
     }

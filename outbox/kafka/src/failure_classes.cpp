@@ -84,6 +84,7 @@ blame blame_of_delivery(int code) noexcept {
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        return blame::topic;
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
         return blame::record;
@@ -93,9 +94,10 @@ blame blame_of_delivery(int code) noexcept {
 }
 
 blame blame_of_call(int code) noexcept {
-    if (code == RD_KAFKA_RESP_ERR__INVALID_ARG || blame_of_delivery(code) != blame::none)
+    if (code == RD_KAFKA_RESP_ERR__INVALID_ARG)
         return blame::record;
-    return blame::none;
+    const blame of_delivery = blame_of_delivery(code);
+    return of_delivery == blame::neighbour ? blame::record : of_delivery;
 }
 
 bool blames_topic(int code) noexcept {

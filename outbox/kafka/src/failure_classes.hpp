@@ -17,6 +17,7 @@ bool is_of_class(int code, condition wanted) noexcept;
 enum class blame : std::uint8_t {
     none,       ///< Nothing: it suffered from something else.
     record,     ///< It can never be delivered.
+    topic,      ///< Its topic, or partition, is unknown, which may pass.
     neighbour,  ///< It, or another record of the same batch of the wire, can never be delivered.
 };
 

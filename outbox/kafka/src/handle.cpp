@@ -169,29 +169,39 @@ void voice::wake() noexcept {
 }
 
 handle::handle(const kafka_config& config, purpose what_for, const std::string& id)
-    : voice_(std::make_shared<voice>(config)) {
-    owned<rd_kafka_conf_t> conf = make_settings(config, what_for, id);
-    ::rd_kafka_conf_set_opaque(conf.get(), voice_.get());
-    ::rd_kafka_conf_set_log_cb(conf.get(), &on_log);
-    ::rd_kafka_conf_set_error_cb(conf.get(), &on_error);
-    ::rd_kafka_conf_set_stats_cb(conf.get(), &on_statistics);
+    : purpose_(what_for),
+      voice_(std::make_shared<voice>(config)),
+      settings_(make_settings(config, what_for, id)) {
+    rd_kafka_conf_t* const to = settings_.get();
+    ::rd_kafka_conf_set_opaque(to, voice_.get());
+    ::rd_kafka_conf_set_log_cb(to, &on_log);
+    ::rd_kafka_conf_set_error_cb(to, &on_error);
+    ::rd_kafka_conf_set_stats_cb(to, &on_statistics);
     if (what_for == purpose::producing)
-        ::rd_kafka_conf_set_dr_msg_cb(conf.get(), &on_report);
+        ::rd_kafka_conf_set_dr_msg_cb(to, &on_report);
     if (what_for == purpose::consuming)
-        ::rd_kafka_conf_set_rebalance_cb(conf.get(), &on_rebalance);
+        ::rd_kafka_conf_set_rebalance_cb(to, &on_rebalance);
+    closing_threads::of_program();  // before any handle: so it ends later than a static one
+}
+
+void handle::open() {
+    if (handle_ != nullptr || !settings_)
+        return;
     // A consumer's questions never make a topic.
     const rd_kafka_type_t type =
-        what_for == purpose::producing ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
-    closing_threads::of_program();  // before any handle: so it ends later than a static one
+        purpose_ == purpose::producing ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
     char text[512];
-    handle_ = ::rd_kafka_new(type, conf.get(), text, sizeof text);
-    if (handle_ == nullptr)
-        throw error(
+    handle_ = ::rd_kafka_new(type, settings_.get(), text, sizeof text);
+    if (handle_ == nullptr) {
+        const error wrong(
             mortise::errc::bad_config,
             "kafka_config::settings",
             "librdkafka says: " + voice_->hidden().hide_in(text)
         );
-    static_cast<void>(conf.release());  // the handle's now
+        voice_->note_trouble(wrong.what());
+        throw wrong;
+    }
+    static_cast<void>(settings_.release());  // the handle's now
     const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_get_main(handle_));
     listen_to(*queue);
 }

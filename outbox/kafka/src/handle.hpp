@@ -77,11 +77,18 @@ private:
 /// a thread of its own, `close` does it on this one. In a forked child nothing is done.
 class handle {
 public:
-    /// Asks nobody yet. `id` is as for `make_settings`. @throws mortise::error (`bad_config`)
+    /// Only looks at the settings: there is nothing to `get` yet. `id` is as for `make_settings`.
+    /// @throws mortise::error (`bad_config`)
     handle(const kafka_config& config, purpose what_for, const std::string& id = {});
     ~handle();
     handle(const handle&) = delete;
     handle& operator=(const handle&) = delete;
+
+    /// Makes it, unless that was done: reads certificates and keys, begins threads. It takes tens
+    /// of milliseconds, so it has no place on an event loop. Asks nobody yet. After an exception it
+    /// can be called again.
+    /// @throws mortise::error (`bad_config`); `trouble` then has the same text
+    void open();
 
     rd_kafka_t* get() const noexcept { return handle_; }
     voice& says() noexcept { return *voice_; }
@@ -94,7 +101,9 @@ public:
 
 private:
     coro::detail::fork_guard process_;
+    const purpose purpose_;
     std::shared_ptr<voice> voice_;
+    owned<rd_kafka_conf_t> settings_;  ///< Until it is made.
     rd_kafka_t* handle_ = nullptr;
 };
 

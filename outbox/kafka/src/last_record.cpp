@@ -71,6 +71,7 @@ std::optional<found_record> cluster_core::last_record(
     std::int64_t low = 0;
     std::int64_t end = 0;
     handle whole(config_, purpose::measuring);
+    whole.open();
     const int code =
         until_clear([&]() -> int { return ask_ends(whole.get(), topic, partition, low, end); });
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -83,7 +84,8 @@ std::optional<found_record> cluster_core::last_record(
         throw boost::system::system_error(make_error_code(errc::offset_gone));
 
     std::optional<found_record> found;
-    const handle committed(config_, purpose::reading);
+    handle committed(config_, purpose::reading);
+    committed.open();
     std::int64_t next = std::max(from, low);
     if (next >= end)
         return found;

@@ -21,13 +21,17 @@ constexpr milliseconds stop_time{1'000};
 // What took longer may have been asked for twice. An abort that follows a refusal takes its time.
 constexpr milliseconds smooth_commit{2'000};
 constexpr milliseconds smooth_abort{5'000};
+// Of the calls that end a transaction: few of them are to be resumed (see `begin`).
+constexpr int end_slice_ms = 1'000;
 
 }  // namespace
 
 producer_core::producer_core(kafka_config config, const std::string& transactional_id)
     : config_(std::move(config)),
       handle_(config_, purpose::producing, transactional_id),
-      guide_(handle_.get(), config_.answer_wait_max, [this] { return !stopping_; }) {
+      guide_(handle_, config_.answer_wait_max, config_.topic_wait_max, [this] {
+          return !stopping_;
+      }) {
     says().on_report = [this](const rd_kafka_message_t& message) { book_.on_report(message); };
 }
 
@@ -38,7 +42,7 @@ void producer_core::close() noexcept {
 }
 
 void producer_core::serve() noexcept {
-    if (state_ != state::closed)
+    if (handle_.get() != nullptr)
         ::rd_kafka_poll(handle_.get(), 0);
 }
 
@@ -49,6 +53,7 @@ void producer_core::init() {
         return;
     if (state_ == state::lost)
         throw boost::system::system_error(make_error_code(errc::lost));
+    handle_.open();
     const failure why = until_decided(
         [this](int limit_ms) { return ::rd_kafka_init_transactions(handle_.get(), limit_ms); },
         config_.init_wait_max
@@ -80,14 +85,17 @@ producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) 
 
 // Calls again until the answer is clear, the time is up (the last failure is then one that could
 // be resumed), or we are to stop.
-producer_core::failure producer_core::until_decided(const call& what, clock::duration limit) {
+producer_core::failure
+producer_core::until_decided(const call& what, clock::duration limit, int slice) {
     clock::time_point end = clock::now() + limit;
+    const int whole_ms = static_cast<int>(std::chrono::duration_cast<milliseconds>(limit).count());
+    const int each_ms = std::min(slice, whole_ms);
     bool shortened = false;
     serve();  // what happened before does not count
     says().take_failure();
     disturbed_ = 0;
     for (;;) {
-        const owned<rd_kafka_error_t> error(what(slice_ms));
+        const owned<rd_kafka_error_t> error(what(each_ms));
         if (!error) {
             says().forget_trouble();
             return {};
@@ -95,6 +103,7 @@ producer_core::failure producer_core::until_decided(const call& what, clock::dur
         failure seen = failure_of(*error);
         if (remedy_of(seen.what) != remedy::resume)
             return seen;
+        resumed_ = true;
         serve();
         if (const int code = says().take_failure(); code != 0)
             disturbed_ = code;
@@ -143,7 +152,7 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     transaction_outcome outcome;
     if (batch.wary && !try_new_topics(batch, outcome))
         return outcome;
-    outcome = attempt_in_sequence(batch);
+    outcome = attempt_with_topics(batch);
     if (outcome.what == kind::again && !book_.suspects().empty())
         outcome = search(batch, std::move(outcome));
     if (outcome.what == kind::again && blames_topic(outcome.code.value()))
@@ -155,7 +164,33 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     // Topics may have been deleted, or got other partitions.
     if (outcome.what != transaction_outcome::kind::committed)
         guide_.forget();
+    for (const topic_guide::growth& each : guide_.take_growths())
+        outcome.notices.push_back(
+            "topic " + each.topic + " has " + std::to_string(each.now) + " partitions and had " +
+            std::to_string(each.before) +
+            ": messages of a key may be read in another order than they were sent"
+        );
     return outcome;
+}
+
+// Brokers hear of topics, and of changes to them, one after the other: one that was unknown to a
+// broker in this moment may be known in the next. Each attempt waits for its topics.
+transaction_outcome producer_core::attempt_with_topics(const transaction_batch& batch) {
+    const clock::time_point end = clock::now() + config_.topic_wait_max;
+    for (;;) {
+        transaction_outcome outcome = attempt_in_sequence(batch);
+        if (outcome.what != transaction_outcome::kind::again || book_.away().empty() || stopping_)
+            return outcome;
+        if (clock::now() >= end) {
+            const auto away = book_.away();
+            for (const auto& [index, code] : away)
+                book_.on_proof(index, code);
+            name_guilty(outcome);
+            return outcome;
+        }
+        guide_.forget();
+        ::rd_kafka_poll(handle_.get(), slice_ms);
+    }
 }
 
 // After a broker has refused records librdkafka 2.0 goes on with sequence numbers that the broker
@@ -209,10 +244,26 @@ bool producer_core::send_offsets(const group_position& consumed) {
     return !last_failure_.failed();
 }
 
+// A call that was resumed may leave an answer behind, which librdkafka (2.0.2) gives to the next
+// call and does nothing of what that asks for. So after such a call a transaction is begun until
+// the library says that one is open: each answer that was left behind takes one call.
 producer_core::failure producer_core::begin() {
-    return until_decided(
-        [this](int) { return ::rd_kafka_begin_transaction(handle_.get()); }, milliseconds(0)
-    );
+    constexpr int tries_max = 4;
+    const bool doubtful = std::exchange(resumed_, false);
+    failure seen;
+    for (int tries = 0; tries < tries_max; ++tries) {
+        const owned<rd_kafka_error_t> error(::rd_kafka_begin_transaction(handle_.get()));
+        if (!error && !doubtful)
+            return {};
+        if (!error)
+            continue;
+        seen = failure_of(*error);
+        const bool is_open = tries > 0 && seen.what.code == RD_KAFKA_RESP_ERR__STATE;
+        return is_open ? failure() : seen;
+    }
+    seen.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    seen.text = "librdkafka does not say that a transaction is open";
+    return seen;
 }
 
 // Before anything is sent.
@@ -233,8 +284,8 @@ bool producer_core::check_topics(const transaction_batch& batch, transaction_out
     int other = 0;
     for_each_record(batch, [&](const record& what, std::size_t index) {
         const int code = other == 0 ? code_of(what) : 0;
-        if (blame_of_call(code) == blame::record)
-            book_.on_refusal(index, code);
+        if (blame_of_call(code) != blame::none)
+            book_.on_proof(index, code);
         else if (code != 0)
             other = code;
     });
@@ -266,11 +317,15 @@ void producer_core::name_guilty(transaction_outcome& outcome) const {
 
 transaction_outcome producer_core::commit(const transaction_batch& batch) {
     const clock::time_point began = clock::now();
+    // Else the commit itself would wait for records, and be resumed the more often.
+    if (!flush())
+        return abort(last_failure_);
     says().take_failure();
     MORTISE_CRASH_POINT("kafka.commit");
     const failure why = until_decided(
         [this](int limit_ms) { return ::rd_kafka_commit_transaction(handle_.get(), limit_ms); },
-        config_.commit_wait_max
+        config_.commit_wait_max,
+        end_slice_ms
     );
     if (why.failed()) {
         if (remedy_of(why.what) == remedy::abort)
@@ -300,9 +355,11 @@ transaction_outcome producer_core::abort(failure why) {
         return lose(why, false);
     const failure end = until_decided(
         [this](int limit_ms) { return ::rd_kafka_abort_transaction(handle_.get(), limit_ms); },
-        config_.commit_wait_max
+        config_.commit_wait_max,
+        end_slice_ms
     );
-    if (end.failed() && blames_topic(why.what.code) && !stopping_)
+    const bool fenced = is_of_class(end.what.code, condition::fenced);
+    if (end.failed() && !fenced && blames_topic(why.what.code) && !stopping_)
         return lose(kafka_error(why.what.code), why.text + "; " + end.text);
     if (end.failed())
         return lose(end, remedy_of(end.what) == remedy::resume);
@@ -317,6 +374,8 @@ transaction_outcome producer_core::abort(failure why) {
     outcome.what = transaction_outcome::kind::again;
     outcome.code = kafka_error(why.what.code);
     outcome.text = std::move(why.text);
+    if (!book_.away().empty())
+        outcome.code = kafka_error(book_.away().begin()->second);
     name_guilty(outcome);
     return outcome;
 }

@@ -51,6 +51,7 @@ private:
     };
     using call = std::function<rd_kafka_error_t*(int limit_ms)>;
 
+    transaction_outcome attempt_with_topics(const transaction_batch& batch);
     transaction_outcome attempt_in_sequence(const transaction_batch& batch);
     transaction_outcome attempt(const transaction_batch& batch);
     using topics = std::set<std::string>;
@@ -82,7 +83,7 @@ private:
     void narrow(const transaction_batch& batch, bool last_try);
 
     failure failure_of(const rd_kafka_error_t& error);
-    failure until_decided(const call& what, clock::duration limit);
+    failure until_decided(const call& what, clock::duration limit, int slice = slice_ms);
     transaction_outcome lose(error_code why, std::string text);
     transaction_outcome lose(const failure& why, bool uncertain);
 
@@ -94,8 +95,9 @@ private:
     state state_ = state::fresh;
     std::string lost_because_;
     failure last_failure_;
-    topics writable_;    ///< Something was committed to them.
-    int disturbed_ = 0;  ///< What a connection failed of during the last call.
+    topics writable_;       ///< Something was committed to them.
+    int disturbed_ = 0;     ///< What a connection failed of during the last call.
+    bool resumed_ = false;  ///< A call was, since the last transaction began.
 
     /// How many bytes may go out together to a topic that takes less than the settings allow; how
     /// many are under way; and what was too much.

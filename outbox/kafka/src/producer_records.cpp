@@ -99,7 +99,7 @@ bool producer_core::produce(const record& what, std::size_t index) {
             ::rd_kafka_poll(handle_.get(), slice_ms);  // until something has gone out
             continue;
         }
-        if (blame_of_call(code) == blame::record) {
+        if (blame_of_call(code) != blame::none) {
             book_.on_refusal(index, code);
             return true;
         }
@@ -139,16 +139,17 @@ int producer_core::hand_over(const record& what, std::size_t index) {
 }
 
 // Why the transaction has failed, if it has: nothing says so but the next call. The first one here
-// names no topic, so it does nothing, but a transaction that has failed is seen first. Such a one
-// cannot be committed: the second call only says why.
+// names no topic, so it does nothing, but a transaction that has failed is seen first. The second
+// begins none while one is open, and only says why.
 producer_core::failure producer_core::why_not() {
     if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR__INVALID_ARG)
         return {};
-    const owned<rd_kafka_error_t> error(::rd_kafka_commit_transaction(handle_.get(), slice_ms));
+    const owned<rd_kafka_error_t> error(::rd_kafka_begin_transaction(handle_.get()));
     if (error)
         return failure_of(*error);
     failure impossible;
     impossible.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    impossible.text = "no transaction was open";
     return impossible;
 }
 

@@ -82,7 +82,7 @@ void producer_core::refuse_topics(
     book_.open(index_end(batch));
     for_each_record(batch, [&](const record& what, std::size_t index) {
         if (const auto found = refused.find(what.topic); found != refused.end())
-            book_.on_refusal(index, found->second);
+            book_.on_proof(index, found->second);
     });
     name_guilty(outcome);
     outcome.renew = state_ == state::lost;

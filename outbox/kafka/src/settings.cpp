@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <string_view>
 
 namespace mortise::kafka {
@@ -60,17 +61,25 @@ void check_wait(const char* name, milliseconds value) {
         refuse_setting(name, "use 100 ms to one hour");
 }
 
-milliseconds time_in(const kafka_config& config, std::string_view name, milliseconds otherwise) {
+std::int64_t number_in(
+    const kafka_config& config, std::string_view name, std::int64_t otherwise, const char* remedy
+) {
     const auto found = config.settings.find(std::string(name));
     if (found == config.settings.end())
         return otherwise;
     const std::string& text = found->second;
-    long long number = 0;
+    std::int64_t number = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (wrong != std::errc() || end != text.data() + text.size() || number < 1 ||
         number > 2'147'483'647)
-        refuse_setting(std::string(name), "give it milliseconds, above zero");
-    return milliseconds(number);
+        refuse_setting(std::string(name), remedy);
+    return number;
+}
+
+milliseconds time_in(const kafka_config& config, std::string_view name, milliseconds otherwise) {
+    return milliseconds(
+        number_in(config, name, otherwise.count(), "give it milliseconds, above zero")
+    );
 }
 
 milliseconds transaction_time(const kafka_config& config) {
@@ -100,6 +109,12 @@ void set(rd_kafka_conf_t* to, const std::string& name, const std::string& value)
 void set_producing(
     rd_kafka_conf_t* to, const kafka_config& config, const std::string& transactional_id
 ) {
+    // librdkafka would say so only when it is made.
+    for (const char* name : {"max.in.flight", "max.in.flight.requests.per.connection"}) {
+        constexpr std::int64_t most = 5;
+        if (number_in(config, name, most, "use 1 to 5") > most)
+            refuse_setting(name, "use 1 to 5: exactly-once needs that");
+    }
     set(to, "transactional.id", transactional_id);
     // As Java's producers choose, and as an outbox chooses its shards: where their number divides
     // that of a topic's partitions, no partition has messages of two.
@@ -109,12 +124,36 @@ void set_producing(
     set(to, "message.timeout.ms", std::to_string(delivery_time(config).count()));
 }
 
+bool says_any(const kafka_config& config, std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* name) {
+        return config.settings.contains(name);
+    });
+}
+
+// What waits in librdkafka until it is asked for is half of the 64 MiB that a consumer may take;
+// the rest is for the answer of a broker that is on its way, and for what each message costs
+// besides. No answer is smaller than the largest message that is allowed.
+void set_ahead(rd_kafka_conf_t* to, const kafka_config& config) {
+    constexpr std::int64_t answer_bytes = 8 << 20;
+    constexpr std::int64_t message_bytes = 1'000'000;
+    if (!says_any(config, {"queued.max.messages.kbytes"}))
+        set(to, "queued.max.messages.kbytes", "32768");
+    if (!says_any(config, {"queued.min.messages"}))
+        set(to, "queued.min.messages", "50000");
+    if (says_any(config, {"fetch.max.bytes"}))
+        return;
+    const std::int64_t largest =
+        number_in(config, "message.max.bytes", message_bytes, "give it bytes, above zero");
+    set(to, "fetch.max.bytes", std::to_string(std::max(answer_bytes, largest)));
+}
+
 void set_consuming(rd_kafka_conf_t* to, const kafka_config& config, const std::string& group) {
     for (const auto& [name, remedy] : not_for_consumers) {
         if (config.settings.contains(std::string(name)))
             refuse_setting(std::string(name), remedy);
     }
     first_offset(config);
+    set_ahead(to, config);
     set(to, "group.id", group);
     set(to, "enable.auto.commit", "false");
     set(to, "enable.auto.offset.store", "false");
@@ -158,6 +197,7 @@ void check_config(const kafka_config& config) {
     check_wait("init_wait_max", config.init_wait_max);
     check_wait("commit_wait_max", config.commit_wait_max);
     check_wait("answer_wait_max", config.answer_wait_max);
+    check_wait("topic_wait_max", config.topic_wait_max);
     for (const auto& [name, remedy] : not_here) {
         if (config.settings.contains(std::string(name)))
             refuse_setting(std::string(name), remedy);

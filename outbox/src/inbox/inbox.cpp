@@ -73,6 +73,13 @@ void start_positions(
     core->where(std::move(handler));
 }
 
+void start_identity(
+    coro::detail::completion<void(error_code, std::string)> handler,
+    std::shared_ptr<inbox_core> core
+) {
+    core->identify(std::move(handler));
+}
+
 void start_stop_inbox(
     coro::detail::completion<void(error_code)> handler, std::shared_ptr<inbox_core> core
 ) {

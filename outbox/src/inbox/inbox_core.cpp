@@ -257,6 +257,23 @@ void inbox_core::where(positions_handler handler) {
     );
 }
 
+void inbox_core::identify(identity_handler handler) {
+    if (seat_.deserted())
+        return;
+    if (stopping_)
+        return handler.complete(errc::stopped, std::string());
+    const auto slot = handler.release_slot();
+    const auto look = [work = work_](db::connection& on) { return work->identity(on); };
+    auto then = [handler = std::move(handler)](error_code failed, std::string found) mutable {
+        handler.complete(failed, std::move(found));
+    };
+    session_->async_run(
+        look,
+        db::durability::force,
+        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+    );
+}
+
 void inbox_core::stop(code_handler handler) {
     if (seat_.deserted())
         return;

@@ -31,6 +31,7 @@ class inbox_core final : public std::enable_shared_from_this<inbox_core>,
 public:
     using code_handler = coro::detail::completion<void(error_code)>;
     using positions_handler = coro::detail::completion<void(error_code, positions)>;
+    using identity_handler = coro::detail::completion<void(error_code, std::string)>;
 
     inbox_core(
         asio::any_io_executor executor, std::shared_ptr<db::sqlite> session, inbox_config config
@@ -45,6 +46,7 @@ public:
     inbox_config::kind by() const noexcept { return config_.by; }
     void receive(std::vector<received> messages, code_handler handler);
     void where(positions_handler handler);
+    void identify(identity_handler handler);
     void stop(code_handler handler);
     void close() noexcept;
     inbox_stats stats() const noexcept;

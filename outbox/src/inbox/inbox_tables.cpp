@@ -2,6 +2,7 @@
 #include "inbox/inbox_tables.hpp"
 
 #include "mortise/outbox/error.hpp"
+#include "mortise/store_types.hpp"
 #include "table/format.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
@@ -74,6 +75,16 @@ void require(db::connection& on) {
             errc::not_an_inbox, table::path_of(on), "let one receive something, or name another"
         );
     table::refuse_older(on, *found, format);
+}
+
+std::string id_of(db::connection& on) {
+    const std::string fresh = random_id::draw().text();
+    on.run(
+        "INSERT OR IGNORE INTO mortise_inbox_about(name, value) VALUES('id', ?1)",
+        std::string_view(fresh)
+    );
+    auto row = on.query("SELECT value FROM mortise_inbox_about WHERE name = 'id'");
+    return row.step() ? row.text(0) : std::string();
 }
 
 std::optional<std::int64_t>

@@ -24,6 +24,9 @@ bool are_made(db::connection& on);
 /// @throws error `not_an_inbox`, `newer_format`, `older_format`
 void require(db::connection& on);
 
+/// The random id of the tables, which are there; it is drawn when it is first asked for.
+std::string id_of(db::connection& on);
+
 /// As they stand in the table: never change them.
 enum held_state : std::int64_t { retried = 0, behind = 1, parked = 2 };
 

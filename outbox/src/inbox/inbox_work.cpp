@@ -272,6 +272,11 @@ std::map<std::string, std::int64_t> inbox_work::positions(db::connection& on) co
     return are_made(on) ? tables_.positions(on) : std::map<std::string, std::int64_t>();
 }
 
+std::string inbox_work::identity(db::connection& on) const {
+    make(on);
+    return id_of(on) + '/' + tables_.name();
+}
+
 // Decides whether it was the last attempt.
 void inbox_work::judge(
     report& into, failure& failed, std::uint32_t attempts, const std::string& id

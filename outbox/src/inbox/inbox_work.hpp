@@ -51,6 +51,8 @@ public:
     report receive(db::connection& on, delivery& what);
     /// Tries what is due, or a part of that.
     report retry(db::connection& on, trial& tries);
+    /// Makes the tables if they are not there. @return id of the tables and name
+    std::string identity(db::connection& on) const;
 
     // Also on a thread that reads.
 

@@ -9,7 +9,7 @@
 namespace mortise::outbox::relay_detail {
 namespace {
 
-judgement refusal(errc why, std::string text) {
+judgement refusal(error_code why, std::string text) {
     judgement made;
     made.refused = why;
     made.text = std::move(text);
@@ -40,6 +40,9 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
         return refusal(
             errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
         );
+    // Once an operator has decided, and as long as nothing was sent after that, no mark is needed.
+    if (found.unreadable && (known.last.generation == 0 || !known.sink.empty()))
+        return refusal(found.unreadable, found.unreadable_text);
     if (!found.last) {
         made.mark_lost = known.last.sequence > 0 && !known.sink.empty();
         return made;

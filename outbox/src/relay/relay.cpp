@@ -49,6 +49,10 @@ std::string_view to_string(relay_event::kind what) noexcept {
         return "refused";
     case relay_event::kind::parked:
         return "parked";
+    case relay_event::kind::returned:
+        return "returned";
+    case relay_event::kind::noticed:
+        return "noticed";
     case relay_event::kind::left:
         return "left";
     case relay_event::kind::done:

@@ -64,6 +64,11 @@ relay_config checked(relay_config config) {
         "retry_first, retry_max",
         "use one millisecond to one day, the first not above the last"
     );
+    require(
+        config.topic_look_every >= milliseconds(10) && config.topic_look_every <= day,
+        "topic_look_every",
+        "use 10 milliseconds to one day"
+    );
     return config;
 }
 
@@ -310,8 +315,11 @@ void relay_core::begin_drain(code_handler handler, const std::vector<table::open
     drain made;
     for (const auto& each : shards) {
         const auto runner = runners_.find(each.shard);
-        if (runner != runners_.end() && !runner->second->done())
-            made.shards.emplace(each.shard, wanted{reads_, each.last});
+        if (runner == runners_.end() || runner->second->done())
+            continue;
+        // With locks another relay may have the shard, which looks by itself.
+        const bool ours = !config_.locks || runner->second->holds();
+        made.shards.emplace(each.shard, wanted{reads_, each.last, each.away && ours});
     }
     if (made.shards.empty())
         return handler.complete(error_code());
@@ -351,7 +359,8 @@ void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
             std::find_if(shards.begin(), shards.end(), [&](const table::open_shard& each) {
                 return each.shard == which;
             });
-        return found == shards.end() || found->marked >= until.row || found->last <= found->marked;
+        return found == shards.end() ||
+               (!until.look && (found->marked >= until.row || found->last <= found->marked));
     });
 }
 

@@ -71,7 +71,8 @@ private:
     /// Until when a drain waits for a shard.
     struct wanted {
         std::uint64_t read = 0;  ///< A later read of ours finds nothing to send,
-        std::int64_t row = 0;    ///< or the table's mark is there.
+        std::int64_t row = 0;    ///< or the table's mark is there,
+        bool look = false;       ///< unless we are to look first whether topics are back.
     };
     struct drain {
         std::map<std::uint32_t, wanted> shards;

@@ -250,6 +250,8 @@ asio::awaitable<bool> shard_runner::begin() {
         known_.sink = identity_;
     status_.last = known_.last;
     sent_at_ = now();
+    away_ = true;  // a relay before us may have parked something
+    look_at_ = sent_at_;
     // Of what the mark covers more may be there than what we sent.
     purge_wanted_ = true;
     purge_at_ = now() + core_.config().purge_after;

@@ -9,6 +9,7 @@
 #include "mortise/outbox/shard_status.hpp"
 #include "mortise/outbox/sink.hpp"
 #include "table/parked.hpp"
+#include "table/returned.hpp"
 #include "table/rows.hpp"
 #include "table/shards.hpp"
 
@@ -16,6 +17,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -49,6 +51,7 @@ public:
     /// There may be something to send.
     void news() { news_.set(); }
     bool done() const noexcept { return status_.what == state::done; }
+    bool holds() const noexcept { return status_.what != state::standby; }
     asio::cancellation_slot slot() noexcept { return stop_.slot(); }
     /// The relay stops. A batch that is under way may end, unless it is too late for that.
     void stop(bool at_once);
@@ -75,6 +78,8 @@ private:
     asio::awaitable<bool> park(std::vector<table::poison_row> which);
     asio::awaitable<bool> park_blocked(std::vector<std::int64_t> which);
     bool parked(error_code failed, std::size_t moved);
+    asio::awaitable<std::optional<end>> look_for_topics();
+    asio::awaitable<std::optional<std::size_t>> send_returned(const table::away_topic& which);
     asio::awaitable<bool> purge();
     asio::awaitable<std::optional<end>> be_idle(std::uint32_t newest_layout);
     asio::awaitable<std::optional<end>> finish();
@@ -88,6 +93,7 @@ private:
     void set(state now);
     void tell(relay_event::kind what, error_code why = {}, std::string text = {});
     bool purge_due() const;
+    bool look_due() const { return away_ && now() >= look_at_; }
     clock::time_point now() const;
 
     relay_core& core_;
@@ -107,7 +113,9 @@ private:
     bool refused_ = false;       ///< The table says that nobody goes on.
     bool mark_unsaved_ = false;  ///< Of a sink that keeps none.
     clock::time_point purge_at_;
-    clock::time_point sent_at_;  ///< The last mark.
+    bool away_ = true;             ///< Something may be parked as its topic was not there.
+    clock::time_point look_at_{};  ///< When to look next whether it is.
+    clock::time_point sent_at_;    ///< The last mark.
     bool publishing_ = false;
     shard_status status_;
 };

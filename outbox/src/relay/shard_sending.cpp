@@ -53,6 +53,14 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
                 co_return end::superseded;
             continue;
         }
+        // Only when nothing else waits: who appends waits for as long as it takes to find what came
+        // behind such messages.
+        if (look_due() && !next.more) {
+            auto looking = look_for_topics();
+            if (const auto came = co_await std::move(looking))
+                co_return *came;
+            continue;
+        }
         if (next.rows.empty()) {
             core_.emptied(shard_, number);
             auto idling = be_idle(next.newest_layout);
@@ -117,6 +125,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto publishing = publish(next.rows, after);
     auto came = co_await std::move(publishing);
     MORTISE_CRASH_POINT("relay.published");
+    for (std::string& each : came.notices)
+        tell(relay_event::kind::noticed, {}, std::move(each));
     if (came.what != published::kind::committed && came.done > 0) {
         const outgoing& last = next.rows.at(came.done - 1);
         mark so_far = after;
@@ -135,9 +145,10 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     case published::kind::refused: {
         std::vector<table::poison_row> poison;
         for (auto& each : came.poison) {
-            poison.emplace_back(
-                next.rows.at(each.index).row, each.code.message() + ": " + each.text
-            );
+            std::string reason = each.code.message() + ": " + each.text;
+            if (each.away)
+                reason += "; sent when the topic is there";
+            poison.emplace_back(next.rows.at(each.index).row, std::move(reason), each.away);
         }
         auto parking = park(std::move(poison));
         if (!co_await std::move(parking))
@@ -213,47 +224,6 @@ void shard_runner::advance(const mark& to, std::size_t messages, std::string pla
     core_.show(status_);
 }
 
-// @return whether the shard is still ours.
-asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> which) {
-    const auto session = core_.session();
-    ++status_.writes;
-    auto work = [by = by_, which](db::connection& on) { return table::park(on, by, which); };
-    auto parking = session->async_run(std::move(work), db::durability::force, kept_code);
-    const auto [failed, moved] = co_await std::move(parking);
-    if (!parked(failed, moved))
-        co_return false;
-    for (auto& each : which) {
-        relay_event made;
-        made.what = relay_event::kind::parked;
-        made.shard = shard_;
-        made.row = each.row;
-        made.text = std::move(each.reason);
-        core_.tell(made);
-    }
-    co_return true;
-}
-
-asio::awaitable<bool> shard_runner::park_blocked(std::vector<std::int64_t> which) {
-    auto work = [by = by_, which = std::move(which)](db::connection& on) {
-        return table::park_blocked(on, by, which);
-    };
-    const auto session = core_.session();
-    ++status_.writes;
-    auto parking = session->async_run(std::move(work), db::durability::force, kept_code);
-    const auto [failed, moved] = co_await std::move(parking);
-    co_return parked(failed, moved);
-}
-
-bool shard_runner::parked(error_code failed, std::size_t moved) {
-    if (failed == errc::superseded)
-        return false;
-    if (failed)
-        throw boost::system::system_error(failed);
-    status_.parked += moved;
-    core_.show(status_);
-    return true;
-}
-
 bool shard_runner::purge_due() const {
     return mark_unsaved_ || unpurged_ >= core_.config().purge_rows ||
            (purge_wanted_ && now() >= purge_at_);
@@ -313,6 +283,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::be_idle(std::uin
     }
     if (purge_wanted_)
         longest = std::min(longest, std::max(purge_at_ - now(), clock::duration(0)));
+    if (away_)
+        longest = std::min(longest, std::max(look_at_ - now(), clock::duration(0)));
     auto resting = rest(longest);
     co_await std::move(resting);
     co_return std::nullopt;

@@ -12,9 +12,9 @@ namespace mortise::outbox::table {
 namespace {
 
 #define MORTISE_OUTBOX_MOVE                                                                        \
-    "INSERT INTO mortise_outbox_parked(id, shard, " MORTISE_OUTBOX_COLUMNS ", parked, reason)"     \
-    " SELECT " MORTISE_OUTBOX_ROW ", " MORTISE_OUTBOX_SHARD ", " MORTISE_OUTBOX_COLUMNS ", ?2, ?3" \
-    " FROM mortise_outbox AS o WHERE slot = ?1"
+    "INSERT INTO mortise_outbox_parked(id, shard, " MORTISE_OUTBOX_COLUMNS                         \
+    ", parked, reason, away) SELECT " MORTISE_OUTBOX_ROW ", " MORTISE_OUTBOX_SHARD                 \
+    ", " MORTISE_OUTBOX_COLUMNS ", ?2, ?3, ?4 FROM mortise_outbox AS o WHERE slot = ?1"
 
 std::size_t drop_moved(db::connection& on, std::int64_t slot) {
     if (on.changes() == 0)
@@ -32,7 +32,13 @@ park(db::connection& on, const holder& by, const std::vector<poison_row>& which)
     std::size_t moved = 0;
     for (const auto& each : which) {
         const std::int64_t slot = slot_of(by.shard, each.row);
-        on.run(MORTISE_OUTBOX_MOVE, slot, wall_now(), std::string_view(each.reason));
+        on.run(
+            MORTISE_OUTBOX_MOVE,
+            slot,
+            wall_now(),
+            std::string_view(each.reason),
+            std::int64_t{each.away}
+        );
         moved += drop_moved(on, slot);
     }
     if (moved > 0)
@@ -53,7 +59,8 @@ park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_
             " WHERE p.topic = o.topic AND p.key = o.key AND p.id < " MORTISE_OUTBOX_ROW ")",
             slot,
             wall_now(),
-            nullptr
+            nullptr,
+            std::int64_t{0}
         );
         moved += drop_moved(on, slot);
     }

@@ -16,10 +16,12 @@ namespace mortise::outbox::table {
 class poison_row {
 public:
     poison_row() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    poison_row(std::int64_t which, std::string why) : row(which), reason(std::move(why)) {}
+    poison_row(std::int64_t which, std::string why, bool has_no_topic = false)
+        : row(which), reason(std::move(why)), away(has_no_topic) {}
 
     std::int64_t row = 0;
     std::string reason;
+    bool away = false;  ///< Its topic is not there: it is sent when that is (`send_returned`).
 };
 
 /// Moves rows that cannot be sent out of the way. What comes later with the same topic and key is

@@ -15,8 +15,9 @@
 namespace mortise::outbox::table {
 namespace {
 
-constexpr std::int64_t format = 3;
+constexpr std::int64_t format = 4;
 constexpr std::int64_t format_with_index = 1;  // rows by number, and an index by shard
+constexpr std::int64_t format_of_nameless_layouts = 2;
 constexpr std::uint32_t shards_at_first = 4;
 
 #define MORTISE_OUTBOX_MESSAGE                                                                     \
@@ -29,6 +30,11 @@ constexpr const char* make_rows =
 constexpr const char* make_counter =
     "CREATE TABLE mortise_outbox_counter(last_row INTEGER NOT NULL CHECK(last_row < 1 << 46))";
 
+// Messages whose topic is away, by topic.
+constexpr const char* make_away_index =
+    "CREATE INDEX mortise_outbox_by_away ON mortise_outbox_parked(shard, topic, id)"
+    " WHERE away != 0";
+
 constexpr const char* tables[] = {
     make_rows,
     make_counter,
@@ -37,8 +43,10 @@ constexpr const char* tables[] = {
      " " MORTISE_OUTBOX_MESSAGE ")"),
     "CREATE INDEX mortise_outbox_by_due ON mortise_outbox_later(due, id)",
     ("CREATE TABLE mortise_outbox_parked(id INTEGER PRIMARY KEY, shard INTEGER NOT NULL,"
-     " " MORTISE_OUTBOX_MESSAGE ", parked INTEGER NOT NULL, reason TEXT)"),
+     " " MORTISE_OUTBOX_MESSAGE ", parked INTEGER NOT NULL, reason TEXT,"
+     " away INTEGER NOT NULL DEFAULT 0)"),
     "CREATE INDEX mortise_outbox_by_key ON mortise_outbox_parked(topic, key, id)",
+    make_away_index,
     ("CREATE TABLE mortise_outbox_shard(shard INTEGER PRIMARY KEY,"
      " epoch INTEGER NOT NULL DEFAULT 0, domain TEXT NOT NULL DEFAULT '',"
      " generation INTEGER NOT NULL DEFAULT 0, sequence INTEGER NOT NULL DEFAULT 0,"
@@ -69,14 +77,25 @@ constexpr const char* from_nameless_layouts[] = {
     "ALTER TABLE mortise_outbox_layout ADD COLUMN id TEXT NOT NULL DEFAULT ''",
 };
 
+// What was parked before stays until people have seen to it.
+constexpr const char* from_parked_for_ever[] = {
+    "ALTER TABLE mortise_outbox_parked ADD COLUMN away INTEGER NOT NULL DEFAULT 0",
+    make_away_index,
+};
+
 constexpr const char* about = "mortise_outbox_about";
 
 void bring_up_to_date(db::connection& on) {
-    if (format_there(on, about, format) == format_with_index) {
+    const auto found = format_there(on, about, format);
+    if (found <= format_with_index) {
         for (const char* each : from_index)
             on.run(each);
     }
-    for (const char* each : from_nameless_layouts)
+    if (found <= format_of_nameless_layouts) {
+        for (const char* each : from_nameless_layouts)
+            on.run(each);
+    }
+    for (const char* each : from_parked_for_ever)
         on.run(each);
     on.run("UPDATE mortise_outbox_about SET value = ?1 WHERE name = 'format'", format);
 }

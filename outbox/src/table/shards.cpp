@@ -76,19 +76,26 @@ std::vector<std::uint32_t> done_shards(db::connection& on) {
 
 std::vector<open_shard> open_shards(db::connection& on) {
     std::vector<open_shard> found;
+    // What is parked as its topic was away is watched by the relay of its shard; when that is done,
+    // by all.
+    const std::string away =
+        "EXISTS(SELECT 1 FROM mortise_outbox_parked AS p WHERE p.away != 0 AND p.shard ";
+    const std::string last =
+        "(SELECT " MORTISE_OUTBOX_ROW " FROM mortise_outbox"
+        " WHERE slot >= " MORTISE_OUTBOX_SLOT("shard", "0") " AND slot < " MORTISE_OUTBOX_SLOT(
+            "(shard + 1)", "0"
+        ) " ORDER BY slot DESC LIMIT 1)";
     auto row = on.query(
-        "SELECT shard, row, (SELECT " MORTISE_OUTBOX_ROW
-        " FROM mortise_outbox WHERE slot >= " MORTISE_OUTBOX_SLOT(
-            "shard", "0"
-        ) " AND slot < " MORTISE_OUTBOX_SLOT("(shard + 1)", "0") " ORDER BY slot DESC LIMIT 1)"
-                                                                 " FROM mortise_outbox_shard WHERE "
-                                                                 "done = 0 ORDER BY shard"
+        "SELECT shard, row, " + last + ", " + away + "= s.shard) OR " + away +
+        "IN (SELECT d.shard FROM mortise_outbox_shard AS d WHERE d.done != 0))"
+        " FROM mortise_outbox_shard AS s WHERE done = 0 ORDER BY shard"
     );
     while (row.step()) {
         open_shard& next = found.emplace_back();
         next.shard = static_cast<std::uint32_t>(row.integer(0));
         next.marked = row.integer(1);
         next.last = row.integer(2);
+        next.away = row.integer(3) != 0;
     }
     return found;
 }

@@ -54,6 +54,7 @@ public:
     std::uint32_t shard = 0;
     std::int64_t marked = 0;  ///< The row of the table's mark.
     std::int64_t last = 0;    ///< The last row that there is; not more than `marked` if none is.
+    bool away = false;        ///< Its relay looks for topics of messages that are parked.
 };
 std::vector<open_shard> open_shards(db::connection& on);
 

@@ -52,7 +52,9 @@ TEST(KafkaFailures, WhatABrokerRefusesAsAWholeNamesNoOne) {
     EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::neighbour);
     EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_INVALID_RECORD), blame::neighbour);
     EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::record);
-    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), blame::record);
+    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), blame::topic);
+    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), blame::topic);
+    EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), blame::topic);
     EXPECT_EQ(
         kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), blame::record
     );

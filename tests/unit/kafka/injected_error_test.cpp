@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Errors that a real broker gives only now and then, given by librdkafka's stand-in for one. It has
 // no isolation and fences nobody: what is proved here is what is made of an error, and no more.
-#include "support/raw_kafka.hpp"
-#include "unit/kafka/kafka_user.hpp"
+#include "unit/kafka/mock_cluster.hpp"
 
 #include <gtest/gtest.h>
 
-#include <librdkafka/rdkafka_mock.h>
-
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,52 +13,7 @@ namespace {
 
 using kind = kafka::transaction_outcome::kind;
 
-// Kafka's numbers of its requests.
-enum class request : std::int16_t {
-    produce = 0,
-    init_producer_id = 22,
-    add_partitions = 24,
-    end_transaction = 26,
-};
-
-class stand_in {
-public:
-    stand_in()
-        : handle_(open_raw_kafka(RD_KAFKA_PRODUCER, "127.0.0.1:1")),
-          cluster_(::rd_kafka_mock_cluster_new(handle_.get(), 1)) {
-        for (const char* topic : {"topic", "other"})
-            check_raw_kafka(::rd_kafka_mock_topic_create(cluster_.get(), topic, 1, 1));
-    }
-
-    /// The next requests of that kind get this answer.
-    void answer(request to, int code, std::size_t times = 1) {
-        const std::vector<rd_kafka_resp_err_t> codes(times, static_cast<rd_kafka_resp_err_t>(code));
-        ::rd_kafka_mock_push_request_errors_array(
-            cluster_.get(), static_cast<std::int16_t>(to), codes.size(), codes.data()
-        );
-    }
-
-    kafka::kafka_config config() const {
-        kafka::kafka_config made(::rd_kafka_mock_cluster_bootstraps(cluster_.get()));
-        made.settings = {{"linger.ms", "0"}};
-        return made;
-    }
-
-private:
-    struct closer {
-        void operator()(rd_kafka_mock_cluster_t* what) const {
-            ::rd_kafka_mock_cluster_destroy(what);
-        }
-    };
-    raw_kafka handle_;
-    std::unique_ptr<rd_kafka_mock_cluster_t, closer> cluster_;
-};
-
-kafka::transaction_batch one_with_mark() {
-    auto batch = batch_of("topic", {"value"});
-    batch.last = kafka::record("other", "mark", "1");
-    return batch;
-}
+using request = mock_cluster::request;
 
 struct injected {
     request at;
@@ -98,7 +49,7 @@ TEST(KafkaInjected, ErrorsOfATransactionMakeTheRightOutcome) {
             std::to_string(static_cast<int>(each.at)) + " " +
             ::rd_kafka_err2name(static_cast<rd_kafka_resp_err_t>(each.code))
         );
-        stand_in broker;
+        mock_cluster broker;
         kafka_user producer(broker.config(), "id");
         ASSERT_FALSE(producer.init());
         broker.answer(each.at, each.code);
@@ -114,7 +65,7 @@ TEST(KafkaInjected, ErrorsOfATransactionMakeTheRightOutcome) {
 }
 
 TEST(KafkaInjected, ATopicThatMayNotBeWrittenToIsFoundAmongSeveral) {
-    stand_in broker;
+    mock_cluster broker;
     kafka_user producer(broker.config(), "id");
     ASSERT_FALSE(producer.init());
     // Of the batch, and then of its topics one by one, in the order of their names.
@@ -127,8 +78,28 @@ TEST(KafkaInjected, ATopicThatMayNotBeWrittenToIsFoundAmongSeveral) {
     EXPECT_EQ(producer.run(one_with_mark()).what, kind::committed);
 }
 
+// A rival began meanwhile: that counts more than what the record was refused for.
+TEST(KafkaInjected, AFencedAbortAfterARefusedRecordIsFenced) {
+    for (const int refusal :
+         {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+          RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+          RD_KAFKA_RESP_ERR_INVALID_RECORD}) {
+        SCOPED_TRACE(refusal);
+        mock_cluster broker;
+        kafka_user producer(broker.config(), "id");
+        ASSERT_FALSE(producer.init());
+        ASSERT_EQ(producer.run(one_with_mark()).what, kind::committed);
+        broker.answer(request::produce, refusal);
+        broker.answer(request::end_transaction, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+        const auto outcome = producer.run(one_with_mark());
+        ASSERT_EQ(outcome.what, kind::lost) << to_string(outcome.what) << outcome.text;
+        EXPECT_EQ(outcome.code, kafka::condition::fenced) << outcome.code.message();
+        EXPECT_TRUE(outcome.refused.empty());
+    }
+}
+
 TEST(KafkaInjected, ErrorsOfInitAreToldApart) {
-    stand_in broker;
+    mock_cluster broker;
     {
         kafka_user producer(broker.config(), "id");
         broker.answer(request::init_producer_id, RD_KAFKA_RESP_ERR_NOT_COORDINATOR, 2);

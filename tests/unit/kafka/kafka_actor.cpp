@@ -107,7 +107,8 @@ int process(const std::vector<std::string>& words) {
     how.cluster.settings = {
         {"session.timeout.ms", "1000"},
         {"heartbeat.interval.ms", "100"},
-        {"fetch.wait.max.ms", "50"}};
+        {"fetch.wait.max.ms", "50"},
+        {"auto.offset.reset", "earliest"}};
     how.group = words[1];
     how.topics = {words[2]};
     how.transactional_id = words[1];

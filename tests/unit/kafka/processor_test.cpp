@@ -114,7 +114,8 @@ protected:
             {"reconnect.backoff.ms", "20"},
             {"reconnect.backoff.max.ms", "100"},
             {"heartbeat.interval.ms", "100"},
-            {"fetch.wait.max.ms", "50"}};
+            {"fetch.wait.max.ms", "50"},
+            {"auto.offset.reset", "earliest"}};
         for (const auto& [name, value] : login_)
             made.cluster.settings[name] = value;
         made.transactional_id = group_ + "." + id;
@@ -374,6 +375,27 @@ TEST_F(KafkaProcessorAlone, ABrokerThatIsKilledAndStoppedLosesAndRepeatsNothing)
     eventually([] { return false; }, 2s);
     broker_.resume();
     produce(2);
+    expect_each_once(by);
+}
+
+// Its offsets may have expired: then all would be made once more.
+TEST_F(KafkaProcessor, AGroupWithoutOffsetsIsRefusedUntilItIsToldWhereToBegin) {
+    produce(2);
+    auto untold = config("one");
+    untold.cluster.settings.erase("auto.offset.reset");
+    processing by;
+    by.start(untold);
+    EXPECT_TRUE(eventually([&] { return by.events(kind::refused).size() == partitions; }))
+        << by.said();
+    EXPECT_EQ(by.events(kind::refused).at(0).code, kafka::errc::no_offset) << by.said();
+    EXPECT_TRUE(seen(to_).empty());
+    by.stop();
+    by.start(config("one"));
+    expect_each_once(by);
+    by.stop();
+    // From now on it knows.
+    by.start(untold);
+    produce(1);
     expect_each_once(by);
 }
 

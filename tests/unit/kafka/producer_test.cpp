@@ -274,6 +274,37 @@ TEST_F(KafkaProducer, IsLostWhenItSleptThroughItsOwnTransaction) {
     EXPECT_EQ(seen(), (texts{"a", "b"}));
 }
 
+// Where a key goes depends on their number: what was sent before may be read later.
+TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
+    const auto producer = make_ready();
+    const auto first = producer->run(batch_of(topic_, {"a"}));
+    ASSERT_EQ(first.what, kind::committed) << text(first);
+    EXPECT_TRUE(first.notices.empty());
+    {
+        const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
+        char why[256];
+        rd_kafka_NewPartitions_t* wanted =
+            ::rd_kafka_NewPartitions_new(topic_.c_str(), 3, why, sizeof why);
+        const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(by.get()));
+        ::rd_kafka_CreatePartitions(by.get(), &wanted, 1, nullptr, queue.get());
+        ::rd_kafka_NewPartitions_destroy(wanted);
+        const raw_kafka_owned<rd_kafka_event_t> said(::rd_kafka_queue_poll(queue.get(), 15'000));
+        ASSERT_TRUE(said);
+        check_raw_kafka(::rd_kafka_event_error(said.get()));
+    }
+    // It is asked once in a minute; or after something did not work.
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_EQ(
+            producer->run(batch_of(topic_, {std::string(2'000'000, 'x')})).what, kind::refused
+        );
+        const auto next = producer->run(batch_of(topic_, {"b"}));
+        EXPECT_EQ(next.what, kind::committed) << text(next);
+        return next.notices.size() == 1 &&
+               next.notices[0].find("has 3 partitions and had 1") != std::string::npos;
+    }));
+    EXPECT_TRUE(producer->run(batch_of(topic_, {"c"})).notices.empty());
+}
+
 TEST_F(KafkaProducer, IsNotReadyBeforeItsInit) {
     kafka_user producer(config(), id_);
     const auto outcome = producer.run(batch_of(topic_, {"a"}));

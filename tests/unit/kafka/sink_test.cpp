@@ -296,7 +296,33 @@ TEST_F(KafkaSink, RefusesAProgressTopicThatIsNone) {
     nonsense.last = kafka::record(progress_, shard_.table + "/0", "nonsense");
     nonsense.last->partition = 0;
     ASSERT_EQ(somebody.run(nonsense).what, kafka::transaction_outcome::kind::committed);
-    EXPECT_EQ(trusting.open(shard_).error(), kafka::errc::not_a_mark);
+    const auto opened = trusting.open(shard_);
+    ASSERT_TRUE(opened) << opened.error().message();
+    EXPECT_EQ(opened->unreadable, kafka::errc::not_a_mark);
+    EXPECT_NE(opened->unreadable_text.find("nonsense"), std::string::npos);
+    EXPECT_FALSE(opened->last);
+    // Whoever has decided where to go on puts a mark in its place.
+    const outbox::mark mark = mark_after();
+    EXPECT_EQ(trusting.publish(messages({"a"}), mark).what, published::kind::committed);
+    EXPECT_EQ(trusting.open(shard_)->last, mark);
+}
+
+TEST_F(KafkaSink, RefusesAProgressTopicThatDeletesWhatItCompacts) {
+    broker_.create_topic(progress_, 2, {{"cleanup.policy", "compact,delete"}});
+    sink_user sink(config(), 0);
+    EXPECT_EQ(sink.open(shard_).error(), kafka::errc::topic_differs);
+    EXPECT_NE(sink.trouble().find("compact,delete: set it to compact"), std::string::npos)
+        << sink.trouble();
+}
+
+// Which may be looked for at any time; but what is in files is looked at beside the event loop.
+TEST_F(KafkaSink, SaysThatACertificateIsMissingWhenItIsOpened) {
+    auto wrong = config();
+    wrong.cluster.settings["security.protocol"] = "ssl";
+    wrong.cluster.settings["ssl.ca.location"] = "/nowhere/at/all.pem";
+    sink_user sink(wrong, 0);
+    EXPECT_EQ(sink.open(shard_).error(), mortise::errc::bad_config);
+    EXPECT_NE(sink.trouble().find("ssl.ca.location"), std::string::npos) << sink.trouble();
 }
 
 TEST_F(KafkaSink, FindsNoMarkInAProgressTopicThatWasMadeAnew) {

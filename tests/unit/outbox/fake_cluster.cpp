@@ -29,7 +29,12 @@ public:
         epoch_ = ++mine.epoch;
         outbox::opening made;
         made.identity = at_.identity_;
-        made.last = mine.last;
+        if (mine.spoiled) {
+            made.unreadable = outbox::errc::bad_file;
+            made.unreadable_text = "nonsense";
+        } else {
+            made.last = mine.last;
+        }
         co_return made;
     }
 
@@ -43,6 +48,12 @@ public:
             co_await std::move(waiting);
         }
         co_return std::move(*came);
+    }
+
+    asio::awaitable<result<bool>> has_topic(const std::string& topic) override {
+        const std::lock_guard hold(at_.mutex_);
+        ++at_.asked_;
+        co_return !at_.away_.contains(topic);
     }
 
     asio::awaitable<void> close() override { co_return; }
@@ -65,12 +76,15 @@ private:
         for (std::size_t i = 0; i < messages.size(); ++i) {
             if (at_.refused_ && messages[i].what.payload == at_.refused_)
                 came.poison.emplace_back(i, outbox::errc::refused, "no");
+            else if (at_.away_.contains(messages[i].what.topic))
+                came.poison.emplace_back(i, outbox::errc::refused, "no such topic", true);
         }
         if (!came.poison.empty())
             return came;
         at_.messages_.insert(at_.messages_.end(), messages.begin(), messages.end());
         at_.batches_ += messages.empty() ? 0u : 1u;
         mine.last = after;
+        mine.spoiled = false;
         if (fault == fake_cluster::fault::lost_after)
             return lost();
         return published();
@@ -105,9 +119,27 @@ void fake_cluster::fail_next(fault what) {
     faults_.push_back(what);
 }
 
+std::size_t fake_cluster::faults_left() const {
+    const std::lock_guard hold(mutex_);
+    return faults_.size();
+}
+
 void fake_cluster::refuse(std::optional<std::string> payload) {
     const std::lock_guard hold(mutex_);
     refused_ = std::move(payload);
+}
+
+void fake_cluster::set_away(const std::string& topic, bool away) {
+    const std::lock_guard hold(mutex_);
+    if (away)
+        away_.insert(topic);
+    else
+        away_.erase(topic);
+}
+
+std::size_t fake_cluster::asked() const {
+    const std::lock_guard hold(mutex_);
+    return asked_;
 }
 
 void fake_cluster::set_batch_max(std::size_t messages) {
@@ -161,6 +193,11 @@ void fake_cluster::forget_marks() {
     const std::lock_guard hold(mutex_);
     for (auto& [shard, each] : shards_)
         each.last.reset();
+}
+
+void fake_cluster::spoil_mark(std::uint32_t shard) {
+    const std::lock_guard hold(mutex_);
+    shards_[shard].spoiled = true;
 }
 
 void fake_cluster::set_identity(std::string id) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,15 @@ public:
     outbox::sink_factory factory();
 
     void fail_next(fault what);
+    /// Those that have not happened yet.
+    std::size_t faults_left() const;
     /// Messages with such a payload are refused for ever, as long as this is so.
     void refuse(std::optional<std::string> payload);
+
+    /// A topic is not there, or is again.
+    void set_away(const std::string& topic, bool away = true);
+    /// So often it was asked for.
+    std::size_t asked() const;
 
     /// More messages than that at once do not arrive, but may be sent again.
     void set_batch_max(std::size_t messages);
@@ -54,6 +62,8 @@ public:
     void forget_marks();
     void set_identity(std::string id);
     void set_mark(std::uint32_t shard, const outbox::mark& to);
+    /// In the place of the mark stands something else, until the next one is written.
+    void spoil_mark(std::uint32_t shard);
     void set_idle_max(std::chrono::milliseconds span) { idle_max_ = span; }
 
 private:
@@ -61,6 +71,7 @@ private:
     struct shard_state {
         std::uint64_t epoch = 0;
         std::optional<outbox::mark> last;
+        bool spoiled = false;
     };
 
     std::optional<fault> take_fault(bool opening);
@@ -70,6 +81,8 @@ private:
     std::vector<outbox::outgoing> messages_;
     std::deque<fault> faults_;
     std::optional<std::string> refused_;
+    std::set<std::string> away_;
+    std::size_t asked_ = 0;
     std::string identity_ = "cluster-1";
     std::size_t batch_max_ = std::numeric_limits<std::size_t>::max();
     std::size_t batches_ = 0;

@@ -155,6 +155,26 @@ TEST(OutboxLineage, GoesOnAfterTheTablesMarkIfTheSinkForgot) {
     }
 }
 
+TEST(OutboxLineage, RefusesAMarkThatCannotBeReadUntilAnOperatorHasDecided) {
+    auto spoiled = found(std::nullopt);
+    spoiled.unreadable = errc::bad_file;
+    spoiled.unreadable_text = "nonsense";
+    for (const shadow& before : {known(at(0, 0), ""), known(at(3, 10, "a"))}) {
+        const auto came = judge(before, spoiled, seen(std::nullopt));
+        EXPECT_EQ(came.refused, errc::bad_file);
+        EXPECT_EQ(came.text, "nonsense");
+    }
+    auto decided = known(at(3, 7), "");
+    decided.last.generation = 1;
+    const auto came = judge(decided, spoiled, seen(std::nullopt));
+    EXPECT_FALSE(came.refused);
+    EXPECT_FALSE(came.mark_lost);
+    EXPECT_EQ(came.start.row, 7);
+    // Something was sent since, and its mark is not there.
+    decided.sink = "s";
+    EXPECT_EQ(judge(decided, spoiled, seen(std::nullopt)).refused, errc::bad_file);
+}
+
 TEST(OutboxLineage, FollowsTheOperator) {
     auto decided = known(at(5, 7), "");
     decided.last.generation = 2;

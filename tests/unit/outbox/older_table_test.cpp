@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,8 @@ using outbox::row_kind;
 
 // What the first format had otherwise: rows by their number, and an index by shard.
 constexpr const char* first_format[] = {
+    "DROP INDEX mortise_outbox_by_away",
+    "ALTER TABLE mortise_outbox_parked DROP COLUMN away",
     "ALTER TABLE mortise_outbox RENAME TO mortise_outbox_after",
     "CREATE TABLE mortise_outbox(id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL,"
     " message_id TEXT NOT NULL, topic TEXT NOT NULL, key BLOB, payload BLOB, headers BLOB,"
@@ -37,8 +40,17 @@ constexpr const char* first_format[] = {
 };
 // The second: layouts without an id.
 constexpr const char* second_format[] = {
+    "DROP INDEX mortise_outbox_by_away",
+    "ALTER TABLE mortise_outbox_parked DROP COLUMN away",
     "ALTER TABLE mortise_outbox_layout DROP COLUMN id",
     "UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'",
+};
+
+// The third: nothing that is parked is sent by itself.
+constexpr const char* third_format[] = {
+    "DROP INDEX mortise_outbox_by_away",
+    "ALTER TABLE mortise_outbox_parked DROP COLUMN away",
+    "UPDATE mortise_outbox_about SET value = 3 WHERE name = 'format'",
 };
 
 class OutboxOlderTable : public outbox_world {
@@ -158,6 +170,20 @@ TEST_F(OutboxOlderTable, KeepsWhatIsParkedAndWhatWaitsBehindIt) {
     EXPECT_EQ(run([&](db::connection& on) { return outbox::replay(on, parked[0].row); }), 2u);
     drain();
     EXPECT_EQ(cluster_.payloads_of("k"), (std::vector<std::string>{"bad", "1"}));
+}
+
+TEST_F(OutboxOlderTable, ParksWhatHasNoTopicUntilThatIsThere) {
+    append("k", "1");
+    make_old(third_format);
+    cluster_.set_away("events");
+    auto how = config();
+    how.topic_look_every = std::chrono::milliseconds(10);
+    start(how);
+    EXPECT_TRUE(eventually([&] { return events(outbox::relay_event::kind::parked) == 1; }));
+    EXPECT_EQ(list(row_kind::parked).size(), 1u);
+    cluster_.set_away("events", false);
+    EXPECT_TRUE(eventually([&] { return cluster_.size() == 1; }));
+    EXPECT_TRUE(list(row_kind::parked).empty());
 }
 
 TEST_F(OutboxOlderTable, IsNotTouchedByOneWhoLooks) {

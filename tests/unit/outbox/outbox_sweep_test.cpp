@@ -176,6 +176,33 @@ TEST_P(OutboxSweep, WhatIsReceivedHasItsEffectOnce) {
     EXPECT_GE(cancel_sweep<db_world>("inbox::async_positions", GetParam(), make), 2u);
 }
 
+class naming final : public inbox_case {
+public:
+    explicit naming(db_world& world) : inbox_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto asking = inbox_->async_identity();
+        told_ = co_await std::move(asking);
+        EXPECT_TRUE(told_.ends_with("/inbox")) << told_;
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        const auto later = world_.run(inbox_->async_identity(asio::use_awaitable));
+        EXPECT_TRUE(told_.empty() || told_ == later) << told_ << ' ' << later;
+        EXPECT_EQ(world_.run(inbox_->async_identity(asio::use_awaitable)), later);
+        world_.run(inbox_->async_stop(asio::use_awaitable));
+    }
+
+private:
+    std::string told_;
+};
+
+TEST_P(OutboxSweep, AnInboxIsTheSameWhoeverAsks) {
+    const auto make = [](auto& at) { return std::make_unique<naming>(at); };
+    EXPECT_GE(cancel_sweep<db_world>("inbox::async_identity", GetParam(), make), 1u);
+}
+
 class stopping_inbox final : public inbox_case {
 public:
     explicit stopping_inbox(db_world& world) : inbox_case(world) {}

@@ -250,7 +250,7 @@ TEST_F(OutboxRelay, StopsWhileASinkHangs) {
     cluster_.fail_next(fault::hang);
     append("k", "v");
     start();
-    EXPECT_TRUE(await_state(shard_status::state::sending));
+    EXPECT_TRUE(eventually([&] { return cluster_.faults_left() == 0; }));
     site_.relay.reset();  // must not wait for it
     start();
     drain();
@@ -404,6 +404,38 @@ TEST_F(OutboxRelay, NoticesAnotherCluster) {
     });
     drain();
     EXPECT_EQ(cluster_.payloads(), (texts{"1", "2"}));
+}
+
+// Whatever stands in the place of a mark: people say where to go on, and a mark takes its place.
+TEST_F(OutboxRelay, AMarkThatCannotBeReadIsRefusedUntilSomebodyDecides) {
+    append("k", "1");
+    start();
+    drain();
+    stop();
+    for (std::uint32_t shard = 0; shard < 4; ++shard)
+        cluster_.spoil_mark(shard);
+    append("k", "2");
+    start();
+    EXPECT_THROW(drain(), boost::system::system_error);
+    EXPECT_TRUE(eventually([&] { return events(relay_event::kind::refused) == 4; }));
+    EXPECT_EQ(cluster_.size(), 1u);
+    EXPECT_TRUE(eventually([&] {
+        const auto shards = describe().shards;
+        return std::all_of(shards.begin(), shards.end(), [](const auto& each) {
+            return each.refused && each.refused->find("nonsense") != std::string::npos;
+        });
+    }));
+    run([](db::connection& on) {
+        for (const auto& each : outbox::describe(on).shards)
+            outbox::rebase(on, each.shard, outbox::position::after(1));
+    });
+    drain();
+    EXPECT_EQ(cluster_.payloads(), (texts{"1", "2"}));
+    stop();
+    append("k", "3");
+    start();
+    drain();
+    EXPECT_EQ(cluster_.payloads(), (texts{"1", "2", "3"}));
 }
 
 TEST_F(OutboxRelay, GoesOnFromTheTableWhenTheSinkForgot) {

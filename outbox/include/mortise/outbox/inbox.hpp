@@ -43,6 +43,10 @@ void start_receive(
 void start_positions(
     coro::detail::completion<void(error_code, positions)> handler, std::shared_ptr<inbox_core> core
 );
+void start_identity(
+    coro::detail::completion<void(error_code, std::string)> handler,
+    std::shared_ptr<inbox_core> core
+);
 void start_stop_inbox(
     coro::detail::completion<void(error_code)> handler, std::shared_ptr<inbox_core> core
 );
@@ -116,6 +120,21 @@ public:
     auto async_positions(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, detail::positions)>(
             get_executor(), std::forward<Token>(token), &detail::start_positions, core_
+        );
+    }
+
+    /// Which inbox this is, of all: the random id of the tables, which are made if they are not
+    /// there, and its name. Whoever delivers can tell by it that another database has taken part.
+    /// A copy of the database has the same.
+    ///
+    /// @par Completion   `void(error_code, std::string)`.
+    /// @par Errors       `stopped`, and what the session says.
+    /// @par Cancellation as `async_receive`.
+    /// @par Threads      as `async_receive`.
+    template <class Token = asio::deferred_t>
+    auto async_identity(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, std::string)>(
+            get_executor(), std::forward<Token>(token), &detail::start_identity, core_
         );
     }
 

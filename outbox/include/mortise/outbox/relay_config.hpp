@@ -60,6 +60,10 @@ public:
     std::chrono::milliseconds retry_first{50};
     std::chrono::milliseconds retry_max{10'000};
 
+    /// How often it is looked whether topics are there by now to which messages were parked because
+    /// they were not: 10 ms to one day. What was parked for that is then sent, each key in order.
+    std::chrono::milliseconds topic_look_every{2'000};
+
     /// Hears what happens, on the relay's strand; must not throw or block.
     std::function<void(const relay_event&)> observer;
 

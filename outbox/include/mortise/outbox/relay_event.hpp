@@ -19,7 +19,9 @@ public:
         failed,     ///< Something did not work, and is tried again: `code`, `text`.
         mark_lost,  ///< The sink has forgotten how far it got: messages may be sent twice.
         refused,    ///< It does not go on until an operator has decided: `code`, `text`.
-        parked,     ///< The message in `row` can never be sent; those of its key wait behind it.
+        parked,     ///< The message in `row` cannot be sent; those of its key wait behind it.
+        returned,   ///< Topic `text` is there: what was parked as it was not is sent now.
+        noticed,    ///< The sink tells something that people should know: `text`.
         left,       ///< Another relay has it now, or this one stops.
         done,       ///< All of it is sent, and no more will come: the number of shards changed.
     };

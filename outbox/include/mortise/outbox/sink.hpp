@@ -55,6 +55,10 @@ public:
     std::string older_identity;
     /// The last mark; none: it keeps none for this shard.
     std::optional<mark> last;
+    /// Something stands in the place of the mark that is none: why, and what it is. The shard is
+    /// refused until an operator has said where to go on; the next mark then takes its place.
+    error_code unreadable;
+    std::string unreadable_text;
 };
 
 /// What became of a batch.
@@ -70,12 +74,13 @@ public:
     class poisoned {
     public:
         poisoned() = default;
-        poisoned(std::size_t at, error_code why, std::string said)
-            : index(at), code(why), text(std::move(said)) {}
+        poisoned(std::size_t at, error_code why, std::string said, bool has_no_topic = false)
+            : index(at), code(why), text(std::move(said)), away(has_no_topic) {}
 
         std::size_t index = 0;  ///< In the batch.
         error_code code;
         std::string text;
+        bool away = false;  ///< Its topic is not there. The message is sent when it is.
     };
 
     published() = default;
@@ -87,7 +92,8 @@ public:
     std::vector<poisoned> poison;  ///< Of `refused`: at least one.
     error_code code;               ///< Of `again` and `lost`.
     std::string text;
-    std::string place;  ///< Of `committed`: where the mark lies; helps to find it.
+    std::vector<std::string> notices;  ///< What people should know, whatever came of the batch.
+    std::string place;                 ///< Of `committed`: where the mark lies; helps to find it.
     /// Of all but `committed`, by a sink that keeps no marks: so many from the front got through.
     std::size_t done = 0;
 };
@@ -121,6 +127,10 @@ public:
     /// (`done`): what is to be sent again is read again. A signal of cancellation may end it early,
     /// as `lost`.
     virtual asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) = 0;
+
+    /// Whether a topic is there that was `away`. An error: nobody knows; it is asked again later.
+    /// Used while the sink is open, and never beside `publish`.
+    virtual asio::awaitable<result<bool>> has_topic(const std::string& topic);
 
     /// Lets go of everything. Nothing happens if it is not open. Blocks nobody.
     virtual asio::awaitable<void> close() = 0;

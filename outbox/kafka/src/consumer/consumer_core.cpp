@@ -34,9 +34,6 @@ consumer_core::consumer_core(
     : config_(std::move(config)),
       topics_(std::move(topics)),
       handle_(config_, purpose::consuming, group) {
-    check(::rd_kafka_poll_set_consumer(handle_.get()));
-    const owned<rd_kafka_queue_t> news(::rd_kafka_queue_get_consumer(handle_.get()));
-    handle_.listen_to(*news);
     handle_.says().on_rebalance = [this](int code, const rd_kafka_topic_partition_list_t& which) {
         on_rebalance(code, which);
     };
@@ -81,6 +78,14 @@ bool consumer_core::wait_stirred() {
 void consumer_core::join() {
     if (joined_)
         return;
+    handle_.open();
+    check(::rd_kafka_poll_set_consumer(handle_.get()));
+    const owned<rd_kafka_queue_t> news(::rd_kafka_queue_get_consumer(handle_.get()));
+    handle_.listen_to(*news);
+    if (!records_) {
+        records_.reset(::rd_kafka_queue_new(handle_.get()));
+        handle_.listen_to(*records_);
+    }
     const owned<rd_kafka_topic_partition_list_t> wanted(
         ::rd_kafka_topic_partition_list_new(static_cast<int>(topics_.size()))
     );
@@ -95,10 +100,12 @@ consumer_report consumer_core::turn(std::size_t rows, std::size_t bytes) {
         throw boost::system::system_error(asio::error::operation_aborted);
     join();
     consumer_report came;
+    // Statistics may come more often than a turn takes, and are nothing to report.
+    const clock::time_point end = clock::now() + turn_time;
     do {
         gather(rows, bytes, came);
         serve(came);
-    } while (came.empty() && wait_stirred());
+    } while (came.empty() && clock::now() < end && wait_stirred());
     return came;
 }
 
@@ -120,23 +127,17 @@ void consumer_core::serve(consumer_report& into) {
     into.lost = lost_;
 }
 
-// Another partition is the first each time, so that none is starved.
+// In the order in which brokers sent them, so no partition is starved. There may be some of a
+// partition that is not read any more.
 void consumer_core::gather(std::size_t rows, std::size_t bytes, consumer_report& into) {
+    lead_to_records();
     std::size_t size = 0;
-    auto next = reading_.upper_bound(first_);
-    for (std::size_t asked = 0; asked < reading_.size(); ++asked, ++next) {
-        if (next == reading_.end())
-            next = reading_.begin();
-        if (asked == 0)
-            first_ = next->first;
-        while (into.records.size() < rows && size < bytes) {
-            const owned<rd_kafka_message_t> message(::rd_kafka_consume_queue(next->second.get(), 0)
-            );
-            if (!message)
-                break;
-            size += message->len + message->key_len;
-            sort(*message, into);
-        }
+    while (into.records.size() < rows && size < bytes) {
+        const owned<rd_kafka_message_t> message(::rd_kafka_consume_queue(records_.get(), 0));
+        if (!message)
+            return;
+        size += message->len + message->key_len;
+        sort(*message, into);
     }
 }
 
@@ -204,6 +205,13 @@ owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
     return queue;
 }
 
+// Each time: where a partition is to be read anew, librdkafka undoes it at a moment that it does
+// not tell, and then records wait in the partition's own queue.
+void consumer_core::lead_to_records() {
+    for (const auto& [which, queue] : reading_)
+        ::rd_kafka_queue_forward(queue.get(), records_.get());
+}
+
 consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& which) {
     list made(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
     for (const topic_partition& each : which)
@@ -263,9 +271,8 @@ owned<rd_kafka_consumer_group_metadata_t> consumer_core::group_metadata() {
 }
 
 void consumer_core::close() noexcept {
-    if (closing_)
+    if (std::exchange(closing_, true) || handle_.get() == nullptr)
         return;
-    closing_ = true;
     const owned<rd_kafka_queue_t> events(::rd_kafka_queue_new(handle_.get()));
     const owned<rd_kafka_error_t> failed(
         ::rd_kafka_consumer_close_queue(handle_.get(), events.get())
@@ -277,6 +284,7 @@ void consumer_core::close() noexcept {
         const owned<rd_kafka_message_t> none(::rd_kafka_consume_queue(events.get(), 50));
     }
     reading_.clear();
+    records_.reset();
     if (is_closed())
         handle_.close();
 }

@@ -33,6 +33,9 @@ public:
     consumer_core(const consumer_core&) = delete;
     consumer_core& operator=(const consumer_core&) = delete;
 
+    /// What failed last, for people.
+    std::string trouble() { return handle_.says().trouble(); }
+
     /// Ends the turn that runs, or the next.
     void call() noexcept;
     /// What runs ends soon, and what comes later at once.
@@ -79,6 +82,7 @@ private:
     void on_rebalance(int code, const rd_kafka_topic_partition_list_t& which);
     void gather(std::size_t rows, std::size_t bytes, consumer_report& into);
     owned<rd_kafka_queue_t> queue_of(const topic_partition& which);
+    void lead_to_records();
     std::vector<topic_partition> all_read() const;
     bool cooperative() const;
     void drop_all();
@@ -93,10 +97,10 @@ private:
     const std::vector<std::string> topics_;
     handle handle_;
     std::vector<group_change> changes_;
-    /// What is read, and where its records wait: what is not asked for stays there, and the group
-    /// is heard all the same.
     queues reading_;
-    topic_partition first_;  ///< Whose turn it is to be asked first.
+    /// Where the records of all of these wait. What is not asked for stays there, and the group is
+    /// heard all the same. There is one for all, as librdkafka bounds each queue by itself.
+    owned<rd_kafka_queue_t> records_;
     bool joined_ = false;
     bool closing_ = false;
     bool lost_ = false;

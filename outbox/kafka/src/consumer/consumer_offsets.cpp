@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // From where a member of a group reads its partitions.
 #include "consumer/consumer_core.hpp"
+#include "consumer/offset_note.hpp"
 #include "failure_classes.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/kafka/error.hpp"
@@ -36,8 +37,14 @@ int consumer_core::ask_ends(start_offset& which) const {
 }
 
 void consumer_core::find_begin(start_offset& which, bool skip) {
+    if (which.barred) {
+        which.read = false;
+        return;
+    }
     which.fault = {};
     if (!which.wanted) {
+        if (which.claim)
+            check(ask_ends(which));
         const auto first = first_offset(config_);
         which.read = first.has_value();
         which.begin = first.value_or(RD_KAFKA_OFFSET_INVALID);
@@ -77,7 +84,8 @@ bool consumer_core::was_read_past(const start_offset& which) const {
     ));
     const rd_kafka_topic_partition_t& said = asked->elems[0];
     check(said.err);
-    return said.offset >= which.low && note_of(said) == std::to_string(*which.wanted);
+    return said.offset >= which.low &&
+           offset_note::parse(note_of(said)).dealt_with == *which.wanted;
 }
 
 std::vector<start_offset>
@@ -122,7 +130,7 @@ std::vector<start_offset> consumer_core::committed(const std::vector<topic_parti
         std::optional<std::int64_t> next;
         if (each.offset >= 0)
             next = each.offset;
-        found.emplace_back(topic_partition(each.topic, each.partition), next);
+        found.emplace_back(topic_partition(each.topic, each.partition), next).note = note_of(each);
     }
     return found;
 }

@@ -183,7 +183,10 @@ asio::awaitable<void> group_consumer::take_turn() {
     auto turning = worker_->async_run(std::move(work), with_code);
     auto came = co_await std::move(turning);
     if (const error_code wrong = std::get<0>(came)) {
-        tell(kind::failed, {}, wrong, "the group cannot be joined");
+        const std::string why = member_->trouble();
+        tell(
+            kind::failed, {}, wrong, "the group cannot be joined" + (why.empty() ? why : ": " + why)
+        );
         auto resting = pause(pauses_.next(), true);
         co_await std::move(resting);
     } else {

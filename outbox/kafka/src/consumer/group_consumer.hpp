@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::kafka::detail {
@@ -91,6 +92,9 @@ protected:
     asio::awaitable<void> pause(clock::duration span, bool whole = false);
     asio::awaitable<error_code> identify();
     std::uint64_t draw_seed() const;
+    /// As whom the group is told how far it is.
+    void set_owner(std::string owner) { owner_ = std::move(owner); }
+    const std::string& owner() const noexcept { return owner_; }
 
     const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     const std::shared_ptr<consumer_core>& member() const noexcept { return member_; }
@@ -145,6 +149,7 @@ private:
     std::shared_ptr<consumer_core> member_;
     std::unique_ptr<coro::worker> worker_;
     std::string cluster_id_;
+    std::string owner_;
     std::map<topic_partition, progress> partitions_;
     std::deque<change> changes_;
     records waiting_;  ///< The next batch.

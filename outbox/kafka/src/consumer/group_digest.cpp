@@ -75,10 +75,14 @@ void group_consumer::keep(consumed_record what) {
 void group_consumer::taken(const start_offset& what) {
     progress& into = partitions_.at(what.of);
     into.read = into.done = what.wanted.value_or(-1);
-    into.end = into.told = -1;
+    into.end = into.told = into.claimed = -1;
+    if (what.claim && !what.wanted)
+        into.claimed = what.begin == RD_KAFKA_OFFSET_END ? what.high : what.low;
+    if (what.claim && what.read)
+        tell_at_ = {};  // before anything of it is dealt with
     into.at = what.read ? progress::state::reading : progress::state::refused;
-    std::string text;
-    if (what.fault && what.wanted)
+    std::string text = what.text;
+    if (text.empty() && what.fault && what.wanted)
         text = "offset " + std::to_string(*what.wanted) + " comes next, and the partition has " +
                std::to_string(what.low) + " up to " + std::to_string(what.high);
     if (!what.read)
@@ -196,7 +200,7 @@ std::vector<group_offset> group_consumer::news() {
     for (auto& [which, each] : partitions_) {
         if (each.at == progress::state::refused)
             continue;
-        if (auto one = each.news(which))
+        if (auto one = each.news(which, owner_))
             all.push_back(std::move(*one));
     }
     return all;

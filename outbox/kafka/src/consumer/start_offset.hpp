@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace mortise::kafka {
@@ -20,12 +21,16 @@ public:
 
     topic_partition of;
     std::optional<std::int64_t> wanted;  ///< None: nothing of it was ever dealt with.
+    std::string note;     ///< What the group keeps together with its offset, if it was asked.
+    bool barred = false;  ///< It is not to be read: `fault` and `text` say why.
+    bool claim = false;   ///< The group is to be told at once, also where nothing was dealt with.
 
     // What `take` makes of it.
 
     bool read = false;        ///< Whether it is read now.
     std::int64_t begin = -1;  ///< From where; negative: librdkafka's beginning or end.
     error_code fault;         ///< Why it is not read, or why something was passed over.
+    std::string text;         ///< What more can be said of that.
     std::int64_t low = -1;    ///< Its beginning,
     std::int64_t high = -1;   ///< and the end of what is committed, if they were asked for.
 };

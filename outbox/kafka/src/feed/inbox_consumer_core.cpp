@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "feed/inbox_consumer_core.hpp"
 
+#include "consumer/offset_note.hpp"
 #include "feed/received_of.hpp"
+#include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/outbox/error.hpp"
 #include "settings.hpp"
 
@@ -44,12 +46,23 @@ inbox_consumer_core::inbox_consumer_core(
 )
     : group_consumer(std::move(executor), config, checked(config.tell_group_after)),
       inbox_(checked(std::move(to))),
+      adopt_group_(config.adopt_group),
       id_header_(checked(config.id_header)) {}
 
 asio::awaitable<error_code>
 inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
     auto identifying = identify();
     if (const error_code wrong = co_await std::move(identifying))
+        co_return wrong;
+    if (owner().empty()) {
+        auto naming = inbox_->async_identity(asio::as_tuple(asio::deferred));
+        auto named = co_await std::move(naming);
+        if (const error_code wrong = std::get<0>(named))
+            co_return wrong;
+        set_owner(std::move(std::get<1>(named)));
+    }
+    auto grouping = ask_group(which);
+    if (const error_code wrong = co_await std::move(grouping))
         co_return wrong;
     auto asking = inbox_->async_positions(asio::as_tuple(asio::deferred));
     const auto found = co_await std::move(asking);
@@ -60,6 +73,32 @@ inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
             each.wanted = position->second;
     }
     co_return unread;
+}
+
+// What another database has done is not known here: it would be done again.
+asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_offset>& which) {
+    std::vector<topic_partition> asked;
+    for (const start_offset& each : which)
+        asked.push_back(each.of);
+    if (asked.empty())
+        co_return error_code();
+    auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
+    auto looking = thread().async_run(std::move(look), asio::as_tuple(asio::deferred));
+    auto found = co_await std::move(looking);
+    if (const error_code wrong = std::get<0>(found))
+        co_return wrong;
+    which = std::move(std::get<1>(found));
+    for (start_offset& each : which) {
+        each.wanted.reset();  // the inbox knows that
+        each.claim = true;
+        const std::string before = offset_note::parse(each.note).owner;
+        if (before.empty() || before == owner() || adopt_group_)
+            continue;
+        each.barred = true;
+        each.fault = make_error_code(errc::foreign_inbox);
+        each.text = "the group was told of it by the inbox " + before + ", this one is " + owner();
+    }
+    co_return error_code();
 }
 
 void inbox_consumer_core::work(const records& these) {

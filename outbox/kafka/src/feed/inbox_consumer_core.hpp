@@ -25,8 +25,10 @@ private:
     asio::awaitable<error_code> find(std::vector<start_offset>& which, std::string& why) override;
     void work(const records& these) override;
     bool is_final(error_code code) const override;
+    asio::awaitable<error_code> ask_group(std::vector<start_offset>& which);
 
     const std::shared_ptr<outbox::inbox> inbox_;
+    const bool adopt_group_;
     const std::string id_header_;
 };
 

@@ -80,6 +80,14 @@ processor_core::find(std::vector<start_offset>& which, std::string& why) {
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
     which = std::move(std::get<1>(found));
+    // Where the group was away for so long that its offsets have expired, all would be made again.
+    if (config_.cluster.settings.contains("auto.offset.reset"))
+        co_return error_code();
+    for (start_offset& each : which) {
+        each.barred = !each.wanted;
+        if (each.barred)
+            each.fault = make_error_code(errc::no_offset);
+    }
     co_return error_code();
 }
 

@@ -59,6 +59,7 @@ public:
     awaitable<result<outbox::opening>> open(const outbox::shard_name& shard) override;
     awaitable<outbox::published>
     publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override;
+    awaitable<result<bool>> has_topic(const std::string& topic) override;
     awaitable<void> close() override;
     std::string trouble() const override { return trouble_; }
 
@@ -191,8 +192,12 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
     if (*found && (*found)->value) {
         mark_ = *(*found)->value;
         made.last = outbox::mark::parse(mark_);
-        if (!made.last)
-            co_return error_code(errc::not_a_mark);
+        if (!made.last) {
+            made.unreadable = make_error_code(errc::not_a_mark);
+            made.unreadable_text = place_text((*found)->at) + " of " + config_->progress_topic +
+                                   " has: " + mark_.substr(0, 100);
+            mark_.clear();
+        }
     }
     co_return made;
 }
@@ -222,6 +227,18 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
     }
     co_return published_by(std::move(outcome), messages.size());
+}
+
+awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
+    if (!cluster_)
+        co_return error_code(errc::lost);
+    const auto said = std::make_shared<pending<int>>(strand_);
+    cluster_->async_partitions(topic, telling(said));
+    auto asking = until_said(said);
+    co_await std::move(asking);
+    if (const error_code failed = unless_ended(said->ec))
+        co_return failed;
+    co_return said->value > 0;
 }
 
 awaitable<void> kafka_sink::close() {

@@ -64,9 +64,10 @@ outbox::published published_by(transaction_outcome outcome, std::size_t messages
     using kind = transaction_outcome::kind;
     using outbox::published;
     published came(published::kind::lost, outcome.code, std::move(outcome.text));
+    came.notices = std::move(outcome.notices);
     switch (outcome.what) {
     case kind::committed:
-        came = published();
+        came.what = published::kind::committed;
         came.place = place_text(outcome.last);
         return came;
     case kind::again:
@@ -81,7 +82,8 @@ outbox::published published_by(transaction_outcome outcome, std::size_t messages
     for (refused_record& each : outcome.refused) {
         if (each.index >= messages)
             return published(published::kind::lost, each.code, "the mark: " + each.text);
-        came.poison.emplace_back(each.index, each.code, std::move(each.text));
+        const bool away = each.code == condition::unknown_topic;
+        came.poison.emplace_back(each.index, each.code, std::move(each.text), away);
     }
     came.what = published::kind::refused;
     return came;

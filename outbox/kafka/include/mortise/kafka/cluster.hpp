@@ -37,8 +37,10 @@ public:
     /// another.
     ///
     /// @par Completion   `void(error_code, std::string)`
-    /// @par Errors       Those of `kafka_category`: `_TIMED_OUT` after `answer_wait_max`,
-    ///                   `condition::not_authorized`; `operation_aborted`.
+    /// @par Errors       `mortise::errc::bad_config`: librdkafka does not take the settings, or a
+    ///                   certificate is missing, as `trouble` says; those of `kafka_category`:
+    ///                   `_TIMED_OUT` after `answer_wait_max`, `condition::not_authorized`;
+    ///                   `operation_aborted`.
     /// @par Cancellation terminal, partial, total: as long as it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
@@ -47,7 +49,8 @@ public:
     }
 
     /// Makes a topic, or finds that it is there and is what was wished for. It is never changed.
-    /// Where the login may not look at its settings, its clean-up policy is believed.
+    /// Where the login may not look at its settings, its clean-up policy is believed. One that
+    /// is to be compacted must not delete as well: it would forget the newest record of a key.
     ///
     /// @par Completion   `void(error_code, bool)`: whether it was made just now.
     /// @par Errors       `errc::topic_differs`; those of `kafka_category`, as for `async_id`, and
@@ -59,6 +62,19 @@ public:
     auto async_ensure_topic(topic_wish wish, Token&& token = Token{}) {
         return worker_->async_run(
             detail::topic_job(core_, std::move(wish)), std::forward<Token>(token)
+        );
+    }
+
+    /// How many partitions a topic has; zero if it is not there. It is never made by that.
+    ///
+    /// @par Completion   `void(error_code, int)`.
+    /// @par Errors       Those of `kafka_category`, as for `async_id`.
+    /// @par Cancellation terminal, partial, total: as long as it is queued.
+    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    template <class Token = asio::deferred_t>
+    auto async_partitions(std::string topic, Token&& token = Token{}) {
+        return worker_->async_run(
+            detail::partitions_job(core_, std::move(topic)), std::forward<Token>(token)
         );
     }
 

@@ -28,8 +28,8 @@ public:
         : cluster(std::move(from)), group(std::move(member_of)), topics(std::move(these_topics)) {}
 
     /// `auto.offset.reset` among its settings says where a partition begins of which nothing was
-    /// ever dealt with: `earliest`, which is the default here, `latest` (each time anew until
-    /// something has come), or `error`, which is `refused`.
+    /// ever dealt with: `earliest`, which is the default here but for processors, `latest` (each
+    /// time anew until something has come), or `error`, which is `refused`.
     kafka_config cluster;
 
     /// The consumer group: 1 to 249 bytes.

@@ -24,6 +24,8 @@ enum class errc : int {
     not_a_mark,      ///< What stands in the place of a shard's mark is none.
     offset_gone,     ///< The partition ends before the offset that was asked for.
     offset_removed,  ///< The partition begins after the offset that was asked for.
+    foreign_inbox,   ///< An inbox in another database has dealt with the partition for the group.
+    no_offset,       ///< The group has no offset for the partition: it is new, or that expired.
 };
 
 /// Classes of the codes above, for `==`.

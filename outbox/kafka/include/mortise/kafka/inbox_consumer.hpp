@@ -38,8 +38,7 @@ namespace mortise::kafka {
 ///                group is left in the background. To leave it in good order await `async_stop`.
 ///                It does not keep the context of its executor at work, and ends with that, too.
 /// @par Cost      For each batch what the inbox says; a thread, and those of librdkafka: three, and
-///                one for each broker. Its settings `queued.max.messages.kbytes` and
-///                `fetch.message.max.bytes` limit what is fetched ahead.
+///                one for each broker. What is fetched ahead takes up to 64 MiB (`kafka_config`).
 class inbox_consumer {
 public:
     using executor_type = asio::any_io_executor;

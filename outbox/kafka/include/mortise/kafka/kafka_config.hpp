@@ -24,7 +24,10 @@ public:
     /// Anything else, by librdkafka's own names: TLS, SASL, sizes. What would break exactly-once is
     /// refused (`acks=1`, `enable.idempotence=false`), and so is `transactional.id`, which belongs
     /// to the producer. Differing defaults of ours: `transaction.timeout.ms` 15,000,
-    /// `message.timeout.ms` three quarters of that, and `partitioner` as Java's, `murmur2_random`.
+    /// `message.timeout.ms` three quarters of that, `partitioner` as Java's, `murmur2_random`; and
+    /// for consumers `queued.max.messages.kbytes` 32,768, which counts for all partitions together,
+    /// `queued.min.messages` 50,000, and `fetch.max.bytes` 8 MiB, or `message.max.bytes` if that is
+    /// more. Files with certificates and keys are read when something is first asked.
     std::map<std::string, std::string> settings;
 
     /// How long to try to reach the cluster, and to settle what the last producer of the same
@@ -37,6 +40,11 @@ public:
 
     /// How long to wait for any other answer: 100 ms to one hour.
     std::chrono::milliseconds answer_wait_max{10'000};
+
+    /// How long a topic may be missing, or unknown to the brokers, before its records are refused:
+    /// 100 ms to one hour. Until then nothing else of the producer goes out. A topic that was
+    /// missing for so long is not waited for again, until it was there once more.
+    std::chrono::milliseconds topic_wait_max{5'000};
 
     /// Hears what librdkafka says. Not owned.
     kafka_observer* watch = nullptr;

@@ -20,6 +20,10 @@ using processor_handler =
     std::function<boost::asio::awaitable<std::vector<record>>(const consumed_record& what)>;
 
 /// What a processor reads, what it makes of that, and as whom.
+///
+/// `auto.offset.reset` among the settings of `cluster` has no default here: without it a partition
+/// for which the group has no offset is refused (`errc::no_offset`). That is so if the group is
+/// new, and also if it was away for so long that its offsets have expired.
 class processor_config : public consumer_config {
 public:
     processor_config() = default;  // declared: no aggregate (docs/compilers.md, G3)

@@ -39,7 +39,8 @@ public:
     std::shared_ptr<const group_position> consumed;
 };
 
-/// A record that can never be delivered as it is.
+/// A record that cannot be delivered as it is. With `condition::unknown_topic` its topic is not
+/// there, and was waited for.
 struct refused_record {
     /// In the batch; `records.size()` is its last record, and one more is its first.
     std::size_t index = 0;
@@ -77,6 +78,10 @@ public:
     bool renew = false;
 
     std::vector<refused_record> refused;
+
+    /// What people should know, whatever the outcome: a topic was given partitions, so that its
+    /// keys go elsewhere.
+    std::vector<std::string> notices;
 
     /// Why it was not committed. When lost: `condition::fenced`, `errc::uncertain`, `errc::lost`,
     /// `errc::not_ready`, `operation_aborted` (stopped), or what was fatal.

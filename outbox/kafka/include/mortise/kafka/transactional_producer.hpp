@@ -46,7 +46,9 @@ public:
     /// To be called once, with success, before the first transaction.
     ///
     /// @par Completion   `void(error_code)`
-    /// @par Errors       `condition::not_authorized`; `_TIMED_OUT` of `kafka_category` after
+    /// @par Errors       `mortise::errc::bad_config`: librdkafka does not take the settings, or a
+    ///                   certificate is missing, as `trouble` says;
+    ///                   `condition::not_authorized`; `_TIMED_OUT` of `kafka_category` after
     ///                   `init_wait_max`: call it again; `condition::fenced` and whatever else is
     ///                   fatal: make a new producer (then it is `errc::lost` here);
     ///                   `operation_aborted` (cancelled while queued, or stopped).
@@ -84,7 +86,7 @@ public:
     /// @par Threads Any.
     std::string trouble() const;
 
-    /// What runs ends within about a second, what is queued or comes later at once: transactions
+    /// What runs ends within about two seconds, what is queued or comes later at once: transactions
     /// with `lost` and `operation_aborted`. Does not wait.
     void stop() noexcept;
 

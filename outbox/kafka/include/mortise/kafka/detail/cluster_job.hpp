@@ -38,6 +38,17 @@ private:
     topic_wish wish_;
 };
 
+class partitions_job {
+public:
+    partitions_job(std::shared_ptr<cluster_core> core, std::string topic)
+        : core_(std::move(core)), topic_(std::move(topic)) {}
+    int operator()();
+
+private:
+    std::shared_ptr<cluster_core> core_;
+    std::string topic_;
+};
+
 class last_record_job {
 public:
     last_record_job(

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "table/returned.hpp"
+
+#include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/outbox/error.hpp"
+#include "table/rows.hpp"
+#include "table/schema.hpp"
+#include "table/slot.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace mortise::outbox::table {
+namespace {
+
+constexpr std::size_t topics_max = 100;
+
+/// A row that is written anew, at the end.
+struct returned_row {
+    std::int64_t row = 0;
+    std::optional<std::int64_t> slot;  ///< None: it is parked.
+    std::uint32_t hash = 0;
+};
+
+// A key and the first row of it that is parked.
+using first_rows = std::map<std::string, std::int64_t>;
+
+std::vector<std::uint32_t> watched_shards(db::connection& on, std::uint32_t shard) {
+    std::vector<std::uint32_t> found{shard};
+    auto row = on.query("SELECT shard FROM mortise_outbox_shard WHERE done != 0");
+    while (row.step())
+        found.push_back(static_cast<std::uint32_t>(row.integer(0)));
+    return found;
+}
+
+// Each step finds the next topic by the index, however many rows a topic has.
+void add_topics(db::connection& on, std::uint32_t shard, std::vector<away_topic>& found) {
+    std::string last;
+    while (found.size() < topics_max) {
+        auto row = on.query(
+            "SELECT topic FROM mortise_outbox_parked WHERE away != 0 AND shard = ?1 AND topic > ?2"
+            " ORDER BY topic LIMIT 1",
+            shard,
+            std::string_view(last)
+        );
+        if (!row.step())
+            return;
+        last = row.text(0);
+        found.emplace_back(shard, last);
+    }
+}
+
+// All of a key that is parked, unless what is first was parked for another reason than its topic.
+void add_parked(
+    db::connection& on,
+    const std::string& topic,
+    const std::string& key,
+    first_rows& firsts,
+    std::vector<returned_row>& all
+) {
+    auto row = on.query(
+        "SELECT id, message_id, away FROM mortise_outbox_parked WHERE topic = ?1 AND key = ?2"
+        " ORDER BY id",
+        std::string_view(topic)
+    );
+    row.bind_bytes(key);
+    while (row.step()) {
+        const auto [first, fresh] = firsts.try_emplace(key, row.integer(0));
+        if (fresh && row.integer(2) == 0) {
+            firsts.erase(first);
+            return;
+        }
+        all.push_back({row.integer(0), std::nullopt, hash_of(row.text(1), key)});
+    }
+}
+
+// What was written behind these and no relay has come to yet: nothing of such a key was sent.
+void add_waiting(
+    db::connection& on,
+    const std::string& topic,
+    const first_rows& firsts,
+    std::vector<returned_row>& all
+) {
+    for (const open_shard& each : open_shards(on)) {
+        auto row = on.query(
+            "SELECT slot, key, message_id FROM mortise_outbox"
+            " WHERE slot > ?1 AND slot < ?2 AND topic = ?3 AND key IS NOT NULL",
+            slot_of(each.shard, each.marked),
+            slot_of(each.shard + 1, 0),
+            std::string_view(topic)
+        );
+        while (row.step()) {
+            const std::string key = row.text_or_null(1).value_or("");
+            const auto first = firsts.find(key);
+            const std::int64_t number = row_at(row.integer(0));
+            if (first != firsts.end() && first->second < number)
+                all.push_back({number, row.integer(0), hash_of(row.text(2), key)});
+        }
+    }
+}
+
+void move_to_end(db::connection& on, const returned_row& each) {
+    const std::string there = each.slot ? " FROM mortise_outbox WHERE slot = "
+                                        : " FROM mortise_outbox_parked WHERE id = ";
+    const std::int64_t where = each.slot.value_or(each.row);
+    count_row(on);
+    on.run(
+        "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
+        " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS +
+            there + "?2",
+        each.hash,
+        where
+    );
+    on.run("DELETE" + there + "?1", where);
+}
+
+}  // namespace
+
+std::vector<away_topic> away_topics(db::connection& on, std::uint32_t shard) {
+    std::vector<away_topic> found;
+    for (const std::uint32_t each : watched_shards(on, shard))
+        add_topics(on, each, found);
+    return found;
+}
+
+result<returned_portion> send_returned(
+    db::connection& on,
+    const holder& by,
+    const away_topic& which,
+    std::int64_t from,
+    std::size_t limit
+) {
+    if (!holds(on, by))
+        return error_code(errc::superseded);
+    returned_portion made;
+    made.next = from;
+    std::vector<returned_row> all;
+    first_rows firsts;
+    std::size_t seen = 0;
+    {
+        auto row = on.query(
+            "SELECT id, message_id, key FROM mortise_outbox_parked"
+            " WHERE away != 0 AND shard = ?1 AND topic = ?2 AND id >= ?3 ORDER BY id LIMIT ?4",
+            which.shard,
+            std::string_view(which.topic),
+            from,
+            limit
+        );
+        for (; row.step(); ++seen) {
+            const auto key = row.text_or_null(2);
+            if (!key)
+                all.push_back({row.integer(0), std::nullopt, hash_of(row.text(1), key)});
+            else if (!firsts.contains(*key))
+                add_parked(on, which.topic, *key, firsts, all);
+            made.next = row.integer(0) + 1;
+        }
+    }
+    made.more = seen == limit;
+    if (!firsts.empty())
+        add_waiting(on, which.topic, firsts, all);
+    std::sort(all.begin(), all.end(), [](const returned_row& a, const returned_row& b) {
+        return a.row < b.row;
+    });
+    for (const returned_row& each : all)
+        move_to_end(on, each);
+    made.sent = all.size();
+    if (!all.empty())
+        ring_after_commit(on);
+    MORTISE_CRASH_POINT("outbox.returning");
+    return made;
+}
+
+}  // namespace mortise::outbox::table

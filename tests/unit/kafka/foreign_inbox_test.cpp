@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// Two databases in one consumer group: neither knows what the other has done.
+#include "support/eventually.hpp"
+#include "support/kafka_broker.hpp"
+#include "support/scratch_folder.hpp"
+#include "unit/kafka/inbox_party.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mortise::test::kafka_foreign_inbox_test {
+namespace {
+
+using kind = kafka::consumer_event::kind;
+
+class KafkaForeignInbox : public testing::Test {
+protected:
+    static constexpr int partitions = 3;
+
+    KafkaForeignInbox() { shared_kafka().create_topic(topic_, partitions); }
+
+    kafka::inbox_consumer_config config() const {
+        kafka::inbox_consumer_config made(
+            kafka::kafka_config(shared_kafka().address()), group_, {topic_}
+        );
+        made.cluster.settings = {
+            {"reconnect.backoff.max.ms", "100"},
+            {"heartbeat.interval.ms", "100"},
+            {"fetch.wait.max.ms", "50"}};
+        made.tell_group_after = std::chrono::milliseconds(50);
+        return made;
+    }
+    /// One record for each partition.
+    void produce() {
+        const raw_kafka by = open_raw_producer(shared_kafka().address());
+        for (int part = 0; part < partitions; ++part)
+            raw_kafka_produce(by, topic_, part, std::to_string(part), std::to_string(produced_));
+        produced_ += partitions;
+    }
+    bool has_all(inbox_party& by) const {
+        return eventually([&] { return by.count() == produced_; });
+    }
+    std::size_t all_refused(const inbox_party& by) const {
+        return eventually([&] { return by.events(kind::refused).size() == partitions; });
+    }
+    /// What the group was told of partition 0.
+    std::int64_t told() const {
+        const raw_kafka by =
+            open_raw_kafka(RD_KAFKA_CONSUMER, shared_kafka().address(), {{"group.id", group_}});
+        rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
+        ::rd_kafka_topic_partition_list_add(which, topic_.c_str(), 0);
+        check_raw_kafka(::rd_kafka_committed(by.get(), which, 10'000));
+        const std::int64_t found = which->elems[0].offset;
+        ::rd_kafka_topic_partition_list_destroy(which);
+        return found;
+    }
+
+    const scratch_folder folder_;
+    const std::string topic_ = fresh_name("topic");
+    const std::string group_ = fresh_name("group");
+    std::size_t produced_ = 0;
+};
+
+TEST_F(KafkaForeignInbox, DoesNothingThatTheFirstHasDone) {
+    produce();
+    inbox_party first(folder_.path() / "first.db");
+    first.start(config());
+    EXPECT_TRUE(has_all(first)) << first.said();
+    first.stop();
+    inbox_party second(folder_.path() / "second.db");
+    second.start(config());
+    EXPECT_TRUE(all_refused(second)) << second.said();
+    const auto refused = second.events(kind::refused).at(0);
+    EXPECT_EQ(refused.code, kafka::errc::foreign_inbox);
+    EXPECT_NE(refused.code.message().find("a group of its own"), std::string::npos);
+    EXPECT_NE(refused.text.find("by the inbox "), std::string::npos) << refused.text;
+    produce();
+    second.stop();
+    EXPECT_EQ(second.count(), 0u);
+    first.start(config());
+    EXPECT_TRUE(has_all(first)) << first.said();
+    first.stop();
+    EXPECT_EQ(first.stats().repeated, 0u);
+    // Somebody may want it so.
+    auto adopting = config();
+    adopting.adopt_group = true;
+    second.start(adopting);
+    EXPECT_TRUE(has_all(second)) << second.said();
+    second.stop();
+    first.start(config());
+    EXPECT_TRUE(all_refused(first)) << first.said();
+}
+
+TEST_F(KafkaForeignInbox, BesideTheFirstLeavesEachMessageToIt) {
+    inbox_party first(folder_.path() / "first.db");
+    first.start(config());
+    EXPECT_TRUE(eventually([&] { return first.assigned() == partitions; })) << first.said();
+    produce();
+    EXPECT_TRUE(has_all(first)) << first.said();
+    inbox_party second(folder_.path() / "second.db");
+    second.start(config());  // it is given some of the partitions
+    EXPECT_TRUE(eventually([&] { return !second.events(kind::refused).empty(); })) << second.said();
+    produce();
+    second.stop();
+    EXPECT_TRUE(has_all(first)) << first.said();
+    EXPECT_EQ(second.count(), 0u) << second.said();
+    EXPECT_EQ(first.stats().repeated, 0u);
+}
+
+// Before anything is dealt with: so it is known also if the first dies at once.
+TEST_F(KafkaForeignInbox, IsKnownAsTheGroupIsToldAtOnceWhoseItIs) {
+    auto rarely = config();
+    rarely.tell_group_after = std::chrono::hours(24);
+    inbox_party first(folder_.path() / "first.db");
+    first.start(rarely);
+    EXPECT_TRUE(eventually([&] { return told() == 0; })) << told();
+    first.destroy();
+    inbox_party second(folder_.path() / "second.db");
+    second.start(config());
+    EXPECT_TRUE(all_refused(second)) << second.said();
+}
+
+}  // namespace
+}  // namespace mortise::test::kafka_foreign_inbox_test

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+// A commit that is called again, as librdkafka had no answer yet: what it leaves behind must not be
+// taken for the answer to the next call.
+#include "support/raw_kafka.hpp"
+#include "unit/kafka/mock_cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+namespace mortise::test::resumed_commit_test {
+namespace {
+
+using commit_function = rd_kafka_error_t* (*)(rd_kafka_t*, int);
+using begin_function = rd_kafka_error_t* (*)(rd_kafka_t*);
+
+/// How long the next call to commit may take, at most; zero: as long as it was told.
+std::atomic<int> next_commit_ms{0};
+std::atomic<int> commits{0};
+/// So many calls to begin are given what was left behind: success, and nothing is done.
+std::atomic<int> answers_left{0};
+
+template <class Function>
+Function real(const char* name) {
+    return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// The library's own stand behind these.
+extern "C" rd_kafka_error_t* rd_kafka_commit_transaction(rd_kafka_t* by, int limit_ms) {
+    static const auto commit = real<commit_function>("rd_kafka_commit_transaction");
+    ++commits;
+    const int at_most = next_commit_ms.exchange(0);
+    return commit(by, at_most > 0 ? std::min(at_most, limit_ms) : limit_ms);
+}
+
+extern "C" rd_kafka_error_t* rd_kafka_begin_transaction(rd_kafka_t* by) {
+    static const auto begin = real<begin_function>("rd_kafka_begin_transaction");
+    if (answers_left > 0) {
+        --answers_left;
+        return nullptr;
+    }
+    return begin(by);
+}
+
+namespace {
+
+using kind = kafka::transaction_outcome::kind;
+
+std::string text(const kafka::transaction_outcome& outcome) {
+    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+           outcome.text;
+}
+
+// In 2.0.2 the calls after one that was resumed may be told what was meant for that, and do
+// nothing.
+TEST(KafkaResumedCommit, LeavesNothingBehindThatTheNextTransactionTakesForItsOwn) {
+    mock_cluster broker;
+    kafka_user producer(broker.config(), "id");
+    ASSERT_FALSE(producer.init());
+    broker.delay_answers(5);
+    for (int left = 0; left < 3; ++left) {
+        commits = 0;
+        next_commit_ms = 1;
+        const auto first = producer.run(one_with_mark());
+        ASSERT_EQ(first.what, kind::committed) << text(first);
+        ASSERT_GT(commits, 1);
+        answers_left = left;
+        const auto second = producer.run(one_with_mark());
+        ASSERT_EQ(second.what, kind::committed) << left << ": " << text(second);
+        EXPECT_EQ(answers_left, 0);
+    }
+}
+
+TEST(KafkaResumedCommit, IsRareAsRecordsAreWaitedForBefore) {
+    mock_cluster broker;
+    kafka_user producer(broker.config(), "id");
+    ASSERT_FALSE(producer.init());
+    ASSERT_EQ(producer.run(batch_of("topic", {"value"})).what, kind::committed);
+    broker.delay_answers(150);
+    commits = 0;
+    const auto outcome = producer.run(batch_of("topic", {"value"}));
+    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    EXPECT_EQ(commits, 1);
+}
+
+// Nothing is committed to find out why a transaction has failed.
+TEST(KafkaResumedCommit, IsNoQuestion) {
+    mock_cluster broker;
+    kafka_user producer(broker.config(), "id");
+    ASSERT_FALSE(producer.init());
+    commits = 0;
+    broker.answer(mock_cluster::request::produce, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE);
+    const auto outcome = producer.run(one_with_mark());
+    EXPECT_EQ(outcome.what, kind::again) << text(outcome);
+    EXPECT_EQ(outcome.code.value(), RD_KAFKA_RESP_ERR_INVALID_TXN_STATE) << text(outcome);
+    EXPECT_EQ(commits, 0);
+    EXPECT_EQ(producer.run(one_with_mark()).what, kind::committed);
+}
+
+}  // namespace
+}  // namespace mortise::test::resumed_commit_test
