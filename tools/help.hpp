@@ -216,7 +216,12 @@ inline constexpr const char* outbox_footer = R"(
 relay got is known to the sink first: rows "after the mark" of the table may be sent already.
 
 A message that the sink refuses for good is parked, and what has its topic and key waits behind it.
-`replay` sends it again, `drop` gives it up; what waited behind it is sent in its order.
+`replay` sends it again, `drop` gives it up; what waited behind it is sent in its order. With
+--topic, --payload-file or --header `replay` changes it before: what was wrong with it is mended.
+
+`later` shows what is not due yet; `cancel` takes such a message back, `reschedule` gives it another
+time. `discard` gives up one that waits to be sent: the relay passes over it, unless it has read it
+already; to be sure, stop the relays before.
 
 Where sink and table contradict each other (one of them was restored, or replaced) a shard is
 refused, until `rebase` says where it goes on. Up to that row all counts as sent: what was not is
@@ -237,7 +242,7 @@ Relays in other processes of this host hear of each change at once.
 
 Exit codes:
   0      it was done
-  66     there is no such row or shard, or nothing that is parked or refused
+  66     there is no such row, shard or id, or nothing that is parked or refused
   64     the command line is wrong
   69     the database cannot be used, has no message table, or one of a newer version; `relay
          --until-empty`: a shard is refused
@@ -250,7 +255,12 @@ Examples:
   mortise outbox show 42 --db shop.db
   mortise outbox parked --db shop.db
   mortise outbox replay 42 --db shop.db
+  mortise outbox replay 42 --payload-file mended.json --topic orders --db shop.db
   mortise outbox drop 42 --yes --db shop.db
+  mortise outbox later --db shop.db
+  mortise outbox cancel 'reminder 7' --yes --db shop.db
+  mortise outbox reschedule 'reminder 7' --in 2h --db shop.db
+  mortise outbox discard 43 --yes --db shop.db
   mortise outbox rebase 3 --after 1700 --db shop.db
   mortise outbox reshard 16 --db shop.db
   mortise outbox relay --db shop.db --to /var/spool/shop --until-empty
@@ -259,8 +269,12 @@ Examples:
 inline constexpr const char* outbox_ls = "Show how much waits, for how long, and each shard";
 inline constexpr const char* outbox_show = "Show one row whole";
 inline constexpr const char* outbox_parked = "Show what cannot be sent, and how much waits for it";
+inline constexpr const char* outbox_later = "Show what is not due yet, and when it will be";
 inline constexpr const char* outbox_replay =
     "Send a parked message again, and what waits behind it";
+inline constexpr const char* outbox_discard = "Give a message up that waits to be sent";
+inline constexpr const char* outbox_cancel = "Take a message back that is not due yet";
+inline constexpr const char* outbox_reschedule = "Give a message that is not due another time";
 inline constexpr const char* outbox_drop =
     "Give a parked message up for ever, and send what waits behind it";
 inline constexpr const char* outbox_rebase = "Say where a shard goes on that a relay has refused";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "outbox_command_line.hpp"
 
+#include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "help.hpp"
@@ -56,16 +57,61 @@ CLI::App& add_command(
     return app;
 }
 
+void add_yes(CLI::App& to, bool& target) {
+    to.add_flag("--yes", target, "It is really to be given up: nothing brings it back");
+}
+
+void add_id(CLI::App& to, std::string& target) {
+    to.add_option("ID", target, "The id of the message")->required()->type_name("");
+}
+
 /// `replay` and `drop`, of outbox and inbox alike.
 template <class Settings>
-void add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
+CLI::App&
+add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
     using kind = typename Settings::kind;
     CLI::App& replay = add_command(to, "replay", replay_help, target, kind::replay);
     CLI::Option* row = add_row(replay, target.row);
     replay.add_flag("--all", target.all, "All that is parked")->excludes(row);
     CLI::App& drop = add_command(to, "drop", drop_help, target, kind::drop);
     add_row(drop, target.row)->required();
-    drop.add_flag("--yes", target.yes, "It is really to be given up: nothing brings it back");
+    add_yes(drop, target.yes);
+    return replay;
+}
+
+/// What is changed of a message before it is sent again.
+void add_edits(CLI::App& replay, outbox_settings& target) {
+    CLI::Option* all = replay.get_option("--all");
+    replay.add_option("--topic", target.topic, "Send it to this topic instead")
+        ->type_name("TOPIC")
+        ->excludes(all);
+    replay.add_option("--payload-file", target.payload_file, "With the bytes of that file")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile)
+        ->excludes(all);
+    replay.add_option("--header", target.headers, "With that header instead of those of its name")
+        ->type_name("NAME=VALUE")
+        ->excludes(all);
+}
+
+/// Orders about messages that are not due, or were not sent yet.
+void add_withdrawals(CLI::App& outbox, outbox_settings& target) {
+    using kind = outbox_settings::kind;
+    CLI::App& discard = add_command(outbox, "discard", help::outbox_discard, target, kind::discard);
+    add_row(discard, target.row)->required();
+    add_yes(discard, target.yes);
+    CLI::App& cancel = add_command(outbox, "cancel", help::outbox_cancel, target, kind::cancel);
+    add_id(cancel, target.id);
+    add_yes(cancel, target.yes);
+    CLI::App& reschedule =
+        add_command(outbox, "reschedule", help::outbox_reschedule, target, kind::reschedule);
+    add_id(reschedule, target.id);
+    const auto read_due = [&target](const std::string& text) {
+        target.due_in = parse_duration("--in", text);
+    };
+    reschedule.add_option_function<std::string>("--in", read_due, "How long from now; 0: at once")
+        ->required()
+        ->type_name("DURATION");
 }
 
 void add_rebase(CLI::App& outbox, outbox_settings& target) {
@@ -167,7 +213,9 @@ CLI::App& add_outbox(CLI::App& app, outbox_settings& target) {
     CLI::App& show = add_command(outbox, "show", help::outbox_show, target, kind::show);
     add_row(show, target.row)->required();
     add_command(outbox, "parked", help::outbox_parked, target, kind::parked);
-    add_orders(outbox, target, help::outbox_replay, help::outbox_drop);
+    add_command(outbox, "later", help::outbox_later, target, kind::later);
+    add_edits(add_orders(outbox, target, help::outbox_replay, help::outbox_drop), target);
+    add_withdrawals(outbox, target);
     add_rebase(outbox, target);
     CLI::App& reshard = add_command(outbox, "reshard", help::outbox_reshard, target, kind::reshard);
     reshard.add_option("N", target.shards, "How many shards")
@@ -206,7 +254,19 @@ CLI::App& add_inbox(CLI::App& app, inbox_settings& target) {
 }
 
 const outbox_settings& checked(const outbox_settings& said) {
+    using kind = outbox_settings::kind;
     check_orders(said);
+    if ((said.what == kind::discard || said.what == kind::cancel) && !said.yes) {
+        refuse(
+            "this gives a message up for ever",
+            said.row ? "row " + std::to_string(*said.row) : said.id,
+            "if that is meant, say --yes"
+        );
+    }
+    for (const auto& each : said.headers) {
+        if (each.find('=') == 0 || each.find('=') == std::string::npos)
+            refuse("this is no header", each, "say NAME=VALUE");
+    }
     if (said.what == outbox_settings::kind::rebase) {
         if (!said.shard && !said.all)
             refuse("it is not said which shard", {}, "name one, or say --all");

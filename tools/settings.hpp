@@ -84,13 +84,31 @@ struct kafka_settings {
 };
 
 struct outbox_settings {
-    enum class kind : std::uint8_t { ls, show, parked, replay, drop, rebase, reshard, relay };
+    enum class kind : std::uint8_t {
+        ls,
+        show,
+        parked,
+        later,
+        replay,
+        drop,
+        discard,
+        cancel,
+        reschedule,
+        rebase,
+        reshard,
+        relay
+    };
 
     kind what = kind::ls;
     std::string database;
     bool rows = false;
     std::size_t rows_max = std::numeric_limits<std::size_t>::max();
     std::optional<std::int64_t> row;
+    std::string id;                       ///< Of a message, for `cancel` and `reschedule`.
+    std::chrono::milliseconds due_in{0};  ///< Of `reschedule`: from now on.
+    std::optional<std::string> topic;     ///< Of `replay`: instead of the one it has.
+    std::string payload_file;             ///< Of `replay`: whose bytes are its payload.
+    std::vector<std::string> headers;     ///< Of `replay`: "NAME=VALUE", each.
     std::optional<std::uint32_t> shard;
     bool all = false;                       ///< Instead of one row, or one shard.
     bool yes = false;                       ///< The user knows that something is given up.

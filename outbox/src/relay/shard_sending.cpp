@@ -53,7 +53,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
                 co_return end::superseded;
             continue;
         }
-        if (next.rows.empty()) {
+        if (next.last_row == 0) {
             core_.emptied(shard_, number);
             auto idling = be_idle(next.newest_layout);
             if (const auto came = co_await std::move(idling))
@@ -62,7 +62,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
         }
         set(state::sending);
         if (next.more)
-            reading = start_read(next.rows.back().row);
+            reading = start_read(next.last_row);
         auto sending = send(next);
         if (const auto came = co_await std::move(sending))
             co_return *came;
@@ -112,8 +112,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     }
     mark after = known_.last;
     ++after.sequence;
-    after.row = next.rows.back().row;
-    after.message = next.rows.back().what.id;
+    after.row = next.last_row;
+    after.message = next.last_message;
     auto publishing = publish(next.rows, after);
     auto came = co_await std::move(publishing);
     MORTISE_CRASH_POINT("relay.published");
@@ -129,7 +129,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     case published::kind::committed:
         status_.trouble = {};
         status_.text.clear();
-        ++status_.batches;
+        status_.batches += next.rows.empty() ? 0u : 1u;
         advance(after, next.rows.size(), std::move(came.place));
         co_return std::nullopt;
     case published::kind::refused: {

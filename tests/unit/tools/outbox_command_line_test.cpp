@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <string>
 #include <variant>
@@ -79,6 +80,28 @@ TEST(OutboxCommandLine, KnowsHowToMend) {
     const auto reshard = outbox_order({"reshard", "256"});
     EXPECT_EQ(reshard.what, kind::reshard);
     EXPECT_EQ(reshard.shards, 256u);
+}
+
+TEST(OutboxCommandLine, KnowsHowToTakeBack) {
+    using kind = outbox_settings::kind;
+    EXPECT_EQ(outbox_order({"later"}).what, kind::later);
+    const auto cancel = outbox_order({"cancel", "an id", "--yes"});
+    EXPECT_EQ(cancel.what, kind::cancel);
+    EXPECT_EQ(cancel.id, "an id");
+    const auto put_off = outbox_order({"reschedule", "an id", "--in", "2m"});
+    EXPECT_EQ(put_off.what, kind::reschedule);
+    EXPECT_EQ(put_off.due_in, std::chrono::minutes(2));
+    EXPECT_EQ(outbox_order({"discard", "7", "--yes"}).row, 7);
+    const auto mend = outbox_order({"replay", "7", "--topic", "orders", "--header", "a=b"});
+    EXPECT_EQ(mend.topic, "orders");
+    EXPECT_EQ(mend.headers, word_list{"a=b"});
+    for (const word_list& wrong :
+         {word_list{"outbox", "cancel", "an id", "--db", "x"},
+          word_list{"outbox", "discard", "7", "--db", "x"},
+          word_list{"outbox", "reschedule", "an id", "--db", "x"},
+          word_list{"outbox", "replay", "--all", "--topic", "t", "--db", "x"},
+          word_list{"outbox", "replay", "7", "--header", "=b", "--db", "x"}})
+        EXPECT_NE(complaint(wrong), "");
 }
 
 TEST(OutboxCommandLine, KnowsWhereARelaySendsTo) {
