@@ -83,6 +83,10 @@ void start_drained(code_handler handler, std::shared_ptr<relay_core> core) {
     core->drained(std::move(handler));
 }
 
+void start_listening(code_handler handler, std::shared_ptr<relay_core> core) {
+    core->wait_listening(std::move(handler));
+}
+
 void start_stop(code_handler handler, std::shared_ptr<relay_core> core) {
     core->stop(std::move(handler));
 }

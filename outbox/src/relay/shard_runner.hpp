@@ -50,6 +50,11 @@ public:
     void news() { news_.set(); }
     bool done() const noexcept { return status_.what == state::done; }
     asio::cancellation_slot slot() noexcept { return stop_.slot(); }
+    /// The token of its lock; nothing without one, or on the way out.
+    std::optional<fencing_token> held() const noexcept;
+    std::string lock_name() const;
+    /// Another relay is to have it: ends the batch that is under way, and lets go of the lock.
+    void leave();
     /// The relay stops. A batch that is under way may end, unless it is too late for that.
     void stop(bool at_once);
 
@@ -109,6 +114,8 @@ private:
     clock::time_point purge_at_;
     clock::time_point sent_at_;  ///< The last mark.
     bool publishing_ = false;
+    bool serving_ = false;  ///< `by_` is whose term it is.
+    bool leaving_ = false;
     shard_status status_;
 };
 

@@ -27,7 +27,7 @@ constexpr auto kept_code = asio::as_tuple(asio::deferred);
 // While a batch is sent, the next one is read.
 asio::awaitable<shard_runner::end> shard_runner::send_all() {
     std::shared_ptr<pending_read> reading;
-    while (!core_.stopping()) {
+    while (!core_.stopping() && !leaving_) {
         if (!reading || reading->after != known_.last.row)
             reading = start_read(known_.last.row);
         auto waiting = reading->ready.async_wait();

@@ -110,6 +110,11 @@ void fake_cluster::refuse(std::optional<std::string> payload) {
     refused_ = std::move(payload);
 }
 
+std::size_t fake_cluster::faults_left() const {
+    const std::lock_guard hold(mutex_);
+    return faults_.size();
+}
+
 void fake_cluster::set_batch_max(std::size_t messages) {
     const std::lock_guard hold(mutex_);
     batch_max_ = messages;

@@ -78,6 +78,31 @@ TEST_P(OutboxSweep, WhoWaitsNoLongerHoldsNothingUp) {
     EXPECT_GE(steps, 5u);
 }
 
+class listening final : public relay_case {
+public:
+    explicit listening(db_world& world) : relay_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto waiting = relay_->async_wait_listening();
+        co_await std::move(waiting);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        world_.run(relay_->async_drained(asio::use_awaitable));
+        EXPECT_EQ(cluster_.size(), 3u);
+        world_.run(relay_->async_stop(asio::use_awaitable));
+    }
+};
+
+TEST_P(OutboxSweep, WhoWaitsForTheRelayToListenHoldsNothingUp) {
+    const auto steps =
+        cancel_sweep<db_world>("relay::async_wait_listening", GetParam(), [](auto& at) {
+            return std::make_unique<listening>(at);
+        });
+    EXPECT_GE(steps, 1u);
+}
+
 class stopping final : public relay_case {
 public:
     explicit stopping(db_world& world) : relay_case(world) {}

@@ -22,13 +22,15 @@ class relay_core;
 using code_handler = coro::detail::completion<void(error_code)>;
 
 void start_drained(code_handler handler, std::shared_ptr<relay_core> core);
+void start_listening(code_handler handler, std::shared_ptr<relay_core> core);
 void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 
 }  // namespace detail
 
 /// Sends what is in the message table of a database, from when it is made: messages with the same
 /// key in the order in which they were committed, each together with the mark that says how far it
-/// got. It sleeps until a commit rings, in whatever process of the host.
+/// got. It sleeps until a commit rings, in whatever process of the host, and looks once in a while
+/// (`relay_config::look_every`) for one whose writer died before it could ring.
 ///
 /// A message that the sink will never take is *parked*, and what has its topic and key waits behind
 /// it. Whatever else goes wrong is tried again, but for one thing: where the mark at the sink and
@@ -40,7 +42,8 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 ///                with it. To let the sinks be closed in good order await `async_stop`. With
 ///                nothing to do it does not keep the context of its executor at work, and it ends
 ///                with that, too.
-/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked.
+/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked. At
+///                rest one short read for each `look_every`.
 class relay {
 public:
     using executor_type = asio::any_io_executor;
@@ -65,6 +68,21 @@ public:
     auto async_drained(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(
             get_executor(), std::forward<Token>(token), &detail::start_drained, core_
+        );
+    }
+
+    /// Waits until the relay hears of commits: what is committed and rung for from then on is sent
+    /// without waiting for the next look (`relay_config::look_every`). What was committed before is
+    /// read anyway.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Errors       `stopped`; `operation_aborted`.
+    /// @par Cancellation terminal, partial, total, all alike: nobody waits any more.
+    /// @par Threads      as `async_drained`.
+    template <class Token = asio::deferred_t>
+    auto async_wait_listening(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &detail::start_listening, core_
         );
     }
 
