@@ -70,7 +70,7 @@ report inbox_work::receive(db::connection& on, delivery& what) {
     for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
         if (at > what.done && clock::now() >= until)
             break;
-        const received& each = what.messages[at];
+        received& each = what.messages[at];
         if (is_new(on, each, what, came.next)) {
             take(on, each, static_cast<std::int64_t>(at), what.tries, came);
         } else {
@@ -114,13 +114,14 @@ bool inbox_work::is_place_new(
 }
 
 void inbox_work::take(
-    db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    db::connection& on, received& what, std::int64_t place, trial& tries, report& into
 ) {
     if (tables_.is_blocked(on, what.what)) {
         tables_.hold(on, what, behind, 0, {});
         tell(into, inbox_event::kind::waits, what.what.id);
         return;
     }
+    number(what, 1);
     auto failed = attempt(on, what, place, tries, into);
     if (!failed)
         return;
@@ -128,6 +129,11 @@ void inbox_work::take(
     const auto due = wall_now() + pause_after(1);
     tables_.hold(on, what, failed->park ? parked : retried, due, failed->why);
     into.held = true;
+}
+
+void inbox_work::number(received& what, std::uint32_t attempt) const {
+    what.attempt = attempt;
+    what.attempts_max = config_.attempts_max;
 }
 
 // The handler, in a savepoint of its own. @return why it is to be tried again or parked.
@@ -242,14 +248,11 @@ void inbox_work::retry_key(
 
 // @return whether it is dealt with.
 bool inbox_work::retry_one(
-    db::connection& on,
-    const inbox_tables::held_row& which,
-    std::int64_t now,
-    trial& tries,
-    report& into
+    db::connection& on, inbox_tables::held_row& which, std::int64_t now, trial& tries, report& into
 ) {
     std::optional<failure> failed;
     if (which.what) {
+        number(*which.what, which.attempts + 1);
         failed = attempt(on, *which.what, which.row, tries, into);
     } else {
         failed.emplace();
