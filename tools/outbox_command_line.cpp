@@ -4,7 +4,7 @@
 #include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "help.hpp"
+#include "outbox_help.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -154,6 +154,27 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
     CLI::Option* folder =
         relay.add_option("--to", target.folder, "The folder for the message files")
             ->type_name("FOLDER");
+    const auto read_bytes = [&target](const std::string& text) {
+        target.file_bytes =
+            parse_number<std::uint64_t>(text, 1, "this is no length of a file", "say 1 or more");
+    };
+    CLI::Option* bytes =
+        relay
+            .add_option_function<std::string>(
+                "--file-bytes", read_bytes, "Close a message file that is so long; default: never"
+            )
+            ->type_name("N")
+            ->needs(folder);
+    const auto read_kept = [&target](const std::string& text) {
+        target.files_kept =
+            parse_number<std::uint64_t>(text, 1, "this is no number of files", "say 1 or more");
+    };
+    relay
+        .add_option_function<std::string>(
+            "--files-kept", read_kept, "Keep so many closed files of each shard; default: all"
+        )
+        ->type_name("N")
+        ->needs(bytes);
     CLI::Option* kafka =
         relay.add_option("--kafka", target.kafka.servers, "To Kafka: some of its brokers")
             ->type_name("HOST:PORT,...")

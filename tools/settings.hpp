@@ -115,6 +115,8 @@ struct outbox_settings {
     std::optional<outbox::position> where;  ///< Of `rebase`.
     std::uint32_t shards = 0;               ///< Of `reshard`.
     std::string folder;                     ///< For message files; empty: to Kafka.
+    std::uint64_t file_bytes = 0;           ///< When a file is closed; zero: never.
+    std::uint64_t files_kept = 0;           ///< Closed files of each shard; zero: all.
     kafka_settings kafka;
     bool until_empty = false;
 };

@@ -54,6 +54,8 @@ constexpr code_text texts[] = {
     {errc::log_not_synced,
      "an fsync of the database's log failed, and what was committed may not be on the disk: see to "
      "the disk; nothing is sent before the log is written anew"},
+    {errc::files_removed,
+     "message files were removed before they were read: have the sink keep more of them"},
     {errc::duplicate_id,
      "a message with that id was appended before, within the time for which it was to be the only "
      "one: nothing needs to be done"},

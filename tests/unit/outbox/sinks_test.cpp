@@ -303,20 +303,20 @@ TEST_F(OutboxSinks, AFunctionMayThrowWhatIsNoException) {
 }
 
 TEST_F(OutboxSinks, WhatAFileHasOnlyInPartIsTakenBack) {
-    outbox::sinks::message_file file;
+    outbox::sinks::message_file file{outbox::file_sink_options()};
     ASSERT_TRUE(file.open(files(), 0));
     const auto path = files() / "0.messages";
     outgoing what;
     what.what = message("events", "k", "1");
     const std::string line = outbox::sinks::message_line(what);
-    EXPECT_FALSE(file.append(line));
+    EXPECT_FALSE(file.append(line, outbox::mark(), true));
     const auto before = std::filesystem::file_size(path);
     {
         const file_size_limit limit(before + line.size() / 2);
-        EXPECT_TRUE(file.append(line));
+        EXPECT_TRUE(file.append(line, outbox::mark(), true));
         EXPECT_EQ(std::filesystem::file_size(path), before);
     }
-    EXPECT_FALSE(file.append(line));
+    EXPECT_FALSE(file.append(line, outbox::mark(), true));
     EXPECT_EQ(std::filesystem::file_size(path), before + line.size());
 }
 

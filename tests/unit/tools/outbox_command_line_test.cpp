@@ -109,6 +109,12 @@ TEST(OutboxCommandLine, KnowsWhereARelaySendsTo) {
     EXPECT_EQ(relay.what, outbox_settings::kind::relay);
     EXPECT_EQ(relay.folder, "spool");
     EXPECT_FALSE(relay.until_empty);
+    EXPECT_EQ(relay.file_bytes, 0u);
+    const auto bounded =
+        outbox_order({"relay", "--to", "spool", "--file-bytes", "1000", "--files-kept", "3"});
+    EXPECT_EQ(bounded.file_bytes, 1'000u);
+    EXPECT_EQ(bounded.files_kept, 3u);
+    EXPECT_NE(complaint({"outbox", "relay", "--to", "x", "--files-kept", "3", "--db", "y"}), "");
     EXPECT_TRUE(outbox_order({"relay", "--to", "spool", "--until-empty"}).until_empty);
     const auto locked = tool::parse_command_line(
         {"outbox", "relay", "--db", "x", "--to", "y", "--store", "sqlite:locks.db"}

@@ -3,6 +3,7 @@
 #include "failure.hpp"
 #include "outbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
+#include "wall_clock.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/json/parse.hpp>
@@ -286,8 +287,8 @@ TEST_F(OutboxCommand, MendsWhatIsParkedBeforeItIsSentAgain) {
     EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k").size() == 3; }));
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"mended\n", "2", "3"}));
     for (const auto& each : cluster_.messages()) {
-        if (each.what.payload == "mended\n")
-            EXPECT_EQ(*each.what.find_header("by"), "a=hand");
+        const std::string* const by = each.what.find_header("by");
+        EXPECT_EQ(by != nullptr && *by == "a=hand", each.what.payload == "mended\n");
     }
     EXPECT_EQ(exit_of(mend), tool::exit_code::nothing_to_do) << "it is not parked any more";
     cluster_.refuse("worse");
@@ -302,7 +303,7 @@ TEST_F(OutboxCommand, TakesBackAndPutsOffWhatIsNotDue) {
     for (const char* id : {"reminder 1", "reminder 2"}) {
         message what("events", "k", "wake up");
         what.id = id;
-        what.not_before = std::chrono::system_clock::now() + std::chrono::hours(1);
+        what.not_before = outbox::wall_time(outbox::wall_now()) + std::chrono::hours(1);
         append(what);
     }
     EXPECT_THAT(look(order(kind::later)), HasSubstr("reminder 2\n"));

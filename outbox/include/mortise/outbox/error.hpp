@@ -43,6 +43,7 @@ enum class errc : int {
     log_not_synced,
     /// A message with that id was appended before, and was to be the only one for a time.
     duplicate_id,
+    files_removed,  ///< Message files were removed before they were read.
 };
 
 const boost::system::error_category& error_category() noexcept;
