@@ -28,10 +28,17 @@ std::int64_t micros(std::chrono::milliseconds span) noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
-void tell(report& into, inbox_event::kind what, const std::string& id, std::string text = {}) {
+void tell(
+    report& into,
+    inbox_event::kind what,
+    const std::string& id,
+    std::uint32_t attempt,
+    std::string text = {}
+) {
     inbox_event made;
     made.what = what;
     made.message = id;
+    made.attempt = attempt;
     made.text = std::move(text);
     into.events.push_back(std::move(made));
 }
@@ -75,7 +82,7 @@ report inbox_work::receive(db::connection& on, delivery& what) {
             take(on, each, static_cast<std::int64_t>(at), what.tries, came);
         } else {
             ++came.counts.repeated;
-            tell(came, inbox_event::kind::repeated, each.what.id);
+            tell(came, inbox_event::kind::repeated, each.what.id, 0);
         }
     }
     for (const auto& [source, offset] : came.next)
@@ -118,7 +125,8 @@ void inbox_work::take(
 ) {
     if (tables_.is_blocked(on, what.what)) {
         tables_.hold(on, what, behind, 0, {});
-        tell(into, inbox_event::kind::waits, what.what.id);
+        ++into.counts.waited;
+        tell(into, inbox_event::kind::waits, what.what.id, 0);
         return;
     }
     number(what, 1);
@@ -162,6 +170,8 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     if (failed.why.empty() && said.what == answer::kind::done) {
         leave(on, keep_message, tries);
         ++into.counts.handled;
+        if (config_.observer)  // most messages come to this
+            tell(into, inbox_event::kind::handled, what.what.id, what.attempt);
         return std::nullopt;
     }
     leave(on, undo_message, tries);
@@ -181,7 +191,7 @@ std::optional<inbox_work::failure> inbox_work::attempt(
         if (failed.why.empty()) {
             on.run(keep_message);
             ++into.counts.refused;
-            tell(into, inbox_event::kind::refused, what.what.id);
+            tell(into, inbox_event::kind::refused, what.what.id, what.attempt);
             return std::nullopt;
         }
         leave(on, undo_message, tries);
@@ -253,6 +263,7 @@ bool inbox_work::retry_one(
     std::optional<failure> failed;
     if (which.what) {
         number(*which.what, which.attempts + 1);
+        into.counts.retried += which.attempts > 0 ? 1u : 0u;
         failed = attempt(on, *which.what, which.row, tries, into);
     } else {
         failed.emplace();
@@ -282,7 +293,8 @@ void inbox_work::judge(
     ++into.counts.failed;
     failed.park = failed.park || attempts >= config_.attempts_max;
     into.counts.parked += failed.park ? 1u : 0u;
-    tell(into, failed.park ? inbox_event::kind::parked : inbox_event::kind::failed, id, failed.why);
+    const auto kind = failed.park ? inbox_event::kind::parked : inbox_event::kind::failed;
+    tell(into, kind, id, attempts, failed.why);
 }
 
 std::int64_t inbox_work::pause_after(std::uint32_t attempts) {

@@ -325,11 +325,6 @@ std::vector<shard_status> relay_core::status() const {
     return all;
 }
 
-void relay_core::tell(const relay_event& what) {
-    if (config_.observer)
-        config_.observer(what);
-}
-
 void relay_core::wait_listening(code_handler handler) {
     if (seat_.deserted())
         return;

@@ -44,6 +44,8 @@ public:
     void stop(code_handler handler);
     void close() noexcept;
     std::vector<shard_status> status() const;
+    relay_stats stats() const;
+    void lag(lag_handler handler);
 
     // For the runners.
     const relay_config& config() const noexcept { return config_; }
@@ -88,6 +90,7 @@ private:
     asio::awaitable<void> share();
     asio::awaitable<void> share_once();
     std::size_t count_held() const;
+    void read_lag(lag_handler handler);
     void add_runner(std::uint32_t shard);
     void ended();
     void news();
@@ -135,6 +138,7 @@ private:
 
     mutable std::mutex status_mutex_;
     std::map<std::uint32_t, shard_status> status_;
+    relay_stats counts_;  ///< Of events.
 };
 
 }  // namespace mortise::outbox::detail

@@ -90,6 +90,7 @@ private:
     void resize_batches(published::kind came);
     void advance(const mark& to, std::size_t messages, std::string place);
     void fail(error_code why, std::string text);
+    void tell_sent(std::size_t messages, clock::duration took);
     void set(state now);
     void tell(relay_event::kind what, error_code why = {}, std::string text = {});
     bool purge_due() const;

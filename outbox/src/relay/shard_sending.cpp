@@ -114,6 +114,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     ++after.sequence;
     after.row = next.last_row;
     after.message = next.last_message;
+    const auto begun = now();
+    const std::size_t count = next.rows.size();
     auto publishing = publish(next.rows, after);
     auto came = co_await std::move(publishing);
     MORTISE_CRASH_POINT("relay.published");
@@ -123,6 +125,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
         so_far.row = last.row;
         so_far.message = last.what.id;
         advance(so_far, came.done, std::string());
+        tell_sent(came.done, now() - begun);
     }
     resize_batches(came.what);
     switch (came.what) {
@@ -130,7 +133,9 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
         status_.trouble = {};
         status_.text.clear();
         status_.batches += next.rows.empty() ? 0u : 1u;
-        advance(after, next.rows.size(), std::move(came.place));
+        advance(after, count, std::move(came.place));
+        if (count > 0)
+            tell_sent(count, now() - begun);
         co_return std::nullopt;
     case published::kind::refused: {
         std::vector<table::poison_row> poison;
@@ -155,6 +160,16 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto pausing = pause_after(came.code, std::move(came.text));
     co_await std::move(pausing);
     co_return end::lost;
+}
+
+void shard_runner::tell_sent(std::size_t messages, clock::duration took) {
+    relay_event made;
+    made.what = relay_event::kind::sent;
+    made.shard = shard_;
+    made.row = known_.last.row;
+    made.messages = messages;
+    made.took = took;
+    core_.tell(made);
 }
 
 // Before the first row: the next purge may be far, and until then a relay with another sink, which

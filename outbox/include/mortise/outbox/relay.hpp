@@ -5,6 +5,7 @@
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/relay_config.hpp"
+#include "mortise/outbox/relay_stats.hpp"
 #include "mortise/outbox/shard_status.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,8 +21,10 @@ namespace detail {
 
 class relay_core;
 using code_handler = coro::detail::completion<void(error_code)>;
+using lag_handler = coro::detail::completion<void(error_code, relay_lag)>;
 
 void start_drained(code_handler handler, std::shared_ptr<relay_core> core);
+void start_lag(lag_handler handler, std::shared_ptr<relay_core> core);
 void start_listening(code_handler handler, std::shared_ptr<relay_core> core);
 void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 
@@ -42,8 +45,8 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 ///                with it. To let the sinks be closed in good order await `async_stop`. With
 ///                nothing to do it does not keep the context of its executor at work, and it ends
 ///                with that, too.
-/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked. At
-///                rest one short read for each `look_every`.
+/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked.
+///                At rest one short read for each `look_every`.
 class relay {
 public:
     using executor_type = asio::any_io_executor;
@@ -98,8 +101,25 @@ public:
         );
     }
 
+    /// Counts what waits in the table: for a `/metrics` page, with `prometheus_text`.
+    ///
+    /// @par Completion   `void(error_code, relay_lag)`.
+    /// @par Errors       `stopped`; `not_an_outbox` before the relay has made its tables; what the
+    ///                   database says.
+    /// @par Cancellation none: it is one read.
+    /// @par Threads      as `async_drained`.
+    /// @par Cost         It counts the rows that are waiting; nobody who writes waits for that.
+    template <class Token = asio::deferred_t>
+    auto async_lag(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, relay_lag)>(
+            get_executor(), std::forward<Token>(token), &detail::start_lag, core_
+        );
+    }
+
     /// By the numbers of the shards.
     std::vector<shard_status> status() const;
+    /// Of all shards together.
+    relay_stats stats() const;
 
 private:
     std::shared_ptr<detail::relay_core> core_;
