@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -190,6 +191,13 @@ TEST_F(OutboxWithdrawn, AMendedMessageMayGetAnotherKeyAndTopicAndItsOldOneIsFree
     drain();
     EXPECT_EQ(cluster_.payloads_of("k"), texts{"2"});
     EXPECT_EQ(cluster_.payloads_of("another key"), texts{"mended"});
+    append("another key", "next");
+    std::set<std::uint32_t> shards;
+    for (const auto& each : list(row_kind::waiting)) {
+        if (each.what.key == "another key")
+            shards.insert(each.shard.value());
+    }
+    EXPECT_EQ(shards.size(), 1u) << "it would not keep its order";
     EXPECT_TRUE(list(row_kind::parked).empty());
 }
 
