@@ -90,6 +90,7 @@ private:
     asio::awaitable<void> share();
     asio::awaitable<void> share_once();
     std::size_t count_held() const;
+    bool is_any_leaving() const;
     void read_lag(lag_handler handler);
     void add_runner(std::uint32_t shard);
     void ended();

@@ -41,10 +41,17 @@ std::size_t relay_core::count_held() const {
     ));
 }
 
-// A relay that has just come gets its shards after two looks: whoever comes and goes moves none.
+bool relay_core::is_any_leaving() const {
+    return std::any_of(runners_.begin(), runners_.end(), [](const auto& each) {
+        return each.second->leaving();
+    });
+}
+
+// A relay that has just come gets its shards after two looks: whoever comes and goes moves none. As
+// long as one of ours is on its way out the store shows it as ours: nothing is given on that.
 asio::awaitable<void> relay_core::share_once() {
     const bool uneven_before = std::exchange(uneven_, false);
-    if (count_held() < 2)
+    if (count_held() < 2 || is_any_leaving())
         co_return;
     std::vector<relay_detail::shard_lock> locks;
     const auto runners = runners_;  // others may be added meanwhile
@@ -62,8 +69,8 @@ asio::awaitable<void> relay_core::share_once() {
             locks.emplace_back(shard, *seen, each->held().value_or(fencing_token()));
     }
     const auto given = relay_detail::surplus(locks);
-    uneven_ = !given.empty();
-    if (!uneven_before)
+    uneven_ = !given.empty() && !uneven_before;
+    if (uneven_)
         co_return;
     for (const auto shard : given) {
         const auto which = runners_.find(shard);

@@ -53,6 +53,7 @@ public:
     /// The token of its lock; nothing without one, or on the way out.
     std::optional<fencing_token> held() const noexcept;
     std::string lock_name() const;
+    bool leaving() const noexcept { return leaving_; }
     /// Another relay is to have it: ends the batch that is under way, and lets go of the lock.
     void leave();
     /// The relay stops. A batch that is under way may end, unless it is too late for that.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // How relays share the shards of a table. Their time is virtual: they look when a test says so.
+#include "mortise/coro/event.hpp"
 #include "mortise/coro/virtual_time.hpp"
 #include "mortise/lock_client.hpp"
+#include "mortise/outbox/handler_sink.hpp"
 #include "mortise/store/memory.hpp"
 #include "relay/shard_sharing.hpp"
 #include "unit/outbox/outbox_world.hpp"
@@ -168,12 +170,10 @@ protected:
                 }
             ));
         }
-        std::size_t idle() const {
+        std::size_t in(shard_status::state wanted) const {
             const auto all = site_.relay->status();
             return static_cast<std::size_t>(std::count_if(
-                all.begin(),
-                all.end(),
-                [](const auto& x) { return x.what == shard_status::state::idle; }
+                all.begin(), all.end(), [wanted](const auto& x) { return x.what == wanted; }
             ));
         }
 
@@ -183,10 +183,11 @@ protected:
         std::shared_ptr<lock_client> locks_;
     };
 
-    party& add() {
-        parties_.push_back(std::make_unique<party>(server_, config()));
+    party& add(outbox::relay_config how) {
+        parties_.push_back(std::make_unique<party>(server_, std::move(how)));
         return *parties_.back();
     }
+    party& add() { return add(config()); }
     counts shares() const {
         counts found;
         for (const auto& each : parties_)
@@ -272,10 +273,34 @@ TEST_F(OutboxSharing, WhoIsLeftHasAllOfThem) {
     expect_once_in_order(1);
 }
 
+TEST_F(OutboxSharing, AHandoverThatTakesLongGivesNoMoreThanIsDue) {
+    coro::event gate(site_.executor());
+    auto how = config();
+    how.sink =
+        outbox::make_handler_sink([&](const outbox::outgoing&) -> asio::awaitable<outbox::verdict> {
+            auto waiting = gate.async_wait();
+            co_await std::move(waiting);
+            co_return outbox::verdict::done();
+        });
+    append_round(0);
+    party& first = add(how);
+    ASSERT_TRUE(eventually([&] { return first.in(shard_status::state::sending) == 4; }));
+    party& second = add(how);
+    for (int looks = 0; looks < 30; ++looks) {
+        pass(1s);
+        eventually([] { return false; }, 5ms);  // they ask the store
+    }
+    EXPECT_EQ(second.shards(), 0u);
+    gate.set();
+    EXPECT_TRUE(comes_to({2, 2}));
+    EXPECT_EQ(events(outbox::relay_event::kind::taken), 6u) << "some came back";
+    parties_.clear();
+}
+
 TEST_F(OutboxSharing, AHandoverIsOrderly) {
     append_round(0);
     party& first = add();
-    ASSERT_TRUE(eventually([&] { return first.idle() == 4; }));
+    ASSERT_TRUE(eventually([&] { return first.in(shard_status::state::idle) == 4; }));
     add();
     for (int round = 1; round < 6; ++round) {
         append_round(round);
