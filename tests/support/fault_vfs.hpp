@@ -63,7 +63,14 @@ public:
     /// Until somebody waits so.
     void wait_for_held_sync();
 
+    /// From now on whoever opens the database waits until `release_opens`.
+    void hold_opens();
+    void release_opens();
+    /// Until somebody waits so.
+    void wait_for_held_open();
+
     // For the files.
+    void before_open();
     int sync_log();
     int next_result();
     void remember(const std::string& path, std::int64_t offset, std::size_t size);
@@ -86,6 +93,8 @@ private:
     std::condition_variable changed_;
     bool held_ = false;
     int waiting_ = 0;
+    bool opens_held_ = false;
+    int opens_waiting_ = 0;
 };
 
 }  // namespace mortise::test

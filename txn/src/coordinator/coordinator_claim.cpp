@@ -86,8 +86,8 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     deadlines_.clear(early_timer_);
     for (const auto& each : std::exchange(early_, {}))
         start(each);
-    for (auto& [which, handler] : std::exchange(early_settlers_, {}))
-        settle_now(which, std::move(handler));
+    for (const auto& each : std::exchange(early_settlers_, {}))
+        settle_now(each);
     purge();
     if (config_.locks && !balance_timer_)
         deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });

@@ -10,6 +10,7 @@
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/worker.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/coordinator.hpp"
 
@@ -71,6 +72,8 @@ public:
 
     /// The caller of that transaction gives it up.
     void withdraw(running& what);
+    /// It waits no more.
+    void dismiss(const settler& whom);
 
 private:
     using running_ptr = std::shared_ptr<running>;
@@ -96,8 +99,6 @@ private:
 
     // coordinator_core.cpp
     error_code check(const transaction& what) const;
-    void open_log();
-    void log_failed(error_code why);
     /// Runs `then` on the strand, and opens the log anew if that is broken.
     template <class Then>
     auto with_log(Then then) {
@@ -118,9 +119,6 @@ private:
     void forget(running& what);
     void drop_all(error_code why);
     void drop_early(error_code why);
-    void close_now();
-    void end_stop();
-    void end_stop_later();
     void arm();
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }
@@ -129,6 +127,18 @@ private:
     /// that doubles.
     clock::duration
     pause_asked_for(std::chrono::milliseconds by_it, std::uint32_t times) const noexcept;
+
+    // coordinator_log.cpp
+    coro::worker& opener();
+    void open_log();
+    void opened(error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> made);
+    void prepare_log();
+    void close_beside(std::unique_ptr<log::decision_log> old);
+    void log_failed(error_code why);
+    void begin_stop();
+    void close_now();
+    void end_stop();
+    void end_stop_later();
 
     // coordinator_claim.cpp
     void prepared(error_code failed, const log::log_facts& found);
@@ -167,6 +177,7 @@ private:
     void ended(const running_ptr& what, error_code failed);
     void note(const running_ptr& what);
     static void answer(std::vector<outcome_handler>& whom, error_code failed, const outcome& came);
+    static void answer(std::vector<settler_ptr>& whom, error_code failed, const outcome& came);
     outcome outcome_of(const running& what) const;
     bool gone(const running& what) const;
 
@@ -215,9 +226,11 @@ private:
     bool is_barred(const running& what) const;
 
     // coordinator_ask.cpp
-    void ask_log(const gid& which, outcome_handler handler);
-    void settle_now(const gid& which, outcome_handler handler);
-    void settle_logged(const gid& which, outcome_handler handler);
+    template <class Answer>
+    void ask_log(const gid& which, Answer answer);
+    void settle_now(const settler_ptr& whom);
+    void settle_logged(const settler_ptr& whom);
+    void settle_by_log(const settler_ptr& whom);
     void hurry(const running_ptr& what);
 
     // coordinator_intervene.cpp
@@ -262,7 +275,8 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     std::minstd_rand jitter_;
 
-    std::optional<log::decision_log> log_;
+    std::unique_ptr<log::decision_log> log_;
+    std::unique_ptr<coro::worker> opener_;  ///< Once it was needed.
     std::optional<db::bell> bell_;
     std::set<std::uint64_t> wished_;  ///< Wishes about these wait for an answer of a participant.
     std::uint64_t log_number_ = 0;  ///< Which opening of the log it is: answers of others are void.
@@ -274,13 +288,13 @@ private:
     bool opening_ = true;       ///< It may be that one is ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
-    std::vector<running_ptr> early_;                               ///< They wait for a partition,
-    std::vector<std::pair<gid, outcome_handler>> early_settlers_;  ///< and so do these.
-    std::size_t beginning_ = 0;                                    ///< They wait for their number.
-    std::size_t resumed_ = 0;             ///< Of those that are open: taken up from the log,
-    std::size_t slow_ = 0;                ///< and of those: they take their time.
-    std::size_t for_people_ = 0;          ///< Of those that are open: stuck,
-    std::size_t resumed_for_people_ = 0;  ///< and taken up from the log.
+    std::vector<running_ptr> early_;           ///< They wait for a partition,
+    std::vector<settler_ptr> early_settlers_;  ///< and so do these.
+    std::size_t beginning_ = 0;                ///< They wait for their number.
+    std::size_t resumed_ = 0;                  ///< Of those that are open: taken up from the log,
+    std::size_t slow_ = 0;                     ///< and of those: they take their time.
+    std::size_t for_people_ = 0;               ///< Of those that are open: stuck,
+    std::size_t resumed_for_people_ = 0;       ///< and taken up from the log.
     std::uint64_t flights_ = 0;
     log::ends_below ends_;
     unsigned balances_ = 0;
@@ -290,12 +304,14 @@ private:
     bool purging_ = false;
     bool stopping_ = false;
     bool log_stopping_ = false;
+    bool stop_overdue_ = false;  ///< The log has not taken all decisions in time.
     bool closed_ = false;
     std::vector<coro::detail::completion<void(error_code)>> stoppers_;
     coro::detail::deadline_list deadlines_;
     coro::detail::deadline_list::handle reopen_timer_;
     coro::detail::deadline_list::handle early_timer_;
     coro::detail::deadline_list::handle balance_timer_;
+    coro::detail::deadline_list::handle stop_timer_;
     coro::detail::alarm alarm_;
     clock::time_point armed_for_;
 

@@ -40,10 +40,7 @@ void coordinator_core::show(
                 return handler.complete(self->unusable(), std::nullopt);
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
-                [which](db::connection& on) {
-                    return log::log_tables::log_id(on) == which.log ? log::log_views::of(on, which)
-                                                                    : std::nullopt;
-                },
+                [which](db::connection& on) { return log::log_views::of(on, which); },
                 self->with_log([asked](error_code failed, std::optional<transaction_view> found) {
                     asked->complete(failed, std::move(found));
                 })
@@ -68,8 +65,7 @@ void coordinator_core::list(
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
                 [which, after, limit](db::connection& on) {
-                    const auto log = log::log_tables::log_id(on);
-                    return log::log_views::list(on, log, which, after, limit);
+                    return log::log_views::list(on, which, after, limit);
                 },
                 self->with_log([asked](error_code failed, std::vector<transaction_view> found) {
                     asked->complete(failed, std::move(found));

@@ -295,8 +295,8 @@ void coordinator_core::decided(
 // Somebody else has decided it, by hand; or what was read of it was old, and it has ended since.
 // The log knows.
 void coordinator_core::was_decided(const running_ptr& what) {
-    for (auto& each : std::exchange(what->settlers, {}))
-        ask_log(what->which, std::move(each));
+    for (const auto& each : std::exchange(what->settlers, {}))
+        settle_by_log(each);
     open_.erase(what->which.number);
     drop(what, errc::not_open);
     recover();
@@ -316,6 +316,13 @@ void coordinator_core::answer(
 ) {
     for (auto& each : std::exchange(whom, {}))
         each.complete(failed, came);
+}
+
+void coordinator_core::answer(
+    std::vector<settler_ptr>& whom, error_code failed, const outcome& came
+) {
+    for (const auto& each : std::exchange(whom, {}))
+        each->answer(failed, came);
 }
 
 void coordinator_core::end(const running_ptr& what) {

@@ -3,6 +3,7 @@
 #define MORTISE_TXN_COORDINATOR_RUNNING_HPP
 
 #include "coordinator/call_stop.hpp"
+#include "coordinator/settler.hpp"
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
 #include "log/plan.hpp"
@@ -66,7 +67,7 @@ public:
     error_code why;  ///< Why it is to be cancelled.
     std::string text;
     std::vector<outcome_handler> waiters;
-    std::vector<outcome_handler> settlers;  ///< Who waits for its end.
+    std::vector<settler_ptr> settlers;  ///< Who waits for its end.
 
     struct branch {
         std::uint32_t attempts = 0;  ///< Of the present kind of call.

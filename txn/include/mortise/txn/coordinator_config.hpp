@@ -77,6 +77,10 @@ public:
     /// is something to do.
     std::chrono::milliseconds retention{std::chrono::hours(24)};
 
+    /// How long a stop waits until what is under way is decided: 1 ms to one hour. Another process
+    /// may have the log locked; what is not decided then is cancelled by whoever comes next.
+    std::chrono::milliseconds stop_max{5'000};
+
     /// Where time comes from; null: the real time.
     std::shared_ptr<coro::time_source> time;
 
