@@ -64,68 +64,70 @@ void coordinator_core::settle(const gid& which, outcome_handler handler) {
         return handler.complete(errc::stopped, outcome());
     // The slot is read in the initiating call: later nobody may touch it.
     const auto slot = handler.release_slot();
-    const auto whom = std::make_shared<settler>(weak_from_this(), which, std::move(handler));
-    coro::detail::install_cancel_proxy<settler>(slot, seat_.strand(), std::weak_ptr<settler>(whom));
-    asio::dispatch(seat_.strand(), [self = shared_from_this(), whom] {
-        if (!self->opening_ || self->closed_ || self->stopping_)
-            return self->settle_now(whom);
+    const auto waiter = std::make_shared<settler>(weak_from_this(), which, std::move(handler));
+    coro::detail::install_cancel_proxy<settler>(
+        slot, seat_.strand(), std::weak_ptr<settler>(waiter)
+    );
+    asio::dispatch(seat_.strand(), [self = shared_from_this(), waiter] {
+        if (!self->is_taking() || self->closed_ || self->stopping_)
+            return self->settle_now(waiter);
         if (self->early_settlers_.size() >= self->config_.open_max)
-            return whom->answer(errc::too_many_open, outcome());
-        self->early_settlers_.push_back(whom);
+            return waiter->answer(errc::too_many_open, outcome());
+        self->early_settlers_.push_back(waiter);
     });
 }
 
-void coordinator_core::settle_now(const settler_ptr& whom) {
-    if (!whom->waits())
+void coordinator_core::settle_now(const settler_ptr& waiter) {
+    if (!waiter->waits())
         return;
-    const auto found = open_.find(whom->gid.number);
-    if (log_id_ != whom->gid.log)
-        return settle_by_log(whom);
+    const auto found = open_.find(waiter->gid.number);
+    if (log_id_ != waiter->gid.log)
+        return settle_by_log(waiter);
     if (found == open_.end())
-        return settle_logged(whom);
-    found->second->settlers.push_back(whom);
+        return settle_logged(waiter);
+    found->second->settlers.push_back(waiter);
     hurry(found->second);
 }
 
 // It has ended, or its turn in the recovery has not come yet: it comes now.
-void coordinator_core::settle_logged(const settler_ptr& whom) {
-    const auto which = whom->gid;
+void coordinator_core::settle_logged(const settler_ptr& waiter) {
+    const auto which = waiter->gid;
     if (closed_ || !log_)
-        return whom->answer(unusable(), outcome());
+        return waiter->answer(unusable(), outcome());
     log_->ask(
         [which](db::connection& on) { return log::log_tables::find(on, which.number); },
         with_log([self = shared_from_this(),
-                  whom,
+                  waiter,
                   which](error_code failed, const std::optional<log::logged>& found) {
             if (failed)
-                return whom->answer(failed, outcome(outcome::kind::unknown, which));
+                return waiter->answer(failed, outcome(outcome::kind::unknown, which));
             if (!found || found->ended)
-                return self->settle_by_log(whom);
+                return self->settle_by_log(waiter);
             const bool ours = found->partition < self->partitions_.size() &&
                               self->partitions_[found->partition]->term;
             if (ours && !self->open_.contains(which.number))
                 self->take_up(*self->partitions_[found->partition], *found);
             const auto here = self->open_.find(which.number);
             if (here == self->open_.end())
-                return whom->answer(errc::standby, outcome(outcome::kind::unknown, which));
-            if (whom->waits())
-                here->second->settlers.push_back(whom);
+                return waiter->answer(errc::standby, outcome(outcome::kind::unknown, which));
+            if (waiter->waits())
+                here->second->settlers.push_back(waiter);
             self->hurry(here->second);
             self->arm();
         })
     );
 }
 
-void coordinator_core::settle_by_log(const settler_ptr& whom) {
-    ask_log(whom->gid, [whom](error_code failed, const outcome& came) {
-        whom->answer(failed, came);
+void coordinator_core::settle_by_log(const settler_ptr& waiter) {
+    ask_log(waiter->gid, [waiter](error_code failed, const outcome& came) {
+        waiter->answer(failed, came);
     });
 }
 
-void coordinator_core::dismiss(const settler& whom) {
-    const auto is_this = [&whom](const settler_ptr& each) { return each.get() == &whom; };
+void coordinator_core::dismiss(const settler& waiter) {
+    const auto is_this = [&waiter](const settler_ptr& each) { return each.get() == &waiter; };
     std::erase_if(early_settlers_, is_this);
-    if (const auto found = open_.find(whom.gid.number); found != open_.end())
+    if (const auto found = open_.find(waiter.gid.number); found != open_.end())
         std::erase_if(found->second->settlers, is_this);
 }
 

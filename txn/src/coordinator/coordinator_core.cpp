@@ -55,6 +55,7 @@ coordinator_config checked(coordinator_config config) {
     require(
         config.open_max >= 1 && config.open_max <= 10'000'000, "open_max", "use 1 to 10,000,000"
     );
+    require(config.stuck_max <= 10'000'000, "stuck_max", "use up to 10,000,000");
     require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
     require(
         config.retention >= milliseconds(0) && config.retention <= duration_max,
@@ -152,8 +153,46 @@ error_code coordinator_core::unusable() const {
     return no_term_ ? no_term_ : error_code(errc::standby);
 }
 
+txn_event coordinator_core::event_of(txn_event::kind kind, const running& transaction) const {
+    txn_event event;
+    event.what = kind;
+    event.gid = transaction.which;
+    event.partition = transaction.home->id;
+    if (transaction.proof)
+        event.at = transaction.proof->confirm() ? standing::confirmed : standing::cancelled;
+    if (event.at != standing::confirmed)
+        event.code = transaction.why;
+    event.took = now() - transaction.since;
+    return event;
+}
+
+void coordinator_core::tell_of(
+    txn_event::kind kind, const running& transaction, branch_number branch
+) const {
+    auto event = event_of(kind, transaction);
+    event.branch = branch;
+    if (branch != 0)
+        event.participant = transaction.what->branches[branch - 1].participant;
+    tell(event);
+}
+
+void coordinator_core::tell_of(txn_event::kind kind, const partition& at, error_code why) const {
+    txn_event event;
+    event.what = kind;
+    event.partition = at.id;
+    event.code = why;
+    tell(event);
+}
+
 // What becomes of it is for others to see to. Its entry in `open_` is for the caller to remove.
 void coordinator_core::drop(const running_ptr& what, error_code why) {
+    auto event = event_of(txn_event::kind::let_go, *what);
+    event.code = why;
+    tell(event);
+    release(what, why);
+}
+
+void coordinator_core::release(const running_ptr& what, error_code why) {
     deadlines_.clear(what->timer);
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& each = what->branches[i];
@@ -259,6 +298,7 @@ coordinator_stats coordinator_core::stats() const noexcept {
     now.open = count_.open;
     now.forgotten = count_.forgotten;
     now.partitions = count_.partitions;
+    now.participants_broken = count_.broken;
     return now;
 }
 

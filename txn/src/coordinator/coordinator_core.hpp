@@ -13,6 +13,7 @@
 #include "mortise/coro/worker.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/txn_observer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -73,7 +74,7 @@ public:
     /// The caller of that transaction gives it up.
     void withdraw(running& what);
     /// It waits no more.
-    void dismiss(const settler& whom);
+    void dismiss(const settler& waiter);
 
 private:
     using running_ptr = std::shared_ptr<running>;
@@ -87,6 +88,7 @@ private:
         std::shared_ptr<participant> whom;
         std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
         bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
+        bool broken = false;   ///< As was told.
         struct waiting {
             running_ptr what;
             branch_number branch;
@@ -113,9 +115,17 @@ private:
             }
         );
     }
+    void tell(const txn_event& event) const {
+        if (config_.observer != nullptr)
+            config_.observer->on_event(event);
+    }
+    txn_event event_of(txn_event::kind kind, const running& transaction) const;
+    void tell_of(txn_event::kind kind, const running& transaction, branch_number branch = 0) const;
+    void tell_of(txn_event::kind kind, const partition& at, error_code why = {}) const;
     /// Why nothing can be done just now.
     error_code unusable() const;
     void drop(const running_ptr& what, error_code why);
+    void release(const running_ptr& what, error_code why);
     void forget(running& what);
     void drop_all(error_code why);
     void drop_early(error_code why);
@@ -131,7 +141,7 @@ private:
     // coordinator_log.cpp
     coro::worker& opener();
     void open_log();
-    void opened(error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> made);
+    void opened(error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> fresh);
     void prepare_log();
     void close_beside(std::unique_ptr<log::decision_log> old);
     void log_failed(error_code why);
@@ -150,7 +160,7 @@ private:
     asio::awaitable<void> serve(partition& at, const lease& held, std::uint64_t number);
     void stood(const std::exception_ptr& failed, std::uint64_t number);
     void step_down(partition& at, error_code why);
-    void retire();
+    void retire(error_code why);
     void leave(partition& at);
     void leave_when_decided(partition& at);
     bool decides_nothing() const;
@@ -158,6 +168,7 @@ private:
     void balance_among(std::size_t coordinators);
     std::string lock_name(const partition& at) const;
     std::size_t owned() const;
+    bool is_taking() const;
     partition* choose();
 
     // coordinator_run.cpp
@@ -209,6 +220,7 @@ private:
     void again_after(const running_ptr& what, branch_number which, clock::duration pause);
     void stuck(const running_ptr& what, branch_number which);
     void waits_for_people(running& what, bool does);
+    void note_answer(client_lane& at, const std::string& name, const result<reply>& got);
     void owes(running& what, branch_number which);
     void pays(running& what, std::size_t branch);
     bool is_away(const running& what) const;
@@ -228,9 +240,9 @@ private:
     // coordinator_ask.cpp
     template <class Answer>
     void ask_log(const gid& which, Answer answer);
-    void settle_now(const settler_ptr& whom);
-    void settle_logged(const settler_ptr& whom);
-    void settle_by_log(const settler_ptr& whom);
+    void settle_now(const settler_ptr& waiter);
+    void settle_logged(const settler_ptr& waiter);
+    void settle_by_log(const settler_ptr& waiter);
     void hurry(const running_ptr& what);
 
     // coordinator_intervene.cpp
@@ -241,6 +253,10 @@ private:
     static void mark_skipped(running& what, const intervention& how, bool skipped);
     static void answer(code_handler& whom, error_code came);
     void intervened(const running_ptr& what, const intervention& how);
+    void intervene_logged(const intervention& how, code_handler handler);
+    void put_aside_later(const running_ptr& what);
+    void put_aside(const running_ptr& what);
+    static bool is_idle(const running& what);
     static bool concerns(const intervention& how, std::size_t branch) {
         return how.branch == 0 || how.branch == branch + 1;
     }
@@ -260,7 +276,10 @@ private:
     void recover(partition& at);
     void
     recovered(partition& at, error_code failed, const std::vector<log::logged>& found, bool all);
-    void take_up(partition& at, const log::logged& found);
+    /// What was stuck is asked once more, or stays so.
+    enum class stuck_ones : std::uint8_t { ask, keep };
+    void take_up(partition& at, const log::logged& found, stuck_ones which = stuck_ones::ask);
+    static void keep_stuck(running& what, const std::vector<bool>& which, steps& next);
     /// It will take its time: others need not wait for it.
     void is_slow(running& what);
     void housekeeping();
@@ -328,6 +347,7 @@ private:
         std::atomic<std::uint64_t> open{0};
         std::atomic<std::uint64_t> forgotten{0};
         std::atomic<std::uint64_t> partitions{0};
+        std::atomic<std::uint64_t> broken{0};
     } count_;
 };
 

@@ -19,11 +19,11 @@ constexpr milliseconds reopen_max{2'000};
 
 // What the opening needs, and nothing whose end could come on the other thread.
 coordinator_config place_of(const coordinator_config& config) {
-    coordinator_config made;
-    made.log = config.log;
-    made.must_exist = config.must_exist;
-    made.vfs = config.vfs;
-    return made;
+    coordinator_config place;
+    place.log = config.log;
+    place.must_exist = config.must_exist;
+    place.vfs = config.vfs;
+    return place;
 }
 
 }  // namespace
@@ -31,9 +31,9 @@ coordinator_config place_of(const coordinator_config& config) {
 // Opening may have to wait for others, or to repair what a crash left: not on the event loop.
 coro::worker& coordinator_core::opener() {
     if (!opener_) {
-        coro::worker_config made;
-        made.name = "txn-open";
-        opener_ = std::make_unique<coro::worker>(seat_.strand(), std::move(made));
+        coro::worker_config config;
+        config.name = "txn-open";
+        opener_ = std::make_unique<coro::worker>(seat_.strand(), std::move(config));
     }
     return *opener_;
 }
@@ -50,21 +50,21 @@ void coordinator_core::open_log() {
         asio::bind_executor(
             seat_.strand(),
             [self = shared_from_this(),
-             number = ++log_number_](error_code failed, std::unique_ptr<log::decision_log> made) {
-                self->opened(failed, number, std::move(made));
+             number = ++log_number_](error_code failed, std::unique_ptr<log::decision_log> fresh) {
+                self->opened(failed, number, std::move(fresh));
             }
         )
     );
 }
 
 void coordinator_core::opened(
-    error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> made
+    error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> fresh
 ) {
     if (number != log_number_ || closed_ || stopping_)
-        return close_beside(std::move(made));
+        return close_beside(std::move(fresh));
     if (failed)
         return log_failed(failed);
-    log_ = std::move(made);
+    log_ = std::move(fresh);
     prepare_log();
 }
 
@@ -91,7 +91,11 @@ void coordinator_core::close_beside(std::unique_ptr<log::decision_log> old) {
 // Nothing more can be written. What is under way is unknown here; a new opening finds it, here or,
 // as the locks are let go, elsewhere.
 void coordinator_core::log_failed(error_code why) {
-    retire();
+    txn_event failed;
+    failed.what = txn_event::kind::log_failed;
+    failed.code = why;
+    tell(failed);
+    retire(why);
     no_term_ = why;
     ++log_number_;
     drop_all(why);
@@ -143,7 +147,7 @@ void coordinator_core::end_stop() {
     if (owned() != 0 && !decides_nothing() && !stop_overdue_)
         return;
     deadlines_.clear(stop_timer_);
-    retire();
+    retire(errc::stopped);
     drop_all(errc::stopped);
     if (standing_ != 0 || log_stopping_)
         return;  // until the locks are released
@@ -165,7 +169,7 @@ void coordinator_core::close_now() {
     if (!std::exchange(closed_, true)) {
         coro::detail::wait_service::unlink(*this);
         stopping_ = true;
-        retire();
+        retire(errc::stopped);
         drop_all(errc::stopped);
         deadlines_.clear();
         alarm_.cancel();

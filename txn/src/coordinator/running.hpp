@@ -46,6 +46,7 @@ public:
     std::optional<std::string> key;
     std::vector<lease_view> leases;
     std::chrono::milliseconds time_max{0};
+    std::uint32_t try_attempts_max = 0;
 
     txn::gid which;             ///< Empty until it has begun.
     partition* home = nullptr;  ///< Set from then on.
@@ -83,8 +84,8 @@ public:
     };
     std::vector<branch> branches;
     coro::detail::deadline_list::handle
-        timer;  ///< Of the deadline, or before asking the log again.
-    unsigned log_failures = 0;
+        timer;            ///< Of the deadline, or before asking the log again.
+    unsigned orders = 0;  ///< Of operators, on the way to the log.
 };
 
 }  // namespace mortise::txn::detail

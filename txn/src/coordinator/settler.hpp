@@ -20,15 +20,15 @@ class settler {
 public:
     using handler_type = coro::detail::completion<void(error_code, outcome)>;
 
-    settler(std::weak_ptr<coordinator_core> core, const txn::gid& of, handler_type handler)
-        : gid(of), core_(std::move(core)), handler_(std::move(handler)) {}
+    settler(std::weak_ptr<coordinator_core> core, const txn::gid& transaction, handler_type handler)
+        : gid(transaction), core_(std::move(core)), handler_(std::move(handler)) {}
 
     /// Whether nobody has answered.
     bool waits() const noexcept { return static_cast<bool>(handler_); }
 
-    void answer(error_code failed, const outcome& came) {
+    void answer(error_code failed, const outcome& decision) {
         if (waits())
-            handler_.complete(failed, came);
+            handler_.complete(failed, decision);
     }
 
     void on_cancel(asio::cancellation_type_t type);

@@ -17,6 +17,15 @@ constexpr const char* select =
     "SELECT number, state, why, text, key, begun_epoch, decided_epoch, begun, decided, ended,"
     " plan, progress FROM mortise_txn";
 
+branch_view::state state_of(const progress::branch& what, standing decided) {
+    if (what.skipped)
+        return branch_view::state::skipped;
+    if (what.finished)
+        return decided == standing::confirmed ? branch_view::state::confirmed
+                                              : branch_view::state::cancelled;
+    return what.stuck ? branch_view::state::stuck : branch_view::state::open;
+}
+
 // What cannot be read is shown as far as it can be.
 void describe(transaction_view& made, const std::string& plan_record, const std::string& done) {
     const auto known = plan::decode(plan_record);
@@ -40,6 +49,7 @@ void describe(transaction_view& made, const std::string& plan_record, const std:
         each.stuck = came.stuck;
         each.calls = came.calls;
         each.newest = came.newest;
+        each.at = state_of(came, made.at);
     }
 }
 
