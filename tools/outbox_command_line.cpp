@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "outbox_command_line.hpp"
 
+#include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "help.hpp"
@@ -126,6 +127,15 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
     add("--progress-partitions", target.kafka.progress_partitions, "How many it has", "N")
         ->check(CLI::Range(1, 100'000));
     add("--id-prefix", target.kafka.id_prefix, "Of the transactional ids", "TEXT");
+    const auto read_wait = [&target](const std::string& text) {
+        target.kafka.topic_wait = parse_duration("--topic-wait", text);
+    };
+    relay
+        .add_option_function<std::string>(
+            "--topic-wait", read_wait, "How long to wait for a topic that is missing; default: 5s"
+        )
+        ->type_name("DURATION")
+        ->needs(kafka);
     relay.add_flag("--until-empty", target.until_empty, "End when everything is sent or parked");
 }
 

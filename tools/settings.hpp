@@ -81,6 +81,7 @@ struct kafka_settings {
     std::string progress_topic;
     int progress_partitions = 0;
     std::string id_prefix;
+    std::chrono::milliseconds topic_wait{0};
 };
 
 struct outbox_settings {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <string>
 #include <variant>
@@ -111,7 +112,9 @@ TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
          "--progress-partitions",
          "3",
          "--id-prefix",
-         "shop"}
+         "shop",
+         "--topic-wait",
+         "30s"}
     );
     EXPECT_EQ(relay.folder, "");
     EXPECT_EQ(relay.kafka.servers, "one:9092,two:9092");
@@ -121,6 +124,7 @@ TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
     EXPECT_EQ(relay.kafka.progress_topic, "marks");
     EXPECT_EQ(relay.kafka.progress_partitions, 3);
     EXPECT_EQ(relay.kafka.id_prefix, "shop");
+    EXPECT_EQ(relay.kafka.topic_wait, std::chrono::seconds(30));
 }
 
 TEST(OutboxCommandLine, KnowsInboxes) {
