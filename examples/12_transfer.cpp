@@ -9,9 +9,8 @@
 //     alice has 70, bob has 130
 
 #include "mortise/db/sqlite.hpp"
-#include "mortise/txn/barrier.hpp"
 #include "mortise/txn/coordinator.hpp"
-#include "mortise/txn/functions.hpp"
+#include "mortise/txn/sqlite_participant.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -28,43 +27,41 @@ namespace db = mortise::db;
 namespace txn = mortise::txn;
 
 //[tcc_participant
-using step = txn::reply (*)(db::connection& on, std::int64_t euros);
-
 // The bank of who pays: takes the money away at once, and keeps it until it is decided.
-txn::reply reserve(db::connection& on, std::int64_t euros) {
-    on.run("UPDATE account SET free = free - ?1, reserved = reserved + ?1 WHERE free >= ?1", euros);
+txn::reply reserve(db::connection& on, const txn::call& order) {
+    on.run(
+        "UPDATE account SET free = free - ?1, reserved = reserved + ?1 WHERE free >= ?1",
+        std::stoll(order.payload)
+    );
     return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("not enough money");
 }
-txn::reply pay(db::connection& on, std::int64_t euros) {
-    on.run("UPDATE account SET reserved = reserved - ?1", euros);
+txn::reply pay(db::connection& on, const txn::call& order) {
+    on.run("UPDATE account SET reserved = reserved - ?1", std::stoll(order.payload));
     return txn::reply::done();
 }
-txn::reply give_back(db::connection& on, std::int64_t euros) {
+txn::reply give_back(db::connection& on, const txn::call& order) {
+    const auto euros = std::stoll(order.payload);
     on.run("UPDATE account SET free = free + ?1, reserved = reserved - ?1", euros);
     return txn::reply::done();
 }
 
-// The barrier stands in the transaction of the work: a call that comes twice, late or out of its
-// order does no harm.
-txn::call_function guarded(db::sqlite& bank, step work) {
-    return [&bank, work](const txn::call& what) -> asio::awaitable<txn::reply> {
-        co_return co_await bank.async_run([&what, work](db::connection& on) {
-            return txn::barrier::pass(on, what, [&] { return work(on, std::stoll(what.payload)); });
-        });
-    };
+// A barrier stands before each, in the same transaction: a call that comes twice, late or out of
+// its order does no harm.
+std::shared_ptr<txn::participant> payer(db::sqlite& bank) {
+    return std::make_shared<txn::sqlite_participant>(bank, reserve, pay, give_back);
 }
 //]
 
 // The bank of who is paid: nothing to reserve.
-txn::reply promise(db::connection&, std::int64_t) {
+txn::reply nothing(db::connection&, const txn::call&) {
     return txn::reply::done();
 }
-txn::reply receive(db::connection& on, std::int64_t euros) {
-    on.run("UPDATE account SET free = free + ?1", euros);
+txn::reply receive(db::connection& on, const txn::call& order) {
+    on.run("UPDATE account SET free = free + ?1", std::stoll(order.payload));
     return txn::reply::done();
 }
-txn::reply forget(db::connection&, std::int64_t) {
-    return txn::reply::done();
+std::shared_ptr<txn::participant> payee(db::sqlite& bank) {
+    return std::make_shared<txn::sqlite_participant>(bank, nothing, receive, nothing);
 }
 
 //[tcc
@@ -125,16 +122,8 @@ int main() {
     db::sqlite bob(context.get_executor(), at("bob.db"));
     txn::coordinator_config config;
     config.log = "decisions.db";
-    config.participants.emplace(
-        "alice's bank",
-        txn::make_participant(
-            guarded(alice, reserve), guarded(alice, pay), guarded(alice, give_back)
-        )
-    );
-    config.participants.emplace(
-        "bob's bank",
-        txn::make_participant(guarded(bob, promise), guarded(bob, receive), guarded(bob, forget))
-    );
+    config.participants.emplace("alice's bank", payer(alice));
+    config.participants.emplace("bob's bank", payee(bob));
     txn::coordinator tcc(context.get_executor(), config);
     asio::co_spawn(context, trade(alice, bob, tcc), rethrow);
     context.run();

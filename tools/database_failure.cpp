@@ -14,7 +14,11 @@ failure database_failure(
 ) {
     const error_code code = thrown.code();
     const bool absent = code == outbox::errc::no_such_row || code == outbox::errc::nothing_refused;
-    const int exit = absent ? exit_code::nothing_to_do : exit_code::unavailable;
+    const bool malformed = code == outbox::errc::no_topic || code == outbox::errc::bad_header ||
+                           code == outbox::errc::message_too_large;
+    const int exit = absent      ? exit_code::nothing_to_do
+                     : malformed ? exit_code::usage
+                                 : exit_code::unavailable;
     if (code.category() == db::sqlite_category())
         return failure(exit, code.message(), database, "name the database by --db");
     if (const auto* known = dynamic_cast<const error*>(&thrown))

@@ -125,6 +125,8 @@ outbox::sink_factory kafka_target(const kafka_settings& said) {
         config.progress_partitions = said.progress_partitions;
     if (!said.id_prefix.empty())
         config.id_prefix = said.id_prefix;
+    if (said.topic_wait.count() > 0)
+        config.cluster.topic_wait_max = said.topic_wait;
     try {
         return kafka::make_kafka_sink(std::move(config));
     } catch (const error& thrown) {

@@ -4,16 +4,21 @@
 #include "await_main.hpp"
 #include "change_database.hpp"
 #include "database_failure.hpp"
+#include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "mortise/db/read_only.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/operate.hpp"
 #include "outbox_relay.hpp"
 #include "outbox_report.hpp"
+#include "printable.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -146,12 +151,35 @@ void list_parked(
     out << json::serialize(fields) << '\n';
 }
 
+void list_later(
+    db::read_only& from,
+    const global_settings& global,
+    const outbox_settings& settings,
+    std::ostream& out
+) {
+    text_table rows = later_rows();
+    json::array as_json;
+    each_row(from, outbox::row_kind::later, [&](const outbox::row_view& row) {
+        if (global.json)
+            as_json.push_back(row_head_json(row, wall_now()));
+        else
+            add_later(rows, row, wall_now());
+        return true;
+    });
+    if (!global.json)
+        return rows.write(out);
+    json::object fields;
+    set_bytes(fields, "database", settings.database);
+    fields["later"] = std::move(as_json);
+    out << json::serialize(fields) << '\n';
+}
+
 // So many rows are moved in a part of a second, for which others who write wait.
 constexpr std::size_t portion = 5'000;
 
 /// What came of an order.
 struct change {
-    std::size_t messages = 0;  ///< To be sent now.
+    std::size_t messages = 0;  ///< To be sent now, or later, or not at all: so many it was about.
     std::vector<rebased_shard> rebased;
 };
 
@@ -165,8 +193,19 @@ public:
         const std::int64_t row = settings_.row.value_or(0);
         switch (settings_.what) {
         case outbox_verb::replay:
-            made.messages =
-                settings_.all ? outbox::replay_some(on, portion) : outbox::replay(on, row);
+            made.messages = settings_.all ? outbox::replay_some(on, portion)
+                            : is_edited() ? outbox::replay(on, row, edited(on, row))
+                                          : outbox::replay(on, row);
+            break;
+        case outbox_verb::discard:
+            outbox::discard(on, row);
+            made.messages = 1;
+            break;
+        case outbox_verb::cancel:
+            made.messages = outbox::cancel(on, settings_.id);
+            break;
+        case outbox_verb::reschedule:
+            made.messages = outbox::reschedule(on, settings_.id, wall_now() + settings_.due_in);
             break;
         case outbox_verb::drop:
             made.messages = outbox::drop(on, row);
@@ -182,6 +221,34 @@ public:
     }
 
 private:
+    bool is_edited() const {
+        return settings_.topic || !settings_.payload_file.empty() || !settings_.headers.empty();
+    }
+
+    outbox::message edited(db::connection& on, std::int64_t row) const {
+        auto found = outbox::find(on, row);
+        if (!found || found->kind != outbox::row_kind::parked)
+            throw boost::system::system_error(make_error_code(outbox::errc::no_such_row));
+        outbox::message made = std::move(found->what);
+        if (settings_.topic)
+            made.topic = *settings_.topic;
+        if (!settings_.payload_file.empty()) {
+            std::ifstream file(settings_.payload_file, std::ios::binary);
+            made.payload.emplace(
+                std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()
+            );
+        }
+        for (const auto& each : settings_.headers) {
+            const auto end = each.find('=');
+            const auto name = each.substr(0, end);
+            std::erase_if(made.headers, [&](const outbox::header& had) {
+                return had.name == name;
+            });
+            made.headers.emplace_back(name, each.substr(end + 1));
+        }
+        return made;
+    }
+
     bool is_meant(const outbox::shard_view& shard) const {
         return settings_.all ? shard.refused.has_value() : shard.shard == settings_.shard;
     }
@@ -217,6 +284,9 @@ std::string subject_of(const outbox_settings& settings) {
         return settings.all ? "all shards" : "shard " + std::to_string(settings.shard.value_or(0));
     case outbox_verb::reshard:
         return std::to_string(settings.shards) + " shards";
+    case outbox_verb::cancel:
+    case outbox_verb::reschedule:
+        return settings.id;
     default:
         return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
     }
@@ -228,6 +298,12 @@ const char* order_text(outbox_verb what) {
         return "replay";
     case outbox_verb::drop:
         return "drop";
+    case outbox_verb::discard:
+        return "discard";
+    case outbox_verb::cancel:
+        return "cancel";
+    case outbox_verb::reschedule:
+        return "reschedule";
     case outbox_verb::rebase:
         return "rebase";
     default:
@@ -240,6 +316,8 @@ void tell_as_json(std::ostream& out, const outbox_settings& settings, const chan
     fields["order"] = order_text(settings.what);
     if (settings.row)
         fields["row"] = *settings.row;
+    if (!settings.id.empty())
+        set_bytes(fields, "id", settings.id);
     if (settings.what == outbox_verb::rebase)
         fields["shards"] = rebased_json(made.rebased);
     else if (settings.what == outbox_verb::reshard)
@@ -252,8 +330,15 @@ void tell_as_json(std::ostream& out, const outbox_settings& settings, const chan
 void tell(std::ostream& out, const outbox_settings& settings, const change& made) {
     if (settings.what == outbox_verb::rebase)
         return write_rebased(out, made.rebased);
-    out << order_text(settings.what) << ' ' << subject_of(settings) << ": ";
-    if (settings.what == outbox_verb::reshard)
+    out << order_text(settings.what) << ' ' << printable(subject_of(settings)) << ": ";
+    const char* const messages = made.messages == 1 ? " message" : " messages";
+    if (settings.what == outbox_verb::discard)
+        out << "given up, unless a relay has read it already\n";
+    else if (settings.what == outbox_verb::cancel)
+        out << made.messages << messages << " taken back\n";
+    else if (settings.what == outbox_verb::reschedule)
+        out << made.messages << messages << " due in " << duration_text(settings.due_in) << '\n';
+    else if (settings.what == outbox_verb::reshard)
         out << "from now on; what was appended before is sent first\n";
     else
         out << (settings.what == outbox_verb::drop ? "given up, " : "") << made.messages
@@ -271,6 +356,8 @@ int look_at_outbox(
             list(database, global, settings, out);
         else if (settings.what == outbox_verb::show)
             show(database, global, settings, out);
+        else if (settings.what == outbox_verb::later)
+            list_later(database, global, settings, out);
         else
             list_parked(database, global, settings, out);
     } catch (const boost::system::system_error& thrown) {
@@ -297,6 +384,16 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
     }
     if (settings.what == outbox_verb::replay && made.messages == 0)
         throw failure(exit_code::nothing_to_do, "nothing is parked", settings.database);
+    const bool by_id =
+        settings.what == outbox_verb::cancel || settings.what == outbox_verb::reschedule;
+    if (by_id && made.messages == 0) {
+        throw failure(
+            exit_code::nothing_to_do,
+            "no message with that id waits for its time: it became due, or never was",
+            settings.id,
+            "`mortise outbox later` shows those that do"
+        );
+    }
     if (global.json)
         tell_as_json(out, settings, made);
     else
@@ -309,6 +406,7 @@ int message_table(const global_settings& global, const outbox_settings& settings
     case outbox_verb::ls:
     case outbox_verb::show:
     case outbox_verb::parked:
+    case outbox_verb::later:
         return look_at_outbox(global, settings, std::cout);
     case outbox_verb::relay:
         return relay_messages(global, settings, std::cout);

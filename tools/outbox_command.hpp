@@ -14,12 +14,12 @@ namespace mortise::tool {
 /// @return the exit code. @throws failure, or what the library throws.
 int message_table(const global_settings& global, const outbox_settings& settings);
 
-/// `ls`, `show` and `parked`.
+/// `ls`, `show`, `parked` and `later`.
 int look_at_outbox(
     const global_settings& global, const outbox_settings& settings, std::ostream& out
 );
 
-/// `replay`, `drop`, `rebase` and `reshard`.
+/// `replay`, `drop`, `discard`, `cancel`, `reschedule`, `rebase` and `reshard`.
 boost::asio::awaitable<int>
 mend_outbox(const global_settings& global, const outbox_settings& settings, std::ostream& out);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "outbox_command_line.hpp"
 
+#include "duration_text.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
-#include "help.hpp"
+#include "outbox_help.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -56,16 +57,61 @@ CLI::App& add_command(
     return app;
 }
 
+void add_yes(CLI::App& to, bool& target) {
+    to.add_flag("--yes", target, "It is really to be given up: nothing brings it back");
+}
+
+void add_id(CLI::App& to, std::string& target) {
+    to.add_option("ID", target, "The id of the message")->required()->type_name("");
+}
+
 /// `replay` and `drop`, of outbox and inbox alike.
 template <class Settings>
-void add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
+CLI::App&
+add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
     using kind = typename Settings::kind;
     CLI::App& replay = add_command(to, "replay", replay_help, target, kind::replay);
     CLI::Option* row = add_row(replay, target.row);
     replay.add_flag("--all", target.all, "All that is parked")->excludes(row);
     CLI::App& drop = add_command(to, "drop", drop_help, target, kind::drop);
     add_row(drop, target.row)->required();
-    drop.add_flag("--yes", target.yes, "It is really to be given up: nothing brings it back");
+    add_yes(drop, target.yes);
+    return replay;
+}
+
+/// What is changed of a message before it is sent again.
+void add_edits(CLI::App& replay, outbox_settings& target) {
+    CLI::Option* all = replay.get_option("--all");
+    replay.add_option("--topic", target.topic, "Send it to this topic instead")
+        ->type_name("TOPIC")
+        ->excludes(all);
+    replay.add_option("--payload-file", target.payload_file, "With the bytes of that file")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile)
+        ->excludes(all);
+    replay.add_option("--header", target.headers, "With that header instead of those of its name")
+        ->type_name("NAME=VALUE")
+        ->excludes(all);
+}
+
+/// Orders about messages that are not due, or were not sent yet.
+void add_withdrawals(CLI::App& outbox, outbox_settings& target) {
+    using kind = outbox_settings::kind;
+    CLI::App& discard = add_command(outbox, "discard", help::outbox_discard, target, kind::discard);
+    add_row(discard, target.row)->required();
+    add_yes(discard, target.yes);
+    CLI::App& cancel = add_command(outbox, "cancel", help::outbox_cancel, target, kind::cancel);
+    add_id(cancel, target.id);
+    add_yes(cancel, target.yes);
+    CLI::App& reschedule =
+        add_command(outbox, "reschedule", help::outbox_reschedule, target, kind::reschedule);
+    add_id(reschedule, target.id);
+    const auto read_due = [&target](const std::string& text) {
+        target.due_in = parse_duration("--in", text);
+    };
+    reschedule.add_option_function<std::string>("--in", read_due, "How long from now; 0: at once")
+        ->required()
+        ->type_name("DURATION");
 }
 
 void add_rebase(CLI::App& outbox, outbox_settings& target) {
@@ -108,6 +154,27 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
     CLI::Option* folder =
         relay.add_option("--to", target.folder, "The folder for the message files")
             ->type_name("FOLDER");
+    const auto read_bytes = [&target](const std::string& text) {
+        target.file_bytes =
+            parse_number<std::uint64_t>(text, 1, "this is no length of a file", "say 1 or more");
+    };
+    CLI::Option* bytes =
+        relay
+            .add_option_function<std::string>(
+                "--file-bytes", read_bytes, "Close a message file that is so long; default: never"
+            )
+            ->type_name("N")
+            ->needs(folder);
+    const auto read_kept = [&target](const std::string& text) {
+        target.files_kept =
+            parse_number<std::uint64_t>(text, 1, "this is no number of files", "say 1 or more");
+    };
+    relay
+        .add_option_function<std::string>(
+            "--files-kept", read_kept, "Keep so many closed files of each shard; default: all"
+        )
+        ->type_name("N")
+        ->needs(bytes);
     CLI::Option* kafka =
         relay.add_option("--kafka", target.kafka.servers, "To Kafka: some of its brokers")
             ->type_name("HOST:PORT,...")
@@ -126,6 +193,15 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
     add("--progress-partitions", target.kafka.progress_partitions, "How many it has", "N")
         ->check(CLI::Range(1, 100'000));
     add("--id-prefix", target.kafka.id_prefix, "Of the transactional ids", "TEXT");
+    const auto read_wait = [&target](const std::string& text) {
+        target.kafka.topic_wait = parse_duration("--topic-wait", text);
+    };
+    relay
+        .add_option_function<std::string>(
+            "--topic-wait", read_wait, "How long to wait for a topic that is missing; default: 5s"
+        )
+        ->type_name("DURATION")
+        ->needs(kafka);
     relay.add_flag("--until-empty", target.until_empty, "End when everything is sent or parked");
 }
 
@@ -167,7 +243,9 @@ CLI::App& add_outbox(CLI::App& app, outbox_settings& target) {
     CLI::App& show = add_command(outbox, "show", help::outbox_show, target, kind::show);
     add_row(show, target.row)->required();
     add_command(outbox, "parked", help::outbox_parked, target, kind::parked);
-    add_orders(outbox, target, help::outbox_replay, help::outbox_drop);
+    add_command(outbox, "later", help::outbox_later, target, kind::later);
+    add_edits(add_orders(outbox, target, help::outbox_replay, help::outbox_drop), target);
+    add_withdrawals(outbox, target);
     add_rebase(outbox, target);
     CLI::App& reshard = add_command(outbox, "reshard", help::outbox_reshard, target, kind::reshard);
     reshard.add_option("N", target.shards, "How many shards")
@@ -206,7 +284,19 @@ CLI::App& add_inbox(CLI::App& app, inbox_settings& target) {
 }
 
 const outbox_settings& checked(const outbox_settings& said) {
+    using kind = outbox_settings::kind;
     check_orders(said);
+    if ((said.what == kind::discard || said.what == kind::cancel) && !said.yes) {
+        refuse(
+            "this gives a message up for ever",
+            said.row ? "row " + std::to_string(*said.row) : said.id,
+            "if that is meant, say --yes"
+        );
+    }
+    for (const auto& each : said.headers) {
+        if (each.find('=') == 0 || each.find('=') == std::string::npos)
+            refuse("this is no header", each, "say NAME=VALUE");
+    }
     if (said.what == outbox_settings::kind::rebase) {
         if (!said.shard && !said.all)
             refuse("it is not said which shard", {}, "name one, or say --all");

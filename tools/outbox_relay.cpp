@@ -43,7 +43,11 @@ public:
 outbox::sink_factory sink_of(const outbox_settings& settings) {
     if (!settings.kafka.servers.empty())
         return kafka_target(settings.kafka);
-    return outbox::make_file_sink(settings.folder);
+    return outbox::make_file_sink(
+        settings.folder,
+        {.file_bytes = settings.file_bytes,
+         .files_kept = static_cast<std::size_t>(settings.files_kept)}
+    );
 }
 
 outbox::relay_config config_for(
@@ -57,6 +61,8 @@ outbox::relay_config config_for(
     made.sink = sink_of(settings);
     made.locks = std::move(locks);
     made.observer = [&out, as_json = global.json](const outbox::relay_event& what) {
+        if (what.what == outbox::relay_event::kind::sent)
+            return;  // each batch would be a line
         const auto now = std::chrono::system_clock::now();
         if (as_json)
             out << json::serialize(event_json(what, now)) << '\n';

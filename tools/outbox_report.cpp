@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 const char* kind_text(const outbox::row_view& row) {
     switch (row.kind) {
     case outbox::row_kind::waiting:
-        return "waiting";
+        return row.discarded ? "discarded" : "waiting";
     case outbox::row_kind::later:
         return "later";
     case outbox::row_kind::parked:
@@ -159,10 +159,31 @@ void add_waiting(text_table& to, const outbox::row_view& row, wall_time now) {
     );
 }
 
+text_table later_rows() {
+    text_table table({"DUE", "IN", "BYTES", "TOPIC", "KEY", "ID"});
+    for (const std::size_t numbers : {1u, 2u})
+        table.align_right(numbers);
+    return table;
+}
+
+void add_later(text_table& to, const outbox::row_view& row, wall_time now) {
+    const auto due = row.what.not_before.value_or(now);
+    to.add(
+        {time_text(due),
+         seconds_text(since(now, due)),
+         size_text(row.what),
+         printable(row.what.topic),
+         key_text(row.what),
+         printable(row.what.id)}
+    );
+}
+
 void write_row(std::ostream& out, const outbox::row_view& row, wall_time now) {
     out << "row " << row.row << ": " << kind_text(row) << ", shard " << shard_text(row) << '\n';
     if (row.corrupt)
         out << "its headers cannot be read: it can only be dropped, or mended in the database\n";
+    if (row.discarded)
+        out << "it was discarded: the relay passes over it\n";
     if (row.reason)
         out << "why: " << sentence(*row.reason) << '\n';
     out << "id: " << printable(row.what.id) << '\n'

@@ -23,6 +23,10 @@ json::object table_json(const outbox::table_view& what);
 text_table waiting_rows();
 void add_waiting(text_table& to, const outbox::row_view& row, wall_time now);
 
+/// A table of messages that are not due yet.
+text_table later_rows();
+void add_later(text_table& to, const outbox::row_view& row, wall_time now);
+
 /// One row whole.
 void write_row(std::ostream& out, const outbox::row_view& row, wall_time now);
 /// Without payload and headers.

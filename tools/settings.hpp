@@ -81,22 +81,43 @@ struct kafka_settings {
     std::string progress_topic;
     int progress_partitions = 0;
     std::string id_prefix;
+    std::chrono::milliseconds topic_wait{0};
 };
 
 struct outbox_settings {
-    enum class kind : std::uint8_t { ls, show, parked, replay, drop, rebase, reshard, relay };
+    enum class kind : std::uint8_t {
+        ls,
+        show,
+        parked,
+        later,
+        replay,
+        drop,
+        discard,
+        cancel,
+        reschedule,
+        rebase,
+        reshard,
+        relay
+    };
 
     kind what = kind::ls;
     std::string database;
     bool rows = false;
     std::size_t rows_max = std::numeric_limits<std::size_t>::max();
     std::optional<std::int64_t> row;
+    std::string id;                       ///< Of a message, for `cancel` and `reschedule`.
+    std::chrono::milliseconds due_in{0};  ///< Of `reschedule`: from now on.
+    std::optional<std::string> topic;     ///< Of `replay`: instead of the one it has.
+    std::string payload_file;             ///< Of `replay`: whose bytes are its payload.
+    std::vector<std::string> headers;     ///< Of `replay`: "NAME=VALUE", each.
     std::optional<std::uint32_t> shard;
     bool all = false;                       ///< Instead of one row, or one shard.
     bool yes = false;                       ///< The user knows that something is given up.
     std::optional<outbox::position> where;  ///< Of `rebase`.
     std::uint32_t shards = 0;               ///< Of `reshard`.
     std::string folder;                     ///< For message files; empty: to Kafka.
+    std::uint64_t file_bytes = 0;           ///< When a file is closed; zero: never.
+    std::uint64_t files_kept = 0;           ///< Closed files of each shard; zero: all.
     kafka_settings kafka;
     bool until_empty = false;
 };

@@ -40,10 +40,6 @@ std::size_t count_of(const txn::transaction_view& what, bool txn::branch_view::*
     ));
 }
 
-std::string branch_state(const txn::branch_view& what) {
-    return what.skipped ? "skipped" : what.finished ? "finished" : what.stuck ? "stuck" : "open";
-}
-
 std::string after_text(const std::vector<txn::branch_number>& after) {
     std::string text;
     for (const auto each : after) {
@@ -118,7 +114,7 @@ void write_branches(std::ostream& out, const txn::transaction_view& what) {
             {std::to_string(++number),
              printable(each.participant),
              after_text(each.after),
-             branch_state(each),
+             to_string(each.at),
              std::to_string(each.payload_size),
              std::to_string(each.calls)}
         );
@@ -195,7 +191,7 @@ json::object branch_json(const txn::branch_view& what, std::size_t number) {
     json::object made;
     made["branch"] = number;
     set_bytes(made, "participant", what.participant);
-    made["state"] = branch_state(what);
+    made["state"] = to_string(what.at);
     made["payload_size"] = what.payload_size;
     made["after"] = json::array(what.after.begin(), what.after.end());
     made["calls"] = what.calls;

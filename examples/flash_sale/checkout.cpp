@@ -6,8 +6,7 @@
 #include "flash_sale/sale_databases.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/outbox/append.hpp"
-#include "mortise/txn/barrier.hpp"
-#include "mortise/txn/functions.hpp"
+#include "mortise/txn/sqlite_participant.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -25,8 +24,6 @@ namespace {
 
 namespace db = mortise::db;
 namespace txn = mortise::txn;
-
-using step = txn::reply (*)(db::connection& on, const txn::call& what);
 
 constexpr const char* log_file = "decisions.db";
 
@@ -82,16 +79,6 @@ txn::reply give_back(db::connection& on, const txn::call& what) {
     return txn::reply::done();
 }
 
-// The barrier stands in the same transaction as the work: it lets each call work once, and refuses
-// the try of a buyer whose lock has passed on.
-txn::call_function guarded(db::sqlite& where, step work) {
-    return [&where, work](const txn::call& what) -> asio::awaitable<txn::reply> {
-        co_return co_await where.async_run([&what, work](db::connection& on) {
-            return txn::barrier::pass(on, what, [&] { return work(on, what); });
-        });
-    };
-}
-
 txn::coordinator_config config_for(
     const std::filesystem::path& folder,
     std::shared_ptr<mortise::lock_client> locks,
@@ -101,17 +88,13 @@ txn::coordinator_config config_for(
     txn::coordinator_config made;
     made.log = folder / log_file;
     made.locks = std::move(locks);
+    // A barrier stands before the work of each: it lets each call work once, and refuses the try of
+    // a buyer whose lock has passed on.
     made.participants.emplace(
-        "stock",
-        txn::make_participant(
-            guarded(goods, set_aside), guarded(goods, hand_out), guarded(goods, put_back)
-        )
+        "stock", std::make_shared<txn::sqlite_participant>(goods, set_aside, hand_out, put_back)
     );
     made.participants.emplace(
-        "wallet",
-        txn::make_participant(
-            guarded(wallets, take_aside), guarded(wallets, pay), guarded(wallets, give_back)
-        )
+        "wallet", std::make_shared<txn::sqlite_participant>(wallets, take_aside, pay, give_back)
     );
     return made;
 }

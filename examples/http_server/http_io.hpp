@@ -21,7 +21,7 @@ using response = http::response<http::string_body>;
 
 /// What a peer may send before it is cut off.
 inline constexpr std::size_t header_bytes_max = 8'192;
-inline constexpr std::size_t body_bytes_max = 4'096;
+inline constexpr std::size_t body_bytes_max = 16'384;  // a page of metrics
 inline constexpr std::size_t buffer_bytes_max = 2 * (header_bytes_max + body_bytes_max);
 
 /// The next message of a connection; nothing if the peer has no more. What comes after it stays in

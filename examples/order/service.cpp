@@ -2,9 +2,8 @@
 #include "order/service.hpp"
 
 #include "mortise/db/sqlite.hpp"
-#include "mortise/txn/barrier.hpp"
-#include "mortise/txn/functions.hpp"
 #include "mortise/txn/http/participant_server.hpp"
+#include "mortise/txn/sqlite_participant.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -67,22 +66,17 @@ txn::reply work(db::connection& on, txn::operation what, const wish& wanted) {
     return txn::reply::done();
 }
 
-asio::awaitable<txn::reply> carry_out(db::sqlite& shelf, const txn::call& what) {
-    auto doing = [what](db::connection& on) {
-        return txn::barrier::pass(on, what, [&] {
-            return work(on, what.what, wish(what.payload));
-        });
-    };
-    auto running = shelf.async_run(doing);
-    co_return co_await std::move(running);
+txn::reply carry_out(db::connection& on, const txn::call& what) {
+    return work(on, what.what, wish(what.payload));
 }
 // [service_work]
 
 asio::awaitable<void> run(db::sqlite& shelf, const std::string& service, std::uint16_t port) {
     const auto executor = co_await asio::this_coro::executor;
-    const auto doing = [&shelf](const txn::call& what) { return carry_out(shelf, what); };
+    const auto keeper =
+        std::make_shared<txn::sqlite_participant>(shelf, carry_out, carry_out, carry_out);
     txn::participant_server::participants served;
-    served.emplace(service, txn::make_participant(doing, doing, doing));
+    served.emplace(service, keeper);
     txn::http_server_config where;
     where.port = port;
     txn::participant_server server(executor, where, served);

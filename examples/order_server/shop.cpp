@@ -4,8 +4,8 @@
 #include "mortise/open_store.hpp"
 #include "mortise/outbox/operate.hpp"
 #include "mortise/prometheus.hpp"
-#include "mortise/txn/barrier.hpp"
-#include "mortise/txn/functions.hpp"
+#include "mortise/txn/prometheus.hpp"
+#include "mortise/txn/sqlite_participant.hpp"
 #include "mortise/with_lock.hpp"
 #include "order_server/stock.hpp"
 #include "order_server/wallets.hpp"
@@ -21,22 +21,10 @@ namespace outbox = mortise::outbox;
 namespace txn = mortise::txn;
 using namespace std::chrono_literals;
 
-using step = txn::reply (*)(db::connection& on, const txn::call& what);
-
-constexpr std::size_t purged_at_once = 4;  // more than one call makes
 constexpr const char* place_again = "place the order again, with the same key";
 
-// The barrier stands in the same transaction as the work: it lets each call work once, and refuses
+// A barrier stands before the work of each participant: it lets each call work once, and refuses
 // the try of a server whose lock has passed on.
-txn::call_function guarded(databases::session_ptr where, step work) {
-    return [where = std::move(where), work](const txn::call& what) -> asio::awaitable<txn::reply> {
-        co_return co_await where->async_run([&what, work](db::connection& on) {
-            txn::barrier::purge(on, purged_at_once);
-            return txn::barrier::pass(on, what, [&] { return work(on, what); });
-        });
-    };
-}
-
 txn::coordinator_config
 config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) {
     txn::coordinator_config made;
@@ -44,18 +32,14 @@ config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) 
     made.locks = std::move(locks);
     made.participants.emplace(
         "stock",
-        txn::make_participant(
-            guarded(books.shop, &stock::set_aside),
-            guarded(books.shop, &stock::hand_out),
-            guarded(books.shop, &stock::put_back)
+        std::make_shared<txn::sqlite_participant>(
+            books.shop, &stock::set_aside, &stock::hand_out, &stock::put_back
         )
     );
     made.participants.emplace(
         "wallet",
-        txn::make_participant(
-            guarded(books.wallets, &wallets::take_aside),
-            guarded(books.wallets, &wallets::pay),
-            guarded(books.wallets, &wallets::give_back)
+        std::make_shared<txn::sqlite_participant>(
+            books.wallets, &wallets::take_aside, &wallets::pay, &wallets::give_back
         )
     );
     return made;
@@ -163,6 +147,7 @@ asio::awaitable<std::optional<shop::entry>> shop::find(std::int64_t number) {
 
 asio::awaitable<std::string> shop::metrics() {
     std::string page = mortise::prometheus_text(locks_->stats(), "order_server");
+    page += txn::prometheus_text(tcc_->stats(), "order_server");
     page += co_await lag_of(*books_.shop, "shop");
     page += co_await lag_of(*books_.shippers, "shippers");
     co_return page;

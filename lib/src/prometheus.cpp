@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/prometheus.hpp"
 
+#include "mortise/detail/prometheus_page.hpp"
+
 #include <array>
 
 namespace mortise {
 namespace {
 
-struct metric {
-    std::uint64_t client_stats::*value;
-    std::string_view name;
-    std::string_view type;
-    std::string_view help;
-};
+using metric = detail::prometheus_metric<client_stats>;
 
 constexpr std::string_view counter = "counter";
 constexpr std::string_view gauge = "gauge";
@@ -109,17 +106,13 @@ std::string escaped(std::string_view value) {
 
 }  // namespace
 
+std::string detail::prometheus_label(std::string_view name, std::string_view value) {
+    return '{' + std::string(name) + "=\"" + escaped(value) + "\"} ";
+}
+
 std::string prometheus_text(const client_stats& stats, std::string_view client, bool with_help) {
-    const std::string label = "{client=\"" + escaped(client) + "\"} ";
-    std::string text;
-    for (const auto& each : metrics) {
-        if (with_help) {
-            text.append("# HELP ").append(each.name).append(" ").append(each.help).append("\n");
-            text.append("# TYPE ").append(each.name).append(" ").append(each.type).append("\n");
-        }
-        text.append(each.name).append(label).append(std::to_string(stats.*each.value)).append("\n");
-    }
-    return text;
+    const auto label = detail::prometheus_label("client", client);
+    return detail::prometheus_page(metrics, stats, label, with_help);
 }
 
 }  // namespace mortise

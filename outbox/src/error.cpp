@@ -43,7 +43,9 @@ constexpr code_text texts[] = {
      "outbox rebase` from where on rows are to be sent to this one"},
     {errc::mark_lost,
      "the sink has forgotten how far it got: going on from what the database remembers"},
-    {errc::nothing_refused, "no relay has refused to go on there: nothing needs to be accepted"},
+    {errc::nothing_refused,
+     "no relay has refused to go on there: nothing needs to be decided. One that cannot open its "
+     "sink, as when it cannot read the mark there, says so in its events: mend the sink"},
     {errc::refused, "who was given the message refuses it"},
     {errc::superseded, "another relay has taken the shard over"},
     {errc::stopped, "the relay was stopped: make a new one"},
@@ -52,6 +54,11 @@ constexpr code_text texts[] = {
     {errc::log_not_synced,
      "an fsync of the database's log failed, and what was committed may not be on the disk: see to "
      "the disk; nothing is sent before the log is written anew"},
+    {errc::files_removed,
+     "message files were removed before they were read: have the sink keep more of them"},
+    {errc::duplicate_id,
+     "a message with that id was appended before, within the time for which it was to be the only "
+     "one: nothing needs to be done"},
 };
 
 class outbox_category final : public boost::system::error_category {

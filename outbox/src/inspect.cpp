@@ -45,6 +45,7 @@ row_view view_of(const db::statement& row, row_kind kind) {
     made.row = row.integer(0);
     auto what = table::message_at(row, parked_message_column);
     made.corrupt = !what;
+    made.discarded = row.text(parked_message_column + 1).empty();
     made.what = what ? std::move(*what) : table::without_headers_at(row, parked_message_column);
     if (kind == row_kind::later)
         made.what.not_before = wall_time(row.integer(1));
@@ -149,6 +150,15 @@ list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit) 
     auto row = on.query(select_of(which) + " WHERE id > ?1 ORDER BY id LIMIT ?2", after, limit);
     while (row.step())
         made.push_back(view_of(row, which));
+    return made;
+}
+
+std::vector<row_view> find_later(db::connection& on, std::string_view id) {
+    table::require(on);
+    std::vector<row_view> made;
+    auto row = on.query(std::string(select_later) + " WHERE message_id = ?1 ORDER BY id", id);
+    while (row.step())
+        made.push_back(view_of(row, row_kind::later));
     return made;
 }
 

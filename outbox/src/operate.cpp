@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/operate.hpp"
 
+#include "message_check.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "table/rows.hpp"
@@ -8,6 +9,7 @@
 #include "table/shards.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -172,6 +174,30 @@ std::size_t replay(db::connection& on, std::int64_t row) {
     return move_to_end(on, all_of_key(on, row));
 }
 
+std::size_t replay(db::connection& on, std::int64_t row, const message& edited) {
+    table::require(on);
+    check_message(edited);
+    auto all = all_of_key(on, row);
+    message whole = edited;
+    if (whole.id.empty()) {
+        auto known = on.query("SELECT message_id FROM mortise_outbox_parked WHERE id = ?1", row);
+        if (known.step())
+            whole.id = known.text(0);
+    }
+    auto change = on.query(
+        "UPDATE mortise_outbox_parked SET message_id = ?2, topic = ?3, key = ?4, payload = ?5,"
+        " headers = ?6 WHERE id = ?1",
+        row
+    );
+    table::bind_message(change, whole);
+    change.run();
+    for (auto& each : all) {
+        if (each.row == row)
+            each.hash = table::hash_of(whole.id, whole.key);
+    }
+    return move_to_end(on, all);
+}
+
 std::size_t replay_all(db::connection& on) {
     table::require(on);
     return move_to_end(on, all_of_first_keys(on, std::nullopt));
@@ -190,6 +216,50 @@ std::size_t drop(db::connection& on, std::int64_t row) {
     return move_to_end(on, all);
 }
 
+void discard(db::connection& on, std::int64_t row) {
+    table::require(on);
+    if (row > 0 && row < table::rows_end)
+        on.run(
+            "UPDATE mortise_outbox SET topic = '', key = NULL, payload = NULL, headers = NULL"
+            " WHERE topic <> '' AND slot IN (SELECT " MORTISE_OUTBOX_SLOT(
+                "shard", "?1"
+            ) " FROM"
+              " mortise_outbox_shard WHERE row < ?1)",
+            row
+        );
+    if (row <= 0 || row >= table::rows_end || on.changes() == 0)
+        throw error(
+            errc::no_such_row,
+            "row " + std::to_string(row),
+            "name one that waits: `mortise outbox ls --rows` shows them"
+        );
+    table::ring_after_commit(on);
+}
+
+std::size_t cancel(db::connection& on, std::string_view id) {
+    table::require(on);
+    on.run("DELETE FROM mortise_outbox_later WHERE message_id = ?1", id);
+    const auto cancelled = static_cast<std::size_t>(on.changes());
+    if (cancelled > 0)
+        on.run("DELETE FROM mortise_outbox_id WHERE message_id = ?1", id);
+    table::ring_after_commit(on);
+    return cancelled;
+}
+
+std::size_t
+reschedule(db::connection& on, std::string_view id, std::chrono::system_clock::time_point due) {
+    using std::chrono::microseconds;
+    table::require(on);
+    on.run(
+        "UPDATE mortise_outbox_later SET due = ?2 WHERE message_id = ?1",
+        id,
+        std::chrono::ceil<microseconds>(due.time_since_epoch()).count()
+    );
+    const auto moved = static_cast<std::size_t>(on.changes());
+    table::ring_after_commit(on);
+    return moved;
+}
+
 void rebase(db::connection& on, std::uint32_t shard, position where) {
     table::require(on);
     auto known = table::known_of(on, shard).last;
@@ -205,7 +275,10 @@ void rebase(db::connection& on, std::uint32_t shard, position where) {
             );
         if (row.is_null(0))
             throw error(
-                errc::nothing_refused, "shard " + std::to_string(shard), "let a relay run first"
+                errc::nothing_refused,
+                "shard " + std::to_string(shard),
+                "let a relay run first; if it cannot open its sink, as when it cannot read the mark"
+                " there, mend that first: it says so in its events"
             );
         if (const auto seen = mark::parse(row.text(1))) {
             known.generation = std::max(known.generation, seen->generation);

@@ -4,6 +4,8 @@
 #include "support/built_program.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,45 @@ TEST_F(CliTxn, LeavesAnOrderForTheNextCoordinator) {
     open();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
     EXPECT_TRUE(shows(which, "confirmed, 1 skipped, ended"));
+}
+
+TEST_F(CliTxn, AdoptsAnOldCopyOfALog) {
+    open();
+    EXPECT_TRUE(run(of_both()).confirmed());
+    tcc_->async_stop(asio::use_future).get();
+    std::filesystem::copy_file(log(), folder_.path() / "old.db");
+    open();
+    const auto lost = run(of_both()).gid();
+    static_cast<void>(settled(lost));
+    tcc_->async_stop(asio::use_future).get();
+    std::filesystem::rename(folder_.path() / "old.db", log());
+    open();
+    EXPECT_EQ(refusal(of_both()), txn::errc::old_log);
+    tcc_->async_stop(asio::use_future).get();
+    auto adopt = start({"adopt"});
+    EXPECT_EQ(adopt.wait(), 0) << adopt.err();
+    EXPECT_NE(adopt.out().find("adopted"), std::string::npos) << adopt.out();
+    auto again = start({"adopt", "--json"});
+    EXPECT_EQ(again.wait(), 0) << "it does no harm: " << again.err();
+    EXPECT_NE(again.out().find("\"came\":\"adopted\""), std::string::npos) << again.out();
+    open();
+    const auto next = run(of_both());
+    EXPECT_TRUE(next.confirmed());
+    EXPECT_GT(next.gid().number, lost.number + 1'000) << "no number is used again";
+}
+
+TEST_F(CliTxn, AdoptsNothingThatIsNoLog) {
+    auto none = start({"adopt"});
+    EXPECT_EQ(none.wait(), 69) << none.out();
+    EXPECT_FALSE(std::filesystem::exists(log())) << "none is made";
+    std::ofstream(log()).flush();
+    auto empty = start({"adopt"});
+    EXPECT_EQ(empty.wait(), 69) << empty.out();
+    EXPECT_EQ(std::filesystem::file_size(log()), 0u);
+    std::ofstream(log()) << "a poem";
+    auto poem = start({"adopt"});
+    EXPECT_EQ(poem.wait(), 69) << poem.out();
+    EXPECT_EQ(std::filesystem::file_size(log()), 6u);
 }
 
 TEST_F(CliTxn, RefusesAFileThatIsNoLog) {

@@ -44,6 +44,7 @@ using outbox::message;
 using outbox::received;
 
 constexpr int keys = 16;
+constexpr std::uint32_t shards = 4;  // as a table has them at first
 
 class outbox_actor {
 public:
@@ -123,7 +124,7 @@ private:
     void relay_to(const char* where) {
         outbox::relay_config how;
         how.database = session_->path();
-        how.sink = outbox::make_file_sink(folder_ / where);
+        how.sink = outbox::make_file_sink(folder_ / where, {.file_bytes = 400});
         how.batch_rows = 7;
         how.purge_rows = 20;
         how.purge_after = 5ms;
@@ -173,16 +174,16 @@ private:
         outbox::inbox inbox(context_.get_executor(), session_, std::move(how));
         auto asking = inbox.async_positions();
         const auto known = co_await std::move(asking);
-        for (const auto& file : std::filesystem::directory_iterator(folder_ / from)) {
-            const std::string source = file.path().filename();
-            const auto all = outbox::read_message_file(file.path());
+        for (std::uint32_t shard = 0; shard < shards; ++shard) {
+            const std::string source = std::to_string(shard);
             const auto begin = known.contains(source) ? known.at(source) : 0;
             // One is delivered again, as any who deliver would after a crash.
-            for (auto at = std::max<std::int64_t>(begin - 1, 0);
-                 at < static_cast<std::int64_t>(all.size());) {
+            const auto after = std::max<std::int64_t>(begin - 2, 0);
+            const auto all = outbox::read_message_files(folder_ / from, shard, after);
+            for (auto each = all.begin(); each != all.end();) {
                 std::vector<received> some;
-                for (; some.size() < 5 && at < static_cast<std::int64_t>(all.size()); ++at)
-                    some.emplace_back(source, at, all[static_cast<std::size_t>(at)].what);
+                for (; some.size() < 5 && each != all.end(); ++each)
+                    some.emplace_back(source, each->row, each->what);
                 auto delivering = inbox.async_receive(std::move(some));
                 co_await std::move(delivering);
             }

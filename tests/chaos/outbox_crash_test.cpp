@@ -63,8 +63,8 @@ protected:
     /// By key, what was sent, in its order; of all shards.
     std::map<std::string, numbers> sent(const char* where) const {
         std::map<std::string, numbers> found;
-        for (const auto& each : std::filesystem::directory_iterator(folder_.path() / where)) {
-            for (const auto& one : outbox::read_message_file(each.path()))
+        for (std::uint32_t shard = 0; shard < 4; ++shard) {
+            for (const auto& one : outbox::read_message_files(folder_.path() / where, shard, 0))
                 found[*one.what.key].push_back(std::stoll(*one.what.payload));
         }
         return found;
@@ -127,6 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
         point{"relay.opened", "sell", {1, 4}},
         point{"relay.read", "sell", {1, 6, 30}},
         point{"file_sink.written", "sell", {5, 12, 30}},
+        point{"file_sink.linked", "sell", {1, 3, 8}},
+        point{"file_sink.renamed", "sell", {1, 2, 7}},
         point{"relay.published", "sell", {1, 2, 20}},
         point{"relay.purged", "sell", {1, 3}},
         point{"inbox.handled", "ship", {1, 2, 10}},

@@ -7,12 +7,14 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mortise::fuzz::fence_target {
 namespace {
@@ -35,6 +37,8 @@ public:
     void step() {
         const std::string& resource = resources_[in_.pick(resources_.size())];
         const fencing_token token = some_token();
+        if (in_.pick(16) == 0)
+            return forget(token.domain);
         const bool in_transaction = in_.flag();
         const bool raises = in_.flag();
         if (in_transaction)
@@ -50,10 +54,12 @@ public:
             return;
         }
         MORTISE_ASSERT(said == expected);
-        auto& gate = gates_[resource];
-        MORTISE_ASSERT(gate.admit(token) == expected);
         if (!expected)
             highest_[resource] = token;
+        if (floor_)
+            return;  // a gate forgets nothing
+        auto& gate = gates_[resource];
+        MORTISE_ASSERT(gate.admit(token) == expected);
         MORTISE_ASSERT(gate.highest() == highest_[resource]);
     }
 
@@ -71,10 +77,40 @@ private:
         return token;
     }
 
+    /// What is forgotten is refused all the same, up to the highest token of it.
+    void forget(const token_domain& domain) {
+        const auto keep = in_.pick(3);
+        const auto limit = in_.pick(3);
+        const auto done = sqlite_fence::forget(db_.get(), domain, keep, limit);
+        std::vector<std::uint64_t> present;
+        bool strange = floor_ && floor_.domain != domain;
+        for (const auto& [name, token] : highest_) {
+            strange = strange || (token && token.domain != domain);
+            if (token)
+                present.push_back(token.value);
+        }
+        if (domain.empty() || strange) {
+            MORTISE_ASSERT(
+                !done && done.error() == (domain.empty() ? errc::no_token : errc::foreign_domain)
+            );
+            return;
+        }
+        std::sort(present.begin(), present.end());
+        const auto excess = std::min(present.size() - std::min(present.size(), keep), limit);
+        if (excess != 0) {
+            const auto border = present[excess - 1];
+            std::erase_if(highest_, [&](auto& each) { return each.second.value <= border; });
+            floor_ = {std::max(floor_.value, border), domain};
+        }
+        MORTISE_ASSERT(done && *done >= excess);
+    }
+
     error_code judged(const std::string& resource, const fencing_token& token) {
         if (token.value == 0 || token.value >> 63 != 0 || token.domain.empty())
             return errc::no_token;
-        const fencing_token& known = highest_[resource];
+        const auto found = highest_.find(resource);
+        const fencing_token& known =
+            found == highest_.end() || !found->second ? floor_ : found->second;
         if (known && known.domain != token.domain)
             return errc::foreign_domain;
         return token.value < known.value ? error_code(errc::stale_token) : error_code();
@@ -89,6 +125,7 @@ private:
     std::array<std::string, 3> resources_;
     std::map<std::string, fencing_gate> gates_;
     std::map<std::string, fencing_token> highest_;
+    fencing_token floor_;
 };
 
 }  // namespace

@@ -149,6 +149,8 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
     self->log = (flags & SQLITE_OPEN_WAL) != 0;
     self->database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     self->path = path;
+    if (self->database)
+        self->owner->before_open();
     const int code = real_vfs()->xOpen(real_vfs(), path, real_of(file), flags, out);
     self->base.pMethods = code == SQLITE_OK ? &methods : nullptr;
     return code;
@@ -254,6 +256,30 @@ void fault_vfs::release_syncs() {
 void fault_vfs::wait_for_held_sync() {
     std::unique_lock hold(mutex_);
     changed_.wait(hold, [this] { return held_ && waiting_ > 0; });
+}
+
+void fault_vfs::hold_opens() {
+    const std::lock_guard hold(mutex_);
+    opens_held_ = true;
+}
+
+void fault_vfs::release_opens() {
+    const std::lock_guard hold(mutex_);
+    opens_held_ = false;
+    changed_.notify_all();
+}
+
+void fault_vfs::wait_for_held_open() {
+    std::unique_lock hold(mutex_);
+    changed_.wait(hold, [this] { return opens_held_ && opens_waiting_ > 0; });
+}
+
+void fault_vfs::before_open() {
+    std::unique_lock hold(mutex_);
+    ++opens_waiting_;
+    changed_.notify_all();
+    changed_.wait(hold, [this] { return !opens_held_; });
+    --opens_waiting_;
 }
 
 }  // namespace mortise::test

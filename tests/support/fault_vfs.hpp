@@ -64,7 +64,14 @@ public:
     /// Waits until a sync of the log is held.
     void wait_for_held_sync();
 
+    /// Makes whoever opens the database wait until `release_opens`.
+    void hold_opens();
+    void release_opens();
+    /// Waits until an opening is held.
+    void wait_for_held_open();
+
     // Called by the files.
+    void before_open();
     int sync_log();
     int next_result();
     void remember(const std::string& path, std::int64_t offset, std::size_t size);
@@ -87,6 +94,8 @@ private:
     std::condition_variable changed_;
     bool held_ = false;
     int waiting_ = 0;
+    bool opens_held_ = false;
+    int opens_waiting_ = 0;
 };
 
 }  // namespace mortise::test

@@ -152,6 +152,86 @@ TEST_F(SqliteFence, KeepsTheHighestTokens) {
     EXPECT_EQ(sqlite_fence::raise(db, "s", highest), error_code());
 }
 
+TEST_F(SqliteFence, ForgetsTheLowestAndRefusesBelowThemAllTheSame) {
+    for (std::uint64_t i = 1; i <= 10; ++i)
+        ASSERT_EQ(
+            sqlite_fence::raise(db, "name " + std::to_string(i), token(i * 10)), error_code()
+        );
+    const auto domain = token(1).domain;
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 10, 100).value(), 0u);
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 4, 5).value(), 5u);
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 4, 5).value(), 1u);
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 4, 5).value(), 0u);
+    EXPECT_EQ(number("SELECT count(*) FROM mortise_fence"), 4);
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+        const auto name = "name " + std::to_string(i);
+        EXPECT_EQ(sqlite_fence::raise(db, name, token(i * 10 - 1)), errc::stale_token) << name;
+    }
+    EXPECT_EQ(sqlite_fence::raise(db, "name 1", token(59)), errc::stale_token)
+        << "though its own fence was lower: that is not known any more";
+    EXPECT_EQ(sqlite_fence::raise(db, "name 6", token(60)), error_code()) << "who holds it still";
+    EXPECT_EQ(sqlite_fence::raise(db, "name 1", token(61)), error_code());
+    EXPECT_EQ(sqlite_fence::raise(db, "new", token(59)), errc::stale_token);
+    EXPECT_EQ(sqlite_fence::raise(db, "name 7", token(70)), error_code()) << "that was kept";
+    run("BEGIN");
+    EXPECT_EQ(sqlite_fence::admit(db, "name 2", token(20)), errc::stale_token);
+    run("ROLLBACK");
+}
+
+TEST_F(SqliteFence, TheFloorNeverSinks) {
+    const auto domain = token(1).domain;
+    ASSERT_EQ(sqlite_fence::raise(db, "a", token(50)), error_code());
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 0, 1).value(), 1u);
+    ASSERT_EQ(sqlite_fence::raise(db, "b", token(50)), error_code());
+    ASSERT_EQ(sqlite_fence::raise(db, "c", token(70)), error_code());
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 1, 1).value(), 1u);
+    EXPECT_EQ(number("SELECT token FROM mortise_fence_floor"), 50);
+    EXPECT_EQ(sqlite_fence::forget(db, domain, 0, 9).value(), 1u);
+    EXPECT_EQ(number("SELECT token FROM mortise_fence_floor"), 70);
+    EXPECT_EQ(sqlite_fence::raise(db, "a", token(69)), errc::stale_token);
+}
+
+// Of a name that was forgotten nobody knows whose tokens it took.
+TEST_F(SqliteFence, WhatWasForgottenTakesTokensOfItsDomainOnly) {
+    ASSERT_EQ(sqlite_fence::raise(db, "a", token(5)), error_code());
+    EXPECT_EQ(sqlite_fence::forget(db, token(1).domain, 0, 9).value(), 1u);
+    EXPECT_EQ(sqlite_fence::raise(db, "a", token(9, "other")), errc::foreign_domain);
+    EXPECT_EQ(sqlite_fence::raise(db, "b", token(9, "other")), errc::foreign_domain);
+    EXPECT_EQ(sqlite_fence::raise(db, "b", token(9)), error_code());
+}
+
+TEST_F(SqliteFence, ForgetsNothingWhereTwoDomainsAre) {
+    ASSERT_EQ(sqlite_fence::raise(db, "a", token(5)), error_code());
+    ASSERT_EQ(sqlite_fence::raise(db, "b", token(5, "other")), error_code());
+    for (const char* domain : {"locks", "other", "third"})
+        EXPECT_EQ(
+            sqlite_fence::forget(db, token(1, domain).domain, 0, 9).error(), errc::foreign_domain
+        );
+    EXPECT_EQ(sqlite_fence::forget(db, token_domain(), 0, 9).error(), errc::no_token);
+    EXPECT_EQ(number("SELECT count(*) FROM mortise_fence"), 2);
+    EXPECT_EQ(number("SELECT count(*) FROM mortise_fence_floor"), 0);
+}
+
+TEST_F(SqliteFence, ForgetsInTheTransactionThatIsOpen) {
+    ASSERT_EQ(sqlite_fence::raise(db, "a", token(5)), error_code());
+    run("BEGIN");
+    EXPECT_EQ(sqlite_fence::forget(db, token(1).domain, 0, 9).value(), 1u);
+    run("ROLLBACK");
+    EXPECT_EQ(sqlite_fence::raise(db, "b", token(1)), error_code()) << "there is no floor";
+    EXPECT_EQ(number("SELECT count(*) FROM mortise_fence"), 2);
+}
+
+// As a version before this one made it.
+TEST_F(SqliteFence, ATableWithoutAFloorIsUsedAsItIs) {
+    run("CREATE TABLE mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
+        " token INTEGER NOT NULL) WITHOUT ROWID");
+    run("INSERT INTO mortise_fence VALUES(x'73', 'locks', 5)");
+    EXPECT_EQ(write(token(4), 0), errc::stale_token);
+    EXPECT_EQ(write(token(5), 9), error_code());
+    EXPECT_EQ(sqlite_fence::forget(db, token(1).domain, 0, 9).value(), 1u);
+    EXPECT_EQ(write(token(4), 0), errc::stale_token);
+}
+
 TEST_F(SqliteFence, SaysWhenTheDatabaseCannotBeWritten) {
     ASSERT_EQ(sqlite_fence::raise(db, "s", token(1)), error_code());
     run("PRAGMA query_only = 1");

@@ -9,8 +9,10 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::txn {
 namespace {
@@ -29,12 +31,19 @@ constexpr const char* make_branches =
 constexpr const char* make_overdue =
     "CREATE INDEX IF NOT EXISTS mortise_txn_overdue ON mortise_txn_branch(overdue)"
     " WHERE state = 1";
-constexpr const char* make_seen =
-    "CREATE TABLE IF NOT EXISTS mortise_txn_seen("
-    "log INTEGER PRIMARY KEY, ended_below INTEGER NOT NULL, purged_below INTEGER NOT NULL)";
+// Below which number all transactions of a log have ended in which that participant takes part, and
+// the last branch that was looked at as to whether it can be forgotten.
+constexpr const char* make_ends =
+    "CREATE TABLE IF NOT EXISTS mortise_txn_ends("
+    "log INTEGER NOT NULL, participant TEXT NOT NULL, ended_below INTEGER NOT NULL,"
+    " looked_number INTEGER NOT NULL DEFAULT 0, looked_branch INTEGER NOT NULL DEFAULT 0,"
+    " PRIMARY KEY(log, participant)) WITHOUT ROWID";
 
 // How far what is known of the ends may lag behind: it need not be written with every call.
 constexpr std::uint64_t lag = 256;
+// Branches that are looked at with each call: more than one call adds, so that they do not become
+// more and more.
+constexpr std::size_t looked_at_once = 32;
 
 std::int64_t stored(std::uint64_t value) noexcept {
     return static_cast<std::int64_t>(value);
@@ -99,32 +108,107 @@ void update(db::connection& on, const call& what, state to, const reply& answer)
     row.run();
 }
 
-/// Notes what the call says of the ends of others.
-/// @return below which number the branches of that log were forgotten
-std::uint64_t note_ends(db::connection& on, const call& what) {
+/// What a participant knows of the ends of transactions of one log.
+struct known_ends {
+    std::uint64_t below = 0;
+    std::int64_t looked_number = 0;
+    std::int64_t looked_branch = 0;
+};
+
+std::optional<known_ends> find_ends(db::connection& on, const call& what) {
+    auto row = on.query(
+        "SELECT ended_below, looked_number, looked_branch FROM mortise_txn_ends"
+        " WHERE log = ?1 AND participant = ?2",
+        stored(what.gid.log),
+        what.participant
+    );
+    if (!row.step())
+        return std::nullopt;
+    return known_ends{static_cast<std::uint64_t>(row.integer(0)), row.integer(1), row.integer(2)};
+}
+
+// Versions before 0.2 kept one number for all participants of a database.
+std::uint64_t forgotten_before(db::connection& on, const call& what) {
+    {
+        auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_seen'");
+        if (!row.step())
+            return 0;
+    }
+    auto row =
+        on.query("SELECT purged_below FROM mortise_txn_seen WHERE log = ?1", stored(what.gid.log));
+    return row.step() ? static_cast<std::uint64_t>(row.integer(0)) : 0;
+}
+
+/// Notes what the call says of the ends of others. What is below that number is over from here on.
+known_ends note_ends(db::connection& on, const call& what) {
     // A transaction is called while it has not ended: of later ones its caller cannot know.
-    const auto told = std::min(what.ended_below, what.gid.number);
-    std::uint64_t ended = 0;
-    std::uint64_t purged = 0;
+    const auto ended_below = std::min(what.ended_below, what.gid.number);
+    const auto stored_ends = find_ends(on, what);
+    auto ends = stored_ends.value_or(known_ends());
+    if (!stored_ends)
+        ends.below = forgotten_before(on, what);
+    const bool advances = ended_below >= ends.below + lag;
+    if (advances)
+        ends.below = ended_below;
+    if (advances || !stored_ends) {
+        on.run(
+            "INSERT INTO mortise_txn_ends(log, participant, ended_below) VALUES(?1, ?2, ?3)"
+            " ON CONFLICT(log, participant) DO UPDATE SET ended_below = excluded.ended_below",
+            stored(what.gid.log),
+            what.participant,
+            stored(ends.below)
+        );
+    }
+    return ends;
+}
+
+/// Forgets some of the participant's branches that are over. Each is looked at once: one that is
+/// still reserved then, or another participant's, is left alone.
+void forget_some(db::connection& on, const call& what, known_ends ends) {
+    const auto last = stored(ends.below) - 1;
+    constexpr std::int64_t any_branch = std::numeric_limits<std::uint32_t>::max();
+    if (ends.looked_number >= last)
+        return;
+    std::vector<std::pair<std::int64_t, std::int64_t>> old;
+    std::size_t seen = 0;
     {
         auto row = on.query(
-            "SELECT ended_below, purged_below FROM mortise_txn_seen WHERE log = ?1",
-            stored(what.gid.log)
+            "SELECT number, branch, state <> 1 AND participant = ?5 FROM mortise_txn_branch"
+            " WHERE log = ?1 AND number >= ?2 AND number <= ?4 AND (number, branch) > (?2, ?3)"
+            " ORDER BY number, branch LIMIT ?6",
+            stored(what.gid.log),
+            ends.looked_number,
+            ends.looked_branch,
+            last,
+            what.participant,
+            looked_at_once
         );
-        if (row.step()) {
-            ended = static_cast<std::uint64_t>(row.integer(0));
-            purged = static_cast<std::uint64_t>(row.integer(1));
+        for (; row.step(); ++seen) {
+            ends.looked_number = row.integer(0);
+            ends.looked_branch = row.integer(1);
+            if (row.integer(2) != 0)
+                old.emplace_back(ends.looked_number, ends.looked_branch);
         }
     }
-    if (told >= ended + lag) {
-        on.run(
-            "INSERT INTO mortise_txn_seen(log, ended_below, purged_below) VALUES(?1, ?2, 0)"
-            " ON CONFLICT(log) DO UPDATE SET ended_below = excluded.ended_below",
-            stored(what.gid.log),
-            stored(told)
-        );
+    if (seen < looked_at_once) {
+        ends.looked_number = last;
+        ends.looked_branch = any_branch;
     }
-    return purged;
+    for (const auto& [number, branch] : old)
+        on.run(
+            "DELETE FROM mortise_txn_branch WHERE log = ?1 AND number = ?2 AND branch = ?3",
+            stored(what.gid.log),
+            number,
+            branch
+        );
+    on.run(
+        "UPDATE mortise_txn_ends SET looked_number = ?3, looked_branch = ?4"
+        " WHERE log = ?1 AND participant = ?2",
+        stored(what.gid.log),
+        what.participant,
+        ends.looked_number,
+        ends.looked_branch
+    );
 }
 
 error_code raise_fences(db::connection& on, const call& what) {
@@ -137,14 +221,16 @@ error_code raise_fences(db::connection& on, const call& what) {
 
 }  // namespace
 
-error_code barrier::begin(db::connection& on) {
+result<std::uint64_t> barrier::begin(db::connection& on, const call& what) {
     if (::sqlite3_get_autocommit(on.handle()) != 0)
-        return mortise::errc::no_transaction;
+        return error_code(mortise::errc::no_transaction);
     on.run(make_branches);
     on.run(make_overdue);
-    on.run(make_seen);
+    on.run(make_ends);
+    const auto ends = note_ends(on, what);
+    forget_some(on, what, ends);
     on.run("SAVEPOINT mortise_txn");
-    return {};
+    return ends.below;
 }
 
 void barrier::end(db::connection& on, bool keep) {
@@ -153,17 +239,17 @@ void barrier::end(db::connection& on, bool keep) {
     on.run("RELEASE mortise_txn");
 }
 
-result<std::optional<reply>> barrier::judge(db::connection& on, const call& what) {
-    const auto purged_below = note_ends(on, what);
+result<std::optional<reply>>
+barrier::judge(db::connection& on, const call& what, std::uint64_t ended_below) {
     auto known = find(on, what);
     reply::evidence seen;
     if (known && known->term != stored(what.term))
         seen.term = static_cast<std::uint64_t>(known->term);
     else if (known && static_cast<std::uint64_t>(known->epoch) > what.epoch)
         seen.epoch = static_cast<std::uint64_t>(known->epoch);
-    const bool over = !known && what.gid.number < purged_below;
+    const bool over = !known && what.gid.number < ended_below;
     if (over && what.what == operation::cancel && what.presumed)
-        seen.ended_below = purged_below;
+        seen.ended_below = ended_below;
     if (seen != reply::evidence())
         return std::optional(reply::ahead(seen));
     switch (what.what) {
@@ -259,16 +345,14 @@ std::optional<milliseconds> barrier::next_overdue(db::connection& on) {
     return milliseconds(std::max<std::int64_t>(row.integer(0), 0) + 1);
 }
 
-// The border is raised before the rows go: a try of what is forgotten is refused from here on.
 std::size_t barrier::purge(db::connection& on, std::size_t limit) {
     on.run(make_branches);
-    on.run(make_seen);
-    on.run("UPDATE mortise_txn_seen SET purged_below = ended_below");
+    on.run(make_ends);
     on.run(
         "DELETE FROM mortise_txn_branch WHERE state <> 1 AND (log, number, branch) IN ("
-        "SELECT b.log, b.number, b.branch FROM mortise_txn_seen AS s"
+        "SELECT b.log, b.number, b.branch FROM mortise_txn_ends AS s"
         " CROSS JOIN mortise_txn_branch AS b ON b.log = s.log AND b.number < s.ended_below"
-        " WHERE b.state <> 1 LIMIT ?1)",
+        " WHERE b.state <> 1 AND b.participant = s.participant LIMIT ?1)",
         limit
     );
     return static_cast<std::size_t>(on.changes());

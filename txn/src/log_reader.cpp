@@ -11,14 +11,15 @@
 namespace mortise::txn {
 namespace {
 
-// Where there are no tables of a log none are made: this file is another's.
+// An empty database is the log of a coordinator that has not made its tables yet.
 std::uint64_t id_of(db::connection& on, const std::filesystem::path& log) {
-    {
-        auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_log'");
-        if (!row.step())
+    try {
+        return log::log_tables::log_id(on);
+    } catch (const error& failed) {
+        if (failed.code() == errc::not_a_log)
             throw error(errc::not_a_log, log.native(), "name the log of a coordinator");
+        throw;
     }
-    return log::log_tables::look(on).id;
 }
 
 }  // namespace
@@ -32,24 +33,19 @@ log_reader::log_reader(log_reader&&) noexcept = default;
 log_reader& log_reader::operator=(log_reader&&) noexcept = default;
 
 std::optional<transaction_view> log_reader::show(const gid& which) const {
-    if (which.log != id_)
-        return std::nullopt;
     return file_->ask([&](db::connection& on) { return log::log_views::of(on, which); });
 }
 
 std::vector<transaction_view>
 log_reader::list(list_filter which, std::uint64_t after, std::size_t limit) const {
     return file_->ask([&](db::connection& on) {
-        return log::log_views::list(on, id_, which, after, limit);
+        return log::log_views::list(on, which, after, limit);
     });
 }
 
 standing log_reader::standing_of(const gid& which) const {
-    if (which.log != id_)
-        return standing::never_existed;
-    return file_->ask([&](db::connection& on) {
-        return log::log_tables::verdict_on(on, which.number).at;
-    });
+    return file_->ask([&](db::connection& on) { return log::log_tables::verdict_on(on, which).at; }
+    );
 }
 
 }  // namespace mortise::txn

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <filesystem>
 #include <optional>
 
 namespace mortise::txn {
@@ -14,9 +15,12 @@ void adopt_old_log(const std::filesystem::path& log) {
     coordinator_config how;
     how.log = log;
     how.must_exist = true;
+    if (!std::filesystem::exists(log))
+        throw error(errc::log_missing, log.string(), "name the old copy");
+    if (log_reader(log).id() == 0)  // what is something else's, or empty, stays as it is
+        throw error(errc::not_a_log, log.string(), "nothing has begun in it: it is no copy");
     asio::io_context context(1);
     log::decision_log opened(context.get_executor(), how);
-    const log_reader known(log);  // or it is something else's, and stays as it is
     std::optional<error_code> came;
     opened.adopt_old_copy([&came](error_code failed) { came = failed; });
     context.run();

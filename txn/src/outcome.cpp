@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/outcome.hpp"
 
+#include "mortise/txn/error.hpp"
+
 namespace mortise::txn {
 
 const char* to_string(standing what) noexcept {
@@ -17,6 +19,18 @@ const char* to_string(standing what) noexcept {
         return "forgotten";
     }
     return "?";
+}
+
+result<standing> standing_of(error_code failed, const outcome& came) {
+    if (failed == errc::bad_gid)
+        return standing::never_existed;
+    if (failed == errc::not_open)
+        return standing::forgotten;
+    if (failed)
+        return failed;
+    return came.confirmed()   ? standing::confirmed
+           : came.cancelled() ? standing::cancelled
+                              : standing::open;
 }
 
 }  // namespace mortise::txn

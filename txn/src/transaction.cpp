@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/transaction.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::txn {
@@ -28,6 +29,12 @@ transaction& transaction::key(std::string unique) {
 
 transaction& transaction::deadline(std::chrono::milliseconds from_now) {
     deadline_ = from_now;
+    return *this;
+}
+
+transaction& transaction::try_attempts(std::uint32_t most) {
+    constexpr std::uint32_t limit = 1'000;
+    try_attempts_ = std::min(most, limit);
     return *this;
 }
 

@@ -55,11 +55,12 @@ std::size_t tell_all(const std::string& path) {
 bell::bell(
     asio::any_io_executor executor,
     const std::filesystem::path& database,
-    std::function<void()> heard
+    std::function<void()> heard,
+    bell_pulse without_rings
 )
-    : listener_(
-          std::make_shared<detail::bell_listener>(std::move(executor), database, std::move(heard))
-      ) {
+    : listener_(std::make_shared<detail::bell_listener>(
+          std::move(executor), database, std::move(heard), std::move(without_rings)
+      )) {
     listener_->start();
 }
 

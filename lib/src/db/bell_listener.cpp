@@ -16,9 +16,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -80,11 +83,13 @@ std::string bell_folder(const std::filesystem::path& database) {
 bell_listener::bell_listener(
     asio::any_io_executor executor,
     const std::filesystem::path& database,
-    std::function<void()> heard
+    std::function<void()> heard,
+    bell_pulse pulse
 )
     : executor_(std::move(executor)),
       path_(bell_folder(database)),
       heard_(std::move(heard)),
+      pulse_(std::move(pulse)),
       folder_(open_folder(path_)),
       name_(random_id::draw().text()),
       socket_(store_detail::make_socket(SOCK_DGRAM)),
@@ -140,31 +145,37 @@ void bell_listener::end_thread() noexcept {
 
 void bell_listener::listen() noexcept {
     std::array<pollfd, 2> both{{{socket_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+    constexpr std::chrono::milliseconds longest{std::numeric_limits<int>::max()};
+    const auto interval = std::min(pulse_.interval, longest).count();
+    const int wait = interval > 0 ? static_cast<int>(interval) : -1;
     for (;;) {
-        const int ready = ::poll(both.data(), both.size(), -1);
+        const int ready = ::poll(both.data(), both.size(), wait);
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready < 0 || both[1].revents != 0)
             return;
-        drain(socket_.get());
-        try {
-            tell();
-        } catch (...) {
-            told_ = false;  // No memory: the ring is lost, as any hint may be.
-        }
+        if (ready != 0)
+            drain(socket_.get());
+        tell(ready != 0);
     }
 }
 
-void bell_listener::tell() {
-    if (told_.exchange(true))
+void bell_listener::tell(bool ring) noexcept {
+    auto& under_way = ring ? told_ : beating_;
+    if (under_way.exchange(true))
         return;
-    asio::post(executor_, [weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self || self->closed_)
-            return;
-        self->told_ = false;  // Reset first: a ring during `heard_` needs a call of its own.
-        self->heard_();
-    });
+    try {
+        asio::post(executor_, [weak = weak_from_this(), ring] {
+            const auto self = weak.lock();
+            if (!self || self->closed_)
+                return;
+            // First: a ring during the call needs one of its own.
+            (ring ? self->told_ : self->beating_) = false;
+            ring ? self->heard_() : self->pulse_.beat();
+        });
+    } catch (...) {
+        under_way = false;  // No memory: it is lost, as any hint may be.
+    }
 }
 
 }  // namespace mortise::db::detail

@@ -4,6 +4,7 @@
 
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/db/bell.hpp"
 #include "store/sqlite/unique_fd.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -31,7 +32,8 @@ public:
     bell_listener(
         asio::any_io_executor executor,
         const std::filesystem::path& database,
-        std::function<void()> heard
+        std::function<void()> heard,
+        bell_pulse pulse
     );
     ~bell_listener() override;
 
@@ -43,17 +45,19 @@ private:
     void shut_down() noexcept override;
     void end_thread() noexcept;
     void listen() noexcept;
-    void tell();
+    void tell(bool ring) noexcept;
 
     asio::any_io_executor executor_;
     const std::string path_;
     std::function<void()> heard_;
+    const bell_pulse pulse_;
     const coro::detail::fork_guard process_;
     store_detail::unique_fd folder_;
     std::string name_;
     store_detail::unique_fd socket_;
     store_detail::unique_fd stop_;
-    std::atomic<bool> told_{false};  ///< A ring is on its way to the executor.
+    std::atomic<bool> told_{false};     ///< A ring is on its way to the executor.
+    std::atomic<bool> beating_{false};  ///< A beat is.
     std::atomic<bool> closed_{false};
     std::thread thread_;
 };

@@ -3,22 +3,29 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace mortise {
 namespace {
 
-constexpr const char* make_table =
+constexpr const char* make_tables =
     "CREATE TABLE IF NOT EXISTS mortise_fence(resource BLOB PRIMARY KEY, domain TEXT NOT NULL,"
-    " token INTEGER NOT NULL) WITHOUT ROWID";
-// The one statement that decides: it writes if the token is not below the fence. If it writes
-// nothing, the token is refused.
+    " token INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS mortise_fence_floor(one INTEGER PRIMARY KEY CHECK(one = 1),"
+    " domain TEXT NOT NULL, token INTEGER NOT NULL)";
+// The one statement that decides: it writes if the token is not below the fence, or not below the
+// floor where no fence is left. If it writes nothing, the token is refused.
 constexpr const char* raise_fence =
-    "INSERT INTO mortise_fence(resource, domain, token) VALUES(?1, ?2, ?3)"
+    "INSERT INTO mortise_fence(resource, domain, token) SELECT ?1, ?2, ?3"
+    " WHERE EXISTS(SELECT 1 FROM mortise_fence WHERE resource = ?1) OR NOT EXISTS("
+    "SELECT 1 FROM mortise_fence_floor WHERE domain <> ?2 OR token > ?3)"
     " ON CONFLICT(resource) DO UPDATE SET token = excluded.token"
     " WHERE domain = excluded.domain AND token <= excluded.token RETURNING 1";
-constexpr const char* read_domain = "SELECT domain FROM mortise_fence WHERE resource = ?1";
+constexpr const char* read_domain = "SELECT domain FROM mortise_fence WHERE resource = ?1"
+                                    " UNION ALL SELECT domain FROM mortise_fence_floor LIMIT 1";
 
 using statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
@@ -73,9 +80,9 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
     int code = SQLITE_OK;
     auto write = prepare(db, raise_fence, code);
     if (code == SQLITE_ERROR) {
-        // Most likely there is no table yet. Make it only then: later calls need no extra
+        // Most likely there are no tables yet. Make them only then: later calls need no extra
         // statement.
-        code = ::sqlite3_exec(db, make_table, nullptr, nullptr, nullptr);
+        code = ::sqlite3_exec(db, make_tables, nullptr, nullptr, nullptr);
         if (code == SQLITE_OK)
             write = prepare(db, raise_fence, code);
     }
@@ -90,6 +97,62 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
     else if (code == SQLITE_DONE)
         return why_refused(db, resource, domain);
     return code == SQLITE_DONE ? error_code() : failed(code);
+}
+
+/// One whole number that a statement with a domain and a number finds; nothing if there is no row.
+result<std::optional<std::int64_t>>
+ask(sqlite3* db, const char* sql, std::string_view domain, std::int64_t number = 0) {
+    int code = SQLITE_OK;
+    const auto query = prepare(db, sql, code);
+    if (code != SQLITE_OK)
+        return failed(code);
+    ::sqlite3_bind_text64(query.get(), 1, domain.data(), domain.size(), SQLITE_STATIC, SQLITE_UTF8);
+    ::sqlite3_bind_int64(query.get(), 2, number);
+    code = ::sqlite3_step(query.get());
+    if (code == SQLITE_DONE)
+        return std::optional<std::int64_t>();
+    if (code != SQLITE_ROW)
+        return failed(code);
+    return std::optional(::sqlite3_column_int64(query.get(), 0));
+}
+
+constexpr const char* find_stranger =
+    "SELECT 1 FROM (SELECT domain FROM mortise_fence UNION ALL"
+    " SELECT domain FROM mortise_fence_floor) WHERE domain <> ?1 LIMIT 1";
+constexpr const char* count_fences = "SELECT count(*) FROM mortise_fence WHERE domain = ?1";
+constexpr const char* find_border =
+    "SELECT token FROM mortise_fence WHERE domain = ?1 ORDER BY token LIMIT 1 OFFSET ?2 - 1";
+constexpr const char* raise_floor =
+    "INSERT INTO mortise_fence_floor(one, domain, token) VALUES(1, ?1, ?2)"
+    " ON CONFLICT(one) DO UPDATE SET token = max(token, excluded.token)";
+constexpr const char* forget_fences = "DELETE FROM mortise_fence WHERE domain = ?1 AND token <= ?2";
+
+// The floor is raised before the fences go; both or neither.
+result<std::size_t>
+forget_lowest(sqlite3* db, std::string_view domain, std::size_t keep, std::size_t limit) {
+    if (const int code = ::sqlite3_exec(db, make_tables, nullptr, nullptr, nullptr);
+        code != SQLITE_OK)
+        return failed(code);
+    const auto stranger = ask(db, find_stranger, domain);
+    if (!stranger)
+        return stranger.error();
+    if (*stranger)
+        return error_code(errc::foreign_domain);
+    const auto count = ask(db, count_fences, domain);
+    if (!count)
+        return count.error();
+    const auto present = static_cast<std::size_t>(count->value_or(0));
+    const std::size_t excess = std::min(present - std::min(present, keep), limit);
+    if (excess == 0)
+        return std::size_t{0};
+    const auto border = ask(db, find_border, domain, static_cast<std::int64_t>(excess));
+    if (!border)
+        return border.error();
+    for (const char* change : {raise_floor, forget_fences}) {
+        if (const auto done = ask(db, change, domain, border->value_or(0)); !done)
+            return done.error();
+    }
+    return static_cast<std::size_t>(::sqlite3_changes(db));
 }
 
 error_code check_token(const fencing_token& held) {
@@ -113,6 +176,26 @@ error_code sqlite_fence::admit(sqlite3* db, std::string_view resource, const fen
     if (::sqlite3_get_autocommit(db) != 0)
         return errc::no_transaction;
     return let_in(db, resource, held);
+}
+
+result<std::size_t>
+sqlite_fence::forget(sqlite3* db, const token_domain& domain, std::size_t keep, std::size_t limit) {
+    if (domain.empty())
+        return error_code(errc::no_token);
+    const auto run = [db](const char* sql) {
+        return ::sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+    };
+    if (const int code = run("SAVEPOINT mortise_fence"); code != SQLITE_OK)
+        return failed(code);
+    auto done = forget_lowest(db, domain.name(), keep, limit);
+    if (!done)
+        run("ROLLBACK TO mortise_fence");
+    if (const int code = run("RELEASE mortise_fence"); code != SQLITE_OK && done) {
+        run("ROLLBACK TO mortise_fence");
+        run("RELEASE mortise_fence");
+        return failed(code);
+    }
+    return done;
 }
 
 }  // namespace mortise

@@ -39,7 +39,7 @@ public:
         tries.passed();
     }
 
-    const std::vector<received> messages;
+    std::vector<received> messages;
     trial tries;
     std::size_t done = 0;  ///< So many are committed.
 

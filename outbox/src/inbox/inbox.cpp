@@ -43,6 +43,8 @@ inbox_stats inbox::stats() const noexcept {
 
 std::string_view to_string(inbox_event::kind what) noexcept {
     switch (what) {
+    case inbox_event::kind::handled:
+        return "handled";
     case inbox_event::kind::repeated:
         return "repeated";
     case inbox_event::kind::failed:

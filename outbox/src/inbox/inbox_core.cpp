@@ -233,6 +233,8 @@ void inbox_core::note(const report& came) {
     count_.refused += came.counts.refused;
     count_.failed += came.counts.failed;
     count_.parked += came.counts.parked;
+    count_.retried += came.counts.retried;
+    count_.waited += came.counts.waited;
     if (config_.observer) {
         for (const auto& each : came.events)
             config_.observer(each);
@@ -321,6 +323,8 @@ inbox_stats inbox_core::stats() const noexcept {
     made.refused = count_.refused;
     made.failed = count_.failed;
     made.parked = count_.parked;
+    made.retried = count_.retried;
+    made.waited = count_.waited;
     return made;
 }
 

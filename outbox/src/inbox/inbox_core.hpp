@@ -92,6 +92,8 @@ private:
         std::atomic<std::uint64_t> refused{0};
         std::atomic<std::uint64_t> failed{0};
         std::atomic<std::uint64_t> parked{0};
+        std::atomic<std::uint64_t> retried{0};
+        std::atomic<std::uint64_t> waited{0};
     } count_;
 };
 

@@ -28,10 +28,17 @@ std::int64_t micros(std::chrono::milliseconds span) noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
-void tell(report& into, inbox_event::kind what, const std::string& id, std::string text = {}) {
+void tell(
+    report& into,
+    inbox_event::kind what,
+    const std::string& id,
+    std::uint32_t attempt,
+    std::string text = {}
+) {
     inbox_event made;
     made.what = what;
     made.message = id;
+    made.attempt = attempt;
     made.text = std::move(text);
     into.events.push_back(std::move(made));
 }
@@ -70,12 +77,12 @@ report inbox_work::receive(db::connection& on, delivery& what) {
     for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
         if (at > what.done && clock::now() >= until)
             break;
-        const received& each = what.messages[at];
+        received& each = what.messages[at];
         if (is_new(on, each, what, came.next)) {
             take(on, each, static_cast<std::int64_t>(at), what.tries, came);
         } else {
             ++came.counts.repeated;
-            tell(came, inbox_event::kind::repeated, each.what.id);
+            tell(came, inbox_event::kind::repeated, each.what.id, 0);
         }
     }
     for (const auto& [source, offset] : came.next)
@@ -114,13 +121,15 @@ bool inbox_work::is_place_new(
 }
 
 void inbox_work::take(
-    db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    db::connection& on, received& what, std::int64_t place, trial& tries, report& into
 ) {
     if (tables_.is_blocked(on, what.what)) {
         tables_.hold(on, what, behind, 0, {});
-        tell(into, inbox_event::kind::waits, what.what.id);
+        ++into.counts.waited;
+        tell(into, inbox_event::kind::waits, what.what.id, 0);
         return;
     }
+    number(what, 1);
     auto failed = attempt(on, what, place, tries, into);
     if (!failed)
         return;
@@ -128,6 +137,11 @@ void inbox_work::take(
     const auto due = wall_now() + pause_after(1);
     tables_.hold(on, what, failed->park ? parked : retried, due, failed->why);
     into.held = true;
+}
+
+void inbox_work::number(received& what, std::uint32_t attempt) const {
+    what.attempt = attempt;
+    what.attempts_max = config_.attempts_max;
 }
 
 // The handler, in a savepoint of its own. @return why it is to be tried again or parked.
@@ -156,6 +170,8 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     if (failed.why.empty() && said.what == answer::kind::done) {
         leave(on, keep_message, tries);
         ++into.counts.handled;
+        if (config_.observer)  // most messages come to this
+            tell(into, inbox_event::kind::handled, what.what.id, what.attempt);
         return std::nullopt;
     }
     leave(on, undo_message, tries);
@@ -175,7 +191,7 @@ std::optional<inbox_work::failure> inbox_work::attempt(
         if (failed.why.empty()) {
             on.run(keep_message);
             ++into.counts.refused;
-            tell(into, inbox_event::kind::refused, what.what.id);
+            tell(into, inbox_event::kind::refused, what.what.id, what.attempt);
             return std::nullopt;
         }
         leave(on, undo_message, tries);
@@ -242,14 +258,12 @@ void inbox_work::retry_key(
 
 // @return whether it is dealt with.
 bool inbox_work::retry_one(
-    db::connection& on,
-    const inbox_tables::held_row& which,
-    std::int64_t now,
-    trial& tries,
-    report& into
+    db::connection& on, inbox_tables::held_row& which, std::int64_t now, trial& tries, report& into
 ) {
     std::optional<failure> failed;
     if (which.what) {
+        number(*which.what, which.attempts + 1);
+        into.counts.retried += which.attempts > 0 ? 1u : 0u;
         failed = attempt(on, *which.what, which.row, tries, into);
     } else {
         failed.emplace();
@@ -284,7 +298,8 @@ void inbox_work::judge(
     ++into.counts.failed;
     failed.park = failed.park || attempts >= config_.attempts_max;
     into.counts.parked += failed.park ? 1u : 0u;
-    tell(into, failed.park ? inbox_event::kind::parked : inbox_event::kind::failed, id, failed.why);
+    const auto kind = failed.park ? inbox_event::kind::parked : inbox_event::kind::failed;
+    tell(into, kind, id, attempts, failed.why);
 }
 
 std::int64_t inbox_work::pause_after(std::uint32_t attempts) {

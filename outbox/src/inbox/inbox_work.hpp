@@ -73,11 +73,11 @@ private:
 
     bool is_new(db::connection& on, const received& what, delivery& of, offsets& next);
     bool is_place_new(db::connection& on, const received& what, delivery& of, offsets& next);
-    void
-    take(db::connection& on, const received& what, std::int64_t place, trial& tries, report& into);
+    void take(db::connection& on, received& what, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(
         db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
     );
+    void number(received& what, std::uint32_t attempt) const;
     void retry_key(
         db::connection& on,
         const inbox_tables::held_row& first,
@@ -88,7 +88,7 @@ private:
     );
     bool retry_one(
         db::connection& on,
-        const inbox_tables::held_row& which,
+        inbox_tables::held_row& which,
         std::int64_t now,
         trial& tries,
         report& into

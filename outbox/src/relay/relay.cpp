@@ -35,12 +35,18 @@ std::vector<shard_status> relay::status() const {
     return core_->status();
 }
 
+relay_stats relay::stats() const {
+    return core_->stats();
+}
+
 std::string_view to_string(relay_event::kind what) noexcept {
     switch (what) {
     case relay_event::kind::taken:
         return "taken";
     case relay_event::kind::opened:
         return "opened";
+    case relay_event::kind::sent:
+        return "sent";
     case relay_event::kind::failed:
         return "failed";
     case relay_event::kind::mark_lost:
@@ -85,6 +91,14 @@ namespace detail {
 
 void start_drained(code_handler handler, std::shared_ptr<relay_core> core) {
     core->drained(std::move(handler));
+}
+
+void start_lag(lag_handler handler, std::shared_ptr<relay_core> core) {
+    core->lag(std::move(handler));
+}
+
+void start_listening(code_handler handler, std::shared_ptr<relay_core> core) {
+    core->wait_listening(std::move(handler));
 }
 
 void start_stop(code_handler handler, std::shared_ptr<relay_core> core) {

@@ -59,6 +59,16 @@ relay_config checked(relay_config config) {
         "use zero to a hundred years"
     );
     require(
+        config.share_every >= milliseconds(0) && config.share_every <= day,
+        "share_every",
+        "use zero, for never, or one millisecond to one day"
+    );
+    require(
+        config.look_every >= milliseconds(1) && config.look_every <= day,
+        "look_every",
+        "use one millisecond to one day"
+    );
+    require(
         config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
             config.retry_max <= day,
         "retry_first, retry_max",
@@ -78,6 +88,7 @@ relay_core::relay_core(asio::any_io_executor executor, relay_config config)
     : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
       time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      listening_(seat_.executor()),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
     work_.emplace(seat_.strand());
     session();
@@ -111,6 +122,17 @@ void relay_core::shut_down() noexcept {
 void relay_core::start() {
     if (closed_)
         return;
+    if (config_.locks && config_.share_every.count() > 0) {
+        ++running_;
+        asio::co_spawn(
+            seat_.strand(),
+            share(),
+            asio::bind_cancellation_slot(
+                stop_sharing_.slot(),
+                [self = shared_from_this()](const std::exception_ptr&) { self->ended(); }
+            )
+        );
+    }
     ++running_;
     asio::co_spawn(
         seat_.strand(),
@@ -196,6 +218,10 @@ asio::awaitable<void> relay_core::keep_once() {
         marks_seen(found);
         begin_drains(early, found);
     }
+    if (std::exchange(look_for_commits_, false)) {
+        auto looking = look_for_commits();
+        co_await std::move(looking);
+    }
     if (due_ && *due_ <= wall_now()) {
         const auto work = [](db::connection& on) {
             table::move_due(on, wall_now(), due_at_once);
@@ -222,8 +248,32 @@ asio::awaitable<void> relay_core::open() {
     };
     auto making = session()->async_run(work, db::durability::force);
     table_id_ = co_await std::move(making);
-    bell_.emplace(seat_.strand(), config_.database, [this] { news(); });
+    db::bell_pulse pulse(config_.look_every, [this] {
+        look_for_commits_ = true;
+        work_->set();
+    });
+    bell_.emplace(
+        seat_.strand(), config_.database, [this] { news(); }, std::move(pulse)
+    );
     opened_ = true;
+    listening_.set();
+}
+
+// A writer that died between its COMMIT and its ring has told nobody.
+asio::awaitable<void> relay_core::look_for_commits() {
+    const auto current = session();
+    const auto work = [](db::connection& on) {
+        auto row = on.query("PRAGMA data_version");
+        return row.step() ? row.integer(0) : 0;
+    };
+    auto reading = current->async_read(work);
+    const std::int64_t version = co_await std::move(reading);
+    // Versions of two sessions have nothing to do with each other.
+    const bool known = looked_at_.lock() == current && seen_version_ == version;
+    looked_at_ = current;
+    seen_version_ = version;
+    if (!known)
+        news();
 }
 
 void relay_core::add_runner(std::uint32_t shard) {
@@ -280,9 +330,17 @@ std::vector<shard_status> relay_core::status() const {
     return all;
 }
 
-void relay_core::tell(const relay_event& what) {
-    if (config_.observer)
-        config_.observer(what);
+void relay_core::wait_listening(code_handler handler) {
+    if (seat_.deserted())
+        return;
+    const auto slot = handler.release_slot();
+    auto then = [self = shared_from_this(),
+                 handler = std::move(handler)](error_code failed) mutable {
+        handler.complete(failed || !self->stopping_ ? failed : error_code(errc::stopped));
+    };
+    listening_.async_wait(
+        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+    );
 }
 
 void relay_core::drained(code_handler handler) {
@@ -408,7 +466,9 @@ void relay_core::close() noexcept {
 void relay_core::begin_stop(bool at_once) {
     if (!std::exchange(stopping_, true)) {
         answer_drains(errc::stopped);
+        listening_.set();  // nobody waits for ever
         stop_keeping_.emit(asio::cancellation_type::terminal);
+        stop_sharing_.emit(asio::cancellation_type::terminal);
         if (!at_once)
             stop_alarm_.set(*time_, seat_.strand(), time_->now() + stop_grace, [this] {
                 begin_stop(true);

@@ -40,9 +40,12 @@ public:
     // Any thread.
     const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     void drained(code_handler handler);
+    void wait_listening(code_handler handler);
     void stop(code_handler handler);
     void close() noexcept;
     std::vector<shard_status> status() const;
+    relay_stats stats() const;
+    void lag(lag_handler handler);
 
     // For the runners.
     const relay_config& config() const noexcept { return config_; }
@@ -84,6 +87,12 @@ private:
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
     asio::awaitable<void> open();
+    asio::awaitable<void> look_for_commits();
+    asio::awaitable<void> share();
+    asio::awaitable<void> share_once();
+    std::size_t count_held() const;
+    bool is_any_leaving() const;
+    void read_lag(lag_handler handler);
     void add_runner(std::uint32_t shard);
     void ended();
     void news();
@@ -100,6 +109,7 @@ private:
     coro::detail::strand_seat seat_;
     const relay_config config_;
     const std::shared_ptr<coro::time_source> time_;
+    coro::event listening_;  ///< Set when `bell_` is there, or never will be.
     std::uint64_t seed_;
 
     std::shared_ptr<db::sqlite> session_;
@@ -110,6 +120,8 @@ private:
     std::size_t running_ = 0;  ///< Coroutines that have not ended.
     std::optional<coro::event> work_;
     asio::cancellation_signal stop_keeping_;
+    asio::cancellation_signal stop_sharing_;
+    bool uneven_ = false;             ///< Too many shards were here at the last look, too.
     coro::detail::alarm alarm_;       ///< For what is due.
     coro::detail::alarm stop_alarm_;  ///< A stop does not wait for ever.
     std::optional<std::int64_t> due_;
@@ -117,6 +129,9 @@ private:
     std::vector<code_handler> early_drains_;  ///< The shards are not known yet.
     std::vector<code_handler> stoppers_;
     std::uint64_t reads_ = 0;
+    std::weak_ptr<db::sqlite> looked_at_;  ///< The session that `seen_version_` is of.
+    std::int64_t seen_version_ = 0;
+    bool look_for_commits_ = false;
     bool look_ = true;
     bool opened_ = false;
     bool stopping_ = false;
@@ -125,6 +140,7 @@ private:
 
     mutable std::mutex status_mutex_;
     std::map<std::uint32_t, shard_status> status_;
+    relay_stats counts_;  ///< Of events.
 };
 
 }  // namespace mortise::outbox::detail

@@ -51,6 +51,21 @@ void shard_runner::stop(bool at_once) {
     news_.set();
 }
 
+std::optional<fencing_token> shard_runner::held() const noexcept {
+    if (!serving_ || leaving_ || by_.epoch.domain.empty())
+        return std::nullopt;
+    return by_.epoch;
+}
+
+std::string shard_runner::lock_name() const {
+    return "mortise.outbox/" + core_.table_id() + '-' + std::to_string(shard_);
+}
+
+void shard_runner::leave() {
+    leaving_ = true;
+    news_.set();
+}
+
 void shard_runner::set(state now) {
     if (std::exchange(status_.what, now) != now)
         core_.show(status_);
@@ -80,7 +95,7 @@ asio::awaitable<void> shard_runner::run() {
         try {
             auto one = try_once();
             co_await std::move(one);
-            why = errc::superseded;
+            why = std::exchange(leaving_, false) ? error_code() : error_code(errc::superseded);
         } catch (const boost::system::system_error& failed) {
             why = failed.code();
             text = failed.what();
@@ -92,7 +107,10 @@ asio::awaitable<void> shard_runner::run() {
         }
         if (status_.what == state::done || core_.stopping())
             break;
+        leaving_ = false;
         set(state::standby);
+        if (!why)
+            continue;  // it has been passed on, and waits for it again behind the others
         auto pausing = pause_after(why, std::move(text));
         co_await std::move(pausing);
     }
@@ -105,9 +123,8 @@ asio::awaitable<void> shard_runner::try_once() {
         co_await std::move(serving);
         co_return;
     }
-    const std::string name = "mortise.outbox/" + core_.table_id() + '-' + std::to_string(shard_);
     auto term = [this](const lease& held) { return serve(&held); };
-    auto leading = lead(*locks, name, election_options(), term);
+    auto leading = lead(*locks, lock_name(), election_options(), term);
     co_await std::move(leading);
 }
 
@@ -133,6 +150,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         by_ = mine.by;
         known_ = std::move(mine.known);
         refused_ = mine.refused;
+        serving_ = true;
         status_.last = known_.last;
         tell(relay_event::kind::taken);
         MORTISE_CRASH_POINT("relay.taken");
@@ -143,7 +161,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
             auto waiting = await_earlier_shards();
             co_await std::move(waiting);
         }
-        while (status_.what != state::done && !core_.stopping()) {
+        while (status_.what != state::done && !core_.stopping() && !leaving_) {
             auto beginning = begin();
             if (co_await std::move(beginning)) {
                 auto sending = send_all();
@@ -160,6 +178,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
     } catch (...) {
         failed = std::current_exception();
     }
+    serving_ = false;
     tell(status_.what == state::done ? relay_event::kind::done : relay_event::kind::left);
     // Nothing can be awaited after a signal, until that is forgotten; whoever calls looks whether
     // the relay stops, or rethrows what came of it.
@@ -172,7 +191,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
 }
 
 asio::awaitable<void> shard_runner::close_sink() {
-    if (core_.stopping() && purge_wanted_) {
+    if ((core_.stopping() || leaving_) && purge_wanted_) {
         auto saving = save_mark();
         co_await std::move(saving);
     }
@@ -199,7 +218,7 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
         };
         const auto session = core_.session();
         auto reading = session->async_read(work);
-        if (!co_await std::move(reading))
+        if (!co_await std::move(reading) || leaving_)
             co_return;
         auto resting = rest(clock::duration::max());
         co_await std::move(resting);
@@ -312,6 +331,8 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
             co_return;
         }
         core_.stuck(shard_, why);
+        if (leaving_)
+            co_return;
         auto resting = rest(clock::duration::max());
         co_await std::move(resting);
     }

@@ -53,6 +53,12 @@ public:
     bool done() const noexcept { return status_.what == state::done; }
     bool holds() const noexcept { return status_.what != state::standby; }
     asio::cancellation_slot slot() noexcept { return stop_.slot(); }
+    /// The token of its lock; nothing without one, or on the way out.
+    std::optional<fencing_token> held() const noexcept;
+    std::string lock_name() const;
+    bool leaving() const noexcept { return leaving_; }
+    /// Another relay is to have it: ends the batch that is under way, and lets go of the lock.
+    void leave();
     /// The relay stops. A batch that is under way may end, unless it is too late for that.
     void stop(bool at_once);
 
@@ -90,6 +96,7 @@ private:
     void resize_batches(published::kind came);
     void advance(const mark& to, std::size_t messages, std::string place);
     void fail(error_code why, std::string text);
+    void tell_sent(std::size_t messages, clock::duration took);
     void set(state now);
     void tell(relay_event::kind what, error_code why = {}, std::string text = {});
     bool purge_due() const;
@@ -117,6 +124,8 @@ private:
     clock::time_point look_at_{};  ///< When to look next whether it is.
     clock::time_point sent_at_;    ///< The last mark.
     bool publishing_ = false;
+    bool serving_ = false;  ///< `by_` is whose term it is.
+    bool leaving_ = false;
     shard_status status_;
 };
 

@@ -27,7 +27,7 @@ constexpr auto kept_code = asio::as_tuple(asio::deferred);
 // While a batch is sent, the next one is read.
 asio::awaitable<shard_runner::end> shard_runner::send_all() {
     std::shared_ptr<pending_read> reading;
-    while (!core_.stopping()) {
+    while (!core_.stopping() && !leaving_) {
         if (!reading || reading->after != known_.last.row)
             reading = start_read(known_.last.row);
         auto waiting = reading->ready.async_wait();
@@ -61,7 +61,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
                 co_return *came;
             continue;
         }
-        if (next.rows.empty()) {
+        if (next.last_row == 0) {
             core_.emptied(shard_, number);
             auto idling = be_idle(next.newest_layout);
             if (const auto came = co_await std::move(idling))
@@ -70,7 +70,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
         }
         set(state::sending);
         if (next.more)
-            reading = start_read(next.rows.back().row);
+            reading = start_read(next.last_row);
         auto sending = send(next);
         if (const auto came = co_await std::move(sending))
             co_return *came;
@@ -120,8 +120,10 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     }
     mark after = known_.last;
     ++after.sequence;
-    after.row = next.rows.back().row;
-    after.message = next.rows.back().what.id;
+    after.row = next.last_row;
+    after.message = next.last_message;
+    const auto begun = now();
+    const std::size_t count = next.rows.size();
     auto publishing = publish(next.rows, after);
     auto came = co_await std::move(publishing);
     MORTISE_CRASH_POINT("relay.published");
@@ -133,14 +135,17 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
         so_far.row = last.row;
         so_far.message = last.what.id;
         advance(so_far, came.done, std::string());
+        tell_sent(came.done, now() - begun);
     }
     resize_batches(came.what);
     switch (came.what) {
     case published::kind::committed:
         status_.trouble = {};
         status_.text.clear();
-        ++status_.batches;
-        advance(after, next.rows.size(), std::move(came.place));
+        status_.batches += next.rows.empty() ? 0u : 1u;
+        advance(after, count, std::move(came.place));
+        if (count > 0)
+            tell_sent(count, now() - begun);
         co_return std::nullopt;
     case published::kind::refused: {
         std::vector<table::poison_row> poison;
@@ -166,6 +171,16 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     auto pausing = pause_after(came.code, std::move(came.text));
     co_await std::move(pausing);
     co_return end::lost;
+}
+
+void shard_runner::tell_sent(std::size_t messages, clock::duration took) {
+    relay_event made;
+    made.what = relay_event::kind::sent;
+    made.shard = shard_;
+    made.row = known_.last.row;
+    made.messages = messages;
+    made.took = took;
+    core_.tell(made);
 }
 
 // Before the first row: the next purge may be far, and until then a relay with another sink, which

@@ -17,8 +17,10 @@ namespace {
 
 class file_sink final : public sink {
 public:
-    file_sink(asio::any_io_executor strand, std::filesystem::path folder)
-        : strand_(std::move(strand)), folder_(std::move(folder)) {}
+    file_sink(asio::any_io_executor strand, std::filesystem::path folder, file_sink_options bounds)
+        : strand_(std::move(strand)),
+          folder_(std::move(folder)),
+          file_(std::make_shared<sinks::message_file>(bounds)) {}
 
     bool keeps_marks() const noexcept override { return true; }
 
@@ -46,7 +48,10 @@ public:
         for (const auto& each : messages)
             lines += sinks::message_line(each);
         lines += sinks::mark_line(after);
-        auto work = [file = file_, lines = std::move(lines)] { return file->append(lines); };
+        const bool any = !messages.empty();
+        auto work = [file = file_, lines = std::move(lines), after, any] {
+            return file->append(lines, after, any);
+        };
         auto appending = thread_->async_run(std::move(work), asio::as_tuple(asio::deferred));
         auto [failed, came] = co_await std::move(appending);
         if (failed || came)
@@ -66,15 +71,15 @@ private:
     const asio::any_io_executor strand_;
     const std::filesystem::path folder_;
     // Shared with what runs on the thread.
-    const std::shared_ptr<sinks::message_file> file_ = std::make_shared<sinks::message_file>();
+    const std::shared_ptr<sinks::message_file> file_;
     std::unique_ptr<coro::worker> thread_;
 };
 
 }  // namespace
 
-sink_factory make_file_sink(std::filesystem::path folder) {
-    return [folder = std::move(folder)](asio::any_io_executor strand, std::uint32_t) {
-        return std::make_unique<file_sink>(std::move(strand), folder);
+sink_factory make_file_sink(std::filesystem::path folder, file_sink_options options) {
+    return [folder = std::move(folder), options](asio::any_io_executor strand, std::uint32_t) {
+        return std::make_unique<file_sink>(std::move(strand), folder, options);
     };
 }
 

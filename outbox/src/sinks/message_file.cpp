@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sinks/message_file.hpp"
 
+#include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "mortise/store_types.hpp"
+#include "sinks/file_names.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace mortise::outbox::sinks {
@@ -32,6 +37,13 @@ error_code sync_folder(const std::filesystem::path& folder) noexcept {
     const error_code came = ::fsync(opened) == 0 ? error_code() : last_error();
     ::close(opened);
     return came;
+}
+
+bool is_same_file(const std::filesystem::path& path, int opened) noexcept {
+    struct stat there {};
+    struct stat ours {};
+    return ::stat(path.c_str(), &there) == 0 && ::fstat(opened, &ours) == 0 &&
+           there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
 }
 
 }  // namespace
@@ -66,54 +78,139 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
 
 result<file_contents> message_file::open(const std::filesystem::path& folder, std::uint32_t shard) {
     close();
-    error_code failed;
     std::error_code made;
     std::filesystem::create_directories(folder, made);
     if (made)
         return error_code(made.value(), boost::system::system_category());
-    const auto path = folder / (std::to_string(shard) + ".messages");
+    folder_ = folder;
+    shard_ = shard;
+    auto found = lock_and_read();
+    if (!found)
+        close();
+    return found;
+}
+
+result<file_contents> message_file::lock_and_read() {
+    const auto path = present_file(folder_, shard_);
     file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-        failed = last_error();
-        close();
-        return failed;
-    }
+    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) != 0)
+        return last_error();
+    if (!is_same_file(path, file_))  // it was closed between the two calls
+        return error_code(EAGAIN, boost::system::system_category());
     auto found = read_lines(file_, false);
-    if (!found) {
-        close();
+    if (!found)
         return found;
-    }
     // What a process wrote that died may not be on the disk yet, and is to be relied upon now.
     if (::ftruncate(file_, static_cast<off_t>(found->whole)) != 0 || ::fdatasync(file_) != 0)
-        failed = last_error();
-    if (!failed && found->id.empty()) {
+        return last_error();
+    if (found->id.empty()) {
         found->id = random_id::draw().text();
-        failed = append(head_line(found->id));
+        error_code failed = write(file_, head_line(found->id));
         if (!failed)
-            failed = sync_folder(folder);
+            failed = sync_folder(folder_);
+        if (failed)
+            return failed;
     }
-    if (failed) {
-        close();
-        return failed;
-    }
+    id_ = found->id;
+    last_ = found->last;
+    has_messages_ = found->has_messages;
+    end_rotation();
     return found;
+}
+
+// Whoever died may have given the file its name for ever, and then not made the next one.
+void message_file::end_rotation() const {
+    ::unlink(next_file(folder_, shard_).c_str());
+    if (!last_)
+        return;
+    const auto closed = closed_file(folder_, shard_, last_->sequence);
+    if (is_same_file(closed, file_))
+        ::unlink(closed.c_str());
 }
 
 // What may be on the disk only in part is taken back: whoever reads it next sees it as it is in
 // memory.
-error_code message_file::append(std::string_view lines) {
-    const off_t before = ::lseek(file_, 0, SEEK_END);
+error_code message_file::append(std::string_view lines, const mark& after, bool has_messages) {
+    off_t before = ::lseek(file_, 0, SEEK_END);
     if (before < 0)
         return last_error();
-    const error_code failed = write(lines);
-    if (failed && ::ftruncate(file_, before) == 0)
-        ::fdatasync(file_);
+    const bool is_long = bounds_.file_bytes > 0 &&
+                         static_cast<std::uintmax_t>(before) >= bounds_.file_bytes && has_messages_;
+    if (is_long) {
+        if (const error_code failed = begin_next())
+            return failed;
+        before = ::lseek(file_, 0, SEEK_END);
+        if (before < 0)
+            return last_error();
+    }
+    const error_code failed = write(file_, lines);
+    if (failed) {
+        if (::ftruncate(file_, before) == 0)
+            ::fdatasync(file_);
+        return failed;
+    }
+    last_ = after;
+    has_messages_ = has_messages_ || has_messages;
+    return {};
+}
+
+// In an order in which a crash at whatever place leaves the present file whole, under its name.
+error_code message_file::begin_next() {
+    MORTISE_ASSERT(last_);
+    const auto next = next_file(folder_, shard_);
+    int made = -1;
+    error_code failed = begin_with(next, made);
+    if (!failed)
+        failed = give_name(closed_file(folder_, shard_, last_->sequence));
+    if (!failed) {
+        MORTISE_CRASH_POINT("file_sink.linked");
+        failed = sync_folder(folder_);
+    }
+    if (!failed && ::rename(next.c_str(), present_file(folder_, shard_).c_str()) != 0)
+        failed = last_error();
+    if (failed) {
+        if (made >= 0)
+            ::close(made);
+        end_rotation();
+        return failed;
+    }
+    MORTISE_CRASH_POINT("file_sink.renamed");
+    close();
+    file_ = made;
+    has_messages_ = false;
+    failed = sync_folder(folder_);
+    if (!failed)
+        remove_oldest();
     return failed;
 }
 
-error_code message_file::write(std::string_view lines) {
+// Locked before anybody can see it.
+error_code message_file::begin_with(const std::filesystem::path& path, int& made) {
+    made = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (made < 0 || ::flock(made, LOCK_EX | LOCK_NB) != 0)
+        return last_error();
+    return write(made, head_line_of_next(id_) + mark_line(*last_));
+}
+
+error_code message_file::give_name(const std::filesystem::path& closed) const {
+    if (::link(present_file(folder_, shard_).c_str(), closed.c_str()) == 0)
+        return {};
+    const error_code failed = last_error();
+    return is_same_file(closed, file_) ? error_code() : failed;
+}
+
+void message_file::remove_oldest() const {
+    if (bounds_.files_kept == 0)
+        return;
+    const auto closed = closed_files(folder_, shard_);
+    const std::size_t kept = std::min(closed.size(), bounds_.files_kept);
+    for (std::size_t i = 0; i < closed.size() - kept; ++i)
+        ::unlink(closed[i].c_str());
+}
+
+error_code message_file::write(int to, std::string_view lines) {
     while (!lines.empty()) {
-        const auto sent = ::write(file_, lines.data(), lines.size());
+        const auto sent = ::write(to, lines.data(), lines.size());
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)
@@ -121,7 +218,7 @@ error_code message_file::write(std::string_view lines) {
         lines.remove_prefix(static_cast<std::size_t>(sent));
     }
     MORTISE_CRASH_POINT("file_sink.written");
-    return ::fdatasync(file_) == 0 ? error_code() : last_error();
+    return ::fdatasync(to) == 0 ? error_code() : last_error();
 }
 
 void message_file::close() noexcept {
@@ -130,22 +227,3 @@ void message_file::close() noexcept {
 }
 
 }  // namespace mortise::outbox::sinks
-
-namespace mortise::outbox {
-
-std::vector<outgoing> read_message_file(const std::filesystem::path& file) {
-    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (opened < 0)
-        throw error(
-            error_code(errno, boost::system::system_category()),
-            file.string(),
-            "see that it is there"
-        );
-    auto found = sinks::read_lines(opened, true);
-    ::close(opened);
-    if (!found)
-        throw error(found.error(), file.string(), "name a file that a sink has written");
-    return std::move(found->messages);
-}
-
-}  // namespace mortise::outbox

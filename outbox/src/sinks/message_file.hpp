@@ -3,10 +3,12 @@
 #define MORTISE_OUTBOX_SRC_SINKS_MESSAGE_FILE_HPP
 
 #include "mortise/error.hpp"
+#include "mortise/outbox/file_sink.hpp"
 #include "sinks/message_lines.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +17,7 @@ namespace mortise::outbox::sinks {
 /// A message file that is open for writing, and locked. All of it blocks.
 class message_file {
 public:
-    message_file() = default;
+    explicit message_file(file_sink_options bounds) : bounds_(bounds) {}
     ~message_file() { close(); }
     message_file(const message_file&) = delete;
     message_file& operator=(const message_file&) = delete;
@@ -23,14 +25,27 @@ public:
     /// Makes it if it is not there, and cuts off what is not whole. What it holds is on the disk
     /// then.
     result<file_contents> open(const std::filesystem::path& folder, std::uint32_t shard);
-    /// Appends whole lines and waits until they are on the disk. After an error none of them is
-    /// there, unless the disk fails at that, too.
-    error_code append(std::string_view lines);
+    /// Appends whole lines, of messages and the mark behind them, and waits until they are on the
+    /// disk. After an error none of them is there, unless the disk fails at that, too. A file that
+    /// is long enough is closed for ever before, and another begun.
+    error_code append(std::string_view lines, const mark& after, bool has_messages);
     void close() noexcept;
 
 private:
-    error_code write(std::string_view lines);
+    result<file_contents> lock_and_read();
+    error_code write(int to, std::string_view lines);
+    error_code begin_next();
+    error_code give_name(const std::filesystem::path& closed) const;
+    error_code begin_with(const std::filesystem::path& path, int& made);
+    void end_rotation() const;
+    void remove_oldest() const;
 
+    const file_sink_options bounds_;
+    std::filesystem::path folder_;
+    std::uint32_t shard_ = 0;
+    std::string id_;
+    std::optional<mark> last_;   ///< The mark that it ends with.
+    bool has_messages_ = false;  ///< Else it is not worth to be closed.
     int file_ = -1;
 };
 

@@ -14,6 +14,7 @@ using mortise::detail::percent_decoded;
 using mortise::detail::percent_encoded;
 
 constexpr std::string_view head = "mortise-messages-1\t";
+constexpr std::string_view head_of_next = "mortise-messages-2\t";
 constexpr std::string_view message_word = "message\t";
 constexpr std::string_view mark_word = "mark\t";
 constexpr std::string_view none = "%";
@@ -49,6 +50,10 @@ std::string head_line(std::string_view id) {
     return std::string(head) + std::string(id) + '\n';
 }
 
+std::string head_line_of_next(std::string_view id) {
+    return std::string(head_of_next) + std::string(id) + '\n';
+}
+
 std::string message_line(const outgoing& what) {
     const message& each = what.what;
     std::string line(message_word);
@@ -66,25 +71,30 @@ std::string mark_line(const mark& after) {
 bool line_reader::take(std::string_view line) {
     read_ += line.size() + 1;
     if (!std::exchange(begun_, true)) {
-        if (!starts(line, head) || line.empty())
+        continues_ = starts(line, head_of_next);
+        if ((!continues_ && !starts(line, head)) || line.empty())
             return false;
         contents_.id = line;
         contents_.whole = read_;
         return true;
     }
     if (starts(line, message_word))
-        return take_message(line);
+        return !continues_ && take_message(line);
     if (!starts(line, mark_word))
         return false;
     contents_.last = mark::parse(line);
+    if (std::exchange(continues_, false) && contents_.last)
+        contents_.begins_after = contents_.last->row;
     contents_.whole = read_;
+    contents_.has_messages = contents_.has_messages || std::exchange(batch_has_messages_, false);
     for (auto& each : std::exchange(batch_, {}))
         contents_.messages.push_back(std::move(each));
     return contents_.last.has_value();
 }
 
 bool line_reader::may_end_with(std::string_view rest) const noexcept {
-    return begun_ || rest.substr(0, head.size()) == head.substr(0, rest.size());
+    // One that goes on from another was on the disk with its first mark before it got its name.
+    return begun_ ? !continues_ : rest.substr(0, head.size()) == head.substr(0, rest.size());
 }
 
 bool line_reader::take_message(std::string_view parts) {
@@ -108,6 +118,7 @@ bool line_reader::take_message(std::string_view parts) {
             return false;
         made.what.headers.emplace_back(*name, *value);
     }
+    batch_has_messages_ = true;
     if (keep_)
         batch_.push_back(std::move(made));
     return true;

@@ -15,6 +15,8 @@ namespace mortise::outbox::sinks {
 
 /// The first line of a message file, with its random id.
 std::string head_line(std::string_view id);
+/// The same of one that takes the place of another, whose last mark follows.
+std::string head_line_of_next(std::string_view id);
 std::string message_line(const outgoing& what);
 std::string mark_line(const mark& after);
 
@@ -25,7 +27,10 @@ public:
 
     std::string id;
     std::optional<mark> last;
-    std::size_t whole = 0;           ///< Bytes up to the end of the last batch.
+    std::size_t whole = 0;      ///< Bytes up to the end of the last batch.
+    bool has_messages = false;  ///< In whole batches.
+    /// Everything up to that row was in files before it; none: it is the first.
+    std::optional<std::int64_t> begins_after;
     std::vector<outgoing> messages;  ///< Of whole batches; only if they are asked for.
 };
 
@@ -45,6 +50,8 @@ private:
 
     bool keep_;
     bool begun_ = false;
+    bool continues_ = false;  ///< The mark of the file before is still to come.
+    bool batch_has_messages_ = false;
     std::size_t read_ = 0;
     std::vector<outgoing> batch_;
     file_contents contents_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "table/returned.hpp"
 
-#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
@@ -168,7 +167,6 @@ result<returned_portion> send_returned(
     made.sent = all.size();
     if (!all.empty())
         ring_after_commit(on);
-    MORTISE_CRASH_POINT("outbox.returning");
     return made;
 }
 

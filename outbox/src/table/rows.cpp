@@ -88,6 +88,20 @@ void insert(db::connection& on, const message& what, std::int64_t written) {
     row.run();
 }
 
+bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now) {
+    auto row = on.query("SELECT ends FROM mortise_outbox_id WHERE message_id = ?1", id);
+    return row.step() && row.integer(0) > now;
+}
+
+void take_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t end) {
+    on.run("INSERT OR REPLACE INTO mortise_outbox_id(message_id, ends) VALUES(?1, ?2)", id, end);
+    on.run(
+        "DELETE FROM mortise_outbox_id WHERE message_id IN"
+        " (SELECT message_id FROM mortise_outbox_id WHERE ends <= ?1 ORDER BY ends LIMIT 2)",
+        now
+    );
+}
+
 void insert_later(db::connection& on, const message& what, std::int64_t due) {
     auto row = on.query(
         "INSERT INTO mortise_outbox_later"
@@ -183,14 +197,22 @@ batch read(
             made.blocked.push_back(row_at(row.integer(0)));
             continue;
         }
+        const std::int64_t number = row_at(row.integer(0));
+        if (row.text(1 + topic_column).empty()) {
+            made.last_row = number;
+            made.last_message = row.text(1 + id_column);
+            continue;
+        }
         outgoing& next = made.rows.emplace_back();
-        next.row = row_at(row.integer(0));
+        next.row = number;
         if (!read_message(row, 1, next.what)) {
             made.corrupt.push_back(next.row);
             made.rows.pop_back();
             continue;
         }
         next.written = wall_time(row.integer(1 + written_column));
+        made.last_row = number;
+        made.last_message = next.what.id;
         bytes += size_of(next.what);
         if (bytes >= bytes_max) {
             made.more = true;

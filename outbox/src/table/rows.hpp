@@ -37,6 +37,11 @@ void bind_message(db::statement& to, const message& what);
 
 /// Into the shard of its key, in the newest layout.
 void insert(db::connection& on, const message& what, std::int64_t written);
+/// Whether the id was remembered and is to be refused until a later time than `now`.
+bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now);
+/// Remembers it until `end`, and forgets some of those that need not be remembered any more.
+void take_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t end);
+
 /// Not to be sent before `due`.
 void insert_later(db::connection& on, const message& what, std::int64_t due);
 
@@ -52,6 +57,10 @@ public:
     batch() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::vector<outgoing> rows;
+    /// The last row of those, or one after it that was discarded: the mark goes there. Zero: there
+    /// is neither.
+    std::int64_t last_row = 0;
+    std::string last_message;
     /// These stand behind a message of their key that is parked.
     std::vector<std::int64_t> blocked;
     std::vector<std::int64_t> corrupt;  ///< These cannot be read.

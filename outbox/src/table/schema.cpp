@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t format = 4;
 constexpr std::int64_t format_with_index = 1;  // rows by number, and an index by shard
-constexpr std::int64_t format_of_nameless_layouts = 2;
+constexpr std::int64_t format_with_nameless_layouts = 2;
 constexpr std::uint32_t shards_at_first = 4;
 
 #define MORTISE_OUTBOX_MESSAGE                                                                     \
@@ -35,6 +35,15 @@ constexpr const char* make_away_index =
     "CREATE INDEX mortise_outbox_by_away ON mortise_outbox_parked(shard, topic, id)"
     " WHERE away != 0";
 
+// Ids that are not to be appended again, for those who ask for that.
+constexpr const char* make_ids =
+    "CREATE TABLE mortise_outbox_id(message_id TEXT PRIMARY KEY, ends INTEGER NOT NULL)"
+    " WITHOUT ROWID";
+constexpr const char* make_ids_by_end =
+    "CREATE INDEX mortise_outbox_id_by_end ON mortise_outbox_id(ends)";
+constexpr const char* make_later_by_id =
+    "CREATE INDEX mortise_outbox_later_by_id ON mortise_outbox_later(message_id)";
+
 constexpr const char* tables[] = {
     make_rows,
     make_counter,
@@ -42,6 +51,9 @@ constexpr const char* tables[] = {
     ("CREATE TABLE mortise_outbox_later(id INTEGER PRIMARY KEY AUTOINCREMENT, due INTEGER NOT NULL,"
      " " MORTISE_OUTBOX_MESSAGE ")"),
     "CREATE INDEX mortise_outbox_by_due ON mortise_outbox_later(due, id)",
+    make_later_by_id,
+    make_ids,
+    make_ids_by_end,
     ("CREATE TABLE mortise_outbox_parked(id INTEGER PRIMARY KEY, shard INTEGER NOT NULL,"
      " " MORTISE_OUTBOX_MESSAGE ", parked INTEGER NOT NULL, reason TEXT,"
      " away INTEGER NOT NULL DEFAULT 0)"),
@@ -83,19 +95,23 @@ constexpr const char* from_parked_for_ever[] = {
     make_away_index,
 };
 
+constexpr const char* without_ids[] = {make_later_by_id, make_ids, make_ids_by_end};
+
 constexpr const char* about = "mortise_outbox_about";
 
 void bring_up_to_date(db::connection& on) {
     const auto found = format_there(on, about, format);
-    if (found <= format_with_index) {
+    if (found == format_with_index) {
         for (const char* each : from_index)
             on.run(each);
     }
-    if (found <= format_of_nameless_layouts) {
+    if (found <= format_with_nameless_layouts) {
         for (const char* each : from_nameless_layouts)
             on.run(each);
     }
     for (const char* each : from_parked_for_ever)
+        on.run(each);
+    for (const char* each : without_ids)
         on.run(each);
     on.run("UPDATE mortise_outbox_about SET value = ?1 WHERE name = 'format'", format);
 }

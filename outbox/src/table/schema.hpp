@@ -18,6 +18,7 @@ namespace mortise::outbox::table {
 /// | `mortise_outbox` | each message that is to be sent, or was and is not purged |
 /// | `mortise_outbox_later` | each message that is not due yet |
 /// | `mortise_outbox_parked` | each message that cannot be sent, and those of its key behind it |
+/// | `mortise_outbox_id` | each id that was appended on condition that it is new, for a time |
 /// | `mortise_outbox_shard` | each shard, also of before: how far it was sent, and by whom |
 /// | `mortise_outbox_layout` | each number of shards that there was, and is, with a random id |
 /// | `mortise_outbox_counter` | one with the number of the last row that there was |

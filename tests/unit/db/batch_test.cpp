@@ -146,6 +146,22 @@ TEST_F(DbBatch, GivesWhatTheClosureReturns) {
     }(session));
 }
 
+TEST_F(DbBatch, ACodeCanBeHadWithoutNamingTheDurability) {
+    const auto fails = [](connection& on) {
+        on.run("INSERT INTO nowhere VALUES(1)");
+        return 7;
+    };
+    world.run([&]() -> asio::awaitable<void> {
+        auto failing = session.async_run(fails, asio::as_tuple(asio::deferred));
+        const auto came = co_await std::move(failing);
+        EXPECT_TRUE(std::get<0>(came));
+        auto adding = session.async_run(add_cents(1, 1), asio::as_tuple(asio::deferred));
+        const auto done = co_await std::move(adding);
+        EXPECT_FALSE(std::get<0>(done));
+    }());
+    EXPECT_EQ(session.stats().forced, 1u);
+}
+
 TEST_F(DbBatch, AClosureThatEndsTheTransactionIsRefusedAndHarmsNobody) {
     for (const char* sql :
          {"COMMIT",

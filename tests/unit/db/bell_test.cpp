@@ -72,6 +72,16 @@ TEST_F(Bell, IsHeardByAllThatListen) {
     EXPECT_EQ(other, 0);
 }
 
+TEST_F(Bell, BeatsWhereNobodyRingsIfItIsToldTo) {
+    const db::bell one(
+        context_.get_executor(), path_, counting(first_), db::bell_pulse(1ms, counting(second_))
+    );
+    EXPECT_TRUE(hears(second_, 3));
+    EXPECT_EQ(first_, 0) << "nobody has rung";
+    EXPECT_EQ(db::bell::ring(path_), 1u);
+    EXPECT_TRUE(hears(first_, 1));
+}
+
 TEST_F(Bell, IsHeardHoweverThePathIsWritten) {
     std::filesystem::create_directory(folder_.path() / "real");
     const auto real = folder_.path() / "real" / "shop.db";

@@ -8,6 +8,7 @@
 #include "unit/kafka/mock_cluster.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
+#include <boost/asio/error.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -92,6 +93,20 @@ TEST_F(KafkaTopicWait, OneThatStaysAwayIsWaitedForOnce) {
     broker_.tell_of_topic(RD_KAFKA_RESP_ERR_NO_ERROR);
     const auto outcome = producer.run(one_with_mark());
     EXPECT_EQ(outcome.what, kind::committed) << text(outcome);
+}
+
+TEST_F(KafkaTopicWait, AStopEndsTheWait) {
+    auto patient = config();
+    patient.topic_wait_max = 1h;
+    kafka_user producer(patient, "id");
+    ASSERT_FALSE(producer.init());
+    broker_.tell_of_topic(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    producer.start(one_with_mark());
+    eventually([] { return false; }, 300ms);
+    producer.producer().stop();
+    const auto outcome = producer.finish();
+    EXPECT_EQ(outcome.what, kind::lost) << text(outcome);
+    EXPECT_EQ(outcome.code, asio::error::operation_aborted) << text(outcome);
 }
 
 /// From the table to a broker.

@@ -36,7 +36,7 @@ public:
     outbox::sink_factory factory();
 
     void fail_next(fault what);
-    /// Those that have not happened yet.
+    /// Faults that nobody has met yet.
     std::size_t faults_left() const;
     /// Messages with such a payload are refused for ever, as long as this is so.
     void refuse(std::optional<std::string> payload);

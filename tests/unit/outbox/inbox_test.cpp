@@ -321,6 +321,31 @@ TEST_F(OutboxInbox, HandlesTheRestWhenAMessageIsGivenUp) {
     EXPECT_EQ(run([](db::connection& on) { return outbox::replay_all_held(on); }), 0u);
 }
 
+TEST_F(OutboxInbox, AHandlerKnowsItsAttemptAndTheLastOneCanCompensate) {
+    auto how = config();
+    std::vector<std::uint32_t> attempts;
+    how.handler = [&](db::connection&, const received& what) {
+        EXPECT_EQ(what.attempts_max, 3u);
+        {
+            const std::lock_guard hold(mutex_);
+            attempts.push_back(what.attempt);
+        }
+        if (what.is_last_attempt())
+            return answer::refused(message("refusals", what.what.key, "in the end"));
+        throw std::runtime_error("not yet");
+    };
+    start(how);
+    deliver({of("k", "1")});
+    EXPECT_TRUE(eventually([&] { return inbox_->stats().refused == 1; }));
+    EXPECT_TRUE(held().empty()) << "nothing is parked";
+    const auto sent =
+        run([](db::connection& on) { return outbox::list(on, outbox::row_kind::waiting, 0, 10); });
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent[0].what.payload, "in the end");
+    const std::lock_guard hold(mutex_);
+    EXPECT_EQ(attempts, (std::vector<std::uint32_t>{1, 2, 3}));
+}
+
 TEST_F(OutboxInbox, WhatIsHeldIsTriedAfterARestart) {
     failures_ = 1;
     auto how = config();

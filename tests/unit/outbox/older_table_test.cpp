@@ -36,6 +36,8 @@ constexpr const char* first_format[] = {
     " WHERE name = 'mortise_outbox'",
     "DROP TABLE mortise_outbox_counter",
     "ALTER TABLE mortise_outbox_layout DROP COLUMN id",
+    "DROP TABLE mortise_outbox_id",
+    "DROP INDEX mortise_outbox_later_by_id",
     "UPDATE mortise_outbox_about SET value = 1 WHERE name = 'format'",
 };
 // The second: layouts without an id.
@@ -43,13 +45,16 @@ constexpr const char* second_format[] = {
     "DROP INDEX mortise_outbox_by_away",
     "ALTER TABLE mortise_outbox_parked DROP COLUMN away",
     "ALTER TABLE mortise_outbox_layout DROP COLUMN id",
+    "DROP TABLE mortise_outbox_id",
+    "DROP INDEX mortise_outbox_later_by_id",
     "UPDATE mortise_outbox_about SET value = 2 WHERE name = 'format'",
 };
-
-// The third: nothing that is parked is sent by itself.
+// The third: no ids that are remembered, and nothing that is parked is sent by itself.
 constexpr const char* third_format[] = {
     "DROP INDEX mortise_outbox_by_away",
     "ALTER TABLE mortise_outbox_parked DROP COLUMN away",
+    "DROP TABLE mortise_outbox_id",
+    "DROP INDEX mortise_outbox_later_by_id",
     "UPDATE mortise_outbox_about SET value = 3 WHERE name = 'format'",
 };
 
@@ -137,6 +142,30 @@ TEST_F(OutboxOlderTable, WithLayoutsThatHaveNoIdGoesOnAtItsMark) {
     expect_rounds(3);
     EXPECT_TRUE(cluster_.mark_of(0)->layout.empty());
     EXPECT_FALSE(cluster_.mark_of(4)->layout.empty());
+}
+
+TEST_F(OutboxOlderTable, ThatRemembersNoIdsIsBroughtUpToDateByAMessageThatWantsIt) {
+    append_round(0);
+    run([](db::connection& on) {
+        for (const char* each : third_format)
+            on.run(each);
+    });
+    outbox::message what("events", "k", "v");
+    what.id = "order 1";
+    const auto again = [what](db::connection& on) {
+        outbox::append(on, what, {.unique_for = std::chrono::hours(1)});
+    };
+    run(again);
+    try {
+        run(again);
+        ADD_FAILURE() << "it was appended twice";
+    } catch (const boost::system::system_error& refused) {
+        EXPECT_EQ(refused.code(), outbox::errc::duplicate_id);
+    }
+    start();
+    drain();
+    expect_rounds(1);
+    EXPECT_EQ(cluster_.payloads_of("k").size(), 1u);
 }
 
 TEST_F(OutboxOlderTable, MayStandBesideAViewThatIsBroken) {

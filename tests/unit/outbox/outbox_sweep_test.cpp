@@ -78,6 +78,57 @@ TEST_P(OutboxSweep, WhoWaitsNoLongerHoldsNothingUp) {
     EXPECT_GE(steps, 5u);
 }
 
+class listening final : public relay_case {
+public:
+    explicit listening(db_world& world) : relay_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto waiting = relay_->async_wait_listening();
+        co_await std::move(waiting);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        world_.run(relay_->async_drained(asio::use_awaitable));
+        EXPECT_EQ(cluster_.size(), 3u);
+        world_.run(relay_->async_stop(asio::use_awaitable));
+    }
+};
+
+TEST_P(OutboxSweep, WhoWaitsForTheRelayToListenHoldsNothingUp) {
+    const auto steps =
+        cancel_sweep<db_world>("relay::async_wait_listening", GetParam(), [](auto& at) {
+            return std::make_unique<listening>(at);
+        });
+    EXPECT_GE(steps, 1u);
+}
+
+class counting final : public relay_case {
+public:
+    explicit counting(db_world& world) : relay_case(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto listening = relay_->async_wait_listening();
+        co_await std::move(listening);
+        auto asking = relay_->async_lag();
+        const auto found = co_await std::move(asking);
+        EXPECT_LE(found.rows, 3u);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        world_.run(relay_->async_drained(asio::use_awaitable));
+        EXPECT_EQ(world_.run(relay_->async_lag(asio::use_awaitable)).rows, 0u);
+        world_.run(relay_->async_stop(asio::use_awaitable));
+    }
+};
+
+TEST_P(OutboxSweep, WhoCountsHoldsNothingUp) {
+    cancel_sweep<db_world>("relay::async_lag", GetParam(), [](auto& at) {
+        return std::make_unique<counting>(at);
+    });
+}
+
 class stopping final : public relay_case {
 public:
     explicit stopping(db_world& world) : relay_case(world) {}

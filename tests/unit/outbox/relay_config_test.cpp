@@ -45,6 +45,8 @@ TEST_F(OutboxRelayConfig, RefusesWhatCannotWork) {
     EXPECT_TRUE(refused([](auto& how) { how.purge_rows = 0; }));
     EXPECT_TRUE(refused([](auto& how) { how.purge_after = 0ms; }));
     EXPECT_TRUE(refused([](auto& how) { how.keep = -1ms; }));
+    EXPECT_TRUE(refused([](auto& how) { how.look_every = 0ms; }));
+    EXPECT_TRUE(refused([](auto& how) { how.share_every = -1ms; }));
     EXPECT_TRUE(refused([](auto& how) { how.retry_max = 0ms; }));
 }
 

@@ -138,6 +138,48 @@ TEST_F(OutboxSinks, AFileOfSomebodyElseIsLeftAlone) {
     EXPECT_THROW(outbox::read_message_file(files() / "nothing"), error);
 }
 
+TEST_F(OutboxSinks, OneWhoseMarkCannotBeReadIsMovedAwayAndAnOperatorSaysWhereItGoesOn) {
+    append("k", "1");
+    start(to_files());
+    drain();
+    stop();
+    const auto shard = list(row_kind::waiting).at(0).shard.value();
+    const auto file = files() / (std::to_string(shard) + ".messages");
+    std::ofstream(file, std::ios::app) << "mark\tspoiled\n";
+    append("k", "2");
+    start(to_files());
+    const auto trouble_is = [&](outbox::errc what) {
+        return eventually([&] {
+            for (const auto& each : site_.relay->status()) {
+                if (each.shard == shard && each.trouble == what)
+                    return true;
+            }
+            return false;
+        });
+    };
+    EXPECT_TRUE(trouble_is(outbox::errc::bad_file));
+    const auto rebase = [&] {
+        run([shard](db::connection& on) {
+            outbox::rebase(
+                on, shard, outbox::position::after(outbox::describe(on).shards.at(shard).last.row)
+            );
+        });
+    };
+    try {
+        rebase();
+        ADD_FAILURE() << "there is no sink to go on with";
+    } catch (const boost::system::system_error& refused) {
+        EXPECT_EQ(refused.code(), outbox::errc::nothing_refused);
+        EXPECT_NE(std::string(refused.what()).find("cannot read the mark"), std::string::npos);
+    }
+    std::filesystem::rename(file, folder_.path() / "aside");
+    EXPECT_TRUE(trouble_is(outbox::errc::foreign_sink));
+    EXPECT_TRUE(eventually([&] { return describe().shards.at(shard).refused.has_value(); }));
+    rebase();
+    drain();
+    EXPECT_EQ(payloads_in_files(), texts{"2"});
+}
+
 TEST_F(OutboxSinks, NorIsOneWithoutAnEndOfALineTakenForTorn) {
     std::filesystem::create_directories(files());
     const auto write = [this](const char* text) {
@@ -303,20 +345,20 @@ TEST_F(OutboxSinks, AFunctionMayThrowWhatIsNoException) {
 }
 
 TEST_F(OutboxSinks, WhatAFileHasOnlyInPartIsTakenBack) {
-    outbox::sinks::message_file file;
+    outbox::sinks::message_file file{outbox::file_sink_options()};
     ASSERT_TRUE(file.open(files(), 0));
     const auto path = files() / "0.messages";
     outgoing what;
     what.what = message("events", "k", "1");
     const std::string line = outbox::sinks::message_line(what);
-    EXPECT_FALSE(file.append(line));
+    EXPECT_FALSE(file.append(line, outbox::mark(), true));
     const auto before = std::filesystem::file_size(path);
     {
         const file_size_limit limit(before + line.size() / 2);
-        EXPECT_TRUE(file.append(line));
+        EXPECT_TRUE(file.append(line, outbox::mark(), true));
         EXPECT_EQ(std::filesystem::file_size(path), before);
     }
-    EXPECT_FALSE(file.append(line));
+    EXPECT_FALSE(file.append(line, outbox::mark(), true));
     EXPECT_EQ(std::filesystem::file_size(path), before + line.size());
 }
 

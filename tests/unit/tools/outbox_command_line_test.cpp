@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <string>
 #include <variant>
@@ -81,11 +82,39 @@ TEST(OutboxCommandLine, KnowsHowToMend) {
     EXPECT_EQ(reshard.shards, 256u);
 }
 
+TEST(OutboxCommandLine, KnowsHowToTakeBack) {
+    using kind = outbox_settings::kind;
+    EXPECT_EQ(outbox_order({"later"}).what, kind::later);
+    const auto cancel = outbox_order({"cancel", "an id", "--yes"});
+    EXPECT_EQ(cancel.what, kind::cancel);
+    EXPECT_EQ(cancel.id, "an id");
+    const auto put_off = outbox_order({"reschedule", "an id", "--in", "2m"});
+    EXPECT_EQ(put_off.what, kind::reschedule);
+    EXPECT_EQ(put_off.due_in, std::chrono::minutes(2));
+    EXPECT_EQ(outbox_order({"discard", "7", "--yes"}).row, 7);
+    const auto mend = outbox_order({"replay", "7", "--topic", "orders", "--header", "a=b"});
+    EXPECT_EQ(mend.topic, "orders");
+    EXPECT_EQ(mend.headers, word_list{"a=b"});
+    for (const word_list& wrong :
+         {word_list{"outbox", "cancel", "an id", "--db", "x"},
+          word_list{"outbox", "discard", "7", "--db", "x"},
+          word_list{"outbox", "reschedule", "an id", "--db", "x"},
+          word_list{"outbox", "replay", "--all", "--topic", "t", "--db", "x"},
+          word_list{"outbox", "replay", "7", "--header", "=b", "--db", "x"}})
+        EXPECT_NE(complaint(wrong), "");
+}
+
 TEST(OutboxCommandLine, KnowsWhereARelaySendsTo) {
     const auto relay = outbox_order({"relay", "--to", "spool"});
     EXPECT_EQ(relay.what, outbox_settings::kind::relay);
     EXPECT_EQ(relay.folder, "spool");
     EXPECT_FALSE(relay.until_empty);
+    EXPECT_EQ(relay.file_bytes, 0u);
+    const auto bounded =
+        outbox_order({"relay", "--to", "spool", "--file-bytes", "1000", "--files-kept", "3"});
+    EXPECT_EQ(bounded.file_bytes, 1'000u);
+    EXPECT_EQ(bounded.files_kept, 3u);
+    EXPECT_NE(complaint({"outbox", "relay", "--to", "x", "--files-kept", "3", "--db", "y"}), "");
     EXPECT_TRUE(outbox_order({"relay", "--to", "spool", "--until-empty"}).until_empty);
     const auto locked = tool::parse_command_line(
         {"outbox", "relay", "--db", "x", "--to", "y", "--store", "sqlite:locks.db"}
@@ -111,7 +140,9 @@ TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
          "--progress-partitions",
          "3",
          "--id-prefix",
-         "shop"}
+         "shop",
+         "--topic-wait",
+         "30s"}
     );
     EXPECT_EQ(relay.folder, "");
     EXPECT_EQ(relay.kafka.servers, "one:9092,two:9092");
@@ -121,6 +152,7 @@ TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
     EXPECT_EQ(relay.kafka.progress_topic, "marks");
     EXPECT_EQ(relay.kafka.progress_partitions, 3);
     EXPECT_EQ(relay.kafka.id_prefix, "shop");
+    EXPECT_EQ(relay.kafka.topic_wait, std::chrono::seconds(30));
 }
 
 TEST(OutboxCommandLine, KnowsInboxes) {

@@ -3,6 +3,7 @@
 #include "failure.hpp"
 #include "outbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
+#include "wall_clock.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/json/parse.hpp>
@@ -77,7 +78,7 @@ protected:
     /// The exit code of a look or an order that fails, and what it says.
     std::pair<int, std::string> failure_of(const tool::outbox_settings& settings) const {
         const bool looks = settings.what == kind::ls || settings.what == kind::show ||
-                           settings.what == kind::parked;
+                           settings.what == kind::parked || settings.what == kind::later;
         try {
             looks ? look(settings) : say(settings);
         } catch (const tool::failure& how) {
@@ -273,6 +274,63 @@ TEST_F(OutboxCommand, GivesUpWhatIsParked) {
     EXPECT_EQ(said.at("messages").to_number<int>(), 2);
     EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k").size() == 2; }));
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"2", "3"}));
+}
+
+TEST_F(OutboxCommand, MendsWhatIsParkedBeforeItIsSentAgain) {
+    const auto row = park();
+    const auto file = folder_.path() / "mended";
+    std::ofstream(file) << "mended\n";
+    auto mend = order(kind::replay, row);
+    mend.payload_file = file;
+    mend.headers = {"by=a=hand"};
+    EXPECT_THAT(say(mend), HasSubstr("3 messages are to be sent"));
+    EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k").size() == 3; }));
+    EXPECT_EQ(cluster_.payloads_of("k"), (texts{"mended\n", "2", "3"}));
+    for (const auto& each : cluster_.messages()) {
+        const std::string* const by = each.what.find_header("by");
+        EXPECT_EQ(by != nullptr && *by == "a=hand", each.what.payload == "mended\n");
+    }
+    EXPECT_EQ(exit_of(mend), tool::exit_code::nothing_to_do) << "it is not parked any more";
+    cluster_.refuse("worse");
+    append("another", "worse");
+    drain();
+    auto wrong = order(kind::replay, list(row_kind::parked).at(0).row);
+    wrong.topic = std::string(250, 't');
+    EXPECT_EQ(exit_of(wrong), tool::exit_code::usage);
+}
+
+TEST_F(OutboxCommand, TakesBackAndPutsOffWhatIsNotDue) {
+    for (const char* id : {"reminder 1", "reminder 2"}) {
+        message what("events", "k", "wake up");
+        what.id = id;
+        what.not_before = outbox::wall_time(outbox::wall_now()) + std::chrono::hours(1);
+        append(what);
+    }
+    EXPECT_THAT(look(order(kind::later)), HasSubstr("reminder 2\n"));
+    const auto said = look_json(order(kind::later));
+    ASSERT_EQ(said.at("later").as_array().size(), 2u);
+    EXPECT_EQ(said.at("later").at(0).at("id").as_string(), "reminder 1");
+    auto cancel = order(kind::cancel);
+    cancel.id = "reminder 1";
+    EXPECT_EQ(say(cancel), "cancel reminder 1: 1 message taken back\n");
+    EXPECT_EQ(exit_of(cancel), tool::exit_code::nothing_to_do);
+    start();
+    auto sooner = order(kind::reschedule);
+    sooner.id = "reminder 2";
+    EXPECT_EQ(say_json(sooner).at("messages").to_number<int>(), 1);
+    EXPECT_TRUE(eventually([&] { return cluster_.size() == 1; }));
+    EXPECT_EQ(exit_of(sooner), tool::exit_code::nothing_to_do);
+}
+
+TEST_F(OutboxCommand, GivesUpWhatWaits) {
+    append("k", "1");
+    append("k", "2");
+    EXPECT_THAT(say(order(kind::discard, 1)), HasSubstr("discard row 1: given up"));
+    EXPECT_EQ(exit_of(order(kind::discard, 1)), tool::exit_code::nothing_to_do);
+    EXPECT_THAT(look(order(kind::show, 1)), HasSubstr("row 1: discarded, shard "));
+    start();
+    drain();
+    EXPECT_EQ(cluster_.payloads(), texts{"2"});
 }
 
 TEST_F(OutboxCommand, SaysWhyAShardIsRefusedAndWhatToDo) {

@@ -8,6 +8,7 @@
 #include <boost/json/parse.hpp>
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -160,6 +161,22 @@ TEST_F(TxnCommand, KnowsATransactionByItsNumber) {
         settings.transaction = wrong;
         EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::usage) << wrong;
     }
+}
+
+TEST_F(TxnCommand, AnEmptyDatabaseIsALogInWhichNothingHasBegun) {
+    std::ofstream(folder_.path() / "log.db").flush();
+    auto settings = order(kind::ls);
+    settings.filter = txn::list_filter::all;
+    EXPECT_THAT(look(settings), testing::StartsWith("TRANSACTION"));
+    EXPECT_TRUE(look_json(settings).at("transactions").as_array().empty());
+    settings = order(kind::show);
+    settings.transaction = "1";
+    EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::nothing_to_do);
+    settings.what = kind::retry;
+    EXPECT_EQ(exit_of([&] { say(settings); }), tool::exit_code::nothing_to_do);
+    settings.log += ".none";
+    settings.what = kind::ls;
+    EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::unavailable) << "no file at all";
 }
 
 TEST_F(TxnCommand, SaysThatThereIsNothingToDo) {

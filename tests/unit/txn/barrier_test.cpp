@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -287,18 +288,10 @@ TEST_F(TxnBarrier, WhatIsForgottenIsRefusedAllTheSame) {
     }
     answer(operation::cancel, 6);
     answer(operation::try_, 7);
+    EXPECT_EQ(rows(), 7);
     auto later = call_of(operation::try_, 1'000);
     later.ended_below = 900;
     answer(later);
-    EXPECT_EQ(
-        within([&]() -> result<reply> {
-            EXPECT_EQ(barrier::purge(*on_, 4), 4u);
-            EXPECT_EQ(barrier::purge(*on_, 100), 2u);
-            EXPECT_EQ(barrier::purge(*on_, 100), 0u);
-            return reply();
-        })->what,
-        verdict::done
-    );
     EXPECT_EQ(rows(), 2) << "7 still has its reservation, and 1000 is new";
     const auto before = account();
     for (std::uint64_t number = 1; number <= 6; ++number) {
@@ -310,6 +303,104 @@ TEST_F(TxnBarrier, WhatIsForgottenIsRefusedAllTheSame) {
     EXPECT_EQ(rows(), 2);
     EXPECT_TRUE(answer(operation::cancel, 7));
     EXPECT_TRUE(answer(operation::try_, 901)) << "that has not ended";
+}
+
+TEST_F(TxnBarrier, ForgetsByItselfWhateverItsCallsComeTo) {
+    std::uint64_t number = 0;
+    std::int64_t most = 0;
+    const auto calls = [&](std::uint64_t count, operation end, const reply& answer_of_tries) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            auto made = call_of(operation::try_, ++number);
+            made.ended_below = number - 1;
+            next_ = answer_of_tries;
+            answer(made);
+            made.what = end;
+            next_ = reply::done();
+            answer(made);
+            most = std::max(most, rows());
+        }
+    };
+    calls(2'000, operation::confirm, reply::done());
+    calls(2'000, operation::cancel, reply::done());
+    calls(2'000, operation::cancel, reply::refused("no"));
+    EXPECT_LT(most, 600) << "of 6,000";
+}
+
+TEST_F(TxnBarrier, ManyBranchesOfOneTransactionAreForgottenAsWell) {
+    for (std::uint32_t branch = 1; branch <= 200; ++branch) {
+        auto made = call_of(operation::cancel, 1);
+        made.branch = branch;
+        answer(made);
+    }
+    EXPECT_EQ(rows(), 200);
+    auto later = call_of(operation::cancel, 1'000);
+    later.ended_below = 900;
+    for (int i = 0; i < 8; ++i)
+        answer(later);
+    EXPECT_EQ(rows(), 1);
+}
+
+// One that has nothing open is told of the ends of all others.
+TEST_F(TxnBarrier, EndsOfOneParticipantAreNotThoseOfAnother) {
+    auto other = call_of(operation::try_, 2);
+    other.participant = "other";
+    answer(other);
+    other.what = operation::confirm;
+    answer(other);
+    auto later = call_of(operation::try_, 1'000);
+    later.ended_below = 1'000;
+    answer(later);
+    answer(operation::cancel, 1'001);
+    EXPECT_EQ(rows(), 3) << "the other one may still be asked about that";
+    auto late = call_of(operation::try_, 3);
+    late.participant = "other";
+    EXPECT_TRUE(answer(late)) << "its try was on its way";
+    later = call_of(operation::try_, 1'002);
+    later.participant = "other";
+    later.ended_below = 3;
+    answer(later);
+    EXPECT_EQ(rows(), 5) << "that is little news: it waits for more";
+    later.gid.number = 1'003;
+    later.ended_below = 1'000;
+    answer(later);
+    EXPECT_EQ(rows(), 5) << "2 is forgotten, 1003 is new";
+}
+
+TEST_F(TxnBarrier, APurgeForgetsAllThatIsOverAtOnce) {
+    for (std::uint64_t number = 1; number <= 100; ++number)
+        answer(operation::cancel, number);
+    auto later = call_of(operation::cancel, 1'000);
+    later.ended_below = 900;
+    answer(later);
+    EXPECT_EQ(rows(), 69) << "a call looks at a few";
+    EXPECT_EQ(barrier::purge(*on_, 50), 50u);
+    EXPECT_EQ(barrier::purge(*on_, 50), 18u);
+    EXPECT_EQ(barrier::purge(*on_, 50), 0u);
+    EXPECT_EQ(rows(), 1);
+}
+
+// As a version before this one left it.
+TEST_F(TxnBarrier, WhatAnOlderVersionHasForgottenStaysForgotten) {
+    answer(operation::cancel, 1);
+    on_->run("DROP TABLE mortise_txn_ends");
+    on_->run("CREATE TABLE mortise_txn_seen("
+             "log INTEGER PRIMARY KEY, ended_below INTEGER NOT NULL,"
+             " purged_below INTEGER NOT NULL)");
+    on_->run("INSERT INTO mortise_txn_seen VALUES(42, 900, 500)");
+    EXPECT_EQ(code_of(answer(operation::try_, 2)), errc::late_try);
+    EXPECT_TRUE(answer(operation::try_, 500));
+    EXPECT_EQ(rows(), 1) << "and what it had left is forgotten now";
+}
+
+TEST_F(TxnBarrier, ASecondPassOfACallIsARepetition) {
+    const auto made = call_of(operation::try_);
+    const auto both = within([&] {
+        EXPECT_TRUE(barrier::pass(*on_, made, [&] { return work(operation::try_); }));
+        return barrier::pass(*on_, made, [&] { return work(operation::try_); });
+    });
+    EXPECT_EQ(both->payload, "ok");
+    EXPECT_EQ(worked_, 1);
+    EXPECT_EQ(account(), "90/10");
 }
 
 TEST_F(TxnBarrier, ShowsReservationsThatAreOverdue) {

@@ -2,8 +2,11 @@
 #include "support/machine_delay.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 
 #include <mutex>
 #include <stdexcept>
@@ -85,6 +88,47 @@ TEST_F(TxnCoordinator, CancelsWhatGivesNoAnswerHoweverOftenItIsAsked) {
     EXPECT_EQ(came.why(), txn::errc::no_answer);
     static_cast<void>(settled(came.gid()));
     EXPECT_EQ(wallet_->said(), "try try try try try cancel") << "it may have succeeded";
+}
+
+TEST_F(TxnCoordinator, AsksATryAsOftenAsItsTransactionSays) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        if (made.what == txn::operation::try_)
+            return error_code(txn::errc::call_failed);
+        return reply::done();
+    });
+    open();
+    auto what = of_both();
+    what.try_attempts(2);
+    const auto came = run(std::move(what));
+    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    static_cast<void>(settled(came.gid()));
+    EXPECT_EQ(wallet_->said(), "try try cancel");
+    const auto usual = run(of_both());
+    static_cast<void>(settled(usual.gid()));
+    EXPECT_EQ(wallet_->said(), "try try cancel try try try try try cancel") << "five times";
+}
+
+TEST_F(TxnCoordinator, WhoWaitsForAnEndMayGiveUp) {
+    wallet_->answer_by([](const txn::call& made) -> result<reply> {
+        return made.what == txn::operation::confirm ? reply::again(std::chrono::hours(1))
+                                                    : reply::done();
+    });
+    open();
+    const auto which = run(of_both()).gid();
+    asio::cancellation_signal stop;
+    auto waiting = tcc_->async_settle(
+        which, asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::use_future))
+    );
+    auto patient = tcc_->async_settle(which, asio::use_future);
+    asio::post(context_, [&] { stop.emit(asio::cancellation_type::total); });
+    const auto [failed, unknown] = waiting.get();
+    EXPECT_EQ(failed, asio::error::operation_aborted);
+    EXPECT_TRUE(unknown.unknown());
+    wallet_->answer_by({});
+    EXPECT_TRUE(settled(which).confirmed());
+    EXPECT_TRUE(patient.get().confirmed()) << "who was there before waits on";
+    asio::post(context_, [&] { stop.emit(asio::cancellation_type::terminal); });
+    EXPECT_TRUE(asked(which).confirmed());
 }
 
 TEST_F(TxnCoordinator, CancelsWhenTheTimeIsUp) {

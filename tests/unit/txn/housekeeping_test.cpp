@@ -136,6 +136,52 @@ TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
     EXPECT_TRUE(eventually([&] { return !refusal(of("wallet")); }));
 }
 
+TEST_F(TxnHousekeeping, OfManyThatAreStuckOnlySomeAreKeptInMemory) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    auto how = config();
+    how.stuck_max = 5;
+    open(how);
+    run_many(50, of("wallet"));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 50 && tcc_->stats().open == 5; }));
+    const auto stuck = [&] {
+        return tcc_->async_list(txn::list_filter::stuck, 0, 100, asio::use_future).get();
+    };
+    ASSERT_TRUE(eventually([&] { return stuck().size() == 50; })) << "the log has them all";
+    const auto all = stuck();
+    const auto intervene = [&](std::size_t which, txn::intervention::kind kind) {
+        txn::intervention order;
+        order.what = kind;
+        order.gid = all[which].gid;
+        tcc_->async_intervene(order, asio::use_future).get();
+    };
+    const auto calls = wallet_->calls().size();
+    for (std::size_t i = 0; i < 20; ++i)
+        intervene(i, txn::intervention::kind::skip);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 20; }));
+    EXPECT_EQ(wallet_->calls().size(), calls) << "nobody is called for what is skipped";
+    wallet_->answer_by({});
+    for (std::size_t i = 20; i < 40; ++i)
+        intervene(i, txn::intervention::kind::retry);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 40; }));
+    for (std::size_t i = 40; i < 50; ++i)
+        EXPECT_TRUE(settled(all[i].gid).confirmed()) << "who waits for it has it asked";
+    EXPECT_EQ(tcc_->stats().open, 0u);
+    EXPECT_TRUE(stuck().empty());
+}
+
+TEST_F(TxnHousekeeping, AfterARestartTheyAreAskedOnceMoreAndPutAsideAgain) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    auto how = config();
+    how.stuck_max = 5;
+    open(how);
+    run_many(50, of("wallet"));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 50 && tcc_->stats().open == 5; }));
+    tcc_.reset();
+    open(how);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 50 && tcc_->stats().open == 5; }));
+    EXPECT_TRUE(run(of("stock")).confirmed());
+}
+
 // Waiting for its turn is no time of the call.
 TEST_F(TxnHousekeeping, ABurstBreaksNobodyWhoIsSlow) {
     wallet_->limit(2);

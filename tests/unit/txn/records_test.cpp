@@ -4,6 +4,7 @@
 #include "log/progress.hpp"
 #include "log/record_reader.hpp"
 #include "log/record_writer.hpp"
+#include "mortise/txn/error.hpp"
 #include "mortise/txn/gid.hpp"
 
 #include <gtest/gtest.h>

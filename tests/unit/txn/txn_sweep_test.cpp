@@ -2,6 +2,8 @@
 // What waits in txn/, cancelled before each of its handlers.
 #include "mortise/txn/coordinator.hpp"
 #include "mortise/txn/log_reader.hpp"
+#include "mortise/txn/overdue_sweeper.hpp"
+#include "mortise/txn/sqlite_participant.hpp"
 #include "mortise/txn/wish.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
@@ -279,6 +281,137 @@ private:
 TEST_P(TxnSweep, AStopIsNotStopped) {
     cancel_sweep<db_world>("coordinator::async_stop", GetParam(), [](auto& at) {
         return std::make_unique<stopping>(at);
+    });
+}
+
+txn::reply leave_trace(db::connection& on, const txn::call&) {
+    on.run("INSERT INTO trace VALUES(1)");
+    return txn::reply::done("done");
+}
+
+/// A participant with a database of its own.
+class traced {
+public:
+    explicit traced(db_world& world)
+        : database_(world.open()), stopped(database_, leave_trace, leave_trace, leave_trace) {
+        world.sql("CREATE TABLE IF NOT EXISTS trace(one INTEGER)");
+    }
+    static txn::call some_call() {
+        txn::call made;
+        made.gid = {42, 1};
+        made.branch = 1;
+        made.attempt = 1;
+        made.participant = "stock";
+        return made;
+    }
+
+private:
+    db::sqlite database_;
+
+public:
+    txn::sqlite_participant stopped;
+};
+
+class passing final : public sweep_case {
+public:
+    explicit passing(db_world& world) : world_(world), stock_(world) {}
+
+    asio::awaitable<void> operation() override {
+        auto doing = stock_.stopped.carry_out(traced::some_call());
+        came_ = co_await std::move(doing);
+    }
+    void check(const co_world::outcome& outcome) override {
+        const auto code = outcome.code();
+        EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
+        EXPECT_TRUE(code || *came_ || came_->error() == asio::error::operation_aborted);
+        const auto again = world_.run(stock_.stopped.carry_out(traced::some_call()));
+        EXPECT_TRUE(again && again->payload == "done");
+        EXPECT_EQ(world_.sql("SELECT count(*) FROM trace"), 1) << "it is done, and done once";
+    }
+
+private:
+    db_world& world_;
+    traced stock_;
+    std::optional<result<txn::reply>> came_;
+};
+
+TEST_P(TxnSweep, ACallThatWasCancelledIsDoneOnceOrNotAtAll) {
+    const auto steps =
+        cancel_sweep<db_world>("sqlite_participant::carry_out", GetParam(), [](auto& at) {
+            return std::make_unique<passing>(at);
+        });
+    EXPECT_GE(steps, 2u);
+}
+
+/// A world with timers, which rests when nothing has happened for a while.
+class ticking_world : public db_world {
+public:
+    void settle() {
+        context.restart();
+        while (context.run_one_for(std::chrono::milliseconds(50)) != 0) {
+        }
+    }
+};
+
+/// Never asked.
+class no_source final : public txn::outcome_source {
+    asio::awaitable<result<txn::standing>> settle(txn::gid) override {
+        co_return error_code(txn::errc::call_failed);
+    }
+};
+
+class some_sweeper {
+public:
+    explicit some_sweeper(ticking_world& world)
+        : shop_(world.open()),
+          stopped(world.context.get_executor(), shop_, std::make_shared<no_source>()) {}
+    void check() const { EXPECT_LE(stopped.stats().looks, 1u); }
+
+private:
+    db::sqlite shop_;
+
+public:
+    txn::overdue_sweeper stopped;
+};
+
+class some_swept_participant : public traced {
+public:
+    explicit some_swept_participant(ticking_world& world) : traced(world) {
+        stopped.sweep_overdue(std::make_shared<no_source>());
+    }
+    void check() const { EXPECT_LE(stopped.sweeper().looks, 1u); }
+};
+
+/// Something that looks now and then is stopped.
+template <class Stopped>
+class ending final : public sweep_case {
+public:
+    explicit ending(ticking_world& world) : what_(world) {}
+
+    asio::awaitable<void> operation() override {
+        begun_ = true;
+        auto stop = what_.stopped.async_stop();
+        co_await std::move(stop);
+        ended_ = true;
+    }
+    void check(const co_world::outcome&) override {
+        EXPECT_EQ(ended_, begun_) << "a stop is not stopped";
+        if (ended_)
+            what_.check();
+    }
+
+private:
+    Stopped what_;
+    bool begun_ = false;
+    bool ended_ = false;
+};
+
+TEST_P(TxnSweep, TheStopOfWhateverLooksNowAndThenIsNotStopped) {
+    cancel_sweep<ticking_world>("overdue_sweeper::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<ending<some_sweeper>>(at);
+    });
+    cancel_sweep<ticking_world>("sqlite_participant::async_stop", GetParam(), [](auto& at) {
+        return std::make_unique<ending<some_swept_participant>>(at);
     });
 }
 

@@ -3,6 +3,7 @@
 #include "mortise/txn/http/outcome_source.hpp"
 #include "support/tls_material.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
+#include "unit/txn/foreign_writer.hpp"
 #include "unit/txn_http/raw_client.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -113,6 +114,19 @@ TEST_F(TxnControl, ATokenThatIsEasyToGuessIsRefused) {
     }
 }
 
+TEST_F(TxnControl, AnEmptyLogIsAnswerEnough) {
+    foreign_writer writer(folder_.path() / "log.db");  // the coordinator cannot make its tables
+    begin();
+    const txn::gid any{7, 1};
+    EXPECT_EQ(body(get("/txn/" + any.text() + "/outcome")), said(any, "never_existed"));
+    EXPECT_EQ(status(get("/txn/" + any.text())), "404");
+    const auto list = get("/txn?filter=all");
+    EXPECT_EQ(status(list), "200");
+    EXPECT_TRUE(has(list, "\"transactions\":[]")) << list;
+    writer.run("ROLLBACK");
+    EXPECT_TRUE(run(of_both()).confirmed());
+}
+
 TEST_F(TxnControl, SaysWhatBecameOfATransaction) {
     begin();
     const auto first = run(of_both());
@@ -170,6 +184,7 @@ TEST_F(TxnControl, AStuckTransactionIsListedAndTriedAgain) {
     EXPECT_TRUE(settled(which).confirmed());
     const auto shown = get("/txn/" + which.text());
     EXPECT_TRUE(has(shown, "\"who\":\"anna\"") && has(shown, "\"why\":\"repaired\"")) << shown;
+    EXPECT_TRUE(has(shown, "\"state\":\"confirmed\"")) << shown;
     EXPECT_EQ(status(post(path, R"({"who":"anna","why":"again"})")), "409") << "it is over";
 }
 

@@ -3,7 +3,6 @@
 #include "mortise/txn/coordinator.hpp"
 #include "mortise/txn/http/control_server.hpp"
 #include "mortise/txn/http/http_participant.hpp"
-#include "mortise/txn/http/overdue_sweeper.hpp"
 #include "mortise/txn/http/participant_server.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
@@ -205,36 +204,12 @@ private:
     raw_client client_;
 };
 
-/// Never asked.
-class no_source final : public txn::outcome_source {
-    asio::awaitable<result<txn::standing>> settle(txn::gid) override {
-        co_return error_code(txn::errc::call_failed);
-    }
-};
-
-class some_sweeper {
-public:
-    explicit some_sweeper(served_world& world)
-        : shop_(world.open()),
-          stopped(world.context.get_executor(), shop_, std::make_shared<no_source>()) {}
-    void check() const { EXPECT_LE(stopped.stats().looks, 1u); }
-
-private:
-    db::sqlite shop_;
-
-public:
-    txn::overdue_sweeper stopped;
-};
-
 TEST_P(TxnHttpSweep, AStopIsNotStopped) {
     cancel_sweep<served_world>("participant_server::async_stop", GetParam(), [](auto& at) {
         return std::make_unique<stopping<some_server>>(at);
     });
     cancel_sweep<served_world>("control_server::async_stop", GetParam(), [](auto& at) {
         return std::make_unique<stopping<some_control>>(at);
-    });
-    cancel_sweep<served_world>("overdue_sweeper::async_stop", GetParam(), [](auto& at) {
-        return std::make_unique<stopping<some_sweeper>>(at);
     });
 }
 

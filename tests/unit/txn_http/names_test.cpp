@@ -116,6 +116,7 @@ TEST_F(TxnHttpNames, TheLastAddressesAreKept) {
     EXPECT_EQ(call(slow), error_code());
     EXPECT_EQ(call(slow), error_code());
     EXPECT_EQ(server_.connections(), 3u);
+    step_until([&] { return name.waiting() == 1; });
     EXPECT_EQ(name.asked(), 2u) << "the second one is still under way";
     name.deny();
     step_until([&] { return name.waiting() == 0; });

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Questions about transactions, and waiting for their end.
 #include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/time_source.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
 
+#include <memory>
 #include <utility>
 
 namespace mortise::txn::detail {
@@ -33,25 +36,25 @@ void coordinator_core::ask(const gid& which, outcome_handler handler) {
     asio::dispatch(
         seat_.strand(),
         [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
-            self->ask_log(which, std::move(handler));
+            const auto asked = std::make_shared<outcome_handler>(std::move(handler));
+            self->ask_log(which, [asked](error_code failed, const outcome& came) {
+                asked->complete(failed, came);
+            });
         }
     );
 }
 
-void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
+template <class Answer>
+void coordinator_core::ask_log(const gid& which, Answer answer) {
     if (closed_ || !log_)
-        return handler.complete(unusable(), outcome());
+        return answer(unusable(), outcome());
     // A log that was never taken over by us is none that we know by name yet.
     if (log_id_ && *log_id_ != which.log)
-        return handler.complete(errc::bad_gid, outcome(outcome::kind::unknown, which));
-    auto asked = std::make_shared<outcome_handler>(std::move(handler));
+        return answer(errc::bad_gid, outcome(outcome::kind::unknown, which));
     log_->ask(
-        [which](db::connection& on) {
-            const bool its_log = log::log_tables::log_id(on) == which.log;
-            return its_log ? log::log_tables::verdict_on(on, which.number) : log::verdict();
-        },
-        with_log([asked, which](error_code failed, const log::verdict& found) {
-            asked->complete(failed ? failed : code_in(found), outcome_in(which, found));
+        [which](db::connection& on) { return log::log_tables::verdict_on(on, which); },
+        with_log([answer, which](error_code failed, const log::verdict& found) {
+            answer(failed ? failed : code_in(found), outcome_in(which, found));
         })
     );
 }
@@ -59,54 +62,81 @@ void coordinator_core::ask_log(const gid& which, outcome_handler handler) {
 void coordinator_core::settle(const gid& which, outcome_handler handler) {
     if (seat_.deserted())
         return handler.complete(errc::stopped, outcome());
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
-            if (!self->opening_ || self->closed_ || self->stopping_)
-                return self->settle_now(which, std::move(handler));
-            if (self->early_settlers_.size() >= self->config_.open_max)
-                return handler.complete(errc::too_many_open, outcome());
-            self->early_settlers_.emplace_back(which, std::move(handler));
-        }
+    // The slot is read in the initiating call: later nobody may touch it.
+    const auto slot = handler.release_slot();
+    const auto waiter = std::make_shared<settler>(weak_from_this(), which, std::move(handler));
+    coro::detail::install_cancel_proxy<settler>(
+        slot, seat_.strand(), std::weak_ptr<settler>(waiter)
     );
+    asio::dispatch(seat_.strand(), [self = shared_from_this(), waiter] {
+        if (!self->is_taking() || self->closed_ || self->stopping_)
+            return self->settle_now(waiter);
+        if (self->early_settlers_.size() >= self->config_.open_max)
+            return waiter->answer(errc::too_many_open, outcome());
+        self->early_settlers_.push_back(waiter);
+    });
 }
 
-void coordinator_core::settle_now(const gid& which, outcome_handler handler) {
-    const auto found = open_.find(which.number);
-    if (log_id_ != which.log)
-        return ask_log(which, std::move(handler));
+void coordinator_core::settle_now(const settler_ptr& waiter) {
+    if (!waiter->waits())
+        return;
+    const auto found = open_.find(waiter->gid.number);
+    if (log_id_ != waiter->gid.log)
+        return settle_by_log(waiter);
     if (found == open_.end())
-        return settle_logged(which, std::move(handler));
-    found->second->settlers.push_back(std::move(handler));
+        return settle_logged(waiter);
+    found->second->settlers.push_back(waiter);
     hurry(found->second);
 }
 
 // It has ended, or its turn in the recovery has not come yet: it comes now.
-void coordinator_core::settle_logged(const gid& which, outcome_handler handler) {
+void coordinator_core::settle_logged(const settler_ptr& waiter) {
+    const auto which = waiter->gid;
     if (closed_ || !log_)
-        return handler.complete(unusable(), outcome());
-    auto asked = std::make_shared<outcome_handler>(std::move(handler));
+        return waiter->answer(unusable(), outcome());
     log_->ask(
         [which](db::connection& on) { return log::log_tables::find(on, which.number); },
         with_log([self = shared_from_this(),
-                  asked,
+                  waiter,
                   which](error_code failed, const std::optional<log::logged>& found) {
             if (failed)
-                return asked->complete(failed, outcome(outcome::kind::unknown, which));
+                return waiter->answer(failed, outcome(outcome::kind::unknown, which));
             if (!found || found->ended)
-                return self->ask_log(which, std::move(*asked));
+                return self->settle_by_log(waiter);
             const bool ours = found->partition < self->partitions_.size() &&
                               self->partitions_[found->partition]->term;
             if (ours && !self->open_.contains(which.number))
                 self->take_up(*self->partitions_[found->partition], *found);
             const auto here = self->open_.find(which.number);
             if (here == self->open_.end())
-                return asked->complete(errc::standby, outcome(outcome::kind::unknown, which));
-            here->second->settlers.push_back(std::move(*asked));
+                return waiter->answer(errc::standby, outcome(outcome::kind::unknown, which));
+            if (waiter->waits())
+                here->second->settlers.push_back(waiter);
             self->hurry(here->second);
             self->arm();
         })
     );
+}
+
+void coordinator_core::settle_by_log(const settler_ptr& waiter) {
+    ask_log(waiter->gid, [waiter](error_code failed, const outcome& came) {
+        waiter->answer(failed, came);
+    });
+}
+
+void coordinator_core::dismiss(const settler& waiter) {
+    const auto is_this = [&waiter](const settler_ptr& each) { return each.get() == &waiter; };
+    std::erase_if(early_settlers_, is_this);
+    if (const auto found = open_.find(waiter.gid.number); found != open_.end())
+        std::erase_if(found->second->settlers, is_this);
+}
+
+void settler::on_cancel(asio::cancellation_type_t) {
+    if (!waits())
+        return;
+    answer(asio::error::operation_aborted, outcome(outcome::kind::unknown, gid));
+    if (const auto core = core_.lock())
+        core->dismiss(*this);
 }
 
 void coordinator_core::log_stats(

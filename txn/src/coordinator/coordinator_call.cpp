@@ -208,13 +208,15 @@ void coordinator_core::called(
     if (thrown)
         got = code_of(thrown, text);
     text = text_of(got, *what, std::move(text));
-    auto& at = lanes_.find(what->what->branches[which - 1].participant)->second;
+    auto& [name, at] = *lanes_.find(what->what->branches[which - 1].participant);
     if (got || is_final(got.error())) {
         at.judge.answered();
+        note_answer(at, name, got);
     } else {
         ++count_.calls_failed;
         const bool was_broken = at.judge.broken();
         at.judge.failed(now());
+        note_answer(at, name, got);
         is_slow(*what);
         if (at.judge.broken() && !was_broken) {
             for (const auto& each : at.queue)
@@ -232,6 +234,7 @@ void coordinator_core::called(
         view.took = std::chrono::duration_cast<std::chrono::microseconds>(now() - branch.sent);
         what->done.note(which, std::move(view));
         came(what, which, got, text);
+        put_aside_later(what);
     }
     pump(at);
     arm();
@@ -275,7 +278,7 @@ void coordinator_core::try_came(
     } else if (still_wanted && got) {
         --branch.attempts;  // It answers: that is no failure.
         again_after(what, which, pause_asked_for(got->after, ++branch.agains));
-    } else if (still_wanted && branch.attempts < config_.try_attempts_max) {
+    } else if (still_wanted && branch.attempts < what->try_attempts_max) {
         branch.uncertain = true;
         again_after(what, which, pause_after(branch.attempts));
     } else {
@@ -333,6 +336,7 @@ void coordinator_core::stuck(const running_ptr& what, branch_number which) {
     what->fsm.stuck(which);
     what->done.branches[which - 1].stuck = true;
     ++count_.stuck;
+    tell_of(txn_event::kind::stuck, *what, which);
     waits_for_people(*what, true);
     is_slow(*what);
     note(what);
@@ -346,6 +350,24 @@ void coordinator_core::waits_for_people(running& what, bool does) {
     change(for_people_);
     if (what.resumed)
         change(resumed_for_people_);
+}
+
+// Told once, however often somebody has it tried at once meanwhile.
+void coordinator_core::note_answer(
+    client_lane& at, const std::string& name, const result<reply>& got
+) {
+    const bool answers = got || is_final(got.error());
+    if (answers ? !at.broken : at.broken || !at.judge.broken())
+        return;
+    at.broken = !answers;
+    answers ? --count_.broken : ++count_.broken;
+    txn_event event;
+    event.what =
+        answers ? txn_event::kind::participant_recovered : txn_event::kind::participant_broken;
+    event.participant = name;
+    if (!answers)
+        event.code = got.error();
+    tell(event);
 }
 
 void coordinator_core::owes(running& what, branch_number which) {

@@ -33,6 +33,9 @@ void coordinator_core::prepared(error_code failed, const log::log_facts& found) 
         return log_failed(failed);
     no_term_ = {};
     log_id_ = found.id;
+    txn_event opened;
+    opened.what = txn_event::kind::log_opened;
+    tell(opened);
     while (partitions_.size() < found.partitions) {
         const auto next = static_cast<std::uint32_t>(partitions_.size());
         partitions_.push_back(std::make_unique<partition>(next, seat_.strand()));
@@ -77,6 +80,7 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     no_term_ = {};
     at.term = by;
     count_.partitions = owned();
+    tell_of(txn_event::kind::partition_gained, at);
     at.leaving = at.recovering = at.recovery_done = false;
     at.recovered_to = 0;
     recover(at);
@@ -86,12 +90,19 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     deadlines_.clear(early_timer_);
     for (const auto& each : std::exchange(early_, {}))
         start(each);
-    for (auto& [which, handler] : std::exchange(early_settlers_, {}))
-        settle_now(which, std::move(handler));
+    if (!is_taking()) {
+        for (const auto& each : std::exchange(early_settlers_, {}))
+            settle_now(each);
+    }
     purge();
     if (config_.locks && !balance_timer_)
         deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
     arm();
+}
+
+// Without locks all partitions are taken, one after the other.
+bool coordinator_core::is_taking() const {
+    return opening_ || (!config_.locks && owned() != 0 && owned() != partitions_.size());
 }
 
 std::string coordinator_core::lock_name(const partition& at) const {
@@ -172,11 +183,12 @@ void coordinator_core::step_down(partition& at, error_code why) {
         return;
     end_stop_later();
     if (!config_.locks) {
-        retire();
+        retire(why);
         no_term_ = why;
         return drop_all(why);
     }
     at.term.reset();
+    tell_of(txn_event::kind::partition_lost, at, why);
     count_.partitions = owned();
     for (auto it = open_.begin(); it != open_.end();) {
         const auto what = it->second;
@@ -195,8 +207,10 @@ void coordinator_core::step_down(partition& at, error_code why) {
 }
 
 // The locks are released, or not waited for any longer.
-void coordinator_core::retire() {
+void coordinator_core::retire(error_code why) {
     for (const auto& each : partitions_) {
+        if (each->term)
+            tell_of(txn_event::kind::partition_lost, *each, why);
         each->term.reset();
         if (const auto standing = std::exchange(each->stop, nullptr))
             standing->emit(asio::cancellation_type::terminal);

@@ -4,6 +4,7 @@
 #include "log/limits.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 #include "mortise/store_types.hpp"
 
@@ -17,23 +18,14 @@
 namespace mortise::txn::detail {
 namespace {
 
+using mortise::detail::require;
 using std::chrono::milliseconds;
 
-constexpr milliseconds reopen_max{2'000};
 constexpr milliseconds asked_floor_max{1'000};
-
-[[noreturn]] void refuse(std::string value, std::string remedy) {
-    throw error(mortise::errc::bad_config, std::move(value), std::move(remedy));
-}
-
-void require(bool right, const std::string& name, const char* remedy) {
-    if (!right)
-        refuse(name, remedy);
-}
 
 coordinator_config checked(coordinator_config config) {
     constexpr milliseconds day = std::chrono::hours(24);
-    require(!config.log.empty(), "log = \"\"", "name a file for the log");
+    require(!config.log.empty(), "log", "name a file for the log");
     require(
         config.deadline >= milliseconds(1) && config.deadline <= day,
         "deadline",
@@ -63,11 +55,17 @@ coordinator_config checked(coordinator_config config) {
     require(
         config.open_max >= 1 && config.open_max <= 10'000'000, "open_max", "use 1 to 10,000,000"
     );
+    require(config.stuck_max <= 10'000'000, "stuck_max", "use up to 10,000,000");
     require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
     require(
         config.retention >= milliseconds(0) && config.retention <= duration_max,
         "retention",
         "use zero to a hundred years"
+    );
+    require(
+        config.stop_max >= milliseconds(1) && config.stop_max <= std::chrono::hours(1),
+        "stop_max",
+        "use one millisecond to one hour"
     );
     require(config.partitions >= 1 && config.partitions <= 256, "partitions", "use 1 to 256");
     for (const auto& [name, who] : config.participants)
@@ -88,7 +86,7 @@ coordinator_core::coordinator_core(asio::any_io_executor executor, coordinator_c
         const auto calls_max = std::max<std::size_t>(who->calls_at_once(), 1);
         lanes_.try_emplace(name, lane(calls_max, config_.breaker_failures, config_.retry_max), who);
     }
-    log_.emplace(seat_.strand(), config_);
+    log_ = std::make_unique<log::decision_log>(seat_.strand(), config_);
 }
 
 coordinator_core::~coordinator_core() = default;
@@ -126,21 +124,6 @@ void coordinator_core::close() noexcept {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->close_now(); });
 }
 
-void coordinator_core::close_now() {
-    if (!std::exchange(closed_, true)) {
-        coro::detail::wait_service::unlink(*this);
-        stopping_ = true;
-        retire();
-        drop_all(errc::stopped);
-        deadlines_.clear();
-        alarm_.cancel();
-        bell_.reset();
-        log_.reset();
-    }
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
-}
-
 error_code coordinator_core::check(const transaction& what) const {
     const auto& branches = what.branches();
     if (branches.empty())
@@ -164,53 +147,52 @@ error_code coordinator_core::check(const transaction& what) const {
     return {};
 }
 
-void coordinator_core::open_log() {
-    if (closed_ || stopping_)
-        return;
-    if (!log_) {
-        try {
-            log_.emplace(seat_.strand(), config_);
-        } catch (const boost::system::system_error& failed) {
-            return log_failed(failed.code());
-        }
-    }
-    log_->prepare(
-        config_.partitions,
-        asio::bind_executor(
-            seat_.strand(),
-            [self = shared_from_this(),
-             number = ++log_number_](error_code failed, const log::log_facts& found) {
-                if (number == self->log_number_ && !self->closed_)
-                    self->prepared(failed, found);
-            }
-        )
-    );
-}
-
-// Nothing more can be written. What is under way is unknown here; a new opening finds it, here or,
-// as the locks are let go, elsewhere.
-void coordinator_core::log_failed(error_code why) {
-    retire();
-    no_term_ = why;
-    ++log_number_;
-    drop_all(why);
-    log_.reset();
-    if (!stopping_ && !closed_) {
-        deadlines_.set(reopen_timer_, now() + reopen_pause_, [this] { open_log(); });
-        reopen_pause_ = std::min<clock::duration>(reopen_pause_ * 2, reopen_max);
-    }
-    arm();
-    end_stop_later();
-}
-
 error_code coordinator_core::unusable() const {
     if (closed_ || stopping_)
         return errc::stopped;
     return no_term_ ? no_term_ : error_code(errc::standby);
 }
 
+txn_event coordinator_core::event_of(txn_event::kind kind, const running& transaction) const {
+    txn_event event;
+    event.what = kind;
+    event.gid = transaction.which;
+    event.partition = transaction.home->id;
+    if (transaction.proof)
+        event.at = transaction.proof->confirm() ? standing::confirmed : standing::cancelled;
+    if (event.at != standing::confirmed)
+        event.code = transaction.why;
+    event.took = now() - transaction.since;
+    return event;
+}
+
+void coordinator_core::tell_of(
+    txn_event::kind kind, const running& transaction, branch_number branch
+) const {
+    auto event = event_of(kind, transaction);
+    event.branch = branch;
+    if (branch != 0)
+        event.participant = transaction.what->branches[branch - 1].participant;
+    tell(event);
+}
+
+void coordinator_core::tell_of(txn_event::kind kind, const partition& at, error_code why) const {
+    txn_event event;
+    event.what = kind;
+    event.partition = at.id;
+    event.code = why;
+    tell(event);
+}
+
 // What becomes of it is for others to see to. Its entry in `open_` is for the caller to remove.
 void coordinator_core::drop(const running_ptr& what, error_code why) {
+    auto event = event_of(txn_event::kind::let_go, *what);
+    event.code = why;
+    tell(event);
+    release(what, why);
+}
+
+void coordinator_core::release(const running_ptr& what, error_code why) {
     deadlines_.clear(what->timer);
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& each = what->branches[i];
@@ -249,50 +231,8 @@ void coordinator_core::drop_early(error_code why) {
     deadlines_.clear(early_timer_);
     for (const auto& what : std::exchange(early_, {}))
         answer(what->waiters, why, outcome());
-    for (auto& [which, handler] : std::exchange(early_settlers_, {}))
-        handler.complete(why, outcome(outcome::kind::unknown, which));
-}
-
-void coordinator_core::stop(coro::detail::completion<void(error_code)> handler) {
-    if (seat_.deserted())
-        return handler.complete(errc::stopped);
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            if (self->closed_)
-                return self->close_now();
-            self->stopping_ = true;
-            const auto open = self->open_;
-            for (const auto& [number, what] : open)
-                self->abort(*what, errc::withdrawn, "the coordinator was stopped");
-            self->end_stop();
-        }
-    );
-}
-
-// When every transaction is decided, the rest is for whoever comes next.
-void coordinator_core::end_stop() {
-    if (!stopping_ || stoppers_.empty() || closed_)
-        return;
-    if (owned() != 0 && !decides_nothing())
-        return;
-    retire();
-    drop_all(errc::stopped);
-    if (standing_ != 0 || log_stopping_)
-        return;  // until the locks are released
-    if (!log_)
-        return close_now();
-    log_stopping_ = true;
-    log_->stop(asio::bind_executor(seat_.strand(), [self = shared_from_this()](error_code) {
-        self->close_now();
-    }));
-}
-
-// What waited for a decision may have been dropped: nobody else would say then that it is over.
-void coordinator_core::end_stop_later() {
-    if (stopping_ && !closed_)
-        asio::post(seat_.strand(), [self = shared_from_this()] { self->end_stop(); });
+    for (const auto& each : std::exchange(early_settlers_, {}))
+        each->answer(why, outcome(outcome::kind::unknown, each->gid));
 }
 
 void coordinator_core::arm() {
@@ -358,6 +298,7 @@ coordinator_stats coordinator_core::stats() const noexcept {
     now.open = count_.open;
     now.forgotten = count_.forgotten;
     now.partitions = count_.partitions;
+    now.participants_broken = count_.broken;
     return now;
 }
 

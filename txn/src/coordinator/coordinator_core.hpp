@@ -10,8 +10,10 @@
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/strand_seat.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/worker.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/coordinator.hpp"
+#include "mortise/txn/txn_observer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -71,6 +73,8 @@ public:
 
     /// The caller of that transaction gives it up.
     void withdraw(running& what);
+    /// It waits no more.
+    void dismiss(const settler& waiter);
 
 private:
     using running_ptr = std::shared_ptr<running>;
@@ -84,6 +88,7 @@ private:
         std::shared_ptr<participant> whom;
         std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
         bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
+        bool broken = false;   ///< As was told.
         struct waiting {
             running_ptr what;
             branch_number branch;
@@ -96,8 +101,6 @@ private:
 
     // coordinator_core.cpp
     error_code check(const transaction& what) const;
-    void open_log();
-    void log_failed(error_code why);
     /// Runs `then` on the strand, and opens the log anew if that is broken.
     template <class Then>
     auto with_log(Then then) {
@@ -112,15 +115,20 @@ private:
             }
         );
     }
+    void tell(const txn_event& event) const {
+        if (config_.observer != nullptr)
+            config_.observer->on_event(event);
+    }
+    txn_event event_of(txn_event::kind kind, const running& transaction) const;
+    void tell_of(txn_event::kind kind, const running& transaction, branch_number branch = 0) const;
+    void tell_of(txn_event::kind kind, const partition& at, error_code why = {}) const;
     /// Why nothing can be done just now.
     error_code unusable() const;
     void drop(const running_ptr& what, error_code why);
+    void release(const running_ptr& what, error_code why);
     void forget(running& what);
     void drop_all(error_code why);
     void drop_early(error_code why);
-    void close_now();
-    void end_stop();
-    void end_stop_later();
     void arm();
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }
@@ -129,6 +137,18 @@ private:
     /// that doubles.
     clock::duration
     pause_asked_for(std::chrono::milliseconds by_it, std::uint32_t times) const noexcept;
+
+    // coordinator_log.cpp
+    coro::worker& opener();
+    void open_log();
+    void opened(error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> fresh);
+    void prepare_log();
+    void close_beside(std::unique_ptr<log::decision_log> old);
+    void log_failed(error_code why);
+    void begin_stop();
+    void close_now();
+    void end_stop();
+    void end_stop_later();
 
     // coordinator_claim.cpp
     void prepared(error_code failed, const log::log_facts& found);
@@ -140,7 +160,7 @@ private:
     asio::awaitable<void> serve(partition& at, const lease& held, std::uint64_t number);
     void stood(const std::exception_ptr& failed, std::uint64_t number);
     void step_down(partition& at, error_code why);
-    void retire();
+    void retire(error_code why);
     void leave(partition& at);
     void leave_when_decided(partition& at);
     bool decides_nothing() const;
@@ -148,6 +168,7 @@ private:
     void balance_among(std::size_t coordinators);
     std::string lock_name(const partition& at) const;
     std::size_t owned() const;
+    bool is_taking() const;
     partition* choose();
 
     // coordinator_run.cpp
@@ -167,6 +188,7 @@ private:
     void ended(const running_ptr& what, error_code failed);
     void note(const running_ptr& what);
     static void answer(std::vector<outcome_handler>& whom, error_code failed, const outcome& came);
+    static void answer(std::vector<settler_ptr>& whom, error_code failed, const outcome& came);
     outcome outcome_of(const running& what) const;
     bool gone(const running& what) const;
 
@@ -198,6 +220,7 @@ private:
     void again_after(const running_ptr& what, branch_number which, clock::duration pause);
     void stuck(const running_ptr& what, branch_number which);
     void waits_for_people(running& what, bool does);
+    void note_answer(client_lane& at, const std::string& name, const result<reply>& got);
     void owes(running& what, branch_number which);
     void pays(running& what, std::size_t branch);
     bool is_away(const running& what) const;
@@ -215,9 +238,11 @@ private:
     bool is_barred(const running& what) const;
 
     // coordinator_ask.cpp
-    void ask_log(const gid& which, outcome_handler handler);
-    void settle_now(const gid& which, outcome_handler handler);
-    void settle_logged(const gid& which, outcome_handler handler);
+    template <class Answer>
+    void ask_log(const gid& which, Answer answer);
+    void settle_now(const settler_ptr& waiter);
+    void settle_logged(const settler_ptr& waiter);
+    void settle_by_log(const settler_ptr& waiter);
     void hurry(const running_ptr& what);
 
     // coordinator_intervene.cpp
@@ -228,6 +253,10 @@ private:
     static void mark_skipped(running& what, const intervention& how, bool skipped);
     static void answer(code_handler& whom, error_code came);
     void intervened(const running_ptr& what, const intervention& how);
+    void intervene_logged(const intervention& how, code_handler handler);
+    void put_aside_later(const running_ptr& what);
+    void put_aside(const running_ptr& what);
+    static bool is_idle(const running& what);
     static bool concerns(const intervention& how, std::size_t branch) {
         return how.branch == 0 || how.branch == branch + 1;
     }
@@ -247,7 +276,10 @@ private:
     void recover(partition& at);
     void
     recovered(partition& at, error_code failed, const std::vector<log::logged>& found, bool all);
-    void take_up(partition& at, const log::logged& found);
+    /// What was stuck is asked once more, or stays so.
+    enum class stuck_ones : std::uint8_t { ask, keep };
+    void take_up(partition& at, const log::logged& found, stuck_ones which = stuck_ones::ask);
+    static void keep_stuck(running& what, const std::vector<bool>& which, steps& next);
     /// It will take its time: others need not wait for it.
     void is_slow(running& what);
     void housekeeping();
@@ -262,7 +294,8 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     std::minstd_rand jitter_;
 
-    std::optional<log::decision_log> log_;
+    std::unique_ptr<log::decision_log> log_;
+    std::unique_ptr<coro::worker> opener_;  ///< Once it was needed.
     std::optional<db::bell> bell_;
     std::set<std::uint64_t> wished_;  ///< Wishes about these wait for an answer of a participant.
     std::uint64_t log_number_ = 0;  ///< Which opening of the log it is: answers of others are void.
@@ -274,13 +307,13 @@ private:
     bool opening_ = true;       ///< It may be that one is ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
-    std::vector<running_ptr> early_;                               ///< They wait for a partition,
-    std::vector<std::pair<gid, outcome_handler>> early_settlers_;  ///< and so do these.
-    std::size_t beginning_ = 0;                                    ///< They wait for their number.
-    std::size_t resumed_ = 0;             ///< Of those that are open: taken up from the log,
-    std::size_t slow_ = 0;                ///< and of those: they take their time.
-    std::size_t for_people_ = 0;          ///< Of those that are open: stuck,
-    std::size_t resumed_for_people_ = 0;  ///< and taken up from the log.
+    std::vector<running_ptr> early_;           ///< They wait for a partition,
+    std::vector<settler_ptr> early_settlers_;  ///< and so do these.
+    std::size_t beginning_ = 0;                ///< They wait for their number.
+    std::size_t resumed_ = 0;                  ///< Of those that are open: taken up from the log,
+    std::size_t slow_ = 0;                     ///< and of those: they take their time.
+    std::size_t for_people_ = 0;               ///< Of those that are open: stuck,
+    std::size_t resumed_for_people_ = 0;       ///< and taken up from the log.
     std::uint64_t flights_ = 0;
     log::ends_below ends_;
     unsigned balances_ = 0;
@@ -290,12 +323,14 @@ private:
     bool purging_ = false;
     bool stopping_ = false;
     bool log_stopping_ = false;
+    bool stop_overdue_ = false;  ///< The log has not taken all decisions in time.
     bool closed_ = false;
     std::vector<coro::detail::completion<void(error_code)>> stoppers_;
     coro::detail::deadline_list deadlines_;
     coro::detail::deadline_list::handle reopen_timer_;
     coro::detail::deadline_list::handle early_timer_;
     coro::detail::deadline_list::handle balance_timer_;
+    coro::detail::deadline_list::handle stop_timer_;
     coro::detail::alarm alarm_;
     clock::time_point armed_for_;
 
@@ -312,6 +347,7 @@ private:
         std::atomic<std::uint64_t> open{0};
         std::atomic<std::uint64_t> forgotten{0};
         std::atomic<std::uint64_t> partitions{0};
+        std::atomic<std::uint64_t> broken{0};
     } count_;
 };
 

@@ -8,7 +8,10 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace mortise::txn {
@@ -40,10 +43,7 @@ void coordinator_core::show(
                 return handler.complete(self->unusable(), std::nullopt);
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
-                [which](db::connection& on) {
-                    return log::log_tables::log_id(on) == which.log ? log::log_views::of(on, which)
-                                                                    : std::nullopt;
-                },
+                [which](db::connection& on) { return log::log_views::of(on, which); },
                 self->with_log([asked](error_code failed, std::optional<transaction_view> found) {
                     asked->complete(failed, std::move(found));
                 })
@@ -68,8 +68,7 @@ void coordinator_core::list(
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
                 [which, after, limit](db::connection& on) {
-                    const auto log = log::log_tables::log_id(on);
-                    return log::log_views::list(on, log, which, after, limit);
+                    return log::log_views::list(on, which, after, limit);
                 },
                 self->with_log([asked](error_code failed, std::vector<transaction_view> found) {
                     asked->complete(failed, std::move(found));
@@ -85,8 +84,57 @@ void coordinator_core::intervene(intervention what, code_handler handler) {
     asio::dispatch(
         seat_.strand(),
         [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
-        ) mutable { self->intervene_now(what, std::nullopt, std::move(handler)); }
+        ) mutable { self->intervene_logged(what, std::move(handler)); }
     );
+}
+
+// One that was put aside, or whose turn in the recovery has not come, is taken up as it was.
+void coordinator_core::intervene_logged(const intervention& how, code_handler handler) {
+    const auto number = how.gid.number;
+    if (closed_ || !log_ || how.gid.log != log_id_ || open_.contains(number))
+        return intervene_now(how, std::nullopt, std::move(handler));
+    auto asked = std::make_shared<code_handler>(std::move(handler));
+    log_->ask(
+        [number](db::connection& on) { return log::log_tables::find(on, number); },
+        with_log([self = shared_from_this(),
+                  how,
+                  asked](error_code failed, const std::optional<log::logged>& found) {
+            if (failed)
+                return answer(*asked, failed);
+            const bool ours = found && !found->ended && !self->closed_ &&
+                              found->partition < self->partitions_.size() &&
+                              self->partitions_[found->partition]->term;
+            if (ours && !self->open_.contains(found->number))
+                self->take_up(*self->partitions_[found->partition], *found, stuck_ones::keep);
+            self->intervene_now(how, std::nullopt, std::move(*asked));
+            if (const auto here = self->open_.find(how.gid.number); here != self->open_.end())
+                self->put_aside_later(here->second);
+            self->arm();
+        })
+    );
+}
+
+void coordinator_core::put_aside_later(const running_ptr& what) {
+    if (what->for_people && for_people_ > config_.stuck_max)
+        asio::post(seat_.strand(), [self = shared_from_this(), what] { self->put_aside(what); });
+}
+
+// All that it waits for is people, and the log has all that they need to know.
+void coordinator_core::put_aside(const running_ptr& what) {
+    if (closed_ || gone(*what) || !what->for_people || for_people_ <= config_.stuck_max)
+        return;
+    if (what->suspicious || !what->settlers.empty() || !is_idle(*what))
+        return;
+    open_.erase(what->which.number);
+    release(what, errc::stopped);
+}
+
+bool coordinator_core::is_idle(const running& what) {
+    return !what.deciding && !what.ending && !what.timer && what.orders == 0 &&
+           what.waiters.empty() &&
+           std::none_of(what.branches.begin(), what.branches.end(), [](const auto& each) {
+               return each.flight != 0 || each.queued || each.timer;
+           });
 }
 
 error_code coordinator_core::reason_against(const intervention& how) const {
@@ -125,6 +173,7 @@ void coordinator_core::intervene_now(
     made.who = how.who;
     made.why = how.why;
     auto asked = std::make_shared<code_handler>(std::move(handler));
+    ++what->orders;
     log_->change(
         [by = *what->home->term,
          number = how.gid.number,
@@ -143,6 +192,7 @@ void coordinator_core::intervene_now(
         asio::bind_executor(
             seat_.strand(),
             [self = shared_from_this(), what, how, asked, wish](error_code failed) {
+                --what->orders;
                 if (failed)
                     mark_skipped(*what, how, false);
                 else if (!self->gone(*what))
@@ -150,6 +200,7 @@ void coordinator_core::intervene_now(
                 if (wish && !failed)
                     db::bell::ring(self->config_.log);
                 answer(*asked, failed);
+                self->put_aside_later(what);
             }
         )
     );

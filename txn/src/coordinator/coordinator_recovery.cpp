@@ -88,7 +88,7 @@ void coordinator_core::is_slow(running& what) {
 }
 
 // @throws nothing: what cannot be read stays in the log, for people.
-void coordinator_core::take_up(partition& at, const log::logged& found) {
+void coordinator_core::take_up(partition& at, const log::logged& found, stuck_ones which) {
     MORTISE_CRASH_POINT("txn.take_up");
     auto plan = log::plan::decode(found.plan);
     auto done = found.progress.empty() ? std::optional(log::progress())
@@ -113,6 +113,10 @@ void coordinator_core::take_up(partition& at, const log::logged& found) {
     ++resumed_;
     ++count_.taken_up;
     ++count_.open;
+    tell_of(txn_event::kind::taken_up, *what);
+    std::vector<bool> stuck;
+    for (const auto& each : what->done.branches)
+        stuck.push_back(each.stuck && which == stuck_ones::keep);
     steps next;
     if (found.at == standing::open) {
         what->why = errc::interrupted;
@@ -130,7 +134,25 @@ void coordinator_core::take_up(partition& at, const log::logged& found) {
         }
         what->fsm.resume_decided(what->proof->confirm(), finished, next);
     }
+    keep_stuck(*what, stuck, next);
+    for (std::size_t i = 0; i < stuck.size(); ++i) {
+        if (!what->fsm.is_stuck(static_cast<branch_number>(i + 1)))
+            continue;
+        waits_for_people(*what, true);
+        is_slow(*what);
+    }
     carry_out(what, next);
+}
+
+void coordinator_core::keep_stuck(running& what, const std::vector<bool>& which, steps& next) {
+    std::erase_if(next, [&](const auto& step) {
+        if (step.branch == 0 || !which.at(step.branch - 1))
+            return false;
+        what.fsm.stuck(step.branch);
+        what.done.branches[step.branch - 1].stuck = true;
+        what.branches[step.branch - 1].unasked = false;
+        return true;
+    });
 }
 
 // Now and then: it need not be exact, and nothing is to be done while there is nothing to do.

@@ -51,6 +51,8 @@ void coordinator_core::run(transaction what, outcome_handler handler) {
     if (what.keyed())
         made->key = what.key();
     made->leases = what.leases();
+    made->try_attempts_max =
+        what.try_attempts() == 0 ? config_.try_attempts_max : what.try_attempts();
     made->time_max = what.deadline() == milliseconds(0) ? config_.deadline : what.deadline();
     // The slot is read in the initiating call: later nobody may touch it.
     coro::detail::install_cancel_proxy<running>(
@@ -128,6 +130,7 @@ void coordinator_core::begun(
     ++at.undecided;
     ++count_.begun;
     ++count_.open;
+    tell_of(txn_event::kind::begun, *what);
     steps next;
     if (what->withdrawn || stopping_) {
         what->why = errc::withdrawn;
@@ -284,6 +287,7 @@ void coordinator_core::decided(
     what->proof = std::move(proof);
     what->home->undecided -= std::exchange(what->undecided, false);
     ++(what->proof->confirm() ? count_.confirmed : count_.cancelled);
+    tell_of(txn_event::kind::decided, *what);
     answer(what->waiters, {}, outcome_of(*what));
     MORTISE_CRASH_POINT("txn.answered");
     steps next;
@@ -295,8 +299,8 @@ void coordinator_core::decided(
 // Somebody else has decided it, by hand; or what was read of it was old, and it has ended since.
 // The log knows.
 void coordinator_core::was_decided(const running_ptr& what) {
-    for (auto& each : std::exchange(what->settlers, {}))
-        ask_log(what->which, std::move(each));
+    for (const auto& each : std::exchange(what->settlers, {}))
+        settle_by_log(each);
     open_.erase(what->which.number);
     drop(what, errc::not_open);
     recover();
@@ -316,6 +320,13 @@ void coordinator_core::answer(
 ) {
     for (auto& each : std::exchange(whom, {}))
         each.complete(failed, came);
+}
+
+void coordinator_core::answer(
+    std::vector<settler_ptr>& whom, error_code failed, const outcome& came
+) {
+    for (const auto& each : std::exchange(whom, {}))
+        each->answer(failed, came);
 }
 
 void coordinator_core::end(const running_ptr& what) {
@@ -349,6 +360,7 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
     open_.erase(what->which.number);
     ++count_.ended;
     --count_.open;
+    tell_of(txn_event::kind::ended, *what);
     forget(*what);
     answer(what->settlers, {}, outcome_of(*what));
     housekeeping();

@@ -62,6 +62,7 @@ void coordinator_core::suspect(const running_ptr& what, branch_number which) {
     }
     lanes_.find(what->what->branches[which - 1].participant)->second.barred = true;
     what->why = errc::participant_ahead;
+    tell_of(txn_event::kind::ahead, *what, which);
     if (what->fsm.is_finishing(which)) {
         stuck(what, which);
     } else if (what->fsm.at() == core::tcc_fsm::phase::trying) {
@@ -72,6 +73,7 @@ void coordinator_core::suspect(const running_ptr& what, branch_number which) {
         stop_tries(what, next);
         what->done.branches[which - 1].stuck = true;
         ++count_.stuck;
+        tell_of(txn_event::kind::stuck, *what, which);
         waits_for_people(*what, true);
         note(what);
         carry_out(what, next);

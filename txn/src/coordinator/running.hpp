@@ -3,6 +3,7 @@
 #define MORTISE_TXN_COORDINATOR_RUNNING_HPP
 
 #include "coordinator/call_stop.hpp"
+#include "coordinator/settler.hpp"
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
 #include "log/plan.hpp"
@@ -45,6 +46,7 @@ public:
     std::optional<std::string> key;
     std::vector<lease_view> leases;
     std::chrono::milliseconds time_max{0};
+    std::uint32_t try_attempts_max = 0;
 
     txn::gid which;             ///< Empty until it has begun.
     partition* home = nullptr;  ///< Set from then on.
@@ -66,7 +68,7 @@ public:
     error_code why;  ///< Why it is to be cancelled.
     std::string text;
     std::vector<outcome_handler> waiters;
-    std::vector<outcome_handler> settlers;  ///< Who waits for its end.
+    std::vector<settler_ptr> settlers;  ///< Who waits for its end.
 
     struct branch {
         std::uint32_t attempts = 0;  ///< Of the present kind of call.
@@ -82,8 +84,8 @@ public:
     };
     std::vector<branch> branches;
     coro::detail::deadline_list::handle
-        timer;  ///< Of the deadline, or before asking the log again.
-    unsigned log_failures = 0;
+        timer;            ///< Of the deadline, or before asking the log again.
+    unsigned orders = 0;  ///< Of operators, on the way to the log.
 };
 
 }  // namespace mortise::txn::detail

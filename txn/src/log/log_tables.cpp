@@ -171,21 +171,24 @@ found_facts read_facts(db::connection& on) {
     return {found, {unsigned_of(row.integer(1)), static_cast<std::uint32_t>(row.integer(2))}};
 }
 
+/// Whether the tables of a log are there; else the database is empty. @throws error `not_a_log`
+bool is_made(db::connection& on) {
+    bool any = false;
+    auto row = on.query("SELECT name FROM sqlite_master WHERE type = 'table'");
+    while (row.step()) {
+        if (row.text(0) == "mortise_txn_log")
+            return true;
+        any = true;
+    }
+    if (any)
+        throw error(errc::not_a_log, "", "name another file for the log");
+    return false;
+}
+
 }  // namespace
 
 log_facts log_tables::prepare(db::connection& on, const log_facts& fresh) {
-    bool mine = false;
-    bool any = false;
-    {
-        auto row = on.query("SELECT name FROM sqlite_master WHERE type = 'table'");
-        while (row.step()) {
-            any = true;
-            mine = mine || row.text(0) == "mortise_txn_log";
-        }
-    }
-    if (!mine && any)
-        throw error(errc::not_a_log, "", "name another file for the log");
-    if (!mine)
+    if (!is_made(on))
         make_tables(on, fresh);
     const auto found = read_facts(on);
     if (found.format == format_without_changes)
@@ -193,7 +196,9 @@ log_facts log_tables::prepare(db::connection& on, const log_facts& fresh) {
     return found.facts;
 }
 
-log_facts log_tables::look(db::connection& on) {
+std::optional<log_facts> log_tables::look(db::connection& on) {
+    if (!is_made(on))
+        return std::nullopt;
     return read_facts(on).facts;
 }
 
@@ -245,8 +250,8 @@ bool log_tables::decides(db::connection& on, const term& by) {
 }
 
 std::uint64_t log_tables::log_id(db::connection& on) {
-    auto row = on.query("SELECT id FROM mortise_txn_log");
-    return row.step() ? unsigned_of(row.integer(0)) : 0;
+    const auto found = look(on);
+    return found ? found->id : 0;
 }
 
 // A log can pass from coordinators that count its terms themselves to those with locks, whose
@@ -400,14 +405,17 @@ ends_below log_tables::ends(db::connection& on, std::size_t limit) {
     return made;
 }
 
-verdict log_tables::verdict_on(db::connection& on, std::uint64_t number) {
+verdict log_tables::verdict_on(db::connection& on, const gid& which) {
+    const auto known = look(on);
+    if (!known || known->id != which.log)
+        return {};
     constexpr const char* sql = "SELECT state, why, text FROM mortise_txn WHERE number = ?1";
-    if (auto row = on.query(sql, stored(number)); row.step())
+    if (auto row = on.query(sql, stored(which.number)); row.step())
         return verdict_in(row, 0);
     auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
     const auto last = row.step() ? unsigned_of(row.integer(0)) : 0;
     verdict gone;
-    if (number != 0 && number <= last)
+    if (which.number != 0 && which.number <= last)
         gone.at = standing::forgotten;
     return gone;
 }

@@ -89,8 +89,9 @@ public:
     /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
     static log_facts prepare(db::connection& on, const log_facts& fresh);
 
-    /// What is there. @throws error `newer_log`, `log_corrupt`
-    static log_facts look(db::connection& on);
+    /// What is there; nothing in an empty database, where no coordinator has made its tables yet.
+    /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
+    static std::optional<log_facts> look(db::connection& on);
 
     /// How many changes of that partition were forced to the disk.
     static std::uint64_t changes(db::connection& on, std::uint32_t partition);
@@ -100,6 +101,7 @@ public:
     static void go_on_above(db::connection& on, std::uint64_t number);
     static void go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes);
 
+    /// Zero: nothing is there. @throws error as `look`
     static std::uint64_t log_id(db::connection& on);
 
     /// Whether that term is still the one which decides.
@@ -155,7 +157,8 @@ public:
     /// Looks at the first `limit` transactions that are open.
     static ends_below ends(db::connection& on, std::size_t limit);
 
-    static verdict verdict_on(db::connection& on, std::uint64_t number);
+    /// In the log that is there, if it is that of the gid.
+    static verdict verdict_on(db::connection& on, const gid& which);
 
     /// Looks at `limit` transactions with a number above `after`, and forgets those that ended so
     /// long ago.

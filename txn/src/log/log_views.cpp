@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "log/log_views.hpp"
 
+#include "log/log_tables.hpp"
 #include "log/plan.hpp"
 #include "log/progress.hpp"
 #include "log/wish_tables.hpp"
@@ -15,6 +16,15 @@ namespace {
 constexpr const char* select =
     "SELECT number, state, why, text, key, begun_epoch, decided_epoch, begun, decided, ended,"
     " plan, progress FROM mortise_txn";
+
+branch_view::state state_of(const progress::branch& what, standing decided) {
+    if (what.skipped)
+        return branch_view::state::skipped;
+    if (what.finished)
+        return decided == standing::confirmed ? branch_view::state::confirmed
+                                              : branch_view::state::cancelled;
+    return what.stuck ? branch_view::state::stuck : branch_view::state::open;
+}
 
 // What cannot be read is shown as far as it can be.
 void describe(transaction_view& made, const std::string& plan_record, const std::string& done) {
@@ -39,6 +49,7 @@ void describe(transaction_view& made, const std::string& plan_record, const std:
         each.stuck = came.stuck;
         each.calls = came.calls;
         each.newest = came.newest;
+        each.at = state_of(came, made.at);
     }
 }
 
@@ -89,6 +100,9 @@ bool wanted(const transaction_view& each, list_filter which) {
 }  // namespace
 
 std::optional<transaction_view> log_views::of(db::connection& on, const gid& which) {
+    const auto known = log_tables::look(on);
+    if (!known || known->id != which.log)
+        return std::nullopt;
     auto row = on.query(
         std::string(select) + " WHERE number = ?1", static_cast<std::int64_t>(which.number)
     );
@@ -100,10 +114,12 @@ std::optional<transaction_view> log_views::of(db::connection& on, const gid& whi
     return made;
 }
 
-std::vector<transaction_view> log_views::list(
-    db::connection& on, std::uint64_t log, list_filter which, std::uint64_t after, std::size_t limit
-) {
+std::vector<transaction_view>
+log_views::list(db::connection& on, list_filter which, std::uint64_t after, std::size_t limit) {
     std::vector<transaction_view> found;
+    const auto known = log_tables::look(on);
+    if (!known)
+        return found;
     auto row = on.query(
         std::string(select) + (which == list_filter::all
                                    ? " WHERE number > ?1 ORDER BY number"
@@ -111,7 +127,7 @@ std::vector<transaction_view> log_views::list(
         static_cast<std::int64_t>(after)
     );
     while (found.size() < limit && row.step()) {
-        auto made = view_in(row, log);
+        auto made = view_in(row, known->id);
         if (wanted(made, which))
             found.push_back(std::move(made));
     }

@@ -32,8 +32,7 @@ void wish_tables::prepare(db::connection& on) {
 }
 
 result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& what) {
-    if (log_tables::log_id(on) != what.gid.log ||
-        log_tables::verdict_on(on, what.gid.number).at == standing::never_existed)
+    if (log_tables::verdict_on(on, what.gid).at == standing::never_existed)
         return error_code(errc::bad_gid);
     prepare(on);
     on.run(forget_old);

@@ -4,10 +4,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace mortise::db {
 
@@ -16,6 +18,18 @@ namespace asio = boost::asio;
 namespace detail {
 class bell_listener;
 }
+
+/// A call at an interval at which no ring comes: a ring may be lost with its sender.
+class bell_pulse {
+public:
+    bell_pulse() = default;
+    bell_pulse(std::chrono::milliseconds every, std::function<void()> then)
+        : interval(every), beat(std::move(then)) {}
+
+    /// Of real time, from the last beat or ring; zero: never.
+    std::chrono::milliseconds interval{0};
+    std::function<void()> beat;  ///< Called as `heard` is.
+};
 
 /// Tells listeners in all processes of the host that there is news in a database, so that nobody
 /// has to poll.
@@ -30,7 +44,7 @@ class bell_listener;
 /// @par Threads      `heard` is called on the executor of the listener, and never after the
 ///                   destructor, if that runs there, too. It does not keep the context at work.
 /// @par Lifetimes    It may outlive the context. A forked child hears nothing.
-/// @par Cost         A thread for each listener; a few system calls for each ring.
+/// @par Cost         A thread for each listener; a few system calls for each ring, and each beat.
 class bell {
 public:
     /// Listens from now on.
@@ -38,7 +52,8 @@ public:
     bell(
         asio::any_io_executor executor,
         const std::filesystem::path& database,
-        std::function<void()> heard
+        std::function<void()> heard,
+        bell_pulse without_rings = bell_pulse()
     );
     ~bell();
     bell(const bell&) = delete;

@@ -76,6 +76,15 @@ public:
         );
     }
 
+    /// The same with `durability::force`, for who wants another token: `as_tuple`, say, for codes
+    /// instead of exceptions.
+    template <class Work, class Token>
+        requires std::invocable < std::decay_t<Work>
+    &, connection& >
+           &&(!std::convertible_to<Token, durability>)auto async_run(Work&& work, Token&& token) {
+        return async_run(std::forward<Work>(work), durability::force, std::forward<Token>(token));
+    }
+
     /// Runs `work(connection&)` on a second connection, which can only read, in one snapshot that
     /// has everything that was committed before the call. It waits for no commit.
     ///

@@ -9,8 +9,8 @@
 namespace mortise::detail {
 
 /// The secret in a file, without the line breaks at its end.
-/// @throws error (`bad_config`) that names the file, and never its content, if it cannot be read, is
-/// empty, or has several lines.
+/// @throws error (`bad_config`) that names the file, and never its content, if it cannot be read,
+///         is empty, or has several lines.
 std::string secret_in_file(const std::filesystem::path& file);
 
 /// The text with each occurrence of the secret replaced by `***`. An empty secret occurs nowhere.

@@ -41,6 +41,9 @@ enum class errc : int {
     bad_file,    ///< What the file says is not what a sink writes.
     /// An fsync of the database's log failed: what was committed may not be on the disk.
     log_not_synced,
+    /// A message with that id was appended before, and was to be the only one for a time.
+    duplicate_id,
+    files_removed,  ///< Message files were removed before they were read.
 };
 
 const boost::system::error_category& error_category() noexcept;

@@ -6,6 +6,7 @@
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/inbox_config.hpp"
+#include "mortise/outbox/inbox_stats.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/deferred.hpp>
@@ -19,16 +20,6 @@
 #include <vector>
 
 namespace mortise::outbox {
-
-/// What an inbox has done since it was made.
-class inbox_stats {
-public:
-    std::uint64_t handled = 0;   ///< Messages whose effect was committed.
-    std::uint64_t repeated = 0;  ///< They had come before.
-    std::uint64_t refused = 0;   ///< A compensating message was sent for them.
-    std::uint64_t failed = 0;    ///< Attempts that threw.
-    std::uint64_t parked = 0;
-};
 
 namespace detail {
 

@@ -12,6 +12,7 @@ namespace mortise::outbox {
 class inbox_event {
 public:
     enum class kind : std::uint8_t {
+        handled,   ///< Its effect is committed; `attempt` says at which attempt.
         repeated,  ///< It has come before, and nothing was done.
         failed,    ///< Its handler threw: `text`. It is tried again later.
         refused,   ///< The business said no: a compensating message is sent.
@@ -24,6 +25,7 @@ public:
     kind what = kind::failed;
     std::string message;  ///< The id.
     std::string text;
+    std::uint32_t attempt = 0;  ///< Which one it was, from 1; zero: none was made.
 };
 
 std::string_view to_string(inbox_event::kind what) noexcept;

@@ -5,6 +5,7 @@
 #include "mortise/db/connection.hpp"
 #include "mortise/outbox/table_view.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,9 @@ list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit);
 /// One row; of the waiting ones, else of those that are parked.
 std::optional<row_view> find(db::connection& on, std::int64_t row);
 
+/// The messages with that id that are not due yet; several may have been given the same.
+std::vector<row_view> find_later(db::connection& on, std::string_view id);
+
 // In a transaction that is open; relays hear of it when it is committed, in a closure of
 // `db::sqlite`, else by `ring`.
 
@@ -37,6 +41,11 @@ std::optional<row_view> find(db::connection& on, std::int64_t row);
 /// @return how many messages are to be sent again.
 /// @par Errors `no_such_row`.
 std::size_t replay(db::connection& on, std::int64_t row);
+
+/// The same, with the parked message changed before: topic, key, payload and headers are those of
+/// `edited`, and its id, if it has one. What waits behind it stays as it is.
+/// @par Errors `no_such_row`, and what `append` says of a message that cannot be a row.
+std::size_t replay(db::connection& on, std::int64_t row, const message& edited);
 
 /// The same for all that is parked.
 /// @par Cost Others who write wait: with very many messages, repeat `replay_some`.
@@ -51,6 +60,23 @@ std::size_t replay_some(db::connection& on, std::size_t limit);
 /// @return how many messages are to be sent now.
 /// @par Errors `no_such_row`.
 std::size_t drop(db::connection& on, std::int64_t row);
+
+/// Gives a message up that waits to be sent: the relay passes over it. One that a relay has read
+/// already is sent all the same; to be sure, stop the relays before. Its row stays, without what it
+/// held, until all before it is sent: the mark at the sink may name it.
+/// @par Errors `no_such_row`; also if it is before the mark of its shard, and was sent.
+void discard(db::connection& on, std::int64_t row);
+
+/// Takes messages with that id back that are not due yet; none of them is ever sent. The id may be
+/// used again (`append_options::unique_for`).
+/// @return how many; zero: there is none, or it was too late.
+std::size_t cancel(db::connection& on, std::string_view id);
+
+/// Messages with that id that are not due yet become due at that time instead, at once if it has
+/// passed.
+/// @return how many; zero: there is none, or it was too late.
+std::size_t
+reschedule(db::connection& on, std::string_view id, std::chrono::system_clock::time_point due);
 
 /// Where a shard goes on whose sink and table contradict each other.
 class position {

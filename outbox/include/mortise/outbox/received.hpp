@@ -25,6 +25,17 @@ public:
     /// The id was made up, of the place: `kind::offsets_and_ids` does not remember it.
     bool id_is_place = false;
     message what;
+
+    // What the inbox says to its handler.
+
+    /// Which attempt it is, from 1. One whose transaction came to nothing for somebody else's fault
+    /// is not counted.
+    std::uint32_t attempt = 0;
+    /// `inbox_config::attempts_max`.
+    std::uint32_t attempts_max = 0;
+    /// If this one throws, the message is parked: a handler may say `answer::refused` instead, and
+    /// so have a compensating message sent.
+    bool is_last_attempt() const noexcept { return attempt >= attempts_max; }
 };
 
 }  // namespace mortise::outbox

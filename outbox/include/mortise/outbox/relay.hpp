@@ -5,6 +5,7 @@
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/relay_config.hpp"
+#include "mortise/outbox/relay_stats.hpp"
 #include "mortise/outbox/shard_status.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,15 +21,19 @@ namespace detail {
 
 class relay_core;
 using code_handler = coro::detail::completion<void(error_code)>;
+using lag_handler = coro::detail::completion<void(error_code, relay_lag)>;
 
 void start_drained(code_handler handler, std::shared_ptr<relay_core> core);
+void start_lag(lag_handler handler, std::shared_ptr<relay_core> core);
+void start_listening(code_handler handler, std::shared_ptr<relay_core> core);
 void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 
 }  // namespace detail
 
 /// Sends what is in the message table of a database, from when it is made: messages with the same
 /// key in the order in which they were committed, each together with the mark that says how far it
-/// got. It sleeps until a commit rings, in whatever process of the host.
+/// got. It sleeps until a commit rings, in whatever process of the host, and looks once in a while
+/// (`relay_config::look_every`) for one whose writer died before it could ring.
 ///
 /// A message that the sink will never take is *parked*, and what has its topic and key waits behind
 /// it. Whatever else goes wrong is tried again, but for one thing: where the mark at the sink and
@@ -41,6 +46,7 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 ///                nothing to do it does not keep the context of its executor at work, and it ends
 ///                with that, too.
 /// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked.
+///                At rest one short read for each `look_every`.
 class relay {
 public:
     using executor_type = asio::any_io_executor;
@@ -68,6 +74,21 @@ public:
         );
     }
 
+    /// Waits until the relay hears of commits: what is committed and rung for from then on is sent
+    /// without waiting for the next look (`relay_config::look_every`). What was committed before is
+    /// read anyway.
+    ///
+    /// @par Completion   `void(error_code)`.
+    /// @par Errors       `stopped`; `operation_aborted`.
+    /// @par Cancellation terminal, partial, total, all alike: nobody waits any more.
+    /// @par Threads      as `async_drained`.
+    template <class Token = asio::deferred_t>
+    auto async_wait_listening(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code)>(
+            get_executor(), std::forward<Token>(token), &detail::start_listening, core_
+        );
+    }
+
     /// Lets the batches that are under way end, gives the shards away and closes the sinks.
     ///
     /// @par Completion   `void(error_code)`.
@@ -80,8 +101,25 @@ public:
         );
     }
 
+    /// Counts what waits in the table: for a `/metrics` page, with `prometheus_text`.
+    ///
+    /// @par Completion   `void(error_code, relay_lag)`.
+    /// @par Errors       `stopped`; `not_an_outbox` before the relay has made its tables; what the
+    ///                   database says.
+    /// @par Cancellation none: it is one read.
+    /// @par Threads      as `async_drained`.
+    /// @par Cost         It counts the rows that are waiting; nobody who writes waits for that.
+    template <class Token = asio::deferred_t>
+    auto async_lag(Token&& token = Token{}) {
+        return coro::detail::async_start<void(error_code, relay_lag)>(
+            get_executor(), std::forward<Token>(token), &detail::start_lag, core_
+        );
+    }
+
     /// By the numbers of the shards.
     std::vector<shard_status> status() const;
+    /// Of all shards together.
+    relay_stats stats() const;
 
 private:
     std::shared_ptr<detail::relay_core> core_;

@@ -41,6 +41,17 @@ public:
     /// lock (`mortise.outbox/ID-SHARD`), and the others stand by. Null: the last to come takes all.
     std::shared_ptr<lock_client> locks;
 
+    /// With locks, how often a relay with more than one shard looks whether another has at least
+    /// two fewer, to which it then passes some on: zero (never), or 1 ms to one day. It acts on the
+    /// second look in a row that says so. A look costs a request to the store of the locks for each
+    /// shard; with more than 16 shards it comes less often.
+    std::chrono::milliseconds share_every{1'000};
+
+    /// How often the relay looks whether the database was written to (`PRAGMA data_version`), for a
+    /// commit that nobody rang for: its writer died before it could. 1 ms to one day, of real time.
+    /// A look is one short read, and more only if there was something.
+    std::chrono::milliseconds look_every{1'000};
+
     /// Messages of a batch: up to so many, and bytes in them: 1 to 1,000,000, 1 to 1 GiB. Each
     /// shard has two of them in memory: one is sent, the next one is read. After a failure batches
     /// are smaller for a while.

@@ -2,6 +2,7 @@
 #ifndef MORTISE_OUTBOX_RELAY_EVENT_HPP
 #define MORTISE_OUTBOX_RELAY_EVENT_HPP
 
+#include "mortise/coro/clock.hpp"
 #include "mortise/error.hpp"
 
 #include <cstdint>
@@ -16,6 +17,7 @@ public:
     enum class kind : std::uint8_t {
         taken,      ///< This relay works on it from now on.
         opened,     ///< Its sink is open.
+        sent,       ///< A batch of `messages` got through, up to `row`; the sink had it for `took`.
         failed,     ///< Something did not work, and is tried again: `code`, `text`.
         mark_lost,  ///< The sink has forgotten how far it got: messages may be sent twice.
         refused,    ///< It does not go on until an operator has decided: `code`, `text`.
@@ -33,6 +35,8 @@ public:
     std::int64_t row = 0;
     error_code code;
     std::string text;
+    std::uint64_t messages = 0;  ///< Of `sent`.
+    clock::duration took{};
 };
 
 std::string_view to_string(relay_event::kind what) noexcept;

@@ -34,7 +34,8 @@ public:
     std::optional<std::chrono::system_clock::time_point> parked;
     /// Why it cannot be sent; none: it waits behind one of its key.
     std::optional<std::string> reason;
-    bool corrupt = false;  ///< Its headers cannot be read.
+    bool corrupt = false;    ///< Its headers cannot be read.
+    bool discarded = false;  ///< An operator has emptied it: it is passed over.
 };
 
 /// A shard of a message table, as the table knows it. What the sink knows is newer.

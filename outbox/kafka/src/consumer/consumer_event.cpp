@@ -22,6 +22,8 @@ std::string_view to_string(consumer_event::kind what) noexcept {
         return "failed";
     case consumer_event::kind::ended:
         return "ended";
+    case consumer_event::kind::noticed:
+        return "noticed";
     case consumer_event::kind::dead_letter:
         return "dead letter";
     }

@@ -4,6 +4,7 @@
 #include "consumer/offset_note.hpp"
 #include "feed/received_of.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
+#include "mortise/kafka/error.hpp"
 #include "mortise/outbox/error.hpp"
 #include "settings.hpp"
 

@@ -209,6 +209,8 @@ asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& ma
 
 void processor_core::conclude(const transaction_outcome& outcome, const made_batch& made) {
     using what = transaction_outcome::kind;
+    for (const std::string& each : outcome.notices)
+        tell(kind::noticed, {}, {}, each);
     if (outcome.what == what::lost || outcome.renew)
         producer_.reset();
     if (outcome.what == what::committed) {

@@ -101,6 +101,7 @@ json::object branch_json(const branch_view& what, std::size_t number) {
     for (const auto each : what.after)
         after.push_back(each);
     made["after"] = std::move(after);
+    made["state"] = to_string(what.at);
     made["finished"] = what.finished;
     made["skipped"] = what.skipped;
     made["stuck"] = what.stuck;

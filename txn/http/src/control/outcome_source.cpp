@@ -3,9 +3,6 @@
 
 #include "client/channel.hpp"
 #include "control/control_json.hpp"
-#include "control/settle_desk.hpp"
-#include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
 
@@ -18,20 +15,6 @@ namespace {
 
 // The coordinator has been told then. Whoever asks sees the end at the reservation itself.
 constexpr std::chrono::milliseconds wait_max{200};
-
-class local_source final : public outcome_source {
-public:
-    explicit local_source(coordinator& at)
-        : time_(mortise::detail::make_real_time(at.get_executor())), desk_(at) {}
-
-    asio::awaitable<result<standing>> settle(gid which) override {
-        return desk_.settle(which, *time_, wait_max);
-    }
-
-private:
-    const std::shared_ptr<coro::time_source> time_;
-    http::settle_desk desk_;
-};
 
 class remote_source final : public outcome_source {
 public:
@@ -67,10 +50,6 @@ private:
 };
 
 }  // namespace
-
-std::shared_ptr<outcome_source> make_outcome_source(coordinator& at) {
-    return std::make_shared<local_source>(at);
-}
 
 std::shared_ptr<outcome_source>
 make_outcome_source(asio::any_io_executor executor, http_client_config at) {

@@ -20,18 +20,6 @@ namespace {
 // does not answer for so long need not be hurried any more.
 constexpr std::size_t asked_max = 1'000;
 
-result<standing> standing_of(error_code failed, const outcome& came) {
-    if (failed == errc::bad_gid)
-        return standing::never_existed;
-    if (failed == errc::not_open)
-        return standing::forgotten;
-    if (failed)
-        return failed;
-    return came.confirmed()   ? standing::confirmed
-           : came.cancelled() ? standing::cancelled
-                              : standing::open;
-}
-
 }  // namespace
 
 /// Those who wait for the end of one transaction.

@@ -4,7 +4,9 @@
 
 #include "mortise/coro/clock.hpp"
 #include "mortise/txn/coordinator.hpp"
-#include "mortise/txn/http/outcome_source.hpp"
+#include "mortise/txn/outcome.hpp"
+
+#include <boost/asio/awaitable.hpp>
 
 #include <map>
 #include <memory>

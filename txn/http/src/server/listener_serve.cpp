@@ -50,7 +50,8 @@ asio::awaitable<bool> listener::greet(connection& on) {
     const auto failed = co_await on.stream.be_greeted(*tls_);
     if (!failed && !on.given_up)
         co_return true;
-    ++count_.handshakes_failed;
+    if (!stopping_)
+        ++count_.handshakes_failed;
     if (failed && !on.given_up)
         co_await drain(on);  // so that the client hears why
     co_return false;

@@ -93,8 +93,8 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
     std::exception_ptr thrown;
     try {
         auto doing = callee->carry_out(std::move(*made));
-        const auto came = co_await std::move(doing);
-        co_return to_response(came, id);
+        const auto verdict = co_await std::move(doing);
+        co_return to_response(verdict, id);
     } catch (...) {
         thrown = std::current_exception();
     }

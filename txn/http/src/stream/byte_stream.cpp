@@ -101,14 +101,15 @@ asio::awaitable<result<std::size_t>> byte_stream::read_some(asio::mutable_buffer
     error_code failed;
     std::size_t size = 0;
     if (tls_) {
-        const auto came =
+        const auto received =
             co_await tls_->stream.async_read_some(into, asio::as_tuple(asio::deferred));
-        failed = meaning_of(std::get<0>(came));
-        size = std::get<1>(came);
+        failed = meaning_of(std::get<0>(received));
+        size = std::get<1>(received);
     } else {
-        const auto came = co_await socket_.async_read_some(into, asio::as_tuple(asio::deferred));
-        failed = std::get<0>(came);
-        size = std::get<1>(came);
+        const auto received =
+            co_await socket_.async_read_some(into, asio::as_tuple(asio::deferred));
+        failed = std::get<0>(received);
+        size = std::get<1>(received);
     }
     if (failed)
         co_return failed;

@@ -33,8 +33,11 @@ namespace mortise::txn {
 /// by what was seen (`reply::ahead`). Tries with a token below one that was seen for the same lock
 /// are refused (`stale_token`).
 ///
-/// Tables `mortise_txn_branch` and `mortise_txn_seen`, and for locks `mortise_fence`, made on first
-/// use.
+/// Rows are forgotten by themselves: each call brings word of what has ended, and looks at a few
+/// old ones. A late call of what is forgotten is refused, or answered as done, all the same.
+///
+/// Tables `mortise_txn_branch` and `mortise_txn_ends`, and for locks those of `sqlite_fence`, made
+/// on first use. `sqlite_participant` does all this by itself.
 ///
 /// @par Errors    Besides those that are returned, members throw `error` with the code of SQLite
 ///                (`sqlite_category`): roll back then.
@@ -49,15 +52,20 @@ public:
     /// A transaction must be open on the connection, as in a closure of `db::sqlite`. Send the
     /// reply when it has been committed.
     ///
+    /// A call passes once: a second `pass` of it in the same database is a repetition, gets the
+    /// reply of the first, and its work is not done. Who has two things to do for one call does
+    /// both in one `work`, or takes part with two branches.
+    ///
     /// @return the reply to send; an error means that the call was not and will not be done.
     /// @par Errors `late_try`, `unknown_branch`, `conflict`, and of `mortise::errc`
     ///     `no_transaction`, `stale_token`, `foreign_domain`, `no_token`.
     template <class Work>
         requires std::is_invocable_r_v<reply, Work&>
     static result<reply> pass(db::connection& on, const call& what, Work&& work) {
-        if (const error_code failed = begin(on))
-            return failed;
-        auto known = judge(on, what);
+        const auto ended_below = begin(on, what);
+        if (!ended_below)
+            return ended_below.error();
+        auto known = judge(on, what, *ended_below);
         if (!known) {
             end(on, false);
             return known.error();
@@ -110,16 +118,18 @@ public:
     /// are none.
     static std::optional<std::chrono::milliseconds> next_overdue(db::connection& on);
 
-    /// Forgets branches of transactions that have ended, at most `limit`; a try of those is refused
-    /// all the same. Unless somebody calls it, rows accumulate.
+    /// Forgets branches of transactions that are known to have ended, at most `limit`, at once: for
+    /// a participant that gets no calls any more.
     /// @return how many were forgotten.
     static std::size_t purge(db::connection& on, std::size_t limit);
 
 private:
-    static error_code begin(db::connection& on);
+    /// @return the number below which the participant's transactions are over.
+    static result<std::uint64_t> begin(db::connection& on, const call& what);
     static void end(db::connection& on, bool keep);
     /// What is to be answered without the work; nothing if the work is to be done.
-    static result<std::optional<reply>> judge(db::connection& on, const call& what);
+    static result<std::optional<reply>>
+    judge(db::connection& on, const call& what, std::uint64_t ended_below);
     static result<call> own_cancel(db::connection& on, const overdue_branch& which);
     static void remember(db::connection& on, const call& what, const reply& answer);
 };

@@ -133,7 +133,8 @@ public:
     /// @par Completion   `void(error_code, outcome)`.
     /// @par Errors       as `async_outcome`; `standby`: another coordinator finishes it;
     ///                   `stopped`, `stepped_down`.
-    /// @par Cancellation none.
+    /// @par Cancellation terminal, partial, total, all alike: nobody waits any more
+    ///                   (`operation_aborted`), and the transaction goes on.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
     auto async_settle(gid which, Token&& token = Token{}) {
@@ -143,7 +144,8 @@ public:
     }
 
     /// Takes no more transactions, cancels what is not decided, and closes the log. What is decided
-    /// and not finished is left to whoever opens the log next.
+    /// and not finished is left to whoever opens the log next; so is what the log does not take in
+    /// `coordinator_config::stop_max`, as another process has locked it: that is `unknown` here.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.

@@ -21,6 +21,8 @@ class time_source;
 
 namespace mortise::txn {
 
+class txn_observer;
+
 /// Where a coordinator keeps its decisions, whom it can call, and its limits.
 class coordinator_config {
 public:
@@ -70,12 +72,23 @@ public:
     /// Transactions under way in this coordinator: 1 to 10,000,000.
     std::size_t open_max = 100'000;
 
+    /// Stuck transactions that are kept in memory beside those: up to 10,000,000. Others are read
+    /// from the log again when an operator does something about them, or somebody waits for them.
+    std::size_t stuck_max = 10'000;
+
     /// Bytes of a branch's payload: up to 64 MiB.
     std::size_t payload_max = 1u << 20;
 
     /// For how long the log remembers a transaction after its end: at least; it forgets when there
     /// is something to do.
     std::chrono::milliseconds retention{std::chrono::hours(24)};
+
+    /// How long a stop waits until what is under way is decided: 1 ms to one hour. Another process
+    /// may have the log locked; what is not decided then is cancelled by whoever comes next.
+    std::chrono::milliseconds stop_max{5'000};
+
+    /// Hears of what happens; null: nobody. See there for how long it has to live.
+    txn_observer* observer = nullptr;
 
     /// Where time comes from; null: the real time.
     std::shared_ptr<coro::time_source> time;

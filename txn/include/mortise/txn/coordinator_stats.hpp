@@ -20,9 +20,10 @@ public:
     /// Open ones of which a participant has seen what the log does not know: it is an old copy, or
     /// the participant is wrong.
     std::uint64_t suspicious = 0;
-    std::uint64_t open = 0;        ///< Under way now.
-    std::uint64_t forgotten = 0;   ///< Their retention is over.
-    std::uint64_t partitions = 0;  ///< Of the log, that are decided here now.
+    std::uint64_t open = 0;                 ///< Under way now.
+    std::uint64_t forgotten = 0;            ///< Their retention is over.
+    std::uint64_t partitions = 0;           ///< Of the log, that are decided here now.
+    std::uint64_t participants_broken = 0;  ///< They do not answer now, and are hardly called.
 };
 
 }  // namespace mortise::txn

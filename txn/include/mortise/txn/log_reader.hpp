@@ -21,17 +21,19 @@ namespace mortise::txn {
 /// Looks into the log of a coordinator, from any process: while the coordinator is at work, and
 /// when it has died. Writes nothing to it.
 ///
-/// @par Errors    Members throw `error` with the code of SQLite.
+/// @par Errors    Members throw `error`: `not_a_log`, `newer_log`, and the code of SQLite.
 /// @par Threads   One at a time. Members block, each for one short read.
 class log_reader {
 public:
+    /// An empty database is an empty log: its coordinator has not made its tables yet.
     /// @throws error if the file is not there or cannot be read; `not_a_log`, `newer_log`.
     explicit log_reader(const std::filesystem::path& log);
     ~log_reader();
     log_reader(log_reader&&) noexcept;
     log_reader& operator=(log_reader&&) noexcept;
 
-    /// The log's random id, which is in every `gid` of it.
+    /// The log's random id, which is in every `gid` of it; zero if the log was empty when it was
+    /// opened.
     std::uint64_t id() const noexcept { return id_; }
 
     /// What the log knows of a transaction; nothing if there is no such one any more.

@@ -54,6 +54,10 @@ enum class standing : std::uint8_t {
 
 const char* to_string(standing what) noexcept;
 
+/// What an answer of `coordinator::async_outcome` or `async_settle` says of a transaction; an error
+/// that says nothing of it is passed on.
+result<standing> standing_of(error_code failed, const outcome& came);
+
 }  // namespace mortise::txn
 
 #endif

@@ -6,6 +6,7 @@
 #include "mortise/txn/branch.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ public:
     /// If not all tries have succeeded by then, counted from `async_run`, it is cancelled.
     transaction& deadline(std::chrono::milliseconds from_now);
 
+    /// How often a try is sent that gets no clear answer, before the transaction is cancelled: up
+    /// to 1,000; zero: as the coordinator has it. What is decided is repeated until it is done.
+    transaction& try_attempts(std::uint32_t most);
+
     /// W3C trace context for all calls.
     transaction& traceparent(std::string value);
 
@@ -50,6 +55,7 @@ public:
     const std::vector<lease_view>& leases() const noexcept { return leases_; }
     /// Zero: the coordinator's usual time.
     std::chrono::milliseconds deadline() const noexcept { return deadline_; }
+    std::uint32_t try_attempts() const noexcept { return try_attempts_; }
 
 private:
     std::vector<branch> branches_;
@@ -58,6 +64,7 @@ private:
     bool keyed_ = false;
     std::string traceparent_;
     std::chrono::milliseconds deadline_{0};
+    std::uint32_t try_attempts_ = 0;
 };
 
 }  // namespace mortise::txn

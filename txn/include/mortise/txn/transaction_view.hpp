@@ -36,8 +36,18 @@ public:
 /// A branch, as the log knows it.
 class branch_view {
 public:
+    /// What became of it, as far as the log knows: what is under way may be further.
+    enum class state : std::uint8_t {
+        open,       ///< Not finished.
+        stuck,      ///< Its participant refuses: somebody has to look.
+        confirmed,  ///< Finished,
+        cancelled,  ///< or there is nothing to cancel.
+        skipped,    ///< By an operator: it was not finished.
+    };
+
     branch_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
+    state at = state::open;
     std::string participant;
     std::size_t payload_size = 0;
     std::vector<branch_number> after;
@@ -47,6 +57,9 @@ public:
     std::uint64_t calls = 0;
     std::vector<call_view> newest;  ///< Calls, in their order.
 };
+
+/// `open`, `stuck`, `confirmed`, `cancelled`, `skipped`.
+const char* to_string(branch_view::state what) noexcept;
 
 /// What an operator did.
 class action_view {

@@ -22,6 +22,7 @@ public:
         failed,       ///< Something did not work, and is tried again: `code`, `text`.
         ended,        ///< An inbox takes no more, so its consumer has left the group: `code`. Or
                       ///< it cannot go on, for want of memory or threads: `text`; make a new one.
+        noticed,      ///< A topic that is written to has more partitions than before: `text`.
         dead_letter,  ///< The record at `offset` went to the dead-letter topic: `text`.
     };
 

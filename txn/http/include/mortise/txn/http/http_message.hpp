@@ -38,7 +38,7 @@ public:
     std::string target;  ///< As it stands in the first line: `/stock/try`.
     http_header_list headers;
     std::string body;
-    bool keep_alive = true;
+    bool keep_alive = true;  ///< Whether the client has more to ask on its connection.
 };
 
 /// What a server has to answer. The length of the body is not among the headers.
@@ -51,7 +51,7 @@ public:
     unsigned status = 200;
     http_header_list headers;
     std::string body;
-    bool keep_alive = true;
+    bool keep_alive = true;  ///< Whether the connection stays, which is the server's to decide.
 };
 
 }  // namespace mortise::txn

@@ -26,17 +26,23 @@ class http_participant final : public participant {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// @throws error (`bad_url`, `bad_config`) if the configuration breaks a limit. Connects to
-    /// nobody.
+    /// Connects to nobody.
+    /// @throws error (`bad_url`, `bad_config`) if the configuration breaks a limit, or a file that
+    ///         it names cannot be used.
     http_participant(executor_type executor, http_client_config config);
     ~http_participant() override;
 
     /// @par Completion   The reply; else `call_failed`, a refusal of the protocol (`late_try`,
-    ///                   `unknown_branch`, `conflict`, ...), or what the connection failed of.
+    ///                   `unknown_branch`, `conflict`, ...), `access_denied` (our token, or our
+    ///                   certificate), `untrusted_server` (its certificate; nothing was sent), or
+    ///                   what the connection failed of. It throws the same as a `system_error` if
+    ///                   there is more to say, to people.
     /// @par Cancellation terminal, partial, total, all alike: the connection of the call is closed.
     ///                   It is not known then what was done.
     /// @par Cost         A connection that has been used before, if there is one. If that turns
-    ///                   out to be dead before a byte of the answer has come, a new one, once.
+    ///                   out to be dead before a byte of the answer has come, a new one, once. A
+    ///                   new one costs a look-up of the host's name, by a thread, and with
+    ///                   `https://` a handshake.
     asio::awaitable<result<reply>> carry_out(call what) override;
 
     /// As many as there may be connections.

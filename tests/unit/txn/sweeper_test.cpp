@@ -2,7 +2,7 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/txn/barrier.hpp"
 #include "mortise/txn/error.hpp"
-#include "mortise/txn/http/overdue_sweeper.hpp"
+#include "mortise/txn/overdue_sweeper.hpp"
 #include "support/eventually.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/txn_http/server_thread.hpp"

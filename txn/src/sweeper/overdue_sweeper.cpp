@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/txn/http/overdue_sweeper.hpp"
+#include "mortise/txn/overdue_sweeper.hpp"
 
 #include "mortise/coro/assert.hpp"
 #include "sweeper/sweeper_core.hpp"
@@ -14,8 +14,21 @@ overdue_sweeper::overdue_sweeper(
     std::shared_ptr<outcome_source> asks,
     sweeper_config config
 )
-    : core_(std::make_shared<http::sweeper_core>(
-          std::move(executor), of, std::move(asks), std::move(config)
+    : overdue_sweeper(
+          std::move(executor),
+          std::shared_ptr<db::sqlite>(std::shared_ptr<void>(), &of),
+          std::move(asks),
+          std::move(config)
+      ) {}
+
+overdue_sweeper::overdue_sweeper(
+    executor_type executor,
+    std::shared_ptr<db::sqlite> of,
+    std::shared_ptr<outcome_source> asks,
+    sweeper_config config
+)
+    : core_(std::make_shared<detail::sweeper_core>(
+          std::move(executor), std::move(of), std::move(asks), std::move(config)
       )) {
     core_->attach();
 }
@@ -42,7 +55,7 @@ sweeper_stats overdue_sweeper::stats() const noexcept {
     return core_->stats();
 }
 
-namespace http {
+namespace detail {
 
 void start_sweeper_stop(
     coro::detail::completion<void(error_code)> done, std::shared_ptr<sweeper_core> which
@@ -50,6 +63,6 @@ void start_sweeper_stop(
     which->stop(std::move(done));
 }
 
-}  // namespace http
+}  // namespace detail
 
 }  // namespace mortise::txn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_HTTP_SWEEPER_CONFIG_HPP
-#define MORTISE_TXN_HTTP_SWEEPER_CONFIG_HPP
+#ifndef MORTISE_TXN_SWEEPER_CONFIG_HPP
+#define MORTISE_TXN_SWEEPER_CONFIG_HPP
 
 #include <chrono>
 #include <cstddef>

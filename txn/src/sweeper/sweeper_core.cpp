@@ -20,7 +20,7 @@
 #include <exception>
 #include <utility>
 
-namespace mortise::txn::http {
+namespace mortise::txn::detail {
 namespace {
 
 using mortise::detail::require;
@@ -72,17 +72,18 @@ asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gi
 
 sweeper_core::sweeper_core(
     asio::any_io_executor executor,
-    db::sqlite& of,
+    std::shared_ptr<db::sqlite> of,
     std::shared_ptr<outcome_source> asks,
     sweeper_config config
 )
     : seat_(std::move(executor)),
-      of_(of),
+      of_(std::move(of)),
       asks_(std::move(asks)),
       config_(checked(std::move(config))),
       time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       away_(limits(), config_.jitter_seed),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
+    require(of_ != nullptr, "of", "name a session");
     require(asks_ != nullptr, "asks", "name whom to ask");
 }
 
@@ -178,7 +179,7 @@ asio::awaitable<clock::time_point> sweeper_core::look() {
         found.next = barrier::next_overdue(on);
         return found;
     };
-    auto doing = of_.async_run(reading, db::durability::lazy, asio::as_tuple(asio::deferred));
+    auto doing = of_->async_run(reading, db::durability::lazy, asio::as_tuple(asio::deferred));
     auto got = co_await std::move(doing);
     auto& [failed, found] = got;
     const auto usual = coro::saturating_add(time_->now(), config_.look_every);
@@ -265,4 +266,4 @@ std::uint64_t sweeper_core::draw() noexcept {
     return seed_ += step;
 }
 
-}  // namespace mortise::txn::http
+}  // namespace mortise::txn::detail

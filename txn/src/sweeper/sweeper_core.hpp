@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_HTTP_SRC_SWEEPER_SWEEPER_CORE_HPP
-#define MORTISE_TXN_HTTP_SRC_SWEEPER_SWEEPER_CORE_HPP
+#ifndef MORTISE_TXN_SWEEPER_SWEEPER_CORE_HPP
+#define MORTISE_TXN_SWEEPER_SWEEPER_CORE_HPP
 
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/completion.hpp"
@@ -8,9 +8,9 @@
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
-#include "mortise/txn/http/outcome_source.hpp"
-#include "mortise/txn/http/sweeper_config.hpp"
-#include "mortise/txn/http/sweeper_stats.hpp"
+#include "mortise/txn/outcome_source.hpp"
+#include "mortise/txn/sweeper_config.hpp"
+#include "mortise/txn/sweeper_stats.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -22,7 +22,7 @@
 #include <mutex>
 #include <vector>
 
-namespace mortise::txn::http {
+namespace mortise::txn::detail {
 
 /// The one coroutine of a sweeper, and what it remembers.
 class sweeper_core final : public std::enable_shared_from_this<sweeper_core>,
@@ -30,7 +30,7 @@ class sweeper_core final : public std::enable_shared_from_this<sweeper_core>,
 public:
     sweeper_core(
         asio::any_io_executor executor,
-        db::sqlite& of,
+        std::shared_ptr<db::sqlite> of,
         std::shared_ptr<outcome_source> asks,
         sweeper_config config
     );
@@ -67,7 +67,7 @@ private:
     void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
 
     coro::detail::strand_seat seat_;
-    db::sqlite& of_;
+    const std::shared_ptr<db::sqlite> of_;
     std::shared_ptr<outcome_source> asks_;
     const sweeper_config config_;
     std::shared_ptr<coro::time_source> time_;
@@ -85,6 +85,6 @@ private:
     sweeper_stats count_;
 };
 
-}  // namespace mortise::txn::http
+}  // namespace mortise::txn::detail
 
 #endif

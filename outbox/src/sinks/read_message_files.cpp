@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/outbox/error.hpp"
+#include "mortise/outbox/file_sink.hpp"
+#include "sinks/file_names.hpp"
+#include "sinks/message_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace mortise::outbox {
+namespace {
+
+// A file that is read while it is closed, again and again, is written faster than it can be read.
+constexpr int attempts_max = 100;
+
+class read_file {
+public:
+    read_file() = default;
+
+    sinks::file_contents contents;
+    ino_t node = 0;
+};
+
+/// @return the code of the system if it cannot be opened. @throws error
+result<read_file> read_one(const std::filesystem::path& file) {
+    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
+        return error_code(errno, boost::system::system_category());
+    struct stat about {};
+    const bool known = ::fstat(opened, &about) == 0;
+    auto found = sinks::read_lines(opened, true);
+    ::close(opened);
+    if (!found)
+        throw error(found.error(), file.string(), "name a file that a sink has written");
+    read_file made;
+    made.contents = std::move(*found);
+    made.node = known ? about.st_ino : 0;
+    return made;
+}
+
+[[noreturn]] void refuse(const error_code& why, const std::filesystem::path& file) {
+    throw error(why, file.string(), "see that it is there");
+}
+
+bool is_absent(const error_code& why) {
+    return why == boost::system::errc::no_such_file_or_directory;
+}
+
+/// @return nothing if a file was closed, or removed, meanwhile.
+std::optional<std::vector<outgoing>> read_as_they_are(
+    const std::filesystem::path& folder, std::uint32_t shard, std::optional<std::int64_t> after
+) {
+    const auto files = message_files(folder, shard);
+    std::vector<outgoing> made;
+    ino_t before = 0;
+    for (const auto& each : files) {
+        auto found = read_one(each);
+        if (!found && is_absent(found.error()))
+            return std::nullopt;
+        if (!found)
+            refuse(found.error(), each);
+        if (std::exchange(before, found->node) == found->node)
+            continue;  // one file with two names
+        const auto begins_after = found->contents.begins_after;
+        const bool first = &each == &files.front();
+        if (first && after && begins_after && *after < *begins_after)
+            throw error(
+                errc::files_removed,
+                each.string(),
+                "it begins after row " + std::to_string(*begins_after) + ": keep more files"
+            );
+        for (auto& message : found->contents.messages) {
+            if (message.row > after.value_or(0))
+                made.push_back(std::move(message));
+        }
+    }
+    if (message_files(folder, shard) != files)
+        return std::nullopt;
+    return made;
+}
+
+}  // namespace
+
+std::vector<outgoing> read_message_file(const std::filesystem::path& file) {
+    auto found = read_one(file);
+    if (!found)
+        refuse(found.error(), file);
+    return std::move(found->contents.messages);
+}
+
+std::vector<std::filesystem::path>
+message_files(const std::filesystem::path& folder, std::uint32_t shard) {
+    auto files = sinks::closed_files(folder, shard);
+    const auto present = sinks::present_file(folder, shard);
+    std::error_code unknown;
+    if (std::filesystem::exists(present, unknown))
+        files.push_back(present);
+    return files;
+}
+
+std::vector<outgoing> read_message_files(
+    const std::filesystem::path& folder, std::uint32_t shard, std::optional<std::int64_t> after
+) {
+    for (int i = 0; i < attempts_max; ++i) {
+        if (auto found = read_as_they_are(folder, shard, after))
+            return std::move(*found);
+    }
+    throw error(
+        errc::files_removed, folder.string(), "files are removed faster than they can be read"
+    );
+}
+
+}  // namespace mortise::outbox

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// Logs that somebody else has locked, and what a coordinator does beside its event loop.
+#include "mortise/txn/log_reader.hpp"
+#include "support/fault_vfs.hpp"
+#include "unit/txn/coordinator_fixture.hpp"
+#include "unit/txn/foreign_writer.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+namespace mortise::test::locked_log_test {
+namespace {
+
+using namespace std::chrono_literals;
+using txn::list_filter;
+using txn::standing;
+
+class TxnLockedLog : public coordinator_fixture {
+protected:
+    ~TxnLockedLog() override {
+        tcc_.reset();
+        EXPECT_TRUE(eventually([&] { return nobody_has_the_log(); }));
+    }
+
+    std::filesystem::path log() const { return folder_.path() / "log.db"; }
+    bool nobody_has_the_log() const {
+        std::error_code none;
+        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+            const auto target = std::filesystem::read_symlink(each.path(), none);
+            if (target.string().starts_with(log().string()))
+                return false;
+        }
+        return true;
+    }
+    error_code code_for(const txn::gid& which) {
+        return code_of([&] { static_cast<void>(asked(which)); });
+    }
+    std::vector<txn::transaction_view> listed() {
+        return tcc_->async_list(list_filter::all, 0, 10, asio::use_future).get();
+    }
+
+    fault_vfs disk_;
+};
+
+TEST_F(TxnLockedLog, AnEmptyLogIsEmptyToWhoeverAsks) {
+    const txn::gid any{7, 1};
+    foreign_writer writer(log());
+    open();
+    EXPECT_EQ(code_for(any), txn::errc::bad_gid) << "there was no such transaction";
+    EXPECT_FALSE(tcc_->async_show(any, asio::use_future).get());
+    EXPECT_TRUE(listed().empty());
+    const txn::log_reader reader(log());
+    EXPECT_EQ(reader.id(), 0u);
+    EXPECT_FALSE(reader.show(any));
+    EXPECT_TRUE(reader.list(list_filter::all, 0, 10).empty());
+    EXPECT_EQ(reader.standing_of(any), standing::never_existed);
+    writer.run("ROLLBACK");
+    const auto came = run(of_both());
+    EXPECT_TRUE(came.confirmed());
+    EXPECT_EQ(listed().size(), 1u);
+    EXPECT_TRUE(reader.show(came.gid())) << "it sees what came into it since";
+    EXPECT_EQ(reader.list(list_filter::all, 0, 10).size(), 1u);
+    EXPECT_EQ(reader.standing_of(came.gid()), standing::confirmed);
+}
+
+TEST_F(TxnLockedLog, AFileWithoutABytesIsAnEmptyLogAndAnothersDatabaseIsNone) {
+    std::ofstream(log()).flush();
+    EXPECT_TRUE(txn::log_reader(log()).list(list_filter::all, 0, 10).empty());
+    foreign_writer writer(log());
+    writer.run("CREATE TABLE customers(id INTEGER)");
+    writer.run("COMMIT");
+    EXPECT_EQ(code_of([&] { txn::log_reader reader(log()); }), txn::errc::not_a_log);
+    open();
+    EXPECT_EQ(code_for({7, 1}), txn::errc::not_a_log);
+    EXPECT_EQ(code_of([&] { listed(); }), txn::errc::not_a_log);
+}
+
+TEST_F(TxnLockedLog, AStopDoesNotWaitForWhoeverHasItLocked) {
+    auto how = config();
+    how.stop_max = 50ms;
+    open(how);
+    EXPECT_TRUE(settled(run(of_both()).gid()).confirmed());
+    wallet_->hold_tries(true);
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->said() == "try confirm try"; }));
+    const auto which = wallet_->calls().back().gid;
+    foreign_writer writer(log());
+    auto begins = tcc_->async_run(of_both(), asio::use_future);
+    auto stopped = tcc_->async_stop(asio::use_future);
+    ASSERT_EQ(stopped.wait_for(20s), std::future_status::ready) << "it is locked all the time";
+    const auto came = running.get();
+    EXPECT_TRUE(came.unknown());
+    EXPECT_EQ(came.why(), txn::errc::stopped);
+    EXPECT_TRUE(code_of([&] { static_cast<void>(begins.get()); })) << "it had not begun";
+    writer.run("ROLLBACK");
+    wallet_->hold_tries(false);
+    open();
+    EXPECT_TRUE(settled(which).cancelled()) << "by whoever comes next";
+}
+
+TEST_F(TxnLockedLog, WhoWaitsForAnEndMayGiveUpBeforeItIsOpen) {
+    foreign_writer writer(log());
+    open();
+    asio::cancellation_signal stop;
+    auto waiting = tcc_->async_settle(
+        {7, 1}, asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::use_future))
+    );
+    asio::post(context_, [&] { stop.emit(asio::cancellation_type::partial); });
+    ASSERT_EQ(waiting.wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(std::get<0>(waiting.get()), asio::error::operation_aborted);
+    writer.run("ROLLBACK");
+    EXPECT_TRUE(run(of_both()).confirmed());
+}
+
+TEST_F(TxnLockedLog, AStopThatIsNotHinderedDecidesFirst) {
+    auto how = config();
+    how.stop_max = 1h;
+    open(how);
+    wallet_->hold_tries(true);
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->said() == "try"; }));
+    tcc_->async_stop(asio::use_future).get();
+    EXPECT_TRUE(running.get().cancelled());
+    wallet_->hold_tries(false);
+}
+
+TEST_F(TxnLockedLog, ABrokenOneIsOpenedAnewBesideTheEventLoop) {
+    auto how = config();
+    how.vfs = disk_.name();
+    open(how);
+    EXPECT_TRUE(run(of_both()).confirmed());
+    disk_.hold_opens();
+    disk_.log_sync_result = SQLITE_IOERR_FSYNC;
+    EXPECT_EQ(refusal(of_both()), mortise::errc::commit_unknown);
+    disk_.log_sync_result = 0;
+    disk_.wait_for_held_open();
+    std::promise<void> alive;
+    asio::post(context_, [&] { alive.set_value(); });
+    const bool lives = alive.get_future().wait_for(20s) == std::future_status::ready;
+    if (!lives)
+        disk_.release_opens();
+    ASSERT_TRUE(lives) << "as it opens";
+    EXPECT_TRUE(refusal(of_both())) << "and says that it cannot decide";
+    disk_.release_opens();
+    EXPECT_TRUE(eventually([&] { return !refusal(of_both()); }));
+}
+
+// Whoever is destroyed meanwhile leaves nothing behind.
+TEST_F(TxnLockedLog, OneThatIsDestroyedWhileItIsOpenedLeavesNoFileOpen) {
+    auto how = config();
+    how.vfs = disk_.name();
+    open(how);
+    EXPECT_TRUE(run(of_both()).confirmed());
+    disk_.hold_opens();
+    disk_.log_sync_result = SQLITE_IOERR_FSYNC;
+    EXPECT_TRUE(refusal(of_both()));
+    disk_.log_sync_result = 0;
+    disk_.wait_for_held_open();
+    tcc_.reset();
+    disk_.release_opens();
+    EXPECT_TRUE(eventually([&] { return nobody_has_the_log(); }));
+}
+
+}  // namespace
+}  // namespace mortise::test::locked_log_test

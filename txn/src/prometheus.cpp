@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/prometheus.hpp"
+
+#include "mortise/detail/prometheus_page.hpp"
+
+#include <array>
+
+namespace mortise::txn {
+namespace {
+
+using metric = mortise::detail::prometheus_metric<coordinator_stats>;
+
+constexpr std::string_view a_counter = "counter";
+constexpr std::string_view a_gauge = "gauge";
+
+constexpr std::array coordinator_metrics{
+    metric{&coordinator_stats::begun, "mortise_txn_begun_total", a_counter, "Transactions begun."},
+    metric{
+        &coordinator_stats::confirmed,
+        "mortise_txn_confirmed_total",
+        a_counter,
+        "Transactions decided to be confirmed."},
+    metric{
+        &coordinator_stats::cancelled,
+        "mortise_txn_cancelled_total",
+        a_counter,
+        "Transactions decided to be cancelled."},
+    metric{
+        &coordinator_stats::ended,
+        "mortise_txn_ended_total",
+        a_counter,
+        "Transactions of which every branch is finished."},
+    metric{
+        &coordinator_stats::calls, "mortise_txn_calls_total", a_counter, "Calls of participants."},
+    metric{
+        &coordinator_stats::calls_failed,
+        "mortise_txn_calls_failed_total",
+        a_counter,
+        "Calls of participants without a clear answer."},
+    metric{
+        &coordinator_stats::taken_up,
+        "mortise_txn_taken_up_total",
+        a_counter,
+        "Transactions found unfinished in the log."},
+    metric{
+        &coordinator_stats::stuck,
+        "mortise_txn_stuck_total",
+        a_counter,
+        "Branches that became stuck: somebody has to look."},
+    metric{
+        &coordinator_stats::suspicious,
+        "mortise_txn_suspicious",
+        a_gauge,
+        "Open transactions of which a participant has seen what the log does not know."},
+    metric{&coordinator_stats::open, "mortise_txn_open", a_gauge, "Transactions under way."},
+    metric{
+        &coordinator_stats::forgotten,
+        "mortise_txn_forgotten_total",
+        a_counter,
+        "Transactions forgotten after their retention."},
+    metric{
+        &coordinator_stats::partitions,
+        "mortise_txn_partitions",
+        a_gauge,
+        "Partitions of the log that are decided here."},
+    metric{
+        &coordinator_stats::participants_broken,
+        "mortise_txn_participants_broken",
+        a_gauge,
+        "Participants that do not answer, and are hardly called."},
+};
+static_assert(sizeof(coordinator_stats) == coordinator_metrics.size() * sizeof(std::uint64_t));
+
+}  // namespace
+
+std::string
+prometheus_text(const coordinator_stats& stats, std::string_view coordinator, bool with_help) {
+    const auto label = mortise::detail::prometheus_label("coordinator", coordinator);
+    return mortise::detail::prometheus_page(coordinator_metrics, stats, label, with_help);
+}
+
+}  // namespace mortise::txn

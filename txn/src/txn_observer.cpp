@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/txn/txn_observer.hpp"
+
+namespace mortise::txn {
+
+const char* to_string(txn_event::kind what) noexcept {
+    using kind = txn_event::kind;
+    switch (what) {
+    case kind::begun:
+        return "begun";
+    case kind::taken_up:
+        return "taken_up";
+    case kind::decided:
+        return "decided";
+    case kind::ended:
+        return "ended";
+    case kind::let_go:
+        return "let_go";
+    case kind::stuck:
+        return "stuck";
+    case kind::ahead:
+        return "ahead";
+    case kind::participant_broken:
+        return "participant_broken";
+    case kind::participant_recovered:
+        return "participant_recovered";
+    case kind::partition_gained:
+        return "partition_gained";
+    case kind::partition_lost:
+        return "partition_lost";
+    case kind::log_opened:
+        return "log_opened";
+    case kind::log_failed:
+        return "log_failed";
+    }
+    return "?";
+}
+
+}  // namespace mortise::txn
