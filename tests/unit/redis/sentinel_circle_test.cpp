@@ -141,7 +141,10 @@ TEST_F(SentinelCircle, LeavesThoseWhoseConnectionsAreOpenAndDead) {
     EXPECT_EQ(found(all).port, here);
     for (auto& each : sentinels_)
         each.fall_silent();
-    const auto none = found(all);
+    // Most of them were enough for the first answer; that of the last one may still have come.
+    named_primary none;
+    for (std::size_t stale = 0; stale <= sentinels_.size() && !none.failure.code; ++stale)
+        none = found(all);
     EXPECT_EQ(none.failure.code, errc::store_unavailable);
     EXPECT_NE(none.failure.text.find("does not answer"), std::string::npos) << none.failure.text;
 }
