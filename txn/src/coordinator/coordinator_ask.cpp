@@ -96,12 +96,12 @@ void coordinator_core::settle_logged(const settler_ptr& waiter) {
         return waiter->answer(unusable(), outcome());
     log_->ask(
         [which](db::connection& on) { return log::log_tables::find(on, which.number); },
-        with_log([self = shared_from_this(),
-                  waiter,
-                  which](error_code failed, const std::optional<log::logged>& found) {
+        with_log([self = shared_from_this(), waiter, which, read = ends_during_reads_.begin()](
+                     error_code failed, const std::optional<log::logged>& found
+                 ) {
             if (failed)
                 return waiter->answer(failed, outcome(outcome::kind::unknown, which));
-            if (!found || found->ended)
+            if (!found || found->ended || read->is_stale(which.number))
                 return self->settle_by_log(waiter);
             const bool ours = found->partition < self->partitions_.size() &&
                               self->partitions_[found->partition]->term;

@@ -2,6 +2,7 @@
 #ifndef MORTISE_TXN_COORDINATOR_COORDINATOR_CORE_HPP
 #define MORTISE_TXN_COORDINATOR_COORDINATOR_CORE_HPP
 
+#include "coordinator/ends_during_reads.hpp"
 #include "coordinator/lane.hpp"
 #include "coordinator/partition.hpp"
 #include "coordinator/running.hpp"
@@ -274,8 +275,13 @@ private:
     // coordinator_recovery.cpp
     void recover();
     void recover(partition& at);
-    void
-    recovered(partition& at, error_code failed, const std::vector<log::logged>& found, bool all);
+    void recovered(
+        partition& at,
+        error_code failed,
+        const std::vector<log::logged>& found,
+        bool all,
+        const ends_during_reads::read& read
+    );
     /// What was stuck is asked once more, or stays so.
     enum class stuck_ones : std::uint8_t { ask, keep };
     void take_up(partition& at, const log::logged& found, stuck_ones which = stuck_ones::ask);
@@ -307,6 +313,7 @@ private:
     bool opening_ = true;       ///< It may be that one is ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
+    ends_during_reads ends_during_reads_;
     std::vector<running_ptr> early_;           ///< They wait for a partition,
     std::vector<settler_ptr> early_settlers_;  ///< and so do these.
     std::size_t beginning_ = 0;                ///< They wait for their number.

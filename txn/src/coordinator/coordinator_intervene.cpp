@@ -96,15 +96,15 @@ void coordinator_core::intervene_logged(const intervention& how, code_handler ha
     auto asked = std::make_shared<code_handler>(std::move(handler));
     log_->ask(
         [number](db::connection& on) { return log::log_tables::find(on, number); },
-        with_log([self = shared_from_this(),
-                  how,
-                  asked](error_code failed, const std::optional<log::logged>& found) {
+        with_log([self = shared_from_this(), how, asked, read = ends_during_reads_.begin()](
+                     error_code failed, const std::optional<log::logged>& found
+                 ) {
             if (failed)
                 return answer(*asked, failed);
             const bool ours = found && !found->ended && !self->closed_ &&
                               found->partition < self->partitions_.size() &&
                               self->partitions_[found->partition]->term;
-            if (ours && !self->open_.contains(found->number))
+            if (ours && !self->open_.contains(found->number) && !read->is_stale(found->number))
                 self->take_up(*self->partitions_[found->partition], *found, stuck_ones::keep);
             self->intervene_now(how, std::nullopt, std::move(*asked));
             if (const auto here = self->open_.find(how.gid.number); here != self->open_.end())

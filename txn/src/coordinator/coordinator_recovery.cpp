@@ -43,18 +43,25 @@ void coordinator_core::recover(partition& at) {
         },
         asio::bind_executor(
             seat_.strand(),
-            [self = shared_from_this(), &at, id = at.term->id, limit](
-                error_code failed, const std::vector<log::logged>& found
-            ) {
+            [self = shared_from_this(),
+             &at,
+             id = at.term->id,
+             limit,
+             read = ends_during_reads_.begin(
+             )](error_code failed, const std::vector<log::logged>& found) {
                 if (at.is_in(id) && !self->closed_)
-                    self->recovered(at, failed, found, found.size() < limit);
+                    self->recovered(at, failed, found, found.size() < limit, *read);
             }
         )
     );
 }
 
 void coordinator_core::recovered(
-    partition& at, error_code failed, const std::vector<log::logged>& found, bool all
+    partition& at,
+    error_code failed,
+    const std::vector<log::logged>& found,
+    bool all,
+    const ends_during_reads::read& read
 ) {
     at.recovering = false;
     if (failed)
@@ -65,8 +72,9 @@ void coordinator_core::recovered(
         if (!at.is_in(id))
             return;
         at.recovered_to = each.number;
-        // Else it has begun meanwhile, or somebody could not wait for its turn.
-        if (each.term != id && !open_.contains(each.number))
+        // Else it has begun meanwhile; or somebody could not wait for its turn, and it may have ended
+        // by now.
+        if (each.term != id && !open_.contains(each.number) && !read.is_stale(each.number))
             take_up(at, each);
     }
     arm();

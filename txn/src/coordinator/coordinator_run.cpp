@@ -358,6 +358,7 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
     }
     MORTISE_CRASH_POINT("txn.ended");
     open_.erase(what->which.number);
+    ends_during_reads_.add(what->which.number);
     ++count_.ended;
     --count_.open;
     tell_of(txn_event::kind::ended, *what);

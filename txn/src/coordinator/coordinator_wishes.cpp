@@ -77,10 +77,13 @@ void coordinator_core::fetch_for(const log::wish& each) {
         [number = each.what.gid.number](db::connection& on) {
             return log::log_tables::find(on, number);
         },
-        with_log([self = shared_from_this(),
-                  each](error_code failed, const std::optional<log::logged>& found) {
+        with_log([self = shared_from_this(), each, read = ends_during_reads_.begin()](
+                     error_code failed, const std::optional<log::logged>& found
+                 ) {
             auto& home = *self->partitions_[*each.partition];
             if (failed || !found || found->ended || !home.term || self->closed_)
+                return;
+            if (read->is_stale(found->number))
                 return;
             if (!self->open_.contains(found->number))
                 self->take_up(home, *found);
