@@ -19,38 +19,12 @@
 namespace mortise::outbox {
 namespace {
 
+using table::moved_row;
+
 constexpr std::uint32_t shards_max = 256;
-
-/// A row that is to be written anew, at the end.
-struct moved_row {
-    std::int64_t row;
-    std::optional<std::int64_t> slot;  // none: it is parked
-    std::uint32_t hash;
-};
-
-void move_to_end(db::connection& on, const moved_row& each) {
-    const std::string there = each.slot ? " FROM mortise_outbox WHERE slot = "
-                                        : " FROM mortise_outbox_parked WHERE id = ";
-    const std::int64_t where = each.slot.value_or(each.row);
-    table::count_row(on);
-    on.run(
-        "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
-        " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS +
-            there + "?2",
-        each.hash,
-        where
-    );
-    on.run("DELETE" + there + "?1", where);
-}
 
 std::uint32_t hash_at(const db::statement& row) {
     return table::hash_of(row.text(1), row.text_or_null(2));
-}
-
-void sort_by_row(std::vector<moved_row>& all) {
-    std::sort(all.begin(), all.end(), [](const moved_row& a, const moved_row& b) {
-        return a.row < b.row;
-    });
 }
 
 // What is parked with this row's topic and key, and what was written after that and no relay has
@@ -97,7 +71,6 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
     );
     while (each.step())
         found.push_back({table::row_at(each.integer(0)), each.integer(0), hash_at(each)});
-    sort_by_row(found);
     return found;
 }
 
@@ -145,7 +118,6 @@ std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::
         }
     }
     if (keys.empty()) {
-        sort_by_row(found);
         return found;
     }
     auto each = on.query("SELECT slot, message_id, key, topic FROM mortise_outbox"
@@ -156,22 +128,21 @@ std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::
         if (first != first_of.end() && first->second < row)
             found.push_back({row, each.integer(0), hash_at(each)});
     }
-    sort_by_row(found);
     return found;
 }
 
-std::size_t move_to_end(db::connection& on, const std::vector<moved_row>& all) {
-    for (const auto& each : all)
-        move_to_end(on, each);
+std::size_t send_again(db::connection& on, std::vector<moved_row> all) {
+    const std::size_t count = all.size();
+    table::move_to_end(on, std::move(all));
     table::ring_after_commit(on);
-    return all.size();
+    return count;
 }
 
 }  // namespace
 
 std::size_t replay(db::connection& on, std::int64_t row) {
     table::require(on);
-    return move_to_end(on, all_of_key(on, row));
+    return send_again(on, all_of_key(on, row));
 }
 
 std::size_t replay(db::connection& on, std::int64_t row, const message& edited) {
@@ -195,17 +166,17 @@ std::size_t replay(db::connection& on, std::int64_t row, const message& edited) 
         if (each.row == row)
             each.hash = table::hash_of(whole.id, whole.key);
     }
-    return move_to_end(on, all);
+    return send_again(on, std::move(all));
 }
 
 std::size_t replay_all(db::connection& on) {
     table::require(on);
-    return move_to_end(on, all_of_first_keys(on, std::nullopt));
+    return send_again(on, all_of_first_keys(on, std::nullopt));
 }
 
 std::size_t replay_some(db::connection& on, std::size_t limit) {
     table::require(on);
-    return move_to_end(on, all_of_first_keys(on, std::max<std::size_t>(limit, 1)));
+    return send_again(on, all_of_first_keys(on, std::max<std::size_t>(limit, 1)));
 }
 
 std::size_t drop(db::connection& on, std::int64_t row) {
@@ -213,7 +184,7 @@ std::size_t drop(db::connection& on, std::int64_t row) {
     auto all = all_of_key(on, row);
     std::erase_if(all, [&](const moved_row& each) { return each.row == row; });
     on.run("DELETE FROM mortise_outbox_parked WHERE id = ?1", row);
-    return move_to_end(on, all);
+    return send_again(on, std::move(all));
 }
 
 void discard(db::connection& on, std::int64_t row) {

@@ -6,22 +6,15 @@
 #include "table/schema.hpp"
 #include "table/slot.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace mortise::outbox::table {
 namespace {
 
 constexpr std::size_t topics_max = 100;
-
-/// A row that is written anew, at the end.
-struct returned_row {
-    std::int64_t row = 0;
-    std::optional<std::int64_t> slot;  ///< None: it is parked.
-    std::uint32_t hash = 0;
-};
 
 // A key and the first row of it that is parked.
 using first_rows = std::map<std::string, std::int64_t>;
@@ -57,7 +50,7 @@ void add_parked(
     const std::string& topic,
     const std::string& key,
     first_rows& firsts,
-    std::vector<returned_row>& all
+    std::vector<moved_row>& all
 ) {
     auto row = on.query(
         "SELECT id, message_id, away FROM mortise_outbox_parked WHERE topic = ?1 AND key = ?2"
@@ -80,7 +73,7 @@ void add_waiting(
     db::connection& on,
     const std::string& topic,
     const first_rows& firsts,
-    std::vector<returned_row>& all
+    std::vector<moved_row>& all
 ) {
     for (const open_shard& each : open_shards(on)) {
         auto row = on.query(
@@ -98,21 +91,6 @@ void add_waiting(
                 all.push_back({number, row.integer(0), hash_of(row.text(2), key)});
         }
     }
-}
-
-void move_to_end(db::connection& on, const returned_row& each) {
-    const std::string there = each.slot ? " FROM mortise_outbox WHERE slot = "
-                                        : " FROM mortise_outbox_parked WHERE id = ";
-    const std::int64_t where = each.slot.value_or(each.row);
-    count_row(on);
-    on.run(
-        "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
-        " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS +
-            there + "?2",
-        each.hash,
-        where
-    );
-    on.run("DELETE" + there + "?1", where);
 }
 
 }  // namespace
@@ -135,7 +113,7 @@ result<returned_portion> send_returned(
         return error_code(errc::superseded);
     returned_portion made;
     made.next = from;
-    std::vector<returned_row> all;
+    std::vector<moved_row> all;
     first_rows firsts;
     std::size_t seen = 0;
     {
@@ -159,13 +137,9 @@ result<returned_portion> send_returned(
     made.more = seen == limit;
     if (!firsts.empty())
         add_waiting(on, which.topic, firsts, all);
-    std::sort(all.begin(), all.end(), [](const returned_row& a, const returned_row& b) {
-        return a.row < b.row;
-    });
-    for (const returned_row& each : all)
-        move_to_end(on, each);
     made.sent = all.size();
-    if (!all.empty())
+    move_to_end(on, std::move(all));
+    if (made.sent != 0)
         ring_after_commit(on);
     return made;
 }

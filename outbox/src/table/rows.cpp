@@ -7,6 +7,7 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::outbox::table {
@@ -100,6 +101,26 @@ void take_id(db::connection& on, std::string_view id, std::int64_t now, std::int
         " (SELECT message_id FROM mortise_outbox_id WHERE ends <= ?1 ORDER BY ends LIMIT 2)",
         now
     );
+}
+
+void move_to_end(db::connection& on, std::vector<moved_row> all) {
+    std::sort(all.begin(), all.end(), [](const moved_row& a, const moved_row& b) {
+        return a.row < b.row;
+    });
+    for (const moved_row& each : all) {
+        const std::string there = each.slot ? " FROM mortise_outbox WHERE slot = "
+                                            : " FROM mortise_outbox_parked WHERE id = ";
+        const std::int64_t where = each.slot.value_or(each.row);
+        count_row(on);
+        on.run(
+            "INSERT INTO mortise_outbox(slot, " MORTISE_OUTBOX_COLUMNS ")"
+            " SELECT " MORTISE_OUTBOX_NEW_SLOT ", " MORTISE_OUTBOX_COLUMNS +
+                there + "?2",
+            each.hash,
+            where
+        );
+        on.run("DELETE" + there + "?1", where);
+    }
 }
 
 void insert_later(db::connection& on, const message& what, std::int64_t due) {

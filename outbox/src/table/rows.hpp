@@ -42,6 +42,16 @@ bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now);
 /// Remembers it until `end`, and forgets some of those that need not be remembered any more.
 void take_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t end);
 
+/// A row that is written anew, at the end.
+struct moved_row {
+    std::int64_t row = 0;
+    std::optional<std::int64_t> slot;  ///< None: it is parked.
+    std::uint32_t hash = 0;
+};
+
+/// Moves waiting and parked rows to the end of those that wait, in the order of their numbers.
+void move_to_end(db::connection& on, std::vector<moved_row> all);
+
 /// Not to be sent before `due`.
 void insert_later(db::connection& on, const message& what, std::int64_t due);
 
