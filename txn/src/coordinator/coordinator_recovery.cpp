@@ -72,8 +72,8 @@ void coordinator_core::recovered(
         if (!at.is_in(id))
             return;
         at.recovered_to = each.number;
-        // Else it has begun meanwhile; or somebody could not wait for its turn, and it may have ended
-        // by now.
+        // Else it has begun meanwhile; or somebody could not wait for its turn, and it may have
+        // ended by now.
         if (each.term != id && !open_.contains(each.number) && !read.is_stale(each.number))
             take_up(at, each);
     }
