@@ -63,14 +63,22 @@ std::int64_t high_end(const raw_kafka& handle, const std::string& topic, std::in
     std::int64_t low = 0;
     std::int64_t high = 0;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    const raw_kafka_owned<rd_kafka_topic_t> asked(
+        ::rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr)
+    );
     eventually(
         [&] {
             code = ::rd_kafka_query_watermark_offsets(
                 handle.get(), topic.c_str(), partition, &low, &high, answer_limit_ms
             );
-            return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
-                   code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE &&
-                   code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+            const bool leads = code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
+                               code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE &&
+                               code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+            // The library may keep for a minute that it knows no such partition, though the broker
+            // says that it leads it: asking the broker mends what is kept.
+            if (!leads)
+                static_cast<void>(raw_kafka_metadata(handle, asked.get(), answer_limit_ms));
+            return leads;
         },
         broker_limit
     );
