@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sink/sink_records.hpp"
 
+#include "mortise/kafka/error.hpp"
 #include "sink/mark_place.hpp"
 
 #include <chrono>
