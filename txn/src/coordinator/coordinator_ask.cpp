@@ -53,7 +53,7 @@ void coordinator_core::ask_log(const gid& which, Answer answer) {
         return answer(errc::bad_gid, outcome(outcome::kind::unknown, which));
     log_->ask(
         [which](db::connection& on) { return log::log_tables::verdict_on(on, which); },
-        with_log([answer, which](error_code failed, const log::verdict& found) {
+        with_read([answer, which](error_code failed, const log::verdict& found) {
             answer(failed ? failed : code_in(found), outcome_in(which, found));
         })
     );
@@ -96,9 +96,9 @@ void coordinator_core::settle_logged(const settler_ptr& waiter) {
         return waiter->answer(unusable(), outcome());
     log_->ask(
         [which](db::connection& on) { return log::log_tables::find(on, which.number); },
-        with_log([self = shared_from_this(), waiter, which, read = ends_during_reads_.begin()](
-                     error_code failed, const std::optional<log::logged>& found
-                 ) {
+        with_read([self = shared_from_this(), waiter, which, read = ends_during_reads_.begin()](
+                      error_code failed, const std::optional<log::logged>& found
+                  ) {
             if (failed)
                 return waiter->answer(failed, outcome(outcome::kind::unknown, which));
             if (!found || found->ended || read->is_stale(which.number))

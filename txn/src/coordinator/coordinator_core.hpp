@@ -20,6 +20,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -115,6 +116,16 @@ private:
                     self->log_failed(mortise::errc::poisoned);
             }
         );
+    }
+    /// As `with_log`, for what only reads: if the log is closed before it has answered, `then`
+    /// learns why, as nobody has cancelled anything.
+    template <class Then>
+    auto with_read(Then then) {
+        return with_log([self = shared_from_this(),
+                         then = std::move(then)](error_code failed, auto&&... more) mutable {
+            const bool closed = failed == asio::error::operation_aborted;
+            then(closed ? self->unusable() : failed, std::forward<decltype(more)>(more)...);
+        });
     }
     void tell(const txn_event& event) const {
         if (config_.observer != nullptr)

@@ -44,7 +44,7 @@ void coordinator_core::show(
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
                 [which](db::connection& on) { return log::log_views::of(on, which); },
-                self->with_log([asked](error_code failed, std::optional<transaction_view> found) {
+                self->with_read([asked](error_code failed, std::optional<transaction_view> found) {
                     asked->complete(failed, std::move(found));
                 })
             );
@@ -70,7 +70,7 @@ void coordinator_core::list(
                 [which, after, limit](db::connection& on) {
                     return log::log_views::list(on, which, after, limit);
                 },
-                self->with_log([asked](error_code failed, std::vector<transaction_view> found) {
+                self->with_read([asked](error_code failed, std::vector<transaction_view> found) {
                     asked->complete(failed, std::move(found));
                 })
             );
@@ -96,9 +96,9 @@ void coordinator_core::intervene_logged(const intervention& how, code_handler ha
     auto asked = std::make_shared<code_handler>(std::move(handler));
     log_->ask(
         [number](db::connection& on) { return log::log_tables::find(on, number); },
-        with_log([self = shared_from_this(), how, asked, read = ends_during_reads_.begin()](
-                     error_code failed, const std::optional<log::logged>& found
-                 ) {
+        with_read([self = shared_from_this(), how, asked, read = ends_during_reads_.begin()](
+                      error_code failed, const std::optional<log::logged>& found
+                  ) {
             if (failed)
                 return answer(*asked, failed);
             const bool ours = found && !found->ended && !self->closed_ &&
