@@ -13,9 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace mortise::test {
 namespace {
@@ -23,6 +25,32 @@ namespace {
 std::filesystem::path fresh_file(const std::filesystem::path& folder, const char* kind) {
     static int count = 0;
     return folder / (std::to_string(++count) + kind);
+}
+
+/// Pointers to these, as `exec` takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// The environment of this process with these variables changed; an empty value takes one away.
+std::vector<std::string> environment_with(const cli_process::variables& changes) {
+    std::vector<std::string> entries;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const auto name = text.substr(0, text.find('='));
+        const auto is_changed = [&](const auto& change) { return change.first == name; };
+        if (std::none_of(changes.begin(), changes.end(), is_changed))
+            entries.emplace_back(text);
+    }
+    for (const auto& [name, value] : changes) {
+        if (!value.empty())
+            entries.push_back(name + '=' + value);
+    }
+    return entries;
 }
 
 }  // namespace
@@ -34,26 +62,20 @@ cli_process::cli_process(
 )
     : out_(fresh_file(folder, ".out")), err_(fresh_file(folder, ".err")) {
     std::vector<std::string> texts = arguments;
-    std::vector<char*> pointers;
-    for (std::string& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
+    std::vector<std::string> entries = environment_with(environment);
+    const std::vector<char*> words = pointers_to(texts);
+    const std::vector<char*> all_variables = pointers_to(entries);
     const int out = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    pid_ = ::fork();  // the test has one thread
+    // Another thread may hold the heap's lock just now: nothing is allocated in the child.
+    pid_ = ::fork();
     if (pid_ == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (out < 0 || err < 0)
             ::_exit(125);
         ::dup2(out, STDOUT_FILENO);
         ::dup2(err, STDERR_FILENO);
-        for (const auto& [name, value] : environment) {
-            if (value.empty())
-                ::unsetenv(name.c_str());
-            else
-                ::setenv(name.c_str(), value.c_str(), 1);
-        }
-        ::execvp(pointers[0], pointers.data());
+        ::execvpe(words[0], words.data(), all_variables.data());
         ::_exit(125);
     }
     ::close(out);
@@ -107,14 +129,11 @@ std::string text_of(const std::filesystem::path& file) {
 
 std::string typed_at(const std::vector<std::string>& arguments, int& status) {
     std::vector<std::string> texts = arguments;
-    std::vector<char*> pointers;
-    for (std::string& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
+    const std::vector<char*> words = pointers_to(texts);
     int terminal = -1;
     const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid == 0) {
-        ::execv(pointers[0], pointers.data());
+        ::execv(words[0], words.data());
         ::_exit(125);
     }
     std::string seen;
