@@ -11,7 +11,9 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace mortise::test::cli_redis_test {
@@ -74,11 +76,18 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Whether the arguments of some process that runs have this in them, as `ps` shows them.
-bool in_arguments(const std::string& part) {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-        if (has(text_of(entry.path() / "cmdline"), part))
-            return true;
+/// Whether this process or one that it started has `part` in its arguments, as `ps` shows them.
+bool in_arguments(pid_t process, const std::string& part) {
+    const auto folder = std::filesystem::path("/proc") / std::to_string(process);
+    if (has(text_of(folder / "cmdline"), part))
+        return true;
+    std::error_code ended;
+    for (const auto& thread : std::filesystem::directory_iterator(folder / "task", ended)) {
+        std::istringstream children(text_of(thread.path() / "children"));
+        for (pid_t child = 0; children >> child;) {
+            if (in_arguments(child, part))
+                return true;
+        }
     }
     return false;
 }
@@ -128,8 +137,9 @@ TEST_F(CliAtRedis, TheProcessesOfAMeasurementHaveNoPasswordAmongTheirArguments) 
     const redis_server server({std::string("requirepass ") + secret});
     const std::string store = url_of(server, std::string(":") + secret + '@');
     cli_process bench = start({"bench", "handoff", "--seconds", "60"}, store);
-    ASSERT_TRUE(eventually([&] { return in_arguments("bench-worker"); })) << bench.err();
-    EXPECT_FALSE(in_arguments(secret));
+    ASSERT_TRUE(eventually([&] { return in_arguments(bench.pid(), "bench-worker"); }))
+        << bench.err();
+    EXPECT_FALSE(in_arguments(bench.pid(), secret));
     bench.send(SIGTERM);
     EXPECT_EQ(bench.wait(), 128 + SIGTERM);
 }
