@@ -11,9 +11,9 @@ steady_addresses() {
     exec "$@"
 }
 
-# Most tests wait most of the time, so twice as many run as there are processors; those that keep
-# one busy say so (PROCESSORS 2). A call that chooses tests by name sees an entry for each case;
-# otherwise a binary with hundreds of cases is started a few times.
+# Most tests wait most of the time, so five entries share two processors. A call that chooses tests
+# by name sees an entry for each case; otherwise a binary with hundreds of cases is started a few
+# times.
 run_ctest() { # PRESET ARGS...
     local preset=$1 word
     shift
@@ -26,7 +26,7 @@ run_ctest() { # PRESET ARGS...
     done
     step "Running the tests of .build/$preset"
     cd "$root/.build/$preset"
-    steady_addresses ctest -j "$(($(jobs) * 2))" --output-on-failure "$@"
+    steady_addresses ctest -j "$(($(jobs) * 5 / 2))" --output-on-failure "$@"
 }
 
 need_for_tests() { # also need WORD...

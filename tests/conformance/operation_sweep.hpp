@@ -29,9 +29,9 @@ protected:
     lock_client& other() { return *other_; }
     /// How much the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
-    /// The step after `step` in sweep number `sweep` of several. A step at a server takes real
-    /// time: `./run test` takes the first step and every fourth of the others, different ones in
-    /// each sweep; `./run proof` takes all.
+    /// The step after `step` in sweep number `sweep` of several. Where steps are dear, `./run test`
+    /// takes the first one and every fourth of the others, different ones in each sweep;
+    /// `./run proof` takes all.
     std::size_t next_step(std::size_t step, std::size_t sweep);
 
     /// Checks after the end of the operation that it did what it promises, and that nothing else is
