@@ -146,8 +146,7 @@ private:
     clock::time_point now() const noexcept { return time_->now(); }
     clock::duration pause_after(std::uint32_t attempts);
     /// Limits the pause that a participant asks for. If it asks for no pause repeatedly, it gets
-    /// one
-    /// that doubles.
+    /// one that doubles.
     clock::duration
     pause_asked_for(std::chrono::milliseconds by_it, std::uint32_t times) const noexcept;
 

@@ -186,8 +186,7 @@ void coordinator_core::learn_ends() {
 }
 
 // Forgets in portions, because transactions wait for each. A failure is left to the next time.
-// Every
-// coordinator does it for all partitions: ended transactions belong to nobody.
+// Every coordinator does it for all partitions: ended transactions belong to nobody.
 void coordinator_core::purge() {
     if (owned() == 0 || std::exchange(purging_, true))
         return;

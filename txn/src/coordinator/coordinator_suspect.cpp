@@ -29,8 +29,7 @@ bool coordinator_core::tells_of_an_old_copy(
 }
 
 // Asks the log first if the participant saw a higher epoch: another coordinator may have taken
-// over,
-// and then the log says so.
+// over, and then the log says so.
 void coordinator_core::doubt(
     const running_ptr& what, branch_number which, const result<reply>& got
 ) {

@@ -68,8 +68,7 @@ public:
     bool abort(steps& next);
 
     /// A participant knows the number of this transaction from another one. Its branch is stuck,
-    /// and
-    /// the others are cancelled without a decision. Only in the phase `trying`.
+    /// and the others are cancelled without a decision. Only in the phase `trying`.
     void contradicted(branch_number which, steps& next);
 
     /// The decision is durable; also the last report of a presumed cancel.

@@ -216,8 +216,7 @@ void log_tables::go_on_above(db::connection& on, std::uint64_t number) {
 }
 
 // Adds the changes that are missing, because each was at most one epoch. Epochs that are tokens
-// grow
-// by themselves.
+// grow by themselves.
 void log_tables::go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes) {
     on.run(
         "INSERT INTO mortise_txn_partition(id, epoch, term, changes) VALUES(?1, 0, 0, 0)"

@@ -107,8 +107,7 @@ public:
     static bool decides(db::connection& on, const term& by);
 
     /// Begins the next term of a partition. If the epoch is a token, it must be higher than the
-    /// last
-    /// one and of the same domain. Without a token the epoch grows by one.
+    /// last one and of the same domain. Without a token the epoch grows by one.
     /// @par Errors `foreign_epochs`, `stepped_down`
     static result<term> take_over(
         db::connection& on,
@@ -147,8 +146,7 @@ public:
     );
 
     /// Lists the transactions of a partition that have not ended and have a number above `after`,
-    /// in
-    /// the order of their numbers.
+    /// in the order of their numbers.
     static std::vector<logged>
     open_after(db::connection& on, std::uint32_t partition, std::uint64_t after, std::size_t limit);
 

@@ -48,14 +48,11 @@ namespace mortise::txn {
 class barrier {
 public:
     /// Checks the call and, if its work must be done, runs `work()`, which returns a `reply`. If
-    /// the
-    /// reply is `done`, the branch has changed. Else the writes of the work are undone, and only
-    /// the
-    /// refusal of a try is stored. Exceptions of the work pass through: roll back then.
+    /// the reply is `done`, the branch has changed. Else the writes of the work are undone, and
+    /// only the refusal of a try is stored. Exceptions of the work pass through: roll back then.
     ///
     /// A transaction must be open on the connection, as in a closure of `db::sqlite`. Send the
-    /// reply
-    /// only after the commit.
+    /// reply only after the commit.
     ///
     /// A call passes once. A second `pass` of it in the same database counts as a repetition: it
     /// gets the reply of the first, and its work is not done. If one call has two effects, do both

@@ -44,8 +44,7 @@ public:
     std::vector<lock_token> locks;
 
     /// Of a try: how long the transaction may still take. After that the reservation is overdue,
-    /// and
-    /// the coordinator must say what became of it.
+    /// and the coordinator must say what became of it.
     std::chrono::milliseconds time_left{0};
 
     /// Every transaction of the same log with a lower number has ended: the participant may forget

@@ -48,8 +48,7 @@ public:
     std::uint32_t partitions = 8;
 
     /// The participants, by the names that branches use. Keep the names across restarts: branches
-    /// of
-    /// a missing participant are stuck until it is there again.
+    /// of a missing participant are stuck until it is there again.
     std::map<std::string, std::shared_ptr<participant>, std::less<>> participants;
 
     /// Time for all tries of a transaction without a deadline of its own: 1 ms to one day.

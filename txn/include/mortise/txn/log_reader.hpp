@@ -34,8 +34,7 @@ public:
     log_reader& operator=(log_reader&&) noexcept;
 
     /// The log's random id, which every `gid` of the log contains; zero if the log was empty when
-    /// it
-    /// was opened.
+    /// it was opened.
     std::uint64_t id() const noexcept { return id_; }
 
     /// Reads all that the log knows of a transaction; empty if it never existed or was forgotten.

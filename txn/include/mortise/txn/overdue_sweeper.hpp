@@ -27,8 +27,8 @@ void start_sweeper_stop(
 /// finishes them by its usual calls.
 ///
 /// The sweeper gives nothing back on its own. While the coordinator cannot be asked, the
-/// reservation
-/// is kept, and counted. The sweeper asks again after a pause, which doubles up to a limit.
+/// reservation is kept, and counted. The sweeper asks again after a pause, which doubles up to a
+/// limit.
 ///
 /// @par Threads   All members may be called from any thread.
 /// @par Lifetimes A session passed by reference must live until `async_stop` has completed, or

@@ -20,8 +20,8 @@ public:
     transaction() = default;
 
     /// Adds a branch of the participant with this name at the coordinator. Branches run in
-    /// parallel,
-    /// except for the order given by `after`: tries and confirms follow it, cancels reverse it.
+    /// parallel, except for the order given by `after`: tries and confirms follow it, cancels
+    /// reverse it.
     branch_number
     add(std::string participant,
         std::string payload,

@@ -50,8 +50,7 @@ const char* to_string(txn_event::kind what) noexcept;
 /// Hears of the events of a coordinator, for logs, traces and tests.
 ///
 /// @par Threads   Called on the coordinator's strand, one event at a time. It must neither block
-///                nor
-///                call the coordinator: post such work.
+///                nor call the coordinator: post such work.
 /// @par Lifetimes Not owned: it must live until `async_stop` has completed, or the context has
 ///                ended.
 class txn_observer {

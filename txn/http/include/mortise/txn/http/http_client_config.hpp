@@ -23,8 +23,7 @@ public:
     explicit http_client_config(std::string at) : url(std::move(at)) {}
 
     /// `https://host:port/path`, or `http://` without TLS. The client calls nothing else: it
-    /// follows
-    /// no redirect. The name is looked up for every new connection.
+    /// follows no redirect. The name is looked up for every new connection.
     std::string url;
 
     /// The trusted authorities (PEM) for `https://`; empty: those of the system. The server's

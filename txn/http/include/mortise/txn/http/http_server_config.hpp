@@ -33,8 +33,7 @@ public:
     std::filesystem::path client_ca_file;
 
     /// 1 to 100,000. When the limit is reached, a new connection takes the place of the one that
-    /// has
-    /// been idle, or in its TLS handshake, for longest. If there is none, it waits.
+    /// has been idle, or in its TLS handshake, for longest. If there is none, it waits.
     std::size_t connections_max = 1'024;
 
     /// Bytes of a request's header, and of its body: 1 KiB to 64 MiB.
