@@ -23,9 +23,8 @@ namespace mortise::txn::core {
 /// * A stuck branch blocks the branches that come after it, and nothing else.
 /// * Presumed abort: this applies to a transaction that an earlier coordinator left undecided, or
 ///   that a participant has contradicted. Every branch is cancelled first, and the cancel is
-/// decided
-///   last. The log may be an old copy, and then a participant that has confirmed its branch can say
-///   so before the log says the opposite.
+///   decided last. The log may be an old copy, and then a participant that has confirmed its branch
+///   can say so before the log says the opposite.
 ///
 /// | phase | all tried | a try refused or failed | abort | decided |
 /// | --- | --- | --- | --- | --- |

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 /// A client's connection to a server. Used on the server's strand only.
 class connection {
 public:
-    /// What the connection is doing. Each phase has its own time limit, and its own end of it.
+    /// The phases of a connection. Each has a time limit of its own, except `answering`.
     enum class phase : std::uint8_t {
         greeting,   ///< The TLS handshake, if there is one.
         idle,       ///< Waiting for the first byte of a request.
