@@ -27,7 +27,7 @@ void coordinator_core::recover() {
 
 // Takes up the next portion of a partition. Transactions that wait for a participant or for people
 // do not hold up the others. Of those that wait for participants, memory holds at most half of
-// `open_max`. All that wait for people are in memory: they should be few.
+// `open_max`. Those that wait for people do not count here: `put_aside` limits their number.
 void coordinator_core::recover(partition& at) {
     if (at.recovering || at.recovery_done || !at.term)
         return;

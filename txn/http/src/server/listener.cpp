@@ -210,8 +210,8 @@ asio::awaitable<void> listener::accept_all() {
     }
 }
 
-// Makes room when a client waits and all places are taken: closes the connection that has been idle
-// for longest.
+// Makes room when a client waits and all places are taken: closes the connection that has been
+// idle, or in its TLS handshake, for longest.
 asio::awaitable<void> listener::wait_for_room() {
     while (!stopping_ && open_.size() >= config_.connections_max) {
         co_await acceptor_->async_wait(tcp::acceptor::wait_read, asio::deferred);

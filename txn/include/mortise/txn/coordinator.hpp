@@ -96,7 +96,10 @@ public:
     ///                   later.
     /// @par Errors       `no_branches`, `too_many_branches`, `unknown_participant`,
     ///                   `payload_too_large`, `bad_order`, `bad_key`, `key_reused`,
-    ///                   `too_many_open`, `stopped`, `stepped_down`, and the errors of the log:
+    ///                   `mortise::errc::duration_negative` (the deadline); `too_many_open`;
+    ///                   `no_answer`: a participant does not answer now; `participant_ahead`: one
+    ///                   has seen something that the log does not know; `standby`, `stopped`,
+    ///                   `stepped_down`; and the errors of the log:
     ///                   `mortise::errc::commit_unknown`, `poisoned`, codes of SQLite.
     /// @par Cancellation terminal, partial, total; all mean the same: an undecided transaction is
     ///                   cancelled, and the outcome says so (`withdrawn`). A signal after the

@@ -58,9 +58,9 @@ public:
     /// Does the work of the call, unless it was done before or may no longer be done. Answers after
     /// the commit.
     ///
-    /// @return the reply; an error is one of `barrier::pass`, or means that the effect is unknown.
-    /// @par Errors       Errors of the session and exceptions of the work are thrown, with their
-    ///                   text.
+    /// @return the reply; an error is one of `barrier::pass`, or one of the session. After an error
+    ///         of the session the effect is unknown, except for `operation_aborted`: no effect.
+    /// @par Errors       Exceptions of the work and of the barrier are thrown, with their text.
     /// @par Cancellation terminal: a call that waits for the session is removed, and returns
     ///                   `operation_aborted`. Once its work has begun a signal has no effect.
     /// @par Threads      Any thread.
