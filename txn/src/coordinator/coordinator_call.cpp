@@ -383,7 +383,7 @@ void coordinator_core::pays(running& what, std::size_t branch) {
 
 // Whether a participant of the transaction does not answer. Nothing new is begun with it: a new
 // transaction would only wait there, in the place of others. Confirms and cancels that are owed to
-// the participant find out when it answers again.
+// the participant find out when it answers again; if there are none, a new transaction may.
 bool coordinator_core::is_away(const running& what) const {
     return std::any_of(what.what->branches.begin(), what.what->branches.end(), [&](auto& each) {
         const auto found = lanes_.find(each.participant);

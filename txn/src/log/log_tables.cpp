@@ -382,8 +382,8 @@ std::optional<logged> log_tables::find(db::connection& on, std::uint64_t number)
 }
 
 // Finds the ends per participant: a stuck transaction keeps only the rows of its own participants.
-// It keeps everybody's if it is beyond `limit` or its plan cannot be read, because then its
-// participants are unknown.
+// It keeps everybody's if it is the last one that `limit` allows or its plan cannot be read,
+// because then the participants are unknown.
 ends_below log_tables::ends(db::connection& on, std::size_t limit) {
     ends_below made;
     {

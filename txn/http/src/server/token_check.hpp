@@ -13,8 +13,8 @@ namespace mortise::txn::http {
 
 /// Checks the token of a request. Keeps only digests of the known tokens.
 ///
-/// The time that it takes depends on the number of callers and on the length of the token that was
-/// sent, but on the bytes of no token.
+/// The time of a check depends on the number of callers, and on the length of the token that was
+/// sent. It depends on the bytes of no token.
 class token_check {
 public:
     /// @throws error (`bad_config`) that names the caller whose token is not valid, or whose file

@@ -14,9 +14,9 @@ namespace mortise::txn {
 /// page.
 ///
 /// Each metric has the label `coordinator="..."`; its value may contain any bytes. The text ends
-/// with a line break, so it can be joined with those of other coordinators and of lock clients
-/// (`mortise::prometheus_text`), as long as each has a label of its own. Only the first may contain
-/// the `# HELP` and `# TYPE` lines: pass `with_help = false` for the others.
+/// with a line break, so you can join it with those of other coordinators and of lock clients
+/// (`mortise::prometheus_text`). Each needs a label of its own. Only the first may contain the
+/// `# HELP` and `# TYPE` lines: pass `with_help = false` for the others.
 ///
 /// @par Threads Any thread.
 std::string prometheus_text(
