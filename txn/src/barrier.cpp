@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As they stand in the tables: never change them.
+// These values are stored in tables: never change them.
 enum state : std::int64_t { tried = 1, confirmed = 2, cancelled = 3, refused = 4 };
 
 constexpr const char* make_branches =
@@ -31,18 +31,17 @@ constexpr const char* make_branches =
 constexpr const char* make_overdue =
     "CREATE INDEX IF NOT EXISTS mortise_txn_overdue ON mortise_txn_branch(overdue)"
     " WHERE state = 1";
-// Below which number all transactions of a log have ended in which that participant takes part, and
-// the last branch that was looked at as to whether it can be forgotten.
+// Per log and participant: the number below which all of the participant's transactions have ended,
+// and the last branch that was checked for forgetting.
 constexpr const char* make_ends =
     "CREATE TABLE IF NOT EXISTS mortise_txn_ends("
     "log INTEGER NOT NULL, participant TEXT NOT NULL, ended_below INTEGER NOT NULL,"
     " looked_number INTEGER NOT NULL DEFAULT 0, looked_branch INTEGER NOT NULL DEFAULT 0,"
     " PRIMARY KEY(log, participant)) WITHOUT ROWID";
 
-// How far what is known of the ends may lag behind: it need not be written with every call.
+// How far the stored number may lag behind the calls, so that not every call writes it.
 constexpr std::uint64_t lag = 256;
-// Branches that are looked at with each call: more than one call adds, so that they do not become
-// more and more.
+// Branches that each call checks: more than a call adds, so the table does not grow without limit.
 constexpr std::size_t looked_at_once = 32;
 
 std::int64_t stored(std::uint64_t value) noexcept {
@@ -108,7 +107,7 @@ void update(db::connection& on, const call& what, state to, const reply& answer)
     row.run();
 }
 
-/// What a participant knows of the ends of transactions of one log.
+/// What a participant knows of the ended transactions of one log.
 struct known_ends {
     std::uint64_t below = 0;
     std::int64_t looked_number = 0;
@@ -127,7 +126,7 @@ std::optional<known_ends> find_ends(db::connection& on, const call& what) {
     return known_ends{static_cast<std::uint64_t>(row.integer(0)), row.integer(1), row.integer(2)};
 }
 
-// Versions before 0.2 kept one number for all participants of a database.
+// Reads the number that versions before 0.2 kept for all participants of a database.
 std::uint64_t forgotten_before(db::connection& on, const call& what) {
     {
         auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_seen'");
@@ -139,9 +138,9 @@ std::uint64_t forgotten_before(db::connection& on, const call& what) {
     return row.step() ? static_cast<std::uint64_t>(row.integer(0)) : 0;
 }
 
-/// Notes what the call says of the ends of others. What is below that number is over from here on.
+/// Stores which transactions have ended, as the call says. All below the number are over from here.
 known_ends note_ends(db::connection& on, const call& what) {
-    // A transaction is called while it has not ended: of later ones its caller cannot know.
+    // A call proves that its own transaction has not ended, so the number cannot be above it.
     const auto ended_below = std::min(what.ended_below, what.gid.number);
     const auto stored_ends = find_ends(on, what);
     auto ends = stored_ends.value_or(known_ends());
@@ -162,8 +161,8 @@ known_ends note_ends(db::connection& on, const call& what) {
     return ends;
 }
 
-/// Forgets some of the participant's branches that are over. Each is looked at once: one that is
-/// still reserved then, or another participant's, is left alone.
+/// Forgets some of the participant's branches that are over. Each branch is checked once: one that
+/// is still reserved then, or belongs to another participant, stays.
 void forget_some(db::connection& on, const call& what, known_ends ends) {
     const auto last = stored(ends.below) - 1;
     constexpr std::int64_t any_branch = std::numeric_limits<std::uint32_t>::max();
@@ -318,7 +317,7 @@ std::vector<barrier::overdue_branch> barrier::overdue(db::connection& on, std::s
     return found;
 }
 
-// As the coordinator would cancel it that has tried it.
+// Makes the cancel that the coordinator of the try would send.
 result<call> barrier::own_cancel(db::connection& on, const overdue_branch& which) {
     on.run(make_branches);
     call made;

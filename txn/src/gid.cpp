@@ -31,7 +31,7 @@ std::optional<gid> gid::parse(std::string_view text) noexcept {
                       read_all(text.substr(0, log_digits), made.log, 16) &&
                       read_all(text.substr(log_digits + 1), made.number, 10);
     constexpr auto last = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    // One transaction has one text: no other spelling is taken.
+    // Accept only the spelling that `text` makes: one transaction, one text.
     if (!read || !made || made.number > last || made.text() != text)
         return std::nullopt;
     return made;

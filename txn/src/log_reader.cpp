@@ -11,7 +11,7 @@
 namespace mortise::txn {
 namespace {
 
-// An empty database is the log of a coordinator that has not made its tables yet.
+// Returns zero for an empty database: its coordinator has not made its tables yet.
 std::uint64_t id_of(db::connection& on, const std::filesystem::path& log) {
     try {
         return log::log_tables::log_id(on);

@@ -17,7 +17,7 @@ void adopt_old_log(const std::filesystem::path& log) {
     how.must_exist = true;
     if (!std::filesystem::exists(log))
         throw error(errc::log_missing, log.string(), "name the old copy");
-    if (log_reader(log).id() == 0)  // what is something else's, or empty, stays as it is
+    if (log_reader(log).id() == 0)  // leave an empty database, or another program's, untouched
         throw error(errc::not_a_log, log.string(), "nothing has begun in it: it is no copy");
     asio::io_context context(1);
     log::decision_log opened(context.get_executor(), how);

@@ -14,7 +14,7 @@
 namespace mortise::txn {
 namespace detail {
 
-/// What the participant and its calls share: a call may outlive it.
+/// The state that the participant shares with its calls, which may outlive it.
 class participant_state {
 public:
     participant_state(
@@ -75,7 +75,7 @@ void start_participant_stop(
 
 namespace {
 
-// The participant may be gone before its call has ended.
+// Keeps the state, because the participant may be gone before its call has ended.
 asio::awaitable<result<reply>>
 pass_barrier(std::shared_ptr<const participant_state> state, call request) {
     std::exception_ptr thrown;

@@ -54,7 +54,7 @@ private:
 
 asio::awaitable<std::optional<error_code>>
 leave_wish(std::filesystem::path log, intervention what, milliseconds wait) {
-    const log_reader known(log);  // or there is none, and none is to be made
+    const log_reader known(log);  // throws if there is no log: none must be created
     const auto executor = co_await asio::this_coro::executor;
     coro::event rung(executor);
     const db::bell ear(executor, log, [&rung] { rung.set(); });
@@ -64,14 +64,14 @@ leave_wish(std::filesystem::path log, intervention what, milliseconds wait) {
     db::bell::ring(log);
     const auto end = coro::saturating_add(clock::now(), wait);
     for (;;) {
-        rung.reset();  // before it looks: what comes now is heard
+        rung.reset();  // before the read, so that no later ring is missed
         auto came = co_await session.async_read(looking(id));
         const auto left = std::chrono::duration_cast<milliseconds>(end - clock::now());
         if (came || left <= milliseconds(0)) {
             co_await session.async_stop();
             co_return came;
         }
-        // An hour at most: what waits for longer looks again.
+        // Wait for an hour at most, then look again.
         const auto pause = std::min<milliseconds>(left, std::chrono::hours(1));
         auto waited =
             co_await rung.async_wait(asio::cancel_after(pause, asio::as_tuple(asio::deferred)));

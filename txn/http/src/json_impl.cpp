@@ -1,4 +1,3 @@
 // SPDX-License-Identifier: BSL-1.0
-// Boost.JSON has no compiled library in Debian's packages: this file compiles it for whoever links
-// this library (ADR 0006).
+// Compiles Boost.JSON into this library, because Debian's packages have no compiled one (ADR 0006).
 #include <boost/json/src.hpp>

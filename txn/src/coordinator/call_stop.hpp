@@ -14,8 +14,8 @@ namespace mortise::txn::detail {
 
 namespace asio = boost::asio;
 
-/// How a call of a participant is told to end. It lives as long as the call, also when nobody waits
-/// for that any more, and the signal reaches it where it runs: on a strand of its own.
+/// The way to tell a call of a participant to end. It lives as long as the call, even if nobody
+/// waits for the call any longer. The signal arrives on the strand of the call.
 class call_stop : public std::enable_shared_from_this<call_stop> {
 public:
     explicit call_stop(const asio::any_io_executor& executor)
@@ -24,7 +24,7 @@ public:
     const asio::any_io_executor& strand() const noexcept { return strand_; }
     asio::cancellation_slot slot() noexcept { return signal_.slot(); }
 
-    /// Any thread.
+    /// May be called from any thread.
     void emit() {
         asio::dispatch(strand_, [self = shared_from_this()] {
             self->signal_.emit(asio::cancellation_type::terminal);

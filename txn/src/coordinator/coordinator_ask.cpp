@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Questions about transactions, and waiting for their end.
+// Answers questions about transactions, and waits for their end.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -48,7 +48,7 @@ template <class Answer>
 void coordinator_core::ask_log(const gid& which, Answer answer) {
     if (closed_ || !log_)
         return answer(unusable(), outcome());
-    // A log that was never taken over by us is none that we know by name yet.
+    // We know the id of a log only after we have taken it over once.
     if (log_id_ && *log_id_ != which.log)
         return answer(errc::bad_gid, outcome(outcome::kind::unknown, which));
     log_->ask(
@@ -62,7 +62,7 @@ void coordinator_core::ask_log(const gid& which, Answer answer) {
 void coordinator_core::settle(const gid& which, outcome_handler handler) {
     if (seat_.deserted())
         return handler.complete(errc::stopped, outcome());
-    // The slot is read in the initiating call: later nobody may touch it.
+    // Read the slot in the initiating call: afterwards nobody may touch it.
     const auto slot = handler.release_slot();
     const auto waiter = std::make_shared<settler>(weak_from_this(), which, std::move(handler));
     coro::detail::install_cancel_proxy<settler>(
@@ -89,7 +89,8 @@ void coordinator_core::settle_now(const settler_ptr& waiter) {
     hurry(found->second);
 }
 
-// It has ended, or its turn in the recovery has not come yet: it comes now.
+// Handles a transaction that is not in memory: it has ended, or the recovery has not reached it and
+// takes it up now.
 void coordinator_core::settle_logged(const settler_ptr& waiter) {
     const auto which = waiter->gid;
     if (closed_ || !log_)
@@ -154,7 +155,7 @@ void coordinator_core::log_stats(
     );
 }
 
-// Who waits for its next attempt need not wait any longer.
+// Ends the pauses of branches that wait for their next attempt.
 void coordinator_core::hurry(const running_ptr& what) {
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& branch = what->branches[i];

@@ -17,15 +17,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t text_max = 1'024;  // of what a participant says, in the log
+constexpr std::size_t text_max = 1'024;  // bytes of a participant's words that the log keeps
 
-// The call lives as long as its participant works on it.
+// Keeps the participant alive while it works on the call.
 asio::awaitable<result<reply>> carry(std::shared_ptr<participant> whom, call what) {
     auto doing = whom->carry_out(std::move(what));
     co_return co_await std::move(doing);
 }
 
-// An answer that will be the same however often it is asked for.
+// Whether an error stays the same however often the call is repeated.
 bool is_final(error_code said) noexcept {
     return said == errc::late_try || said == errc::unknown_branch || said == errc::conflict ||
            said == errc::stale_epoch || said == errc::participant_ahead ||
@@ -33,8 +33,9 @@ bool is_final(error_code said) noexcept {
            said == mortise::errc::no_token || said == errc::unknown_participant;
 }
 
-// Nothing is confirmed without the proof that this was decided, nor cancelled, unless nobody can
-// decide otherwise any more: the term in which it began is over.
+// Takes the proof of a decision, so that no branch is confirmed or cancelled without one. The one
+// exception is a presumed abort: the term in which the transaction began is over, so nobody can
+// decide otherwise.
 operation finishing_by(const log::durable_decision& proof) noexcept {
     return proof.confirm() ? operation::confirm : operation::cancel;
 }
@@ -48,8 +49,8 @@ operation operation_for(const running& what, branch_number which) {
     return finishing_by(*what.proof);
 }
 
-// What a participant throws that knows of codes; the rest says only that something failed, and
-// what.
+// Converts a participant's exception to a code and a text. Exceptions without a code say only that
+// the call failed.
 error_code code_of(const std::exception_ptr& thrown, std::string& text) {
     try {
         std::rethrow_exception(thrown);
@@ -99,7 +100,7 @@ call_view view_of(const result<reply>& got, std::string text) {
 
 void coordinator_core::ask_participant(const running_ptr& what, branch_number which) {
     if (stopping_)
-        return;  // what is decided is finished by whoever comes next
+        return;  // the next coordinator finishes what is decided
     const auto found = lanes_.find(what->what->branches[which - 1].participant);
     if (found == lanes_.end())
         return came(what, which, error_code(errc::unknown_participant), {});
@@ -200,7 +201,7 @@ void coordinator_core::called(
 ) {
     auto& branch = what->branches[which - 1];
     if (closed_ || branch.flight != flight)
-        return;  // It was given up before.
+        return;  // the call was given up before
     branch.flight = 0;
     deadlines_.clear(branch.timer);
     MORTISE_CRASH_POINT("txn.called");
@@ -245,7 +246,7 @@ void coordinator_core::came(
 ) {
     if (tells_of_an_old_copy(*what, which, got))
         return doubt(what, which, got);
-    if (got && got->what == reply::verdict::ahead)  // of what the log knows
+    if (got && got->what == reply::verdict::ahead)  // but the log knows all that it has seen
         return came(what, which, error_code(errc::participant_ahead), text);
     if (what->fsm.is_finishing(which))
         finish_came(what, which, got);
@@ -267,7 +268,7 @@ void coordinator_core::try_came(
             what->why = errc::refused;
             what->text = text;
         }
-        // One that was sent before may still come, or have come: it needs its cancel.
+        // An earlier attempt may still take effect, or have taken it: the branch needs its cancel.
         uncertain ? what->fsm.try_failed(which, next) : what->fsm.try_refused(which, next);
     } else if (!got && is_final(got.error())) {
         if (still_wanted) {
@@ -276,7 +277,7 @@ void coordinator_core::try_came(
         }
         uncertain ? what->fsm.try_failed(which, next) : what->fsm.try_refused(which, next);
     } else if (still_wanted && got) {
-        --branch.attempts;  // It answers: that is no failure.
+        --branch.attempts;  // the participant answers: that is no failure
         again_after(what, which, pause_asked_for(got->after, ++branch.agains));
     } else if (still_wanted && branch.attempts < what->try_attempts_max) {
         branch.uncertain = true;
@@ -331,7 +332,7 @@ void coordinator_core::again_after(
     arm();
 }
 
-// It will not get better by itself: people see it, and nothing is tried again and again.
+// Leaves the branch to operators: repeating the call would not help.
 void coordinator_core::stuck(const running_ptr& what, branch_number which) {
     what->fsm.stuck(which);
     what->done.branches[which - 1].stuck = true;
@@ -342,7 +343,7 @@ void coordinator_core::stuck(const running_ptr& what, branch_number which) {
     note(what);
 }
 
-// Such are kept beside the others, whose places they do not take.
+// Counts stuck transactions apart from the others, whose places they must not take.
 void coordinator_core::waits_for_people(running& what, bool does) {
     if (std::exchange(what.for_people, does) == does)
         return;
@@ -352,7 +353,7 @@ void coordinator_core::waits_for_people(running& what, bool does) {
         change(resumed_for_people_);
 }
 
-// Told once, however often somebody has it tried at once meanwhile.
+// Reports a change once, even if operators have the participant tried several times meanwhile.
 void coordinator_core::note_answer(
     client_lane& at, const std::string& name, const result<reply>& got
 ) {
@@ -380,8 +381,9 @@ void coordinator_core::pays(running& what, std::size_t branch) {
         --lanes_.find(what.what->branches[branch].participant)->second.owed;
 }
 
-// A participant that does not answer is tried by what it is owed, if there is such, and nothing new
-// is begun with it: that would only wait there, in the place of others.
+// Whether a participant of the transaction does not answer. Nothing new is begun with it: a new
+// transaction would only wait there, in the place of others. Confirms and cancels that are owed to
+// the participant find out when it answers again; if there are none, a new transaction may.
 bool coordinator_core::is_away(const running& what) const {
     return std::any_of(what.what->branches.begin(), what.what->branches.end(), [&](auto& each) {
         const auto found = lanes_.find(each.participant);
@@ -404,7 +406,7 @@ void coordinator_core::give_up_unsent(client_lane& at) {
     }
 }
 
-// There is nothing to cancel, unless it was sent before.
+// Ends a try that was not sent: there is nothing to cancel, unless an earlier attempt was sent.
 void coordinator_core::never_sent(const running_ptr& what, branch_number which) {
     what->why = errc::no_answer;
     what->text = what->what->branches[which - 1].participant + " does not answer";
@@ -416,7 +418,7 @@ void coordinator_core::never_sent(const running_ptr& what, branch_number which) 
     carry_out(what, next);
 }
 
-// What has not been sent will not be; what is under way is told to end, and its answer awaited.
+// Drops tries that were not sent. Tells those under way to end, and awaits their answers.
 void coordinator_core::stop_tries(const running_ptr& what, steps& next) {
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         auto& branch = what->branches[i];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which partitions of the log are decided here: all, as nobody else is there, or those whose locks
-// are held.
+// Claims partitions of the log: all of them if there are no locks, else those whose locks we hold.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -100,7 +99,7 @@ void coordinator_core::taken(partition& at, error_code failed, const log::term& 
     arm();
 }
 
-// Without locks all partitions are taken, one after the other.
+// Without locks we take all partitions, one after the other.
 bool coordinator_core::is_taking() const {
     return opening_ || (!config_.locks && owned() != 0 && owned() != partitions_.size());
 }
@@ -137,7 +136,7 @@ void coordinator_core::stood(const std::exception_ptr& failed, std::uint64_t num
     end_stop();
 }
 
-// Stands for election again and again, as long as it is the same opening of the log.
+// Stands for election repeatedly, until the log is opened anew.
 asio::awaitable<void> coordinator_core::lead_partition(
     std::shared_ptr<coordinator_core> self, partition* at, std::uint64_t number
 ) {
@@ -153,7 +152,7 @@ asio::awaitable<void> coordinator_core::lead_partition(
     }
 }
 
-// One term: from the grant to the loss of the lock, or until it is not needed any more.
+// Serves one term: from the grant until the lock is lost or no longer needed.
 asio::awaitable<void>
 coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) {
     if (number != log_number_ || closed_ || stopping_)
@@ -169,15 +168,15 @@ coordinator_core::serve(partition& at, const lease& held, std::uint64_t number) 
         lost = std::current_exception();
     }
     if (number == log_number_) {
-        ++at.claim;  // what the log still says of this one comes too late
+        ++at.claim;  // late answers of the log about this claim are void
         step_down(at, errc::stepped_down);
     }
     if (lost)
         std::rethrow_exception(lost);
 }
 
-// Another coordinator decides there from now on, or will soon. Without locks that one has taken
-// all of the log.
+// Gives a partition up: another coordinator decides there now or soon. Without locks, the other one
+// has taken the whole log.
 void coordinator_core::step_down(partition& at, error_code why) {
     if (!at.term)
         return;
@@ -206,7 +205,7 @@ void coordinator_core::step_down(partition& at, error_code why) {
     arm();
 }
 
-// The locks are released, or not waited for any longer.
+// Gives all partitions up: releases their locks, and stops waiting for others.
 void coordinator_core::retire(error_code why) {
     for (const auto& each : partitions_) {
         if (each->term)
@@ -229,7 +228,7 @@ std::size_t coordinator_core::owned() const {
     ));
 }
 
-// One that a participant speaks against comes last.
+// Picks the partition for a new transaction; one with suspicious transactions is the last resort.
 partition* coordinator_core::choose() {
     partition* suspicious = nullptr;
     for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -249,7 +248,7 @@ bool coordinator_core::decides_nothing() const {
     });
 }
 
-// What is under way there is decided first; what is decided is finished by whoever comes next.
+// Hands a partition over. We decide what is under way there; the next coordinator finishes it.
 void coordinator_core::leave(partition& at) {
     at.leaving = true;
     leave_when_decided(at);
@@ -260,8 +259,8 @@ void coordinator_core::leave_when_decided(partition& at) {
         step_down(at, errc::stepped_down);
 }
 
-// Everybody waits for every partition that it has not: so the queue of one that is ours tells how
-// many there are.
+// Shares the partitions evenly. Every coordinator waits for every partition that it has not, so the
+// queue of one that is ours shows how many coordinators there are.
 void coordinator_core::balance() {
     balance_timer_.reset();
     if (owned() == 0)
@@ -269,7 +268,7 @@ void coordinator_core::balance() {
     deadlines_.set(balance_timer_, now() + balance_every, [this] { balance(); });
     arm();
     if (++balances_ % balances_between_purges == 0)
-        purge();  // what others have ended, who have died since
+        purge();  // also what coordinators ended that have died since
     const auto mine = std::find_if(partitions_.begin(), partitions_.end(), [](const auto& each) {
         return each->takes();
     });

@@ -97,7 +97,7 @@ void coordinator_core::attach() {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->open_log(); });
 }
 
-// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+// The context is being destroyed: drop every handler, post nothing, ask nobody.
 void coordinator_core::shut_down() noexcept {
     if (seat_.forked())
         return;
@@ -184,7 +184,7 @@ void coordinator_core::tell_of(txn_event::kind kind, const partition& at, error_
     tell(event);
 }
 
-// What becomes of it is for others to see to. Its entry in `open_` is for the caller to remove.
+// Lets a transaction go, which others will finish. The caller removes its entry in `open_`.
 void coordinator_core::drop(const running_ptr& what, error_code why) {
     auto event = event_of(txn_event::kind::let_go, *what);
     event.code = why;
@@ -212,7 +212,7 @@ void coordinator_core::release(const running_ptr& what, error_code why) {
     answer(what->settlers, why, outcome_of(*what));
 }
 
-// It is not among those that are open any more.
+// Takes a transaction out of the counters of the open ones.
 void coordinator_core::forget(running& what) {
     resumed_ -= what.resumed;
     slow_ -= what.slow;
@@ -240,7 +240,7 @@ void coordinator_core::arm() {
     if (closed_)
         return;
     if (next == clock::time_point::max())
-        return alarm_.cancel();  // Nothing is left that would keep the context at work.
+        return alarm_.cancel();  // keep nothing that would keep the context at work
     if (alarm_.is_set() && armed_for_ <= next)
         return;
     armed_for_ = next;
@@ -259,8 +259,8 @@ void coordinator_core::on_alarm() {
     arm();
 }
 
-// Jitter up to a bound that doubles: who failed together does not come back together, and nobody
-// comes back at once.
+// Draws a random pause below a bound that doubles: calls that failed together do not come back
+// together, and none comes back at once.
 clock::duration coordinator_core::pause_after(std::uint32_t attempts) {
     const auto doublings = std::min(attempts > 0 ? attempts - 1 : 0, 30u);
     const auto first = std::chrono::duration_cast<std::chrono::microseconds>(config_.retry_first);

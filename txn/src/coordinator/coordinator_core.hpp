@@ -39,17 +39,17 @@
 
 namespace mortise::txn::detail {
 
-/// What a `coordinator` is: its log, the transactions that are under way, and the participants that
-/// it calls for them.
+/// The state of a `coordinator`: its log, the transactions that are under way, and the participants
+/// that it calls for them.
 ///
-/// @par Threads The strand, but for what is said to be for any.
+/// @par Threads The strand, except for the members marked "Any thread".
 class coordinator_core final : public std::enable_shared_from_this<coordinator_core>,
                                public coro::detail::shutdown_hook {
 public:
     coordinator_core(asio::any_io_executor executor, coordinator_config config);
     ~coordinator_core() override;
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call once, after construction, because it needs `shared_from_this`.
     void attach();
 
     // Any thread.
@@ -73,9 +73,9 @@ public:
     void close() noexcept;
     coordinator_stats stats() const noexcept;
 
-    /// The caller of that transaction gives it up.
+    /// Gives a transaction up, on behalf of its caller.
     void withdraw(running& what);
-    /// It waits no more.
+    /// Ends a wait that was cancelled.
     void dismiss(const settler& waiter);
 
 private:
@@ -90,7 +90,7 @@ private:
         std::shared_ptr<participant> whom;
         std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
         bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
-        bool broken = false;   ///< As was told.
+        bool broken = false;   ///< As last reported to the observer.
         struct waiting {
             running_ptr what;
             branch_number branch;
@@ -103,7 +103,7 @@ private:
 
     // coordinator_core.cpp
     error_code check(const transaction& what) const;
-    /// Runs `then` on the strand, and opens the log anew if that is broken.
+    /// Runs `then` on the strand. Opens the log anew if the log is broken.
     template <class Then>
     auto with_log(Then then) {
         return asio::bind_executor(
@@ -117,8 +117,8 @@ private:
             }
         );
     }
-    /// As `with_log`, for what only reads: if the log is closed before it has answered, `then`
-    /// learns why, as nobody has cancelled anything.
+    /// As `with_log`, for reads. If the log is closed before it has answered, `then` gets the
+    /// reason instead of `operation_aborted`: nobody has cancelled anything.
     template <class Then>
     auto with_read(Then then) {
         return with_log([self = shared_from_this(),
@@ -134,7 +134,7 @@ private:
     txn_event event_of(txn_event::kind kind, const running& transaction) const;
     void tell_of(txn_event::kind kind, const running& transaction, branch_number branch = 0) const;
     void tell_of(txn_event::kind kind, const partition& at, error_code why = {}) const;
-    /// Why nothing can be done just now.
+    /// Returns why nothing can be done just now.
     error_code unusable() const;
     void drop(const running_ptr& what, error_code why);
     void release(const running_ptr& what, error_code why);
@@ -145,8 +145,8 @@ private:
     void on_alarm();
     clock::time_point now() const noexcept { return time_->now(); }
     clock::duration pause_after(std::uint32_t attempts);
-    /// What a participant asks for, within reason: who asks for no pause again and again gets one
-    /// that doubles.
+    /// Limits the pause that a participant asks for. If it asks for no pause repeatedly, it gets
+    /// one that doubles.
     clock::duration
     pause_asked_for(std::chrono::milliseconds by_it, std::uint32_t times) const noexcept;
 
@@ -293,11 +293,11 @@ private:
         bool all,
         const ends_during_reads::read& read
     );
-    /// What was stuck is asked once more, or stays so.
+    /// Whether to call a branch once more that is stuck in the log, or to leave it stuck.
     enum class stuck_ones : std::uint8_t { ask, keep };
     void take_up(partition& at, const log::logged& found, stuck_ones which = stuck_ones::ask);
     static void keep_stuck(running& what, const std::vector<bool>& which, steps& next);
-    /// It will take its time: others need not wait for it.
+    /// Marks a transaction that will take long, so that the recovery need not wait for it.
     void is_slow(running& what);
     void housekeeping();
     void learn_ends();
@@ -312,26 +312,26 @@ private:
     std::minstd_rand jitter_;
 
     std::unique_ptr<log::decision_log> log_;
-    std::unique_ptr<coro::worker> opener_;  ///< Once it was needed.
+    std::unique_ptr<coro::worker> opener_;  ///< Made when it is first needed.
     std::optional<db::bell> bell_;
-    std::set<std::uint64_t> wished_;  ///< Wishes about these wait for an answer of a participant.
-    std::uint64_t log_number_ = 0;  ///< Which opening of the log it is: answers of others are void.
+    std::set<std::uint64_t> wished_;  ///< Transactions with an order that waits for a participant.
+    std::uint64_t log_number_ = 0;  ///< Counts openings of the log; answers to older ones are void.
     std::optional<std::uint64_t> log_id_;
     std::vector<std::unique_ptr<partition>> partitions_;
     std::size_t next_partition_ = 0;
     std::size_t standing_ = 0;  ///< Coroutines that stand for election, or lead.
-    error_code no_term_;        ///< Why no partition is ours, if not because another has it.
-    bool opening_ = true;       ///< It may be that one is ours in a moment.
+    error_code no_term_;        ///< Why no partition is ours, unless another coordinator has it.
+    bool opening_ = true;       ///< A partition may be ours in a moment.
     std::map<std::string, client_lane, std::less<>> lanes_;
     std::map<std::uint64_t, running_ptr> open_;
     ends_during_reads ends_during_reads_;
-    std::vector<running_ptr> early_;           ///< They wait for a partition,
-    std::vector<settler_ptr> early_settlers_;  ///< and so do these.
-    std::size_t beginning_ = 0;                ///< They wait for their number.
-    std::size_t resumed_ = 0;                  ///< Of those that are open: taken up from the log,
-    std::size_t slow_ = 0;                     ///< and of those: they take their time.
-    std::size_t for_people_ = 0;               ///< Of those that are open: stuck,
-    std::size_t resumed_for_people_ = 0;       ///< and taken up from the log.
+    std::vector<running_ptr> early_;           ///< Transactions that wait for a partition.
+    std::vector<settler_ptr> early_settlers_;  ///< Settlers that wait for a partition.
+    std::size_t beginning_ = 0;                ///< Transactions that wait for their number.
+    std::size_t resumed_ = 0;                  ///< Open ones that were taken up from the log.
+    std::size_t slow_ = 0;                     ///< Resumed ones that take long.
+    std::size_t for_people_ = 0;               ///< Open ones that are stuck.
+    std::size_t resumed_for_people_ = 0;       ///< Resumed ones that are stuck.
     std::uint64_t flights_ = 0;
     log::ends_below ends_;
     unsigned balances_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What operators see and do.
+// Shows transactions to operators, and carries out their orders.
 #include "coordinator/coordinator_core.hpp"
 #include "log/log_views.hpp"
 #include "log/wish_tables.hpp"
@@ -88,7 +88,7 @@ void coordinator_core::intervene(intervention what, code_handler handler) {
     );
 }
 
-// One that was put aside, or whose turn in the recovery has not come, is taken up as it was.
+// Takes up a transaction first that was put aside or that the recovery has not reached, as it was.
 void coordinator_core::intervene_logged(const intervention& how, code_handler handler) {
     const auto number = how.gid.number;
     if (closed_ || !log_ || how.gid.log != log_id_ || open_.contains(number))
@@ -119,7 +119,8 @@ void coordinator_core::put_aside_later(const running_ptr& what) {
         asio::post(seat_.strand(), [self = shared_from_this(), what] { self->put_aside(what); });
 }
 
-// All that it waits for is people, and the log has all that they need to know.
+// Drops a stuck transaction from memory. It waits for people only, and the log has all that they
+// need to know.
 void coordinator_core::put_aside(const running_ptr& what) {
     if (closed_ || gone(*what) || !what->for_people || for_people_ <= config_.stuck_max)
         return;
@@ -155,8 +156,8 @@ error_code coordinator_core::reason_against(const intervention& how) const {
     return any ? error_code() : errc::not_stuck;
 }
 
-// What is skipped is in the log together with who did it and why, and is so before anything else is
-// done: neither half is ever seen alone.
+// Writes what is skipped together with who did it and why, in one transaction of the log, before
+// anything else is done: nobody ever sees one without the other.
 void coordinator_core::intervene_now(
     const intervention& how, std::optional<std::int64_t> wish, code_handler handler
 ) {
@@ -181,7 +182,7 @@ void coordinator_core::intervene_now(
          wish,
          progress = what->done.encode()](db::connection& on) -> result<void> {
             if (wish && !log::wish_tables::settle(on, *wish, {}))
-                return error_code(errc::not_open);  // it was done before
+                return error_code(errc::not_open);  // the order was done before
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, false))
                 return failed;
             log::log_views::record(on, number, made);
@@ -237,7 +238,7 @@ void coordinator_core::intervened(const running_ptr& what, const intervention& h
     steps next;
     for (std::size_t i = 0; i < what->branches.size(); ++i) {
         const auto which = static_cast<branch_number>(i + 1);
-        // What somebody else has skipped meanwhile is skipped when that is on record.
+        // Another order may skip a branch meanwhile: that takes effect when it is on record.
         if (!concerns(how, i) || !what->fsm.is_stuck(which) ||
             what->done.branches[i].skipped != skips)
             continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Opening the log, opening it anew when it is broken, and letting go of it in the end.
+// Opens the log, opens it anew when it is broken, and closes it in the end.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/time_source.hpp"
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds reopen_max{2'000};
 
-// What the opening needs, and nothing whose end could come on the other thread.
+// Copies what the opening needs, and nothing that must not be destroyed on the other thread.
 coordinator_config place_of(const coordinator_config& config) {
     coordinator_config place;
     place.log = config.log;
@@ -28,7 +28,7 @@ coordinator_config place_of(const coordinator_config& config) {
 
 }  // namespace
 
-// Opening may have to wait for others, or to repair what a crash left: not on the event loop.
+// Opening may wait for other processes, or repair what a crash left: keep it off the event loop.
 coro::worker& coordinator_core::opener() {
     if (!opener_) {
         coro::worker_config config;
@@ -82,14 +82,14 @@ void coordinator_core::prepare_log() {
     );
 }
 
-// Its files are closed, which is I/O, before it is opened again.
+// Closes the old log's files on the opener's thread, because that is I/O, before it is reopened.
 void coordinator_core::close_beside(std::unique_ptr<log::decision_log> old) {
     if (old && opener_)
         opener_->post([old = std::move(old)]() mutable { old.reset(); });
 }
 
-// Nothing more can be written. What is under way is unknown here; a new opening finds it, here or,
-// as the locks are let go, elsewhere.
+// Lets go of a log that can no longer be written. The outcome of what is under way is unknown here.
+// The next opening finds it: here or, because the locks are released, elsewhere.
 void coordinator_core::log_failed(error_code why) {
     txn_event failed;
     failed.what = txn_event::kind::log_failed;
@@ -139,8 +139,8 @@ void coordinator_core::begin_stop() {
     end_stop();
 }
 
-// When every transaction is decided, the rest is for whoever comes next; and so is all of it if
-// somebody else keeps the log locked.
+// Ends the stop once every transaction is decided; the next coordinator finishes the rest. If
+// another process keeps the log locked for too long, the undecided ones are left to it as well.
 void coordinator_core::end_stop() {
     if (!stopping_ || stoppers_.empty() || closed_)
         return;
@@ -159,7 +159,7 @@ void coordinator_core::end_stop() {
     }));
 }
 
-// What waited for a decision may have been dropped: nobody else would say then that it is over.
+// Checks again whether the stop can end: transactions may have been dropped, which calls nobody.
 void coordinator_core::end_stop_later() {
     if (stopping_ && !closed_)
         asio::post(seat_.strand(), [self = shared_from_this()] { self->end_stop(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a coordinator before left behind is finished, in portions.
+// Finishes what an earlier coordinator left behind, in portions.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -25,9 +25,9 @@ void coordinator_core::recover() {
         recover(*each);
 }
 
-// Those that wait for a participant, or for people, do not keep the others waiting. Of the first
-// there are at most half as many in memory as there may be transactions; the second are all there,
-// and few, or people have other troubles.
+// Takes up the next portion of a partition. Transactions that wait for a participant or for people
+// do not hold up the others. Of those that wait for participants, memory holds at most half of
+// `open_max`. Those that wait for people do not count here: `put_aside` limits their number.
 void coordinator_core::recover(partition& at) {
     if (at.recovering || at.recovery_done || !at.term)
         return;
@@ -72,8 +72,7 @@ void coordinator_core::recovered(
         if (!at.is_in(id))
             return;
         at.recovered_to = each.number;
-        // Else it has begun meanwhile; or somebody could not wait for its turn, and it may have
-        // ended by now.
+        // Skip it if it began here, or was taken up before its turn; it may even have ended by now.
         if (each.term != id && !open_.contains(each.number) && !read.is_stale(each.number))
             take_up(at, each);
     }
@@ -87,7 +86,7 @@ void coordinator_core::recovered(
 
 void coordinator_core::is_slow(running& what) {
     if (what.fsm.presuming() && !gone(what))
-        answer(what.waiters, {}, outcome_of(what));  // nobody knows when it is decided
+        answer(what.waiters, {}, outcome_of(what));  // nobody knows when it will be decided
     if (!what.resumed || what.slow || gone(what))
         return;
     what.slow = true;
@@ -95,7 +94,7 @@ void coordinator_core::is_slow(running& what) {
     recover();
 }
 
-// @throws nothing: what cannot be read stays in the log, for people.
+// Resumes a transaction. One whose records cannot be read stays in the log, for people.
 void coordinator_core::take_up(partition& at, const log::logged& found, stuck_ones which) {
     MORTISE_CRASH_POINT("txn.take_up");
     auto plan = log::plan::decode(found.plan);
@@ -137,7 +136,7 @@ void coordinator_core::take_up(partition& at, const log::logged& found, stuck_on
         for (std::size_t i = 0; i < what->done.branches.size(); ++i) {
             auto& each = what->done.branches[i];
             finished.push_back(each.finished);
-            // Asked once more: somebody may have mended it.
+            // Ask once more: the cause may be gone.
             what->branches[i].unasked = std::exchange(each.stuck, false);
         }
         what->fsm.resume_decided(what->proof->confirm(), finished, next);
@@ -163,7 +162,7 @@ void coordinator_core::keep_stuck(running& what, const std::vector<bool>& which,
     });
 }
 
-// Now and then: it need not be exact, and nothing is to be done while there is nothing to do.
+// Runs after every 256th end: it need not be exact, and without ends there is nothing to do.
 void coordinator_core::housekeeping() {
     if (++ends_since_ < ends_between_looks)
         return;
@@ -172,7 +171,7 @@ void coordinator_core::housekeeping() {
     purge();
 }
 
-// What participants are told of the ends may lag behind.
+// Reads which transactions have ended. What participants are told of that may lag behind.
 void coordinator_core::learn_ends() {
     if (std::exchange(learning_, true))
         return;
@@ -186,8 +185,8 @@ void coordinator_core::learn_ends() {
     );
 }
 
-// In portions, so that no transaction waits long for it; a failure is left to the next time.
-// Each coordinator does it for all: what has ended is nobody's any more.
+// Forgets in portions, because transactions wait for each. A failure is left to the next time.
+// Every coordinator does it for all partitions: ended transactions belong to nobody.
 void coordinator_core::purge() {
     if (owned() == 0 || std::exchange(purging_, true))
         return;

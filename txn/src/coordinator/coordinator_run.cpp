@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way of a transaction: begun, tried, decided, finished, ended.
+// The stages of a transaction: begun, tried, decided, finished, ended.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
@@ -24,7 +24,7 @@ std::shared_ptr<const log::plan> plan_of(const transaction& what) {
     made->traceparent = what.traceparent();
     for (const auto& each : what.leases()) {
         std::string name(each.name());
-        // Each permit of a lock has tokens of its own.
+        // Each permit of a lock has tokens of its own, so its slot is part of the name.
         if (each.slot() != 0)
             name += '#' + std::to_string(each.slot());
         made->locks.emplace_back(std::move(name), each.token());
@@ -32,7 +32,7 @@ std::shared_ptr<const log::plan> plan_of(const transaction& what) {
     return made;
 }
 
-// Whether the log has done nothing, and can be asked again.
+// Whether the failed request had no effect on the log, and may be repeated.
 bool did_nothing(error_code failed) noexcept {
     return failed != mortise::errc::poisoned && failed != mortise::errc::commit_unknown &&
            failed != boost::asio::error::operation_aborted;
@@ -54,7 +54,7 @@ void coordinator_core::run(transaction what, outcome_handler handler) {
     made->try_attempts_max =
         what.try_attempts() == 0 ? config_.try_attempts_max : what.try_attempts();
     made->time_max = what.deadline() == milliseconds(0) ? config_.deadline : what.deadline();
-    // The slot is read in the initiating call: later nobody may touch it.
+    // Read the slot in the initiating call: afterwards nobody may touch it.
     coro::detail::install_cancel_proxy<running>(
         handler.release_slot(), seat_.strand(), std::weak_ptr<running>(made)
     );
@@ -120,7 +120,7 @@ void coordinator_core::begun(
         return join(what, made);
     MORTISE_CRASH_POINT("txn.begun");
     what->which = {*log_id_, made.number};
-    if (!at.is_in(what->term)) {  // whoever decides there now finds it, and cancels it
+    if (!at.is_in(what->term)) {  // the coordinator that decides there now finds and cancels it
         const outcome lost(outcome::kind::unknown, what->which, unusable());
         return answer(what->waiters, {}, lost);
     }
@@ -143,7 +143,7 @@ void coordinator_core::begun(
     arm();
 }
 
-// The key names a transaction that began before: its outcome is this one's.
+// Answers with the outcome of the earlier transaction that has the same key.
 void coordinator_core::join(const running_ptr& what, const log::begun& made) {
     const txn::gid which{*log_id_, made.number};
     if (made.first.at != standing::open)
@@ -206,8 +206,8 @@ void coordinator_core::abort(running& what, errc why, std::string text) {
     arm();
 }
 
-// A lock that was lost by now speaks against it; one that is lost later is no harm, for its tokens
-// fence what the tries have reserved.
+// Decides to cancel if a lock is already lost. A later loss does no harm, because the tokens of the
+// locks fence what the tries have reserved.
 void coordinator_core::decide(const running_ptr& what, bool confirm) {
     if (std::exchange(what->deciding, true))
         return;
@@ -249,7 +249,7 @@ void coordinator_core::decide(const running_ptr& what, bool confirm) {
     );
 }
 
-// A bug that the crash matrix must find: confirms are sent before the decision is on the disk.
+// Contains a bug that the crash matrix must find: it sends confirms before the decision is durable.
 void coordinator_core::decide_too_late(const running_ptr& what) {
     log::logged never;
     never.number = what->which.number;
@@ -277,7 +277,7 @@ void coordinator_core::decided(
     if (failed && !did_nothing(failed))
         return log_failed(failed);
     if (failed) {
-        // The log has room again some time; until then the transaction stays undecided.
+        // The transaction stays undecided until the log has room again.
         deadlines_.set(what->timer, now() + ask_log_again, [this, what] {
             decide(what, what->fsm.confirming());
         });
@@ -296,8 +296,8 @@ void coordinator_core::decided(
     arm();
 }
 
-// Somebody else has decided it, by hand; or what was read of it was old, and it has ended since.
-// The log knows.
+// Handles a decision that was already in the log: an operator decided it by hand, or what was read
+// of it was old and it has ended since. Asks the log.
 void coordinator_core::was_decided(const running_ptr& what) {
     for (const auto& each : std::exchange(what->settlers, {}))
         settle_by_log(each);
@@ -369,7 +369,7 @@ void coordinator_core::ended(const running_ptr& what, error_code failed) {
     arm();
 }
 
-// What people see in the log while a transaction is in trouble.
+// Writes the progress of a transaction in trouble to the log, for operators.
 void coordinator_core::note(const running_ptr& what) {
     if (what->ending)
         return;

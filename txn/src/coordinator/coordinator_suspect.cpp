@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What participants have seen and the log does not know: it may be an old copy.
+// Handles what participants have seen and the log does not know: the log may be an old copy.
 //
-// A participant's word stops no more than it must: its own branch is stuck, nothing new is begun
-// with it, and other transactions go on. That is safe, for each of those is judged by its own
-// participants, who answer the same if they know its number from another one.
+// A participant's word stops no more than it must. Its own branch is stuck, nothing new is begun
+// with it, and other transactions go on. That is safe: each of those is judged by its own
+// participants, who answer the same if they know its number from another transaction.
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/time_source.hpp"
 
@@ -23,12 +23,13 @@ bool coordinator_core::tells_of_an_old_copy(
     }
     if (what.fsm.presuming() && what.fsm.is_finishing(which))
         return got.error() == errc::conflict;
-    // Nobody else can have cancelled or ended it: not before its time is up.
+    // Nobody else can have cancelled or ended it before its time is up.
     return what.fsm.at() == core::tcc_fsm::phase::trying && now() < what.until &&
            (got.error() == errc::late_try || got.error() == errc::conflict);
 }
 
-// A higher epoch may be that of another coordinator that has taken over: the log says so then.
+// Asks the log first if the participant saw a higher epoch: another coordinator may have taken
+// over, and then the log says so.
 void coordinator_core::doubt(
     const running_ptr& what, branch_number which, const result<reply>& got
 ) {
@@ -54,7 +55,7 @@ void coordinator_core::doubt(
     );
 }
 
-// What is not decided stays so: by this log nobody may say what became of that number.
+// Leaves an undecided transaction undecided: by this log nobody can say what became of its number.
 void coordinator_core::suspect(const running_ptr& what, branch_number which) {
     if (!std::exchange(what->suspicious, true)) {
         ++what->home->suspicious;
@@ -93,7 +94,7 @@ void coordinator_core::no_longer_suspect(running& what) {
     --count_.suspicious;
 }
 
-// Somebody has looked at it.
+// Allows new transactions with its participants again, because an operator has looked at it.
 void coordinator_core::lift_bars(const running& what) {
     if (!what.suspicious)
         return;

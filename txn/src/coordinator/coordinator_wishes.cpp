@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What operators have left in the log, from other processes.
+// Carries out orders that operators have left in the log from other processes.
 #include "coordinator/coordinator_core.hpp"
 #include "log/log_views.hpp"
 #include "log/wish_tables.hpp"
@@ -17,7 +17,7 @@ constexpr std::size_t wishes_at_once = 256;
 
 }  // namespace
 
-// Without a bell nobody is told at once; what was left is found when the log is taken over.
+// Listens for the bell. Without one, orders are found only when the log is taken over.
 void coordinator_core::listen() {
     if (!bell_) {
         try {
@@ -54,7 +54,7 @@ void coordinator_core::wishes_read(const std::vector<log::wish>& found) {
         read_wishes(found.back().id);
 }
 
-// What is another coordinator's stays.
+// Carries out one order. Those for another coordinator's transactions stay in the log.
 void coordinator_core::fulfil(const log::wish& each) {
     if (closed_ || !log_ || owned() == 0)
         return;
@@ -69,7 +69,8 @@ void coordinator_core::fulfil(const log::wish& each) {
         intervene_now(each.what, each.id, code_handler());
 }
 
-// The recovery has not come to it, or waits for others; or it cannot be read.
+// Reads a transaction that is not in memory: the recovery has not reached it or has no room, or its
+// records are damaged.
 void coordinator_core::fetch_for(const log::wish& each) {
     if (*each.partition >= partitions_.size() || !partitions_[*each.partition]->term)
         return;
@@ -96,7 +97,8 @@ void coordinator_core::fetch_for(const log::wish& each) {
     );
 }
 
-// Nobody can be called for it: people have settled it by hand, and say so.
+// Ends a transaction whose records are damaged, so that nobody can be called for it: operators have
+// settled it by hand, and say so.
 void coordinator_core::end_unread(
     partition& home, const log::wish& each, const log::logged& found
 ) {
@@ -117,7 +119,7 @@ void coordinator_core::end_unread(
          open,
          progress = found.progress](db::connection& on) -> result<void> {
             if (!log::wish_tables::settle(on, id, {}))
-                return error_code(errc::not_open);  // it was done before
+                return error_code(errc::not_open);  // the order was done before
             constexpr int why = static_cast<int>(errc::forced);
             if (open) {
                 if (const auto decided =
@@ -138,7 +140,8 @@ void coordinator_core::end_unread(
     );
 }
 
-// What was stuck at the coordinator before is asked once more, and may be stuck again soon.
+// Whether a branch was stuck at the earlier coordinator and is being asked once more. It may be
+// stuck again soon, and then the order applies.
 bool coordinator_core::is_unasked(const running& what, const intervention& how) {
     for (std::size_t i = 0; i < what.branches.size(); ++i) {
         if (concerns(how, i) && what.branches[i].unasked)

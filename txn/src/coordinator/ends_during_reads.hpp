@@ -11,22 +11,22 @@
 
 namespace mortise::txn::detail {
 
-/// Transactions that ended while the log was being read.
+/// Remembers transactions that ended while the log was being read.
 ///
-/// A read shows the log as it was when the read began. Until its answer is looked at, a transaction
-/// that it shows as open may have been taken up by another way, finished and forgotten here. Taken
-/// up once more it would call participants that have forgotten it, too.
+/// A read shows the log as it was when the read began. Before its answer is processed, a
+/// transaction that it shows as open may have been taken up otherwise, finished and forgotten here.
+/// If it were taken up again, it would call participants that have forgotten it, too.
 ///
 /// @par Threads One strand.
 class ends_during_reads {
     struct state {
-        std::uint64_t count = 0;             ///< Of ends.
+        std::uint64_t count = 0;             ///< The number of ends so far.
         std::multiset<std::uint64_t> begun;  ///< For each read, the count at its beginning.
         std::map<std::uint64_t, std::uint64_t> ended;  ///< Numbers, with the count at their ends.
     };
 
 public:
-    /// Lives until the answer has been looked at.
+    /// One read of the log; keep it until the answer has been processed.
     class read {
     public:
         explicit read(std::shared_ptr<state> of)

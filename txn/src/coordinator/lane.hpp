@@ -10,8 +10,8 @@
 
 namespace mortise::txn::detail {
 
-/// How many calls of one participant may be under way: many while it answers, and one at a time,
-/// with pauses between, while it does not (a circuit breaker). No clock, no I/O.
+/// Limits the calls of one participant: many at a time while it answers, else one at a time with
+/// pauses between (a circuit breaker). No clock, no I/O.
 class lane {
 public:
     lane(std::size_t calls_max, std::uint32_t failures_max, clock::duration pause) noexcept
@@ -21,7 +21,7 @@ public:
         return broken() ? calls_ == 0 && now >= probe_at_ : calls_ < calls_max_;
     }
 
-    /// When it is worth to ask again, if not now; the end of time: when a call has ended.
+    /// When to ask `may_call` again if it says no now; `max()`: when a call has ended.
     clock::time_point next(clock::time_point now) const noexcept {
         return broken() && calls_ == 0 ? std::max(probe_at_, now) : clock::time_point::max();
     }
@@ -39,10 +39,10 @@ public:
             probe_at_ = now + pause_;
     }
 
-    /// Somebody knows that it answers again, or wants to know at once.
+    /// Closes the breaker: the participant is known to answer again, or must be tried at once.
     void mend() noexcept { failures_ = 0; }
 
-    /// Nobody waits for that call any more.
+    /// Ends a call that nobody waits for any longer.
     void given_up() noexcept { --calls_; }
 
     bool broken() const noexcept { return failures_ >= failures_max_; }

@@ -15,7 +15,7 @@
 
 namespace mortise::txn::detail {
 
-/// A part of a log's transactions: one coordinator at a time decides them.
+/// A part of a log's transactions; one coordinator at a time works on it.
 class partition {
 public:
     partition(std::uint32_t which, const asio::any_io_executor& on) : id(which), left(on) {}
@@ -24,19 +24,19 @@ public:
     bool takes() const noexcept { return term && !leaving; }
     /// Whether all that is under way here is decided.
     bool decides_nothing() const noexcept { return beginning == 0 && undecided == 0; }
-    /// Whether that is still the term which decides here.
+    /// Whether the term `which` still decides here.
     bool is_in(std::uint64_t which) const noexcept { return term && term->id == which; }
 
     const std::uint32_t id;
     std::optional<log::term> term;                    ///< Ours, while we decide.
-    coro::event left;                                 ///< The lock is not needed any more.
-    std::shared_ptr<asio::cancellation_signal> stop;  ///< Of whoever stands for it.
-    std::uint64_t claim = 0;     ///< Which lease of its lock we had last, or have.
-    bool refused = false;        ///< The log did not take the last epoch.
-    bool leaving = false;        ///< It is to go to another, as soon as all is decided.
+    coro::event left;                                 ///< Set when we no longer need the lock.
+    std::shared_ptr<asio::cancellation_signal> stop;  ///< Stops the coroutine that stands for it.
+    std::uint64_t claim = 0;     ///< Counts our leases of its lock, and their ends.
+    bool refused = false;        ///< The log did not accept the last epoch.
+    bool leaving = false;        ///< It goes to another coordinator once all is decided.
     std::size_t suspicious = 0;  ///< Transactions that say that the log is an old copy.
-    std::size_t beginning = 0;   ///< Transactions that wait for their number,
-    std::size_t undecided = 0;   ///< and those that have one, and wait for their decision.
+    std::size_t beginning = 0;   ///< Transactions that wait for their number.
+    std::size_t undecided = 0;   ///< Transactions with a number that wait for their decision.
     std::uint64_t recovered_to = 0;
     bool recovering = false;
     bool recovery_done = false;

@@ -29,7 +29,7 @@ class partition;
 
 using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
 
-/// A transaction that is under way at a coordinator. Lives on its strand.
+/// A transaction that is under way at a coordinator. Used on the coordinator's strand only.
 class running : public std::enable_shared_from_this<running> {
 public:
     running(std::shared_ptr<const log::plan> given, std::weak_ptr<coordinator_core> core)
@@ -38,7 +38,7 @@ public:
         done.branches.resize(what->branches.size());
     }
 
-    /// The caller gives it up.
+    /// Called when the caller cancels.
     void on_cancel(asio::cancellation_type_t type);
 
     const std::shared_ptr<const log::plan> what;
@@ -49,31 +49,31 @@ public:
     std::uint32_t try_attempts_max = 0;
 
     txn::gid which;             ///< Empty until it has begun.
-    partition* home = nullptr;  ///< Set from then on.
-    std::uint64_t term = 0;     ///< In which it began.
+    partition* home = nullptr;  ///< Its partition; null until it has begun.
+    std::uint64_t term = 0;     ///< The term in which it began.
     core::tcc_fsm fsm;
     log::progress done;
     clock::time_point since;
     clock::time_point until;  ///< When its tries must have succeeded.
     bool withdrawn = false;   ///< Given up before it had begun.
     bool resumed = false;     ///< Taken up from the log.
-    bool slow = false;        ///< It was, and waits for a participant, or for people.
-    bool undecided = false;   ///< Its home waits for its decision.
-    bool suspicious = false;  ///< A participant has seen what the log does not know.
-    bool for_people = false;  ///< A branch of it is stuck.
-    bool deciding = false;    ///< Its decision is on the way to the log,
-    bool ending = false;      ///< or its end.
+    bool slow = false;        ///< Resumed, and waits for a participant or for people.
+    bool undecided = false;   ///< Counted in `home->undecided`.
+    bool suspicious = false;  ///< A participant has seen something that the log does not know.
+    bool for_people = false;  ///< One of its branches is stuck.
+    bool deciding = false;    ///< Its decision is on the way to the log.
+    bool ending = false;      ///< Its end is on the way to the log.
 
     std::optional<log::durable_decision> proof;
-    error_code why;  ///< Why it is to be cancelled.
+    error_code why;  ///< The reason to cancel it.
     std::string text;
     std::vector<outcome_handler> waiters;
-    std::vector<settler_ptr> settlers;  ///< Who waits for its end.
+    std::vector<settler_ptr> settlers;  ///< Wait for its end.
 
     struct branch {
         std::uint32_t attempts = 0;  ///< Of the present kind of call.
-        std::uint32_t agains = 0;    ///< How often it asked for time.
-        std::uint64_t flight = 0;    ///< Which call is under way; zero: none.
+        std::uint32_t agains = 0;    ///< How often the participant asked for time.
+        std::uint64_t flight = 0;    ///< The call that is under way; zero: none.
         bool queued = false;         ///< It waits for its turn at the participant.
         bool unasked = false;        ///< Stuck when it was taken up; no answer since.
         bool owed = false;           ///< Its confirm or cancel could not be delivered yet.
@@ -85,7 +85,7 @@ public:
     std::vector<branch> branches;
     coro::detail::deadline_list::handle
         timer;            ///< Of the deadline, or before asking the log again.
-    unsigned orders = 0;  ///< Of operators, on the way to the log.
+    unsigned orders = 0;  ///< Orders of operators on the way to the log.
 };
 
 }  // namespace mortise::txn::detail

@@ -14,8 +14,8 @@ namespace mortise::txn::detail {
 
 class coordinator_core;
 
-/// Somebody who waits for the end of a transaction, until that comes or is not waited for any more.
-/// Lives on the coordinator's strand.
+/// A waiter for the end of a transaction, until that end or its own cancellation. Used on the
+/// coordinator's strand only.
 class settler {
 public:
     using handler_type = coro::detail::completion<void(error_code, outcome)>;
@@ -23,7 +23,7 @@ public:
     settler(std::weak_ptr<coordinator_core> core, const txn::gid& transaction, handler_type handler)
         : gid(transaction), core_(std::move(core)), handler_(std::move(handler)) {}
 
-    /// Whether nobody has answered.
+    /// Whether it has not been answered yet.
     bool waits() const noexcept { return static_cast<bool>(handler_); }
 
     void answer(error_code failed, const outcome& decision) {

@@ -106,7 +106,7 @@ void tcc_fsm::decided(bool confirm, steps& next) {
     finish_what_can_be(next);
 }
 
-// One that needs no call may be what others wait for: hence until nothing changes any more.
+// Repeats until nothing changes: a branch that needs no call may be what another one waits for.
 void tcc_fsm::finish_what_can_be(steps& next) {
     bool changed = true;
     while (std::exchange(changed, false)) {
@@ -157,7 +157,7 @@ void tcc_fsm::unstick(branch_number which, steps& next) {
     next.push_back({confirm_ ? action::send_confirm : action::send_cancel, which});
 }
 
-// Which tries were sent nobody knows: any of them may have succeeded.
+// Treats every try as if it may have succeeded, because nobody knows which were sent.
 void tcc_fsm::resume_undecided(steps& next) {
     for (auto& each : branches_)
         each.at = state::failed;

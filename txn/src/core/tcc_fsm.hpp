@@ -10,20 +10,21 @@
 
 namespace mortise::txn::core {
 
-/// The life of one transaction: which call may be made when, and when it is to be decided. No
-/// clock, no I/O: its owner makes the calls, repeats them as long as it likes, and reports what
-/// came.
+/// The life of one transaction: when each call may be made, and when to decide. No clock, no I/O:
+/// its owner makes the calls, repeats them for as long as it likes, and reports the answers.
 ///
-/// * Tries are sent in parallel, each after those that it is to come after.
+/// * Tries are sent in parallel, each after the branches that must come before it.
 /// * It decides once: to confirm when every try has succeeded, to cancel when one has not or when
-///   it is told to. What comes later changes nothing.
-/// * Nothing is confirmed or cancelled before `decided` says that the decision will never be lost.
-/// * Confirms go in the order of the tries, cancels in the opposite one. A branch whose try is
-///   under way is cancelled when that has ended, one that was never sent or that refused is not.
-/// * A branch that is stuck blocks those that come after it, and nothing else.
-/// * Presumed abort: of what another has left undecided, or a participant has contradicted, every
-///   branch is cancelled first, and only then is that decided. For the log may be an old copy, and
-///   a branch that is known to be confirmed says so before the log says the opposite.
+///   it is told to. Later reports do not change the decision.
+/// * No branch is called for a decision before `decided` says that the decision is durable.
+/// * Confirms go in the order of the tries, cancels in the reverse order. A branch whose try is
+///   under way is cancelled when the try has ended. A branch whose try was never sent, or was
+///   refused, is not cancelled.
+/// * A stuck branch blocks the branches that come after it, and nothing else.
+/// * Presumed abort: this applies to a transaction that an earlier coordinator left undecided, or
+///   that a participant has contradicted. Every branch is cancelled first, and the cancel is
+///   decided last. The log may be an old copy, and then a participant that has confirmed its branch
+///   can say so before the log says the opposite.
 ///
 /// | phase | all tried | a try refused or failed | abort | decided |
 /// | --- | --- | --- | --- | --- |
@@ -40,7 +41,7 @@ public:
         send_cancel,     ///< Report `finished` or `stuck`.
         decide_confirm,  ///< Make the decision durable; report `decided`.
         decide_cancel,   ///< Make the decision durable; report `decided`. If it was presumed,
-                         ///< every branch is cancelled.
+                         ///< every branch is already cancelled.
         settle,          ///< Every branch is finished.
     };
     struct step {
@@ -54,22 +55,22 @@ public:
 
     explicit tcc_fsm(const std::vector<txn::branch>& branches);
 
-    /// It has begun, durably.
+    /// The transaction has begun, and is durable.
     void begin(steps& next);
 
     void tried(branch_number which, steps& next);
     void try_refused(branch_number which, steps& next);
-    /// It will not be repeated, and may have succeeded.
+    /// The try will not be repeated, and may have succeeded.
     void try_failed(branch_number which, steps& next);
 
-    /// It is to be cancelled, if it is not decided yet. @return whether that had an effect.
+    /// Cancels the transaction unless it is decided. @return whether that had an effect.
     bool abort(steps& next);
 
-    /// A participant knows the number of this transaction from another one: its branch is stuck,
-    /// and the others are cancelled without a decision. Only while it is trying.
+    /// A participant knows the number of this transaction from another one. Its branch is stuck,
+    /// and the others are cancelled without a decision. Only in the phase `trying`.
     void contradicted(branch_number which, steps& next);
 
-    /// The decision is durable; a cancel also while it is only presumed.
+    /// The decision is durable; also the last report of a presumed cancel.
     void decided(bool confirm, steps& next);
 
     void finished(branch_number which, steps& next);
@@ -77,14 +78,14 @@ public:
     void stuck(branch_number which);
     void unstick(branch_number which, steps& next);
 
-    /// Takes up a transaction that was begun by another, in whatever state it was found in: it is
-    /// decided, or presumed to be cancelled.
+    /// Resumes a transaction that another coordinator began: a decided one, or one to be cancelled
+    /// by presumption.
     void resume_undecided(steps& next);
     void resume_decided(bool confirm, const std::vector<bool>& finished, steps& next);
 
     phase at() const noexcept { return phase_; }
     bool confirming() const noexcept { return confirm_; }
-    /// Whether it is being cancelled, and that is not decided.
+    /// Whether it is being cancelled without a decision.
     bool presuming() const noexcept { return presumed_; }
     bool is_trying(branch_number which) const { return of(which).at == state::trying; }
     bool is_finishing(branch_number which) const { return of(which).at == state::finishing; }
@@ -96,16 +97,16 @@ private:
     enum class state : std::uint8_t {
         idle,       ///< Nothing was sent.
         trying,     ///< Its try is under way.
-        tried,      ///< It has succeeded,
-        failed,     ///< or it may have.
-        refused,    ///< It has not: there is nothing to cancel.
+        tried,      ///< Its try has succeeded.
+        failed,     ///< Its try may have succeeded.
+        refused,    ///< Its try has not succeeded: there is nothing to cancel.
         finishing,  ///< Its confirm or cancel is under way.
         stuck,
         finished,
     };
     struct place {
-        std::vector<branch_number> before;  ///< It comes after these,
-        std::vector<branch_number> after;   ///< and before these.
+        std::vector<branch_number> before;  ///< The branches that come before it.
+        std::vector<branch_number> after;   ///< The branches that come after it.
         state at = state::idle;
     };
 
@@ -121,7 +122,7 @@ private:
     phase phase_ = phase::trying;
     bool confirm_ = false;
     bool presumed_ = false;
-    std::size_t open_ = 0;  ///< Branches that are not tried, then: not finished.
+    std::size_t open_ = 0;  ///< Branches not tried yet; in the phase `finishing`: not finished.
 };
 
 }  // namespace mortise::txn::core

@@ -22,7 +22,7 @@ db::sqlite_config config_for(const coordinator_config& given) {
 decision_log::decision_log(const asio::any_io_executor& executor, const coordinator_config& given)
     : session_(executor, config_for(given)), mark_(std::make_shared<log_mark>(given.log)) {}
 
-// No commit comes between the look at the log and the one at its mark: the closure has the writer.
+// Compares the log with its mark. No commit can come between, because the closure has the writer.
 log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log_facts& fresh) {
     const auto found = log_tables::prepare(on, fresh);
     mark.adopt(found.id);
@@ -42,8 +42,8 @@ log_facts decision_log::prepare_by(log_mark& mark, db::connection& on, const log
     return found;
 }
 
-// Of what the mark has not seen, as it was lost in a power failure, some numbers may have been
-// used as well.
+// Leaves a gap above the mark: a power failure may have lost the latest raises of the mark, and the
+// numbers that it did not see may be in use.
 void decision_log::adopt_by(log_mark& mark, db::connection& on) {
     constexpr std::uint64_t unseen = 1u << 16;
     const auto found = log_tables::prepare(on, log_facts());

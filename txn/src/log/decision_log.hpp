@@ -25,17 +25,17 @@ namespace mortise::txn::log {
 
 namespace asio = boost::asio;
 
-/// The log of a coordinator: what must be known before anything is done is forced to the disk, what
-/// only saves work is not.
+/// The log of a coordinator. Writes that must be durable before anything else is done are forced;
+/// writes that only save work are not.
 ///
-/// @par Threads Any. Handlers run where they are bound to.
+/// @par Threads Any thread. Handlers run on the executor that they are bound to.
 class decision_log {
 public:
     /// Opens the database, which is I/O.
-    /// @throws error if that cannot be done.
+    /// @throws error if that fails.
     decision_log(const asio::any_io_executor& executor, const coordinator_config& given);
 
-    /// Makes the log if there is none: `void(error_code, log_facts)`.
+    /// Creates the log if there is none: `void(error_code, log_facts)`.
     template <class Handler>
     void prepare(std::uint32_t partitions, Handler then) {
         session_.async_run(
@@ -47,15 +47,15 @@ public:
         );
     }
 
-    /// Takes an old copy for the log that it was, for somebody who knows what was lost: numbers and
-    /// epochs go on above what was seen. `void(error_code)`
+    /// Accepts an old copy as the log, for an operator who knows what was lost. Numbers and epochs
+    /// continue above those that the mark has seen. `void(error_code)`
     template <class Handler>
     void adopt_old_copy(Handler then) {
         auto adopting = [mark = mark_](db::connection& on) { adopt_by(*mark, on); };
         session_.async_run(std::move(adopting), db::durability::force, std::move(then));
     }
 
-    /// Begins the next term of that partition: `void(error_code, term)`.
+    /// Begins the next term of a partition: `void(error_code, term)`.
     template <class Handler>
     void take_over(
         std::uint64_t log,
@@ -77,7 +77,7 @@ public:
         );
     }
 
-    /// `void(error_code, begun)`
+    /// Begins a transaction, or joins the earlier one with its key: `void(error_code, begun)`.
     template <class Handler>
     void begin(const term& by, std::optional<std::string> key, std::string plan, Handler then) {
         session_.async_run(
@@ -97,7 +97,8 @@ public:
         );
     }
 
-    /// `void(error_code, std::optional<durable_decision>)`, after the commit.
+    /// Decides a transaction: `void(error_code, std::optional<durable_decision>)`, after the
+    /// commit.
     template <class Handler>
     void decide(
         const term& by, std::uint64_t number, bool confirm, int why, std::string text, Handler then
@@ -122,10 +123,10 @@ public:
         );
     }
 
-    /// The proof for a transaction that was found decided in the log.
+    /// Returns the proof for a transaction that was found decided in the log.
     static durable_decision proof_of(const term& by, const logged& found);
 
-    /// `void(error_code)`. Not forced: what is lost is done again.
+    /// Writes progress: `void(error_code)`. Not forced: work whose record is lost is done again.
     template <class Handler>
     void note_progress(
         const term& by, std::uint64_t number, std::string progress, bool ended, Handler then
@@ -141,13 +142,13 @@ public:
         );
     }
 
-    /// Any question: `void(error_code, T)` for a closure that returns a `T`.
+    /// Runs any read: `void(error_code, T)` for a closure that returns a `T`.
     template <class Question, class Handler>
     void ask(Question question, Handler then) {
         session_.async_read(std::move(question), std::move(then));
     }
 
-    /// Any change.
+    /// Runs any change.
     template <class Change, class Handler>
     void change(Change change, db::durability how, Handler then) {
         session_.async_run(std::move(change), how, std::move(then));
@@ -155,7 +156,7 @@ public:
 
     db::sqlite_stats stats() const noexcept { return session_.stats(); }
 
-    /// Whether a commit has failed: nothing can be done with it any more.
+    /// Whether a commit has failed: the log must be opened anew.
     bool poisoned() const noexcept { return session_.poisoned(); }
 
     template <class Handler>
@@ -168,7 +169,7 @@ private:
     static log_facts prepare_by(log_mark& mark, db::connection& on, const log_facts& fresh);
     static void adopt_by(log_mark& mark, db::connection& on);
 
-    /// Before the handler hears of what was committed the mark is raised.
+    /// Raises the mark before the handler hears of the commit.
     template <class Handler, class Raise>
     static auto marking(Handler then, Raise raise) {
         auto where = asio::get_associated_executor(then);

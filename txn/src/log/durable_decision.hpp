@@ -9,8 +9,8 @@ namespace mortise::txn::log {
 class decision_log;
 class log_tables;
 
-/// The proof that a decision is on the disk. Without one no confirm and no cancel can be sent; the
-/// log alone makes it, after its commit.
+/// The proof that a decision is durable, without which no decided branch is called. Only the log
+/// makes one, after its commit.
 class durable_decision {
 public:
     const txn::gid& gid() const noexcept { return gid_; }

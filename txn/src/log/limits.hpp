@@ -8,7 +8,7 @@ namespace mortise::txn::log {
 
 constexpr std::size_t branches_max = 1'024;
 constexpr std::size_t key_max = 255;
-/// Calls of a branch that the log remembers: the newest ones.
+/// The log remembers this many calls of each branch, the newest ones.
 constexpr std::size_t calls_kept = 16;
 
 }  // namespace mortise::txn::log

@@ -14,7 +14,7 @@
 namespace mortise::txn::log {
 namespace {
 
-// Words of eight bytes, the lowest first.
+// The file is a row of words of eight bytes, lowest byte first.
 constexpr std::uint64_t magic = 0x316b72616d78746dULL;  // "mtxmark1"
 enum place : std::size_t { at_magic, at_log, at_number, at_changes };
 constexpr std::size_t partitions_max = 256;
@@ -61,7 +61,7 @@ bool log_mark::write(std::size_t place, std::uint64_t what) noexcept {
     return ::pwrite(file_, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size());
 }
 
-// The name of the log comes last: half of this is no mark of any log.
+// Writes the id of the log last, so that an unfinished mark belongs to no log.
 void log_mark::adopt(std::uint64_t log) {
     if (read(at_magic) == magic && read(at_log) == log)
         return;

@@ -9,28 +9,28 @@
 
 namespace mortise::txn::log {
 
-/// How far a log has come, in a file beside it (`LOG-mark`): a log that has less is an old copy. It
-/// is raised after each commit that anybody hears of, and not synced: after a power failure it may
-/// be behind the log, which does no harm, and never before it.
+/// Records how far a log has come, in a file beside it (`LOG-mark`). A log that has come less far
+/// is an old copy. The mark is raised after each commit that anybody hears of, and is not synced.
+/// After a power failure it may be behind the log, which does no harm, but never ahead of it.
 ///
-/// @par Threads Any.
+/// @par Threads Any thread.
 class log_mark {
 public:
-    /// Opens it, or makes one. @throws error if that cannot be done.
+    /// Opens the mark, or creates it. @throws error if that fails.
     explicit log_mark(const std::filesystem::path& log);
     ~log_mark();
     log_mark(const log_mark&) = delete;
     log_mark& operator=(const log_mark&) = delete;
 
-    /// From here on it is that log's; what another one has left there is forgotten.
+    /// Assigns the mark to a log, and clears what another log has left in it.
     void adopt(std::uint64_t log);
 
-    /// Forced changes of that partition that were seen.
+    /// The number of forced changes of a partition, as far as the mark knows.
     std::uint64_t changes(std::uint32_t partition) const noexcept;
-    /// The highest number that a transaction was seen to get.
+    /// The highest number of a transaction, as far as the mark knows.
     std::uint64_t number() const noexcept;
 
-    // A failure is no harm but that less is noticed.
+    // A failure does no harm, except that some old copies are not recognised.
     void raise_changes(std::uint32_t partition, std::uint64_t to) noexcept;
     void raise_number(std::uint64_t to) noexcept;
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t format = 2;
 constexpr std::int64_t format_without_changes = 1;
 
-// As they stand in the log: never change them.
+// These values are stored in logs: never change them.
 enum state : std::int64_t { open = 1, confirmed = 2, cancelled = 3 };
 
 constexpr const char* make_log =
@@ -24,7 +24,7 @@ constexpr const char* make_log =
 constexpr const char* make_partitions =
     "CREATE TABLE mortise_txn_partition(id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL,"
     " term INTEGER NOT NULL, changes INTEGER NOT NULL DEFAULT 0)";
-// A number is never given twice, whatever was deleted.
+// AUTOINCREMENT: SQLite never gives a number twice, even after rows were deleted.
 constexpr const char* make_transactions =
     "CREATE TABLE mortise_txn(number INTEGER PRIMARY KEY AUTOINCREMENT,"
     " part INTEGER NOT NULL, state INTEGER NOT NULL, term INTEGER NOT NULL,"
@@ -83,7 +83,7 @@ verdict verdict_in(const db::statement& row, int column) {
     return made;
 }
 
-// Under which locks it runs, and in which trace, is not what is to be done.
+// Compares only the branches: a repetition may run under other locks, or in another trace.
 bool same_branches(std::string_view a, std::string_view b) {
     if (a == b)
         return true;
@@ -122,14 +122,13 @@ logged logged_in(const db::statement& row) {
     return made;
 }
 
-/// Whose locks' tokens the epochs are; empty: nobody's.
+/// Returns the domain whose tokens the epochs are; empty: they are not tokens.
 std::string epochs_of(db::connection& on) {
     auto row = on.query("SELECT epochs FROM mortise_txn_log");
     return row.step() ? row.text(0) : std::string();
 }
 
-// Counted with each change that somebody hears of: a log that has counted less than its mark is an
-// old copy.
+// Counts each change that somebody hears of. A log with a lower count than its mark is an old copy.
 std::uint64_t count_change(db::connection& on, std::uint32_t partition) {
     auto row = on.query(
         "UPDATE mortise_txn_partition SET changes = changes + 1 WHERE id = ?1 RETURNING changes",
@@ -171,7 +170,7 @@ found_facts read_facts(db::connection& on) {
     return {found, {unsigned_of(row.integer(1)), static_cast<std::uint32_t>(row.integer(2))}};
 }
 
-/// Whether the tables of a log are there; else the database is empty. @throws error `not_a_log`
+/// Whether the tables of a log exist; false if the database is empty. @throws error `not_a_log`
 bool is_made(db::connection& on) {
     bool any = false;
     auto row = on.query("SELECT name FROM sqlite_master WHERE type = 'table'");
@@ -216,7 +215,8 @@ void log_tables::go_on_above(db::connection& on, std::uint64_t number) {
     );
 }
 
-// Each change was at most one epoch. Tokens of a lock go on by themselves.
+// Adds the changes that are missing, because each was at most one epoch. Epochs that are tokens
+// grow by themselves.
 void log_tables::go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes) {
     on.run(
         "INSERT INTO mortise_txn_partition(id, epoch, term, changes) VALUES(?1, 0, 0, 0)"
@@ -254,8 +254,8 @@ std::uint64_t log_tables::log_id(db::connection& on) {
     return found ? found->id : 0;
 }
 
-// A log can pass from coordinators that count its terms themselves to those with locks, whose
-// tokens are higher; never back, nor to locks that count for themselves.
+// Begins a term. A log can pass from coordinators without locks, which count its terms, to those
+// with locks, whose tokens are higher. It never passes back, nor to locks of another domain.
 result<term> log_tables::take_over(
     db::connection& on,
     std::uint64_t log,
@@ -381,8 +381,9 @@ std::optional<logged> log_tables::find(db::connection& on, std::uint64_t number)
     return row.step() ? std::optional(logged_in(row)) : std::nullopt;
 }
 
-// One that is stuck keeps the rows of its own participants, and no others. Of those that were not
-// looked at, nor of one whose plan cannot be read, it is not known whom they concern.
+// Finds the ends per participant: a stuck transaction keeps only the rows of its own participants.
+// It keeps everybody's if it is the last one that `limit` allows or its plan cannot be read,
+// because then the participants are unknown.
 ends_below log_tables::ends(db::connection& on, std::size_t limit) {
     ends_below made;
     {

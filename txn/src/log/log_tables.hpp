@@ -21,7 +21,7 @@
 
 namespace mortise::txn::log {
 
-/// The right to decide: of one coordinator, in one partition, until another takes over.
+/// The right of one coordinator to decide in one partition, until another takes over.
 struct term {
     std::uint64_t log = 0;  ///< The log's random id.
     std::uint32_t partition = 0;
@@ -30,7 +30,7 @@ struct term {
     std::uint64_t change = 0;
 };
 
-/// What a log is.
+/// The fixed properties of a log.
 struct log_facts {
     std::uint64_t id = 0;  ///< Random.
     std::uint32_t partitions = 0;
@@ -43,7 +43,7 @@ public:
 
     std::uint64_t number = 0;
     std::uint32_t partition = 0;
-    std::uint64_t term = 0;  ///< In which it began.
+    std::uint64_t term = 0;  ///< The term in which it began.
     standing at = standing::open;
     bool ended = false;
     int why = 0;  ///< An `errc`, or zero.
@@ -52,23 +52,23 @@ public:
     std::string progress;
 };
 
-/// What became of a transaction, and why.
+/// The decision on a transaction, and its reason.
 struct verdict {
     standing at = standing::never_existed;
     int why = 0;
     std::string text;
 };
 
-/// What came of a begin.
+/// The result of a begin.
 struct begun {
     std::uint64_t number = 0;
     bool joined = false;  ///< The key was used before: nothing was begun.
-    verdict first;        ///< On that one.
+    verdict first;        ///< The verdict on the earlier transaction with that key.
     std::uint64_t change = 0;
 };
 
-/// Below which numbers all transactions have ended: of some participants, which have an open one,
-/// and of any other.
+/// The numbers below which all transactions have ended: for some participants, those with an open
+/// transaction, and for all others.
 struct ends_below {
     std::map<std::string, std::uint64_t, std::less<>> some;
     std::uint64_t others = 0;
@@ -84,31 +84,30 @@ struct ends_below {
 /// @par Errors Members throw `error` with the code of SQLite.
 class log_tables {
 public:
-    /// Makes a log of that kind if there is none, checks the one that is there, and brings one of
-    /// an older format up to date.
+    /// Creates the log `fresh` if there is none. Else checks the log, and upgrades an older format.
     /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
     static log_facts prepare(db::connection& on, const log_facts& fresh);
 
-    /// What is there; nothing in an empty database, where no coordinator has made its tables yet.
+    /// Reads the log's properties; empty if the database is empty: no coordinator has made tables.
     /// @throws error `not_a_log`, `newer_log`, `log_corrupt`
     static std::optional<log_facts> look(db::connection& on);
 
-    /// How many changes of that partition were forced to the disk.
+    /// Returns how many changes of the partition were forced.
     static std::uint64_t changes(db::connection& on, std::uint32_t partition);
 
-    /// Makes the old copy of a log one that can be used: its numbers and epochs go on above those
-    /// that were given since the copy was made.
+    /// Makes an old copy usable: its numbers, or its epochs, continue above those that were given
+    /// since the copy was made.
     static void go_on_above(db::connection& on, std::uint64_t number);
     static void go_on_above(db::connection& on, std::uint32_t partition, std::uint64_t changes);
 
-    /// Zero: nothing is there. @throws error as `look`
+    /// Returns the log's id; zero if the database is empty. @throws error as `look`
     static std::uint64_t log_id(db::connection& on);
 
-    /// Whether that term is still the one which decides.
+    /// Whether the term still has the right to decide.
     static bool decides(db::connection& on, const term& by);
 
-    /// The next term of that partition. An epoch that is a token must be higher than the one
-    /// before, and of the same domain; without one it is one higher.
+    /// Begins the next term of a partition. If the epoch is a token, it must be higher than the
+    /// last one and of the same domain. Without a token the epoch grows by one.
     /// @par Errors `foreign_epochs`, `stepped_down`
     static result<term> take_over(
         db::connection& on,
@@ -118,7 +117,7 @@ public:
         std::uint64_t id
     );
 
-    /// @par Errors `stepped_down`, `key_reused`
+    /// Begins a transaction. @par Errors `stepped_down`, `key_reused`
     static result<begun> begin(
         db::connection& on,
         const term& by,
@@ -137,7 +136,7 @@ public:
         std::string_view text
     );
 
-    /// @par Errors `stepped_down`
+    /// Writes the progress, and the end. @par Errors `stepped_down`
     static error_code note_progress(
         db::connection& on,
         const term& by,
@@ -146,25 +145,25 @@ public:
         bool ended
     );
 
-    /// Transactions of the partition that have not ended, after `after`, in the order of their
-    /// numbers.
+    /// Lists the transactions of a partition that have not ended and have a number above `after`,
+    /// in the order of their numbers.
     static std::vector<logged>
     open_after(db::connection& on, std::uint32_t partition, std::uint64_t after, std::size_t limit);
 
-    /// That one, if it is known.
+    /// Reads one transaction; empty if the log does not know it.
     static std::optional<logged> find(db::connection& on, std::uint64_t number);
 
-    /// Looks at the first `limit` transactions that are open.
+    /// Finds the ends by the first `limit` open transactions.
     static ends_below ends(db::connection& on, std::size_t limit);
 
-    /// In the log that is there, if it is that of the gid.
+    /// Reads the verdict, if the log is that of the gid.
     static verdict verdict_on(db::connection& on, const gid& which);
 
-    /// Looks at `limit` transactions with a number above `after`, and forgets those that ended so
-    /// long ago.
+    /// Checks `limit` transactions with a number above `after`, and forgets those that ended longer
+    /// ago than `older_than`.
     struct purged {
         std::size_t forgotten = 0;
-        std::uint64_t seen_to = 0;  ///< Where to go on; zero: at the beginning, later.
+        std::uint64_t seen_to = 0;  ///< The `after` of the next portion; zero: start again later.
     };
     static purged purge(
         db::connection& on,

@@ -26,7 +26,7 @@ branch_view::state state_of(const progress::branch& what, standing decided) {
     return what.stuck ? branch_view::state::stuck : branch_view::state::open;
 }
 
-// What cannot be read is shown as far as it can be.
+// Fills the view as far as the records can be read.
 void describe(transaction_view& made, const std::string& plan_record, const std::string& done) {
     const auto known = plan::decode(plan_record);
     made.readable = known.has_value();

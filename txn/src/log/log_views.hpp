@@ -13,19 +13,19 @@
 
 namespace mortise::txn::log {
 
-/// What people see of the log, and what they do to it.
+/// What operators see of the log, and the record of what they do to it.
 ///
 /// @par Errors Members throw `error`: `not_a_log`, `newer_log`, `log_corrupt`, the code of SQLite.
 class log_views {
 public:
-    /// Nothing if it is of another log, or of none.
+    /// Reads one transaction; empty if it belongs to another log, or does not exist.
     static std::optional<transaction_view> of(db::connection& on, const gid& which);
 
-    /// Those after that number, in the order of their numbers, at most `limit`.
+    /// Lists transactions above `after`, in the order of their numbers, at most `limit`.
     static std::vector<transaction_view>
     list(db::connection& on, list_filter which, std::uint64_t after, std::size_t limit);
 
-    /// Remembers what an operator did.
+    /// Records an action of an operator.
     static void record(db::connection& on, std::uint64_t number, const action_view& made);
 };
 

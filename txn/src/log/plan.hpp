@@ -12,7 +12,7 @@
 
 namespace mortise::txn::log {
 
-/// What the log knows of a transaction from its beginning on: enough to finish it.
+/// The record of a transaction that is written when it begins: enough to finish it.
 class plan {
 public:
     plan() = default;
@@ -23,7 +23,7 @@ public:
     std::string traceparent;
 
     std::string encode() const;
-    /// @return nothing unless it is a plan that can be carried out.
+    /// @return nothing unless the record is a plan that can be carried out.
     static std::optional<plan> decode(std::string_view record);
 };
 

@@ -11,7 +11,7 @@
 
 namespace mortise::txn::log {
 
-/// What became of the branches of a transaction, as far as the log knows.
+/// The record of what became of the branches of a transaction, as far as the log knows.
 class progress {
 public:
     progress() = default;
@@ -22,11 +22,11 @@ public:
         branch() = default;
         friend bool operator==(const branch&, const branch&) = default;
 
-        bool finished = false;  ///< Confirmed or cancelled, or need not be.
-        bool skipped = false;   ///< An operator said so.
+        bool finished = false;  ///< Confirmed or cancelled, or there was nothing to do.
+        bool skipped = false;   ///< An operator skipped it.
         bool stuck = false;
-        std::uint64_t calls = 0;        ///< That were ever made.
-        std::vector<call_view> newest;  ///< In their order.
+        std::uint64_t calls = 0;        ///< All calls that were made.
+        std::vector<call_view> newest;  ///< The latest calls, in their order.
     };
     std::vector<branch> branches;
 

@@ -8,8 +8,8 @@
 
 namespace mortise::txn::log {
 
-/// Reads what `record_writer` wrote. After the first thing that is wrong it gives nothing but zeros
-/// and empty texts: look at `good` at the end.
+/// Reads the records of `record_writer`. After the first error it returns only zeros and empty
+/// texts: check `good` or `done` at the end.
 class record_reader {
 public:
     explicit record_reader(std::string_view bytes) noexcept : left_(bytes) {}
@@ -32,7 +32,7 @@ public:
         return 0;
     }
 
-    /// A number up to `max`.
+    /// Reads a number up to `max`.
     std::uint64_t number(std::uint64_t max) noexcept {
         const auto value = number();
         if (value <= max)
@@ -50,7 +50,7 @@ public:
         return value;
     }
 
-    /// How many things follow, each of which takes at least a byte.
+    /// Reads the number of items that follow, each of which takes at least a byte.
     std::uint64_t count() noexcept {
         const auto value = number();
         if (value <= left_.size())
@@ -59,7 +59,7 @@ public:
         return 0;
     }
 
-    /// Whether all was right, and nothing is left.
+    /// Whether there was no error, and nothing is left.
     bool done() const noexcept { return good_ && left_.empty(); }
     bool good() const noexcept { return good_; }
 

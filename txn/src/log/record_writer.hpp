@@ -9,8 +9,8 @@
 
 namespace mortise::txn::log {
 
-/// Writes the records of the log: numbers in base 128, lowest digits first, and texts after their
-/// length.
+/// Writes the records of the log: numbers in base 128, lowest digits first; texts with their length
+/// before them.
 class record_writer {
 public:
     void number(std::uint64_t value) {

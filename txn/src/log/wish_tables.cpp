@@ -11,7 +11,7 @@
 namespace mortise::txn::log {
 namespace {
 
-// What became of a wish is asked by who left it, within minutes.
+// Forgets settled orders after a day: whoever left one asks for the result within minutes.
 constexpr const char* forget_old =
     "DELETE FROM mortise_txn_wish WHERE settled < " MORTISE_TXN_NOW " - 86400000";
 

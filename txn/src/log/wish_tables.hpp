@@ -14,40 +14,40 @@
 
 namespace mortise::txn::log {
 
-/// What an operator has left in the log for a coordinator to do.
+/// An order that an operator has left in the log for a coordinator.
 class wish {
 public:
     wish() = default;
 
     std::int64_t id = 0;
     intervention what;
-    std::optional<std::uint32_t> partition;  ///< Nothing: there is no such transaction.
-    bool ended = false;                      ///< The transaction has.
+    std::optional<std::uint32_t> partition;  ///< Empty: there is no such transaction.
+    bool ended = false;                      ///< Whether the transaction has ended.
 };
 
-/// The statements about such wishes. Each runs in the transaction of its caller.
+/// The statements about such orders. Each runs in the transaction of its caller.
 ///
 /// @par Errors Members throw `error` with the code of SQLite.
 class wish_tables {
 public:
-    /// Makes the table if it is not there.
+    /// Creates the table if it is missing.
     static void prepare(db::connection& on);
 
-    /// @return the id of the wish. @par Errors `bad_gid`
+    /// Leaves an order. @return its id. @par Errors `bad_gid`
     static result<std::int64_t> leave(db::connection& on, const intervention& what);
 
-    /// Those that nobody has settled, after that id, in the order in which they were left.
+    /// Lists the unsettled orders with an id above `after`, in the order in which they were left.
     static std::vector<wish>
     pending(db::connection& on, std::uint64_t log, std::int64_t after, std::size_t limit);
 
-    /// Says what became of it; an empty code: it is done.
+    /// Records what became of an order; an empty code: it is done.
     /// @return false if it was settled before.
     static bool settle(db::connection& on, std::int64_t id, error_code came);
 
-    /// What became of it; nothing if it is not settled.
+    /// Returns what became of an order; empty if it is not settled.
     static std::optional<error_code> came(db::connection& on, std::int64_t id);
 
-    /// The pending ones about a transaction, for people.
+    /// Lists the unsettled orders about a transaction, for people.
     static std::vector<action_view> about(db::connection& on, std::uint64_t number);
 };
 

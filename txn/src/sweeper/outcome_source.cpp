@@ -17,7 +17,7 @@
 namespace mortise::txn {
 namespace {
 
-// The coordinator has been told then. Whoever asks sees the end at the reservation itself.
+// By then the coordinator has been told. The sweeper sees the end at the reservation itself.
 constexpr std::chrono::milliseconds settle_max{200};
 
 class local_source final : public outcome_source {

@@ -47,13 +47,13 @@ sweeper_config checked(sweeper_config config) {
     return config;
 }
 
-/// What a look at the database finds.
+/// The result of one look at the database.
 struct seen {
     std::vector<barrier::overdue_branch> overdue;
     std::optional<milliseconds> next;
 };
 
-/// One question, and who waits for its answer.
+/// One question to the coordinator, and the event for its answer.
 struct question {
     explicit question(const asio::any_io_executor& on) : ready(on) {}
 
@@ -62,7 +62,7 @@ struct question {
     result<standing> came = error_code(errc::call_failed);
 };
 
-// The source lives as long as it is asked.
+// Keeps the source alive while it is asked.
 asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid which) {
     auto asking = whom->settle(which);
     co_return co_await std::move(asking);

@@ -24,7 +24,7 @@
 
 namespace mortise::txn::detail {
 
-/// The one coroutine of a sweeper, and what it remembers.
+/// The single coroutine of a sweeper, and its state.
 class sweeper_core final : public std::enable_shared_from_this<sweeper_core>,
                            public coro::detail::shutdown_hook {
 public:
@@ -44,13 +44,13 @@ public:
     void close() noexcept;
 
 private:
-    /// A transaction with reservations that are overdue.
+    /// A transaction with overdue reservations.
     struct overdue_one {
         overdue_one(coro::backoff_options limits, std::uint64_t seed) : pause(limits, seed) {}
 
         coro::backoff pause;
-        clock::time_point ask_at{};  ///< At once.
-        std::uint64_t seen = 0;      ///< By which look.
+        clock::time_point ask_at{};  ///< Default: at once.
+        std::uint64_t seen = 0;      ///< The last look that found it.
     };
 
     void shut_down() noexcept override;
@@ -78,7 +78,7 @@ private:
     asio::cancellation_signal stop_;
     std::vector<coro::detail::completion<void(error_code)>> stoppers_;
     std::map<gid, overdue_one> waiting_;
-    coro::backoff away_;  ///< While nobody can be asked.
+    coro::backoff away_;  ///< The pauses while nobody can be asked.
     std::uint64_t seed_;
 
     mutable std::mutex mutex_;

@@ -84,7 +84,7 @@ public:
     bool cancelled = false;
 };
 
-/// Gives back a slot, whatever way its exchange ends.
+/// Gives its slot back, whichever way the exchange ends.
 class channel::slot {
 public:
     explicit slot(channel& of) : of_(of) {}
@@ -184,7 +184,7 @@ channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, re
     doing->done.complete(failed, std::move(got));
 }
 
-// A request may be sent twice: whoever takes part in a transaction must bear that anyway.
+// Exchanges a request. It may send the request twice: participants must bear repetitions anyway.
 asio::awaitable<response> channel::carry(const request& what, std::string& why) {
     co_await take_slot();
     const slot held(*this);
@@ -228,13 +228,13 @@ asio::awaitable<void> channel::take_slot() {
     co_await std::move(waiting);
 }
 
-// To whoever waits longest, or to nobody.
+// Passes the slot to the exchange that has waited longest, if there is one.
 void channel::give_slot_back() noexcept {
     if (!slot_waiters_.complete_one(error_code()))
         --used_;
 }
 
-// One at a time, for which everybody here waits.
+// Starts a look-up, or joins the one under way: there is one at a time.
 std::shared_ptr<host_look_up> channel::look() {
     if (looking_)
         return looking_;
@@ -258,7 +258,7 @@ std::shared_ptr<host_look_up> channel::look() {
     return made;
 }
 
-// Where it was before is better than nothing, when the look-up takes its time or fails.
+// Finds the addresses of the peer. Uses the last known ones if the look-up is slow or fails.
 asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
     error_code no_address;
     const auto address = asio::ip::make_address(at_.host, no_address);
@@ -268,7 +268,7 @@ asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
         co_return found;
     }
     const auto under_way = look();
-    // An hour is for ever: the call has a limit of its own.
+    // An hour is as good as no limit: the call has a limit of its own.
     const auto patience = known_.empty() ? milliseconds(std::chrono::hours(1)) : known_after;
     auto waiting =
         under_way->ready.async_wait(asio::cancel_after(patience, asio::as_tuple(asio::deferred)));
@@ -335,7 +335,7 @@ asio::awaitable<error_code> channel::read(connection& on, response& into) {
             break;
         const auto size = co_await on.stream.read_some(asio::buffer(bytes));
         if (!size && size.error() == asio::error::eof && on.answered)
-            co_return error_code(errc::call_failed);  // a part of an answer
+            co_return error_code(errc::call_failed);  // the answer was cut off
         if (!size)
             co_return size.error();
         on.answered = true;
@@ -356,7 +356,8 @@ channel::connection_ptr channel::take_idle() {
     return nullptr;
 }
 
-// Bytes behind the answer could be taken for the next one.
+// Keeps a connection for the next call. Bytes after the answer could be taken for the next answer,
+// so such a connection is dropped.
 void channel::keep(connection_ptr on) {
     drop_expired();
     if (closed_ || !on->arrived.empty())

@@ -35,7 +35,7 @@ class host_look_up;
 
 /// Exchanges requests for responses with one peer, over connections that are kept.
 ///
-/// @par Threads   `exchange`, `close`: any. All else happens on its strand.
+/// @par Threads   `exchange`, `close`: any thread. All else happens on its strand.
 /// @par Lifetimes Exchanges keep it alive. It may outlive its context.
 class channel final : public std::enable_shared_from_this<channel>,
                       public coro::detail::shutdown_hook {
@@ -45,20 +45,20 @@ public:
     /// @throws error (`bad_url`, `bad_config`).
     channel(asio::any_io_executor executor, http_client_config config);
     ~channel() override;
-    /// Hears of the end of the context, from here on.
+    /// Registers for the end of the context. Call it once, after construction.
     void attach();
 
     const base_url& at() const noexcept { return at_; }
     std::size_t connections_max() const noexcept { return config_.connections_max; }
     const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
 
-    /// The text without what our configuration keeps secret.
+    /// Removes our configured secrets from a text.
     std::string without_secrets(std::string text) const {
         return extra_.without_values(std::move(text));
     }
 
-    /// One request, and what is answered to it. A signal closes its connection. The body of what
-    /// comes with an error says more about it, for people, or is empty.
+    /// Sends one request and waits for the response. A signal closes the connection. With an error,
+    /// the body of the response is a text for people, or empty.
     template <class Token = asio::deferred_t>
     auto async_exchange(request what, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, response)>(
@@ -72,7 +72,7 @@ public:
         );
     }
 
-    /// Exchanges fail from here on, and those under way are cancelled.
+    /// Makes all later exchanges fail, and cancels those under way.
     void close() noexcept;
 
 private:
@@ -107,15 +107,15 @@ private:
     const http_client_config config_;
     const base_url at_;
     const extra_fields extra_;
-    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: without.
+    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: no TLS.
 
     // On the strand.
     bool closed_ = false;
-    std::size_t used_ = 0;  ///< Slots.
+    std::size_t used_ = 0;  ///< Slots in use.
     coro::detail::wait_list<> slot_waiters_;
-    std::shared_ptr<host_look_up> looking_;  ///< The one that is under way.
-    std::vector<tcp::endpoint> known_;       ///< What the last one found.
-    std::vector<connection_ptr> idle_;       ///< The one that was used last at the end.
+    std::shared_ptr<host_look_up> looking_;  ///< The look-up under way, if any.
+    std::vector<tcp::endpoint> known_;       ///< The addresses of the last look-up.
+    std::vector<connection_ptr> idle_;       ///< The most recently used one is last.
     std::vector<std::weak_ptr<operation>> under_way_;
 };
 

@@ -10,7 +10,7 @@ coro::worker_config one_thread() {
     coro::worker_config made;
     made.name = "mortise-names";
     made.queue_max = 1;
-    made.grace = std::chrono::milliseconds(50);  // it has ended, or nobody knows when it will
+    made.grace = std::chrono::milliseconds(50);  // a look-up that has not ended cannot be stopped
     return made;
 }
 

@@ -17,9 +17,9 @@ namespace mortise::txn::http {
 
 namespace asio = boost::asio;
 
-/// One look-up of a host's name, on a thread of its own: it cannot be stopped, only left alone, and
-/// Asio's resolvers of one context all wait for the same thread. However long it takes, nobody
-/// waits who has not asked for this name.
+/// One look-up of a host's name, on a thread of its own. It cannot be stopped, only abandoned, and
+/// all of Asio's resolvers in one context wait for the same thread. With this class, a slow look-up
+/// holds up only those who asked for its name.
 ///
 /// @par Threads   One strand.
 class host_look_up {
@@ -28,7 +28,7 @@ public:
 
     explicit host_look_up(const asio::any_io_executor& strand);
 
-    /// Blocks. @return one address at least, or why there is none.
+    /// Blocks. @return at least one address, or an error.
     static result<endpoints> resolve(const std::string& host, std::uint16_t port);
 
     coro::event ready;

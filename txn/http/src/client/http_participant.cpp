@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t text_max = 1'024;
 
-// The object may be destroyed meanwhile; what it calls by is kept.
+// Keeps the channel, because the participant may be destroyed meanwhile.
 asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
     const std::string id = http::call_id(what);
     auto asking =
@@ -28,7 +28,7 @@ asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what)
         throw boost::system::system_error(failed, got.body);
     if (failed)
         co_return failed;
-    // What our own server says of a failure is for people, and no answer.
+    // The text in our own server's response 500 is for people, and is not an answer.
     std::string text;
     if (got.status == 500 && got.headers.one(http::fields::call) == id)
         text = to->without_secrets(std::move(got.body)).substr(0, text_max);

@@ -30,7 +30,7 @@ response refusal(unsigned status, std::string_view name, std::string_view messag
     return json_response(status, error_json(name, message));
 }
 
-// What the coordinator says instead of an answer.
+// Makes the answer to an error of the coordinator.
 response failure(const error_code& why) {
     if (why == errc::not_open)
         return refusal(409, "not_open", why.message());
@@ -52,7 +52,7 @@ std::optional<intervention::kind> kind_of(std::string_view word) noexcept {
     return std::nullopt;
 }
 
-/// `/txn/GID/WORD?QUERY`, taken apart.
+/// The parts of a target `/txn/GID/WORD?QUERY`.
 struct place {
     explicit place(std::string_view target) {
         const auto mark = std::min(target.find('?'), target.size());

@@ -14,7 +14,7 @@
 
 namespace mortise::txn::http {
 
-/// What a control server answers. On one strand.
+/// Makes the answers of a control server. Used on one strand only.
 class control_answers {
 public:
     control_answers(

@@ -24,7 +24,7 @@ constexpr standing standings[] = {
     standing::forgotten,
 };
 
-// The bytes of the UTF-8 character at the front; zero if there is none.
+// Returns the size of the UTF-8 character at the front, in bytes; zero if it is not valid.
 std::size_t character(std::string_view text) noexcept {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = at(0);
@@ -45,7 +45,7 @@ std::size_t character(std::string_view text) noexcept {
     return wrong ? 0 : size;
 }
 
-/// JSON knows no other text than UTF-8: bytes that are none become `\xNN`.
+/// JSON text must be UTF-8: other bytes become `\xNN`.
 std::string utf8(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
@@ -78,7 +78,7 @@ const char* verdict_word(call_view::verdict what) noexcept {
     return "?";
 }
 
-// Numbers above 2^53 are rounded by many readers: epochs and tokens are text.
+// Epochs and tokens are written as text, because many readers round numbers above 2^53.
 
 json::object call_json(const call_view& what) {
     json::object made;

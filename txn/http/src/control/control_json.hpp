@@ -17,15 +17,15 @@ namespace mortise::txn::http {
 std::string_view outcome_word(standing what) noexcept;
 
 std::string outcome_json(const gid& which, standing what);
-/// @return nothing unless it is what `outcome_json` makes of this transaction.
+/// @return nothing unless the text has the form that `outcome_json` makes for this transaction.
 std::optional<standing> read_outcome(std::string_view text, const gid& which);
 
 std::string view_json(const transaction_view& what);
 std::string list_json(const std::vector<transaction_view>& all);
 std::string error_json(std::string_view name, std::string_view message);
 
-/// Fills in what `{"branch": 1, "who": "...", "why": "..."}` says; the branch may be missing.
-/// @return false, and in `wrong` why, if that is not what it says.
+/// Reads `{"branch": 1, "who": "...", "why": "..."}` into `into`; the branch may be missing.
+/// @return false, and the reason in `wrong`, if the text has another form.
 bool read_intervention(std::string_view text, intervention& into, std::string& wrong);
 
 }  // namespace mortise::txn::http

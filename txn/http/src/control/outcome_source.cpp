@@ -13,7 +13,7 @@
 namespace mortise::txn {
 namespace {
 
-// The coordinator has been told then. Whoever asks sees the end at the reservation itself.
+// By then the coordinator has been told. The sweeper sees the end at the reservation itself.
 constexpr std::chrono::milliseconds wait_max{200};
 
 class remote_source final : public outcome_source {

@@ -16,13 +16,13 @@
 namespace mortise::txn::http {
 namespace {
 
-// Each question has the coordinator call at once those who wait for their next attempt. Whoever
-// does not answer for so long need not be hurried any more.
+// Each question makes the coordinator call branches at once that wait for their next attempt. After
+// so many questions, a participant that does not answer need not be hurried further.
 constexpr std::size_t asked_max = 1'000;
 
 }  // namespace
 
-/// Those who wait for the end of one transaction.
+/// The clients that wait for the end of one transaction.
 struct settle_desk::wait {
     std::size_t asked = 0;  ///< Questions at the coordinator; it answers all of them at once.
     std::optional<result<standing>> came;

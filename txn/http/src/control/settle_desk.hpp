@@ -17,19 +17,19 @@ class time_source;
 
 namespace mortise::txn::http {
 
-/// Waits for the ends of transactions, for whoever cannot wait for ever. However often somebody
-/// asks, only so many questions wait at the coordinator.
+/// Waits for the ends of transactions, up to a time limit. However often clients ask, the number of
+/// questions that wait at the coordinator is limited.
 ///
 /// @par Threads   One strand, that of the coroutines that ask.
 class settle_desk {
 public:
     explicit settle_desk(coordinator& at) : at_(at) {}
 
-    /// How the transaction stands when it is settled, or when the time is up.
+    /// Returns how the transaction stands when it is settled, or when the time is up.
     asio::awaitable<result<standing>>
     settle(gid which, coro::time_source& time, clock::duration limit);
 
-    /// How it stands now.
+    /// Returns how the transaction stands now.
     asio::awaitable<result<standing>> ask(gid which);
 
 private:

@@ -16,29 +16,29 @@ namespace mortise::txn::http {
 
 namespace asio = boost::asio;
 
-/// A client of a server. All on the server's strand.
+/// A client's connection to a server. Used on the server's strand only.
 class connection {
 public:
-    /// What it is doing, which says what the end of its time means.
+    /// The phases of a connection. Each has a time limit of its own, except `answering`.
     enum class phase : std::uint8_t {
         greeting,   ///< The TLS handshake, if there is one.
         idle,       ///< Waiting for the first byte of a request.
-        reading,    ///< The rest of it.
-        answering,  ///< Somebody works on it.
+        reading,    ///< Reading the rest of the request.
+        answering,  ///< The answer is being made.
         writing,    ///< Until the client has taken the answer.
     };
 
     explicit connection(asio::ip::tcp::socket accepted) : stream(std::move(accepted)) {}
 
-    /// Nobody is harmed when it makes room for another one.
+    /// Whether it can be closed to make room: no request is lost by that.
     bool may_make_room() const noexcept {
         return (at == phase::idle || at == phase::greeting) && !given_up;
     }
 
-    /// Whatever it waits for at the client ends now.
+    /// Ends whatever it waits for at the client.
     void give_up() noexcept {
         given_up = true;
-        boost::system::error_code ignored;  // a socket that is broken waits for nothing
+        boost::system::error_code ignored;  // a broken socket waits for nothing
         stream.socket().cancel(ignored);
     }
 
@@ -48,7 +48,7 @@ public:
     std::string arrived;
     phase at = phase::idle;
     bool given_up = false;
-    std::uint64_t idle_since = 0;  ///< In the order in which connections came or became idle.
+    std::uint64_t idle_since = 0;  ///< The order in which connections came or became idle.
 };
 
 }  // namespace mortise::txn::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Listening, the places for connections, and the end.
+// Listens, limits the number of connections, and stops.
 #include "server/listener.hpp"
 
 #include "mortise/coro/sleep.hpp"
@@ -26,7 +26,7 @@ using boost::system::system_error;
 using mortise::detail::require;
 using std::chrono::milliseconds;
 
-constexpr milliseconds accept_again{100};  // after "too many open files", and the like
+constexpr milliseconds accept_again{100};  // after "too many open files" and similar errors
 
 http_server_config checked(http_server_config config) {
     constexpr std::size_t smallest = 1u << 10;
@@ -155,11 +155,11 @@ void listener::close() noexcept {
     });
 }
 
-// Whoever is heard is answered; nobody is heard any more.
+// Takes no further requests, and lets those that were read be answered.
 void listener::begin_stop(clock::duration grace) {
     if (std::exchange(stopping_, true))
         return;
-    error_code ignored;  // it fails only for one that is closed
+    error_code ignored;  // it fails only for a closed acceptor
     acceptor_->close(ignored);
     accept_stop_.emit(asio::cancellation_type::terminal);
     for (const auto& each : open_) {
@@ -172,7 +172,7 @@ void listener::begin_stop(clock::duration grace) {
 }
 
 void listener::cut_all() {
-    // A copy, for one may end, and leave the set, inside its signal.
+    // Use a copy: a connection may end, and leave the set, inside its signal.
     const auto all = open_;
     for (const auto& each : all) {
         each->give_up();
@@ -210,7 +210,8 @@ asio::awaitable<void> listener::accept_all() {
     }
 }
 
-// The one that has been idle for longest makes room, but only when somebody has come.
+// Makes room when a client waits and all places are taken: closes the connection that has been
+// idle, or in its TLS handshake, for longest.
 asio::awaitable<void> listener::wait_for_room() {
     while (!stopping_ && open_.size() >= config_.connections_max) {
         co_await acceptor_->async_wait(tcp::acceptor::wait_read, asio::deferred);
@@ -233,7 +234,7 @@ connection* listener::longest_idle() const noexcept {
 }
 
 void listener::start(tcp::socket accepted) {
-    error_code ignored;  // then it is only slower
+    error_code ignored;  // without the option it is only slower
     accepted.set_option(tcp::no_delay(true), ignored);
     ++count_.connections;
     const auto on = std::make_shared<connection>(std::move(accepted));
@@ -269,7 +270,7 @@ void listener::limit(connection& on, connection::phase now_in, clock::duration s
 void listener::arm() {
     const auto next = deadlines_.next();
     if (next == clock::time_point::max() || (alarm_.is_set() && armed_for_ <= next))
-        return;  // one that goes off too early does no harm
+        return;  // an alarm that goes off too early does no harm
     armed_for_ = next;
     alarm_.set(*time_, seat_.strand(), next, [this] { due(); });
 }

@@ -31,32 +31,33 @@
 
 namespace mortise::txn::http {
 
-/// Makes a response of a request. The request lives until it is made.
+/// Makes the response to a request. The request outlives the coroutine.
 using answer_function = std::function<asio::awaitable<response>(const request&)>;
 
 /// Listens, reads requests within their limits, and answers them one after the other on each
 /// connection, over TLS if it has a certificate.
 ///
-/// @par Threads   `stop`, `close`, `port`, `stats`: any. All else, also the answers, on its strand.
+/// @par Threads   `stop`, `close`, `port`, `stats`: any thread. All else, also the answers, on its
+///                strand.
 /// @par Lifetimes It may outlive its context.
 class listener final : public std::enable_shared_from_this<listener>,
                        public coro::detail::shutdown_hook {
 public:
-    /// @throws error if the configuration breaks a limit, or nobody can listen there.
+    /// @throws error if the configuration breaks a limit, or the address cannot be listened on.
     listener(asio::any_io_executor executor, http_server_config config, answer_function answer);
     ~listener() override;
-    /// Takes connections from here on.
+    /// Begins to take connections.
     void attach();
 
     const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
     std::uint16_t port() const noexcept { return port_; }
-    /// Where it listens: `http://127.0.0.1:4711`.
+    /// The URL at which it listens: `http://127.0.0.1:4711`.
     std::string url() const;
     http_server_stats stats() const noexcept;
 
-    /// Lets the calls under way end.
+    /// Stops, and lets the calls under way end.
     void stop(coro::detail::completion<void(error_code)> done);
-    /// Lets nothing end.
+    /// Stops, and cancels the calls under way.
     void close() noexcept;
 
 private:
@@ -91,7 +92,7 @@ private:
     coro::detail::strand_seat seat_;
     const http_server_config config_;
     std::shared_ptr<coro::time_source> time_;
-    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: without.
+    const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: no TLS.
     std::optional<tcp::acceptor> acceptor_;
     std::uint16_t port_ = 0;
 
@@ -100,7 +101,7 @@ private:
     bool stopping_ = false;
     bool accepting_ = false;
     asio::cancellation_signal accept_stop_;
-    std::optional<coro::event> room_;  ///< A connection ended.
+    std::optional<coro::event> room_;  ///< Set when a connection has ended.
     std::set<connection_ptr> open_;
     std::uint64_t idle_count_ = 0;
     coro::detail::deadline_list deadlines_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What happens on one connection.
+// Serves one connection.
 #include "mortise/coro/time_source.hpp"
 #include "server/listener.hpp"
 
@@ -44,7 +44,7 @@ asio::awaitable<void> listener::serve(std::shared_ptr<listener> self, connection
     co_await self->converse(*on);
 }
 
-// Whoever takes its time here has a limit, and keeps nobody else from anything.
+// Shakes hands with one client, within a time limit. Other clients do not wait for it.
 asio::awaitable<bool> listener::greet(connection& on) {
     limit(on, phase::greeting, config_.handshake_max);
     const auto failed = co_await on.stream.be_greeted(*tls_);
@@ -53,7 +53,7 @@ asio::awaitable<bool> listener::greet(connection& on) {
     if (!stopping_)
         ++count_.handshakes_failed;
     if (failed && !on.given_up)
-        co_await drain(on);  // so that the client hears why
+        co_await drain(on);  // so that the client learns the reason
     co_return false;
 }
 
@@ -74,7 +74,7 @@ asio::awaitable<void> listener::converse(connection& on) {
         ++count_.requests;
         const request asked = reader.take();
         response made = co_await answer(asked);
-        if (made.status == 401)  // nobody but a login answers so
+        if (made.status == 401)  // only a failed login has this status
             ++count_.denied;
         goes_on = asked.keep_alive && !stopping_;
         made.keep_alive = goes_on;
@@ -84,7 +84,7 @@ asio::awaitable<void> listener::converse(connection& on) {
     co_await on.stream.say_end();
 }
 
-/// @return whether the request is complete; else the client has gone, was too slow, or is at fault.
+/// @return whether the request is complete; else the client has left, was too slow, or is at fault.
 asio::awaitable<bool> listener::read(connection& on, request_reader& reader, fault& bad) {
     std::array<char, request_bytes> bytes{};
     bool told_to_go_on = false;
@@ -141,7 +141,8 @@ asio::awaitable<void> listener::refuse(connection& on, const response& why) {
     co_await drain(on);
 }
 
-// A socket that is closed while bytes come for it takes its last answer back: those are read first.
+// Reads what the client still sends before the socket is closed. A socket that is closed with
+// unread bytes takes its last answer back.
 asio::awaitable<void> listener::drain(connection& on) {
     limit(on, phase::writing, drain_max);
     auto& socket = on.stream.socket();

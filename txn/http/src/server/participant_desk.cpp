@@ -101,7 +101,8 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
     co_return failure(thrown, id);
 }
 
-// Its caller is told what was thrown, for people. A code that is an answer stays one.
+// Passes the text of an exception on to the caller, for people. Codes that are answers stay
+// answers.
 response participant_desk::failure(const std::exception_ptr& thrown, const std::string& id) {
     response made(500, "the participant failed\n");
     try {

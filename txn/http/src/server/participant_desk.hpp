@@ -18,16 +18,16 @@
 
 namespace mortise::txn::http {
 
-/// Finds the participant that a request is for, and has it called by whoever may.
+/// Checks the login of a request, finds its participant, and calls it.
 ///
-/// @par Threads   Any.
+/// @par Threads   Any thread.
 class participant_desk {
 public:
     /// @throws error (`bad_config`).
     participant_desk(participant_map served, participant_routes_config config);
 
     bool owns(std::string_view target) const noexcept;
-    /// The request lives until it has ended.
+    /// The request must outlive the coroutine.
     asio::awaitable<response> answer(const request& asked) const;
     std::uint64_t denied() const noexcept { return denied_; }
 
@@ -37,7 +37,7 @@ private:
 
     const participant_map served_;
     const std::string prefix_;
-    const std::optional<token_check> callers_;  ///< None: anyone may call.
+    const std::optional<token_check> callers_;  ///< Empty: anyone may call.
     mutable std::atomic<std::uint64_t> denied_{0};
 };
 

@@ -8,7 +8,7 @@
 namespace mortise::txn {
 namespace {
 
-// The routes may be gone meanwhile.
+// Keeps the desk, because the routes may be destroyed meanwhile.
 asio::awaitable<http_response>
 ask(std::shared_ptr<const http::participant_desk> desk, http_request asked) {
     co_return co_await desk->answer(asked);

@@ -13,11 +13,11 @@
 namespace mortise::txn {
 namespace {
 
-/// Whether somebody on another host could connect.
+/// Whether other hosts can connect to the address.
 bool is_reached_from_elsewhere(const std::string& address) {
     error_code failed;
     const auto parsed = asio::ip::make_address(address, failed);
-    return !failed && !parsed.is_loopback();  // what is no address is refused by the listener
+    return !failed && !parsed.is_loopback();  // the listener refuses what is not an address
 }
 
 void require_login(const participant_server_config& config) {

@@ -15,7 +15,7 @@
 namespace mortise::txn::http {
 namespace {
 
-constexpr std::size_t size_min = 16;  // fewer can be guessed
+constexpr std::size_t size_min = 16;  // a shorter token can be guessed
 
 }  // namespace
 
@@ -44,7 +44,7 @@ bool token_check::admits(const header_list& headers) const noexcept {
     digest shown{};
     if (!digest_of(sent.substr(scheme.size()), shown))
         return false;
-    unsigned found = 0;  // all are compared, whichever it is
+    unsigned found = 0;  // compare all, so that the time does not depend on which one matches
     for (const auto& each : known_)
         found |= ::CRYPTO_memcmp(each.data(), shown.data(), shown.size()) == 0 ? 1u : 0u;
     return found != 0;

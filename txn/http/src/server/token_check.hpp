@@ -11,20 +11,19 @@
 
 namespace mortise::txn::http {
 
-/// Tells those who may call from those who may not, by what they send. Of the tokens it keeps
-/// digests only.
+/// Checks the token of a request. Keeps only digests of the known tokens.
 ///
-/// How long it takes depends on the number of callers and on the length of what is sent, and on
-/// neither of the tokens.
+/// The time of a check depends on the number of callers, and on the length of the token that was
+/// sent. It depends on the bytes of no token.
 class token_check {
 public:
-    /// @throws error (`bad_config`) that names the caller whose token is no good, or whose file
+    /// @throws error (`bad_config`) that names the caller whose token is not valid, or whose file
     ///         cannot be read.
     explicit token_check(const std::vector<http_caller>& callers);
 
     bool admits(const header_list& headers) const noexcept;
 
-    /// What is answered to others; `text` says why.
+    /// Makes the answer to a request without a valid token; `text` says why.
     static response refusal(std::string text);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// All that is known here of OpenSSL's connections, but for what they are prepared by.
+// The only file here that uses OpenSSL's connections; their contexts are made elsewhere.
 #include "stream/byte_stream.hpp"
 
 #include "mortise/detail/tls.hpp"
@@ -24,7 +24,7 @@
 namespace mortise::txn::http {
 namespace {
 
-// Of the peer, about a certificate: RFC 8446, section 6.2.
+// Whether an error is the peer's alert about our certificate: RFC 8446, section 6.2.
 bool refuses_certificate(const error_code& failed) noexcept {
     constexpr int alerts[] = {
         SSL_AD_BAD_CERTIFICATE,
@@ -44,8 +44,8 @@ bool refuses_certificate(const error_code& failed) noexcept {
     return false;
 }
 
-// A message of HTTP says how long it is: the end of a connection proves nothing, so it need not be
-// proved either.
+// Converts an error. A truncated TLS stream counts as its end: an HTTP message says how long it is,
+// so the end of a connection need not be proved.
 error_code meaning_of(const error_code& failed) noexcept {
     if (failed == asio::ssl::error::stream_truncated)
         return asio::error::eof;
@@ -129,13 +129,13 @@ asio::awaitable<error_code> byte_stream::write(asio::const_buffer from) {
 asio::awaitable<void> byte_stream::say_end() {
     if (!tls_)
         co_return;
-    // Not `async_shutdown`, which waits for the same of the peer.
+    // Send our end without waiting for the peer's, which `async_shutdown` alone would do.
     ::SSL_set_shutdown(tls_->stream.native_handle(), SSL_RECEIVED_SHUTDOWN);
     const auto ended = co_await tls_->stream.async_shutdown(asio::as_tuple(asio::deferred));
     static_cast<void>(ended);
 }
 
-// The next bytes that anybody sends here without being asked are the end of the connection.
+// Nobody sends bytes here without a request, so any byte or end means that the connection is over.
 bool byte_stream::is_quiet() {
     if (tls_ && ::SSL_has_pending(tls_->stream.native_handle()) != 0)
         return false;

@@ -20,9 +20,9 @@ namespace mortise::txn::http {
 
 namespace asio = boost::asio;
 
-/// A connection over TCP, which speaks TLS from its handshake on, if there was one.
+/// A TCP connection, with TLS from its handshake on, if there was one.
 ///
-/// All that waits ends by a cancellation (terminal), or when the socket is cancelled or closed.
+/// All waits end by a cancellation (terminal), or when the socket is cancelled or closed.
 ///
 /// @par Threads One strand, that of the socket.
 class byte_stream {
@@ -37,21 +37,21 @@ public:
     tcp::socket& socket() noexcept { return socket_; }
     const tcp::socket& socket() const noexcept { return socket_; }
 
-    /// Has the server prove that it is `host`. A failure leaves in `why` what it is, for people.
+    /// Makes the server prove that it is `host`. After a failure, `why` has a text for people.
     asio::awaitable<error_code>
     greet(asio::ssl::context& tls, const std::string& host, std::string& why);
-    /// Lets a client greet.
+    /// Does the server's side of the handshake.
     asio::awaitable<error_code> be_greeted(asio::ssl::context& tls);
 
-    /// Some bytes, at least one. The end of what the peer sends is `eof`, however it ended.
+    /// Reads at least one byte. The end of the peer's bytes is `eof`, however it ended.
     asio::awaitable<result<std::size_t>> read_some(asio::mutable_buffer into);
-    /// All of them.
+    /// Writes all bytes.
     asio::awaitable<error_code> write(asio::const_buffer from);
 
-    /// Tells the peer of a TLS connection that nothing more comes. No failure matters any more.
+    /// Tells the peer of a TLS connection that nothing more comes. Ignores failures.
     asio::awaitable<void> say_end();
 
-    /// Nothing has come that was not read, and the peer has not ended the connection.
+    /// Whether all bytes that came were read, and the peer has not ended the connection.
     bool is_quiet();
 
 private:

@@ -15,12 +15,12 @@ namespace mortise::txn::http {
 
 namespace asio = boost::asio;
 
-/// What the connections of a client speak TLS by; null if `wanted` is false.
-/// @throws error (`bad_config`) that names a file that cannot be used, or a setting that is of no
-///         use.
+/// Makes the TLS context of a client's connections; null if `wanted` is false.
+/// @throws error (`bad_config`) that names a file that cannot be used, or a setting that has no
+///         effect.
 std::shared_ptr<asio::ssl::context> make_tls(const http_client_config& config, bool wanted);
 
-/// What the connections of a server speak TLS by; null if it has no certificate.
+/// Makes the TLS context of a server's connections; null if it has no certificate.
 /// @throws error (`bad_config`), in the same way.
 std::shared_ptr<asio::ssl::context> make_tls(const http_server_config& config);
 

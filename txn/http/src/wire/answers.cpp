@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t after_max_ms = 86'400'000;  // a day
-constexpr std::uint64_t retry_after_max = 3'600;    // seconds; of whoever is not a participant
+constexpr std::uint64_t retry_after_max = 3'600;    // seconds; in responses of proxies
 
-/// Refusals of the protocol itself, by the names that they have on the wire.
+/// The refusals of the protocol, with their names on the wire.
 struct named_error {
     error_code code;
     const char* name;
@@ -48,7 +48,7 @@ response refusal(const error_code& why) {
         made.headers.add(fields::error, each.name);
         return made;
     }
-    // It is not known what was done: no word of ours, so that nobody takes it for an answer.
+    // The effect is unknown: add no header of ours, so that nobody takes it for an answer.
     return response(500, why.message() + '\n');
 }
 
@@ -58,7 +58,7 @@ response verdict(unsigned status, const char* word, std::string payload) {
     return made;
 }
 
-// By the name that whoever has no evidence uses as well.
+// Makes an answer with evidence. Its error has the same name as one without evidence.
 response ahead(const reply::evidence& seen) {
     auto made = refusal(seen.epoch != 0 ? errc::stale_epoch : errc::participant_ahead);
     const auto add = [&](const char* name, std::uint64_t value) {
@@ -113,7 +113,8 @@ result<reply> read_error(const response& from, std::string_view name) {
     return error_code(errc::call_failed);
 }
 
-// Whoever stands between may be busy, and can say so. It cannot say that anything was done.
+// Reads a response without our headers. A proxy can say that it is busy, but not that a call was
+// done.
 result<reply> read_foreign(const response& from) {
     if (from.status == 401)
         return error_code(mortise::errc::access_denied);
@@ -160,7 +161,7 @@ result<reply> read_answer(response from, std::string_view id) {
     const bool of_this_call = from.headers.one(fields::call) == id;
     if (judged == refused || !of_this_call || is_encoded(from.headers))
         return error_code(errc::call_failed);
-    // `one` is empty for a field that stands there twice: such an answer says two things.
+    // `one` is empty for a field that occurs twice: such an answer says two things.
     const auto word = from.headers.one(judged ? fields::verdict : fields::error);
     if (!word)
         return error_code(errc::call_failed);

@@ -11,10 +11,10 @@
 
 namespace mortise::txn::http {
 
-/// How a participant's answer travels. `id` is the `mortise-call` of the call.
+/// Makes the response that carries a participant's answer. `id` is the `mortise-call` of the call.
 response to_response(const result<reply>& said, std::string_view id);
 
-/// What an answer means to a coordinator; `call_failed` unless it says clearly something else.
+/// Reads an answer; `call_failed` unless it clearly says something else.
 result<reply> read_answer(response from, std::string_view id);
 
 }  // namespace mortise::txn::http

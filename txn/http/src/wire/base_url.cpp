@@ -11,7 +11,7 @@ namespace mortise::txn::http {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string remedy) {
-    // What comes before an @ may be a password.
+    // The text before an @ may be a password: do not show it.
     const auto shown = text.substr(text.rfind('@') + 1);
     throw error(mortise::errc::bad_url, std::string(shown), std::move(remedy));
 }

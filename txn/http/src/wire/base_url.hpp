@@ -8,19 +8,19 @@
 
 namespace mortise::txn::http {
 
-/// Where a peer is, taken apart: `http://host:port/path`, or the same with `https`.
+/// The parts of a peer's URL: `http://host:port/path`, or the same with `https`.
 class base_url {
 public:
     base_url() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// @throws error (`bad_url`) that says what is wrong with it.
+    /// @throws error (`bad_url`) that says what is wrong.
     static base_url parse(std::string_view text);
 
     bool tls = false;
     std::string host;  ///< A name, or an address; without the brackets of IPv6.
     std::uint16_t port = 80;
     std::string path;       ///< Empty, or it begins with a slash; it does not end in one.
-    std::string authority;  ///< As it stands in the header `host`.
+    std::string authority;  ///< The value of the header `host`.
 };
 
 }  // namespace mortise::txn::http

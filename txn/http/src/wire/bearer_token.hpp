@@ -8,7 +8,7 @@
 
 namespace mortise::txn::http {
 
-/// The token of a configuration: as it stands there, or in the file that it names.
+/// Returns the token of a configuration: the given one, or the one in the file.
 /// @throws error (`bad_config`) for `name`, which never shows the token, if it is given twice or
 ///         not at all, has not `size_min` to 1,024 visible characters, or the file cannot be read.
 std::string bearer_token(

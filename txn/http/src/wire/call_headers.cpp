@@ -18,11 +18,11 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t signed_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t number_max = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t branch_max = std::numeric_limits<std::uint32_t>::max();
-// A hundred years: whoever makes nanoseconds of it does not overflow.
+// A hundred years, so that a conversion to nanoseconds does not overflow.
 constexpr std::uint64_t time_left_max = 3'155'760'000'000;
 constexpr std::size_t locks_max = 1'024;
 
-/// Takes what stands before the comma, or all.
+/// Takes the text before the first comma, or all of it.
 std::string_view take_item(std::string_view& text) noexcept {
     const auto end = text.find(',');
     const auto taken = text.substr(0, end);
@@ -30,7 +30,7 @@ std::string_view take_item(std::string_view& text) noexcept {
     return taken;
 }
 
-/// Reads fields, and remembers the first that is wrong.
+/// Reads fields, and remembers the first faulty one.
 class field_reader {
 public:
     field_reader(const header_list& from, std::string& why) : from_(from), why_(why) {}

@@ -11,13 +11,13 @@
 
 namespace mortise::txn::http {
 
-/// What an answer has to repeat, so that it cannot be taken for that of another call.
+/// Returns the id that the answer must repeat, so that it cannot be taken for another call's.
 std::string call_id(const call& what);
 
 request to_request(const call& what, const base_url& at);
 
-/// The call that a request makes.
-/// @return nothing, and in `why` what is wrong with it, for whoever wrote the caller.
+/// Reads a call from a request.
+/// @return nothing, and the fault in `why`, for the author of the caller.
 std::optional<call> read_call(const request& from, operation what, std::string& why);
 
 }  // namespace mortise::txn::http

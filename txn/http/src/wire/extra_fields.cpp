@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::size_t fields_max = 64;
 constexpr std::size_t value_max = 4'096;
-constexpr std::size_t secret_min = 8;  // a shorter value stands in many a word
+constexpr std::size_t secret_min = 8;  // a shorter value may be part of an ordinary word
 
-// Ours, and those that a message and its connection need: one that says otherwise would smuggle.
+// Whether a field is ours, or controls the message or its connection. A second value of such a
+// field would allow request smuggling.
 bool is_reserved(std::string_view name) noexcept {
     constexpr std::string_view ours = "mortise-";
     if (same_name(name.substr(0, ours.size()), ours))
@@ -47,7 +48,7 @@ bool is_reserved(std::string_view name) noexcept {
 
 void check(const std::string& name, const std::string& value, bool has_token) {
     const auto refuse = [&](const char* remedy) {
-        // A name may hold anything: only one that is none is not shown.
+        // A malformed name may contain anything, even a secret: do not show it.
         const auto shown = is_field_name(name) ? "the header " + name : "the name of a header";
         throw error(mortise::errc::bad_config, shown, remedy);
     };

@@ -9,7 +9,7 @@
 
 namespace mortise::txn::http {
 
-/// What a client adds to each of its requests: the login and the fields of its configuration.
+/// The fields that a client adds to each request: the login and the headers of its configuration.
 class extra_fields {
 public:
     /// @throws error (`bad_config`) that names the field, and shows no value.
@@ -17,7 +17,7 @@ public:
 
     void add_to(header_list& headers) const;
 
-    /// The text, with `***` in the place of each value: peers repeat what they do not understand.
+    /// Replaces each secret value in a text by `***`, because peers may repeat what they were sent.
     std::string without_values(std::string text) const;
 
 private:

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TXN_HTTP_SRC_WIRE_FIELD_NAMES_HPP
 #define MORTISE_TXN_HTTP_SRC_WIRE_FIELD_NAMES_HPP
 
-// Header fields of calls and answers, as docs/txn-http.md has them: never change them.
+// Header fields of calls and answers, as in docs/txn-http.md: never change them.
 namespace mortise::txn::http::fields {
 
 inline constexpr const char* host = "host";

@@ -13,16 +13,16 @@ namespace mortise::txn::http {
 using mortise::detail::percent_decoded;
 using mortise::detail::percent_encoded;
 
-/// The same name of a field, or the same word of a scheme: case does not matter.
+/// Compares names of fields, or words of a scheme, without regard to case.
 bool same_name(std::string_view left, std::string_view right) noexcept;
 
-/// Whether a field can have this name: letters, digits and some others, no blank.
+/// Whether a text can be the name of a field: letters, digits and some others, no blank.
 bool is_field_name(std::string_view text) noexcept;
 
-/// Whether it can stand in a header as it is: visible ASCII, with spaces inside only.
+/// Whether a text can be a value in a header: visible ASCII, with spaces inside only.
 bool is_field_value(std::string_view text) noexcept;
 
-/// Decimal digits and nothing else, at most `max`.
+/// Reads decimal digits and nothing else, at most `max`.
 std::optional<std::uint64_t> decimal(std::string_view text, std::uint64_t max) noexcept;
 
 }  // namespace mortise::txn::http

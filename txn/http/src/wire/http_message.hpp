@@ -12,13 +12,13 @@ using header_list = http_header_list;
 using request = http_request;
 using response = http_response;
 
-/// What of a message is held in memory at most.
+/// The largest parts of a message that are held in memory, in bytes.
 struct message_limits {
     std::size_t header_max = 16u << 10;
     std::size_t body_max = 1u << 20;
 };
 
-/// Why bytes are no message that is taken.
+/// Why the bytes of a message are refused.
 enum class fault : unsigned char { none, header_too_long, body_too_long, malformed };
 
 }  // namespace mortise::txn::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// All that is known of Boost.Beast: its parser, and its headers.
+// The only file that uses Boost.Beast: its parser, and its headers.
 #include "wire/message_reader.hpp"
 
 #include "mortise/coro/assert.hpp"
@@ -28,12 +28,12 @@ fault fault_of(const error_code& failed) noexcept {
     return fault::malformed;
 }
 
-/// Beast's parser, which sees all that has not been parsed at one time.
+/// Beast's parser with a buffer: each time, the parser gets all the bytes that are not parsed yet.
 template <bool IsRequest>
 class incremental {
 public:
     explicit incremental(const message_limits& limits) {
-        // Beast takes zero for "no limit", and has 32 bits.
+        // Beast takes zero for "no limit", and its limit of headers has 32 bits.
         constexpr std::size_t header_end = 1u << 30;
         beast_.header_limit(
             static_cast<std::uint32_t>(std::clamp<std::size_t>(limits.header_max, 1, header_end))
@@ -71,8 +71,8 @@ private:
     beast_http::parser<IsRequest, beast_http::string_body> beast_;
 };
 
-// Beast knows which headers a message needs. Its serializer would write them as one sequence of
-// buffers, which costs as much as all else of a request.
+// Lets Beast choose the headers that a message needs, and writes the text itself. Beast's
+// serializer would make a sequence of buffers, which costs as much as all the rest of a request.
 template <bool IsRequest, class Message>
 std::string serialized(
     std::string text,

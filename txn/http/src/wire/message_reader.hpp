@@ -9,7 +9,7 @@
 
 namespace mortise::txn::http {
 
-/// Makes one request of bytes as they arrive. No I/O.
+/// Makes a request from bytes as they arrive. No I/O.
 class request_reader {
 public:
     explicit request_reader(const message_limits& limits);
@@ -17,14 +17,14 @@ public:
     request_reader(request_reader&&) noexcept;
     request_reader& operator=(request_reader&&) noexcept;
 
-    /// Takes from the front of `bytes` what belongs to the request, and leaves the rest.
+    /// Takes the bytes of the request from the front of `bytes`, and leaves the rest.
     fault feed(std::string& bytes);
 
     bool has_header() const noexcept;
     bool done() const noexcept;
-    /// The client sends the body only when it is told to go on.
+    /// Whether the client sends the body only after a response `100 Continue`.
     bool wants_continue() const;
-    /// Only when it is done.
+    /// Call it only when `done`.
     request take();
 
 private:
@@ -32,7 +32,7 @@ private:
     std::unique_ptr<parser> parser_;
 };
 
-/// Makes one response of bytes as they arrive. No I/O.
+/// Makes a response from bytes as they arrive. No I/O.
 class response_reader {
 public:
     explicit response_reader(const message_limits& limits);
@@ -40,13 +40,13 @@ public:
     response_reader(response_reader&&) noexcept;
     response_reader& operator=(response_reader&&) noexcept;
 
-    /// Takes from the front of `bytes` what belongs to the response, and leaves the rest.
+    /// Takes the bytes of the response from the front of `bytes`, and leaves the rest.
     fault feed(std::string& bytes);
 
     bool done() const noexcept;
-    /// Its header does not say where it ends: nobody could tell whether all of it has come.
+    /// Whether its header does not say where it ends, so nobody can tell if all of it has come.
     bool has_no_length() const;
-    /// Only when it is done.
+    /// Call it only when `done`.
     response take();
 
 private:
@@ -54,7 +54,7 @@ private:
     std::unique_ptr<parser> parser_;
 };
 
-/// The bytes of a message. Fields whose values are no HTTP are left out.
+/// Returns the bytes of a message. Fields with values that HTTP does not allow are left out.
 std::string bytes_of(const request& what);
 std::string bytes_of(const response& what);
 

@@ -18,9 +18,9 @@
 
 namespace mortise::txn {
 
-/// What makes the three calls of a branch safe to repeat, to delay and to reorder, for participants
-/// whose state is in an SQLite database: one row per branch, written in the same transaction as the
-/// effect.
+/// Makes the three calls of a branch safe to repeat, to delay and to reorder, for participants
+/// whose state is in an SQLite database. It keeps one row per branch, written in the same
+/// transaction as the effect.
 ///
 /// | call | no row | tried | confirmed | cancelled | refused |
 /// | --- | --- | --- | --- | --- | --- |
@@ -28,33 +28,35 @@ namespace mortise::txn {
 /// | confirm | `unknown_branch` | work | stored reply | `conflict` | `conflict` |
 /// | cancel | done, without work | work | `conflict` | stored reply | done, without work |
 ///
-/// A cancel without a try leaves a row, so that the try, when it comes, is refused. Calls of a
-/// coordinator that was replaced, and calls that only the old copy of a log can make, are answered
-/// by what was seen (`reply::ahead`). Tries with a token below one that was seen for the same lock
-/// are refused (`stale_token`).
+/// A cancel without a try leaves a row, which refuses the try that comes later. Calls of a replaced
+/// coordinator, and calls that only an old copy of a log can make, are answered with the evidence
+/// (`reply::ahead`). A try with a token below the highest seen for the same lock is refused
+/// (`stale_token`).
 ///
-/// Rows are forgotten by themselves: each call brings word of what has ended, and looks at a few
-/// old ones. A late call of what is forgotten is refused, or answered as done, all the same.
+/// Rows are forgotten without your help: each call says which transactions have ended, and the
+/// barrier checks a few old rows on each. A late call of a forgotten branch is still refused, or
+/// answered as done.
 ///
-/// Tables `mortise_txn_branch` and `mortise_txn_ends`, and for locks those of `sqlite_fence`, made
-/// on first use. `sqlite_participant` does all this by itself.
+/// Tables: `mortise_txn_branch` and `mortise_txn_ends`, and for locks those of `sqlite_fence`, made
+/// on first use. `sqlite_participant` contains a barrier.
 ///
-/// @par Errors    Besides those that are returned, members throw `error` with the code of SQLite
-///                (`sqlite_category`): roll back then.
+/// @par Errors    Besides the errors that they return, members throw `error` with the code of
+///                SQLite (`sqlite_category`): roll back then.
 /// @par Threads   As the connection: one at a time.
-/// @par Cost      Three small statements more than the work; a try under locks one more for each.
+/// @par Cost      Three small statements besides the work; a try under locks adds one for each
+///                lock.
 class barrier {
 public:
-    /// Judges the call and, if its work is to be done, calls `work()`, which returns a `reply`. If
-    /// that is `done` the branch has changed; else what the work wrote is undone, and only the
-    /// refusal of a try is remembered. What the work throws is passed on: roll back then.
+    /// Checks the call and, if its work must be done, runs `work()`, which returns a `reply`. If
+    /// the reply is `done`, the branch has changed. Else the writes of the work are undone, and
+    /// only the refusal of a try is stored. Exceptions of the work pass through: roll back then.
     ///
     /// A transaction must be open on the connection, as in a closure of `db::sqlite`. Send the
-    /// reply when it has been committed.
+    /// reply only after the commit.
     ///
-    /// A call passes once: a second `pass` of it in the same database is a repetition, gets the
-    /// reply of the first, and its work is not done. Who has two things to do for one call does
-    /// both in one `work`, or takes part with two branches.
+    /// A call passes once. A second `pass` of it in the same database counts as a repetition: it
+    /// gets the reply of the first, and its work is not done. If one call has two effects, do both
+    /// in one `work`, or make them two branches.
     ///
     /// @return the reply to send; an error means that the call was not and will not be done.
     /// @par Errors `late_try`, `unknown_branch`, `conflict`, and of `mortise::errc`
@@ -80,7 +82,7 @@ public:
         return answer;
     }
 
-    /// A reservation whose time is up, and nobody has said what became of it.
+    /// A reservation whose time is up, and of which no confirm or cancel has come.
     class overdue_branch {
     public:
         overdue_branch() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -91,19 +93,19 @@ public:
         std::chrono::milliseconds since{0};  ///< By the wall clock.
     };
 
-    /// The reservations that are overdue, the oldest first, at most `limit`. Ask their coordinator,
-    /// which then finishes them: by itself nothing is given back on a guess.
+    /// Lists the overdue reservations, the oldest first, at most `limit`. Ask their coordinator,
+    /// which then finishes them: the barrier gives nothing back on a guess.
     static std::vector<overdue_branch> overdue(db::connection& on, std::size_t limit);
 
-    /// Gives an overdue reservation back by this participant's own decision, for whoever must not
-    /// keep it until its coordinator can be reached again. `work()` as for a cancel.
+    /// Gives an overdue reservation back by this participant's own decision, for participants that
+    /// cannot keep it until the coordinator can be reached again. `work()` is that of a cancel.
     ///
-    /// The decision may be wrong. If the transaction is confirmed its confirm is refused
-    /// (`conflict`) and stands at the coordinator as stuck, for a person to make it good. Have an
+    /// The decision may be wrong. If the transaction is confirmed, the participant refuses the
+    /// confirm (`conflict`), and the branch is stuck until a person repairs the damage. Let an
     /// `overdue_sweeper` ask first.
     ///
-    /// @return what the work answered, or had answered before.
-    /// @par Errors `unknown_branch`: nothing is reserved; `conflict`: it is confirmed;
+    /// @return the reply of the work, or the stored reply of an earlier one.
+    /// @par Errors `unknown_branch`: nothing is reserved; `conflict`: the branch is confirmed;
     ///             `mortise::errc::no_transaction`.
     template <class Work>
         requires std::is_invocable_r_v<reply, Work&>
@@ -114,20 +116,19 @@ public:
         return pass(on, *own, std::forward<Work>(work));
     }
 
-    /// How long until the next reservation becomes overdue, of those that are not; nothing if there
-    /// are none.
+    /// Returns the time until the next reservation becomes overdue; empty if none will.
     static std::optional<std::chrono::milliseconds> next_overdue(db::connection& on);
 
     /// Forgets branches of transactions that are known to have ended, at most `limit`, at once: for
-    /// a participant that gets no calls any more.
+    /// a participant that gets no further calls.
     /// @return how many were forgotten.
     static std::size_t purge(db::connection& on, std::size_t limit);
 
 private:
-    /// @return the number below which the participant's transactions are over.
+    /// @return the number below which all transactions of the participant have ended.
     static result<std::uint64_t> begin(db::connection& on, const call& what);
     static void end(db::connection& on, bool keep);
-    /// What is to be answered without the work; nothing if the work is to be done.
+    /// @return the reply that needs no work; empty if the work must be done.
     static result<std::optional<reply>>
     judge(db::connection& on, const call& what, std::uint64_t ended_below);
     static result<call> own_cancel(db::connection& on, const overdue_branch& which);

@@ -11,7 +11,7 @@ namespace mortise::txn {
 /// The number of a branch in its transaction, from 1.
 using branch_number = std::uint32_t;
 
-/// What one participant is asked to do in a transaction.
+/// The part of a transaction that one participant does.
 class branch {
 public:
     branch() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -19,7 +19,7 @@ public:
 
     std::string participant;  ///< Its name at the coordinator.
     std::string payload;
-    std::vector<branch_number> after;  ///< It comes after these.
+    std::vector<branch_number> after;  ///< The branches that must come before it.
 };
 
 }  // namespace mortise::txn

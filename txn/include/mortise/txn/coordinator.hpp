@@ -55,30 +55,30 @@ void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr cor
 
 }  // namespace detail
 
-/// Carries transactions through: try, confirm, cancel, with a log that survives whatever happens to
-/// the process.
+/// Runs transactions: tries, confirms or cancels their branches, and keeps its decisions in a log
+/// that survives the process.
 ///
-/// Every branch of a transaction is asked to try. If all have succeeded it is decided to confirm,
-/// else to cancel; the decision is on the disk before anybody hears of it, and every branch is
-/// told, as often as it takes, also after a crash. What the log finds undecided after one is
+/// The coordinator asks every branch to try. If all tries succeed it decides to confirm, else to
+/// cancel. The decision is durable before anybody hears of it. Then the coordinator calls every
+/// branch until it is finished, also after a crash. Transactions that a restart finds undecided are
 /// cancelled (presumed abort).
 ///
-/// A process that opens the log takes it over from whoever had it before: the one before can write
-/// nothing any more, and says `stepped_down`.
+/// Without `coordinator_config::locks`, a process that opens the log takes it over from the process
+/// that had it before. The earlier one can no longer write, and reports `stepped_down`.
 ///
 /// Source: X. Pardon, C. Pautasso, "Towards Distributed Atomic Transactions over RESTful Services"
 /// (2011); C. Mohan et al., "Transaction Management in the R* Distributed Database Management
-/// System" (1986) for what must be forced.
+/// System" (1986) for the records that must be forced.
 ///
-/// @par Threads   All members: any.
-/// @par Lifetimes It may be destroyed while transactions are under way: those that are not decided
-///                are cancelled by whoever opens the log next. To have that done before, await
+/// @par Threads   All members may be called from any thread.
+/// @par Lifetimes The coordinator may be destroyed while transactions are under way. Whoever opens
+///                the log next cancels the undecided ones. To cancel them before, await
 ///                `async_stop`.
 class coordinator {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Opens the log, which is I/O, and begins to finish what it finds there.
+    /// Opens the log, which is I/O, and begins to finish the transactions that it finds there.
     /// @throws error if the configuration breaks a limit, or the log cannot be opened.
     coordinator(executor_type executor, coordinator_config config);
     ~coordinator();
@@ -87,24 +87,29 @@ public:
 
     executor_type get_executor() const noexcept;
 
-    /// Carries a transaction through, to its decision; the confirms or cancels follow by
-    /// themselves.
+    /// Runs a transaction up to its decision. The confirms or cancels follow in the background.
     ///
-    /// @par Completion   `void(error_code, outcome)`. With a code nothing was done, or, if it says
-    ///                   so, it is not known whether it began, and it will be cancelled. Without
-    ///                   one the outcome says what was decided; it is `unknown` if the log failed
-    ///                   meanwhile or another coordinator took over: `async_outcome` knows later.
+    /// @par Completion   `void(error_code, outcome)`. With a code, nothing was done; after
+    ///                   `commit_unknown` the transaction may have begun, and will be cancelled.
+    ///                   Without a code, the outcome is the decision. It is `unknown` if the log
+    ///                   failed meanwhile or another coordinator took over: ask `async_outcome`
+    ///                   later.
     /// @par Errors       `no_branches`, `too_many_branches`, `unknown_participant`,
     ///                   `payload_too_large`, `bad_order`, `bad_key`, `key_reused`,
-    ///                   `too_many_open`, `stopped`, `stepped_down`, and what the log says:
+    ///                   `mortise::errc::duration_negative` (the deadline); `too_many_open`;
+    ///                   `no_answer`: a participant does not answer now; `participant_ahead`: one
+    ///                   has seen something that the log does not know; `standby`, `stopped`,
+    ///                   `stepped_down`; and the errors of the log:
     ///                   `mortise::errc::commit_unknown`, `poisoned`, codes of SQLite.
-    /// @par Cancellation terminal, partial, total, all alike: what is not decided is cancelled, and
-    ///                   the outcome says so (`withdrawn`); what is decided already is delivered.
-    ///                   None, if the key is that of a transaction that another call began.
-    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
-    /// @par Lifetimes    The transaction is moved in. Its leases are to be held until completion.
-    /// @par Cost         Two forced writes, which transactions of the same moment share; two calls
-    ///                   for each branch.
+    /// @par Cancellation terminal, partial, total; all mean the same: an undecided transaction is
+    ///                   cancelled, and the outcome says so (`withdrawn`). A signal after the
+    ///                   decision has no effect: the outcome is delivered. A signal also has no
+    ///                   effect if another call began the transaction with the same key.
+    /// @par Threads      Any thread. Completes by post to the handler's executor, never from
+    ///                   inside.
+    /// @par Lifetimes    The transaction is moved in. Hold its leases until completion.
+    /// @par Cost         Two forced writes, which simultaneous transactions share; two calls for
+    ///                   each branch.
     template <class Token = asio::deferred_t>
     auto async_run(transaction what, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, outcome)>(
@@ -112,12 +117,12 @@ public:
         );
     }
 
-    /// What was decided of a transaction, from the log; the same for ever once it is decided.
+    /// Reads the decision on a transaction from the log. Once decided, it never changes.
     ///
     /// @par Completion   `void(error_code, outcome)`; `unknown` while it is not decided.
-    /// @par Errors       `bad_gid`: of another log, or of none: there was no such transaction;
-    ///                   `not_open`: it has ended, so long ago that nothing else is known;
-    ///                   and what the log says.
+    /// @par Errors       `bad_gid`: the id belongs to another log, or no such transaction existed;
+    ///                   `not_open`: it ended so long ago that the log has forgotten the outcome;
+    ///                   and the errors of the log.
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
@@ -127,13 +132,13 @@ public:
         );
     }
 
-    /// Waits until every branch of the transaction is finished, and calls those at once that wait
-    /// for their next attempt.
+    /// Waits until every branch of the transaction is finished. Branches that pause before their
+    /// next attempt are called at once.
     ///
     /// @par Completion   `void(error_code, outcome)`.
     /// @par Errors       as `async_outcome`; `standby`: another coordinator finishes it;
     ///                   `stopped`, `stepped_down`.
-    /// @par Cancellation terminal, partial, total, all alike: nobody waits any more
+    /// @par Cancellation terminal, partial, total; all mean the same: the wait ends
     ///                   (`operation_aborted`), and the transaction goes on.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
@@ -143,9 +148,10 @@ public:
         );
     }
 
-    /// Takes no more transactions, cancels what is not decided, and closes the log. What is decided
-    /// and not finished is left to whoever opens the log next; so is what the log does not take in
-    /// `coordinator_config::stop_max`, as another process has locked it: that is `unknown` here.
+    /// Takes no new transactions, cancels the undecided ones, and closes the log. Decided
+    /// transactions that are not finished are left to whoever opens the log next. So are those that
+    /// the log cannot take in `coordinator_config::stop_max`, because another process has locked
+    /// it: their outcome is `unknown` here.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.
@@ -157,10 +163,10 @@ public:
         );
     }
 
-    /// What the log knows of a transaction; nothing if there is no such one any more.
+    /// Reads all that the log knows of a transaction; empty if it never existed or was forgotten.
     ///
     /// @par Completion   `void(error_code, std::optional<transaction_view>)`.
-    /// @par Errors       `stopped`, and what the log says.
+    /// @par Errors       `stopped`, and the errors of the log.
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
@@ -170,15 +176,15 @@ public:
         );
     }
 
-    /// The transactions with a number after `after`, in the order of their numbers, at most
+    /// Lists the transactions with a number above `after`, in the order of their numbers, at most
     /// `limit`. Call again with the last number for the next page.
     ///
     /// @par Completion   `void(error_code, std::vector<transaction_view>)`; without the actions of
     ///                   operators.
-    /// @par Errors       `stopped`, and what the log says.
+    /// @par Errors       `stopped`, and the errors of the log.
     /// @par Cancellation none.
     /// @par Threads      as `async_run`.
-    /// @par Cost         A look at all that come after, if few of them are wanted.
+    /// @par Cost         A scan of all transactions above `after`, if few of them match the filter.
     template <class Token = asio::deferred_t>
     auto
     async_list(list_filter which, std::uint64_t after, std::size_t limit, Token&& token = Token{}) {
@@ -193,11 +199,11 @@ public:
         );
     }
 
-    /// Does what an operator wants done about a transaction, and remembers who and why.
+    /// Carries out an operator's order about a transaction, and records who gave it and why.
     ///
-    /// @par Completion   `void(error_code)`, when it is on the disk.
-    /// @par Errors       `not_open`: it is not under way here; `not_stuck`: no such branch is;
-    ///                   `stopped`, and what the log says.
+    /// @par Completion   `void(error_code)`, when it is durable.
+    /// @par Errors       `not_open`: the transaction is not under way here; `not_stuck`: no such
+    ///                   branch is stuck; `stopped`, and the errors of the log.
     /// @par Cancellation none.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
@@ -211,11 +217,11 @@ public:
         );
     }
 
-    /// What the session with the log has done since it was opened: records, and the commits that
-    /// they shared.
+    /// Counts the work of the session with the log since it was opened: records, and the commits
+    /// that they shared.
     ///
     /// @par Completion   `void(error_code, db::sqlite_stats)`.
-    /// @par Errors       `stopped`, or why the log cannot be used.
+    /// @par Errors       `stopped`, or the reason why the log cannot be used.
     /// @par Cancellation none.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>

@@ -10,20 +10,20 @@ namespace mortise::txn {
 class coordinator_stats {
 public:
     std::uint64_t begun = 0;
-    std::uint64_t confirmed = 0;     ///< Decided so.
-    std::uint64_t cancelled = 0;     ///< Decided so.
+    std::uint64_t confirmed = 0;     ///< Decided to confirm.
+    std::uint64_t cancelled = 0;     ///< Decided to cancel.
     std::uint64_t ended = 0;         ///< Every branch is finished.
-    std::uint64_t calls = 0;         ///< Of participants.
-    std::uint64_t calls_failed = 0;  ///< Without a clear answer.
-    std::uint64_t taken_up = 0;      ///< Found in the log, unfinished.
+    std::uint64_t calls = 0;         ///< Calls of participants.
+    std::uint64_t calls_failed = 0;  ///< Calls without a clear answer.
+    std::uint64_t taken_up = 0;      ///< Found unfinished in the log.
     std::uint64_t stuck = 0;         ///< Branches that became stuck.
-    /// Open ones of which a participant has seen what the log does not know: it is an old copy, or
-    /// the participant is wrong.
+    /// Open transactions of which a participant has seen something that the log does not know. The
+    /// log is an old copy, or the participant is wrong.
     std::uint64_t suspicious = 0;
     std::uint64_t open = 0;                 ///< Under way now.
-    std::uint64_t forgotten = 0;            ///< Their retention is over.
-    std::uint64_t partitions = 0;           ///< Of the log, that are decided here now.
-    std::uint64_t participants_broken = 0;  ///< They do not answer now, and are hardly called.
+    std::uint64_t forgotten = 0;            ///< Forgotten because their retention is over.
+    std::uint64_t partitions = 0;           ///< Partitions that this coordinator works on now.
+    std::uint64_t participants_broken = 0;  ///< Do not answer now, and are rarely called.
 };
 
 }  // namespace mortise::txn

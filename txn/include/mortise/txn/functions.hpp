@@ -9,14 +9,13 @@
 
 namespace mortise::txn {
 
-/// A coroutine that does one kind of call. The call is kept until it has ended.
+/// A coroutine that does one kind of call. The call object lives until the coroutine has ended.
 ///
-/// What it throws says that it is not known what was done, except for a `system_error` with a code
-/// that a `barrier` has returned (`late_try`, `unknown_branch`, `conflict`, ...): that is an
-/// answer.
+/// An exception means that the effect is unknown. A `system_error` with a code that a `barrier`
+/// returns (`late_try`, `unknown_branch`, `conflict`, ...) is an answer.
 using call_function = std::function<asio::awaitable<reply>(const call&)>;
 
-/// A participant in this process, made of three coroutines.
+/// Makes a participant in this process out of three coroutines.
 std::shared_ptr<participant>
 make_participant(call_function try_, call_function confirm, call_function cancel);
 

@@ -10,8 +10,8 @@
 
 namespace mortise::txn {
 
-/// The name of a transaction, for all who take part in it: the random id of the log that decides
-/// it, and a number that grows from one transaction of that log to the next.
+/// The id of a transaction, the same for all who take part in it: the random id of its log, and a
+/// number that grows from one transaction of that log to the next.
 ///
 /// As text: 16 hexadecimal digits, a minus sign, the number: `5f0c3a9be1d27746-42`.
 struct gid {
@@ -22,7 +22,7 @@ struct gid {
     friend constexpr auto operator<=>(const gid&, const gid&) noexcept = default;
 
     std::string text() const;
-    /// @return nothing unless it is what `text` makes.
+    /// @return nothing unless the text has the form that `text()` makes.
     static std::optional<gid> parse(std::string_view text) noexcept;
 };
 

@@ -10,22 +10,22 @@
 
 namespace mortise::txn {
 
-/// What an operator wants done about a transaction.
+/// An operator's order about a transaction.
 class intervention {
 public:
     enum class kind : std::uint8_t {
-        retry,  ///< Call stuck branches again, and those that wait for their next attempt.
-        skip,   ///< Take stuck branches for finished, though they are not.
-        force,  ///< Cancel what is not decided; skip what is stuck.
+        retry,  ///< Calls stuck branches again, and those that pause before their next attempt.
+        skip,   ///< Takes stuck branches for finished, although they are not.
+        force,  ///< Cancels an undecided transaction; skips what is stuck.
     };
 
     intervention() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     kind what = kind::retry;
     txn::gid gid;
-    branch_number branch = 0;  ///< Zero: every branch that it concerns.
-    std::string who;           ///< For the record,
-    std::string why;           ///< as is this.
+    branch_number branch = 0;  ///< Zero: every branch that the order applies to.
+    std::string who;           ///< Recorded: who gave the order,
+    std::string why;           ///< and for what reason.
 };
 
 /// `retry`, `skip`, `force`.

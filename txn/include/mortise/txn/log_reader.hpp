@@ -18,33 +18,34 @@ class read_only;
 
 namespace mortise::txn {
 
-/// Looks into the log of a coordinator, from any process: while the coordinator is at work, and
-/// when it has died. Writes nothing to it.
+/// Reads the log of a coordinator, from any process, while the coordinator is at work and after its
+/// death. Writes nothing to the log.
 ///
 /// @par Errors    Members throw `error`: `not_a_log`, `newer_log`, and the code of SQLite.
-/// @par Threads   One at a time. Members block, each for one short read.
+/// @par Threads   One thread at a time. Members block, each for one short read.
 class log_reader {
 public:
-    /// An empty database is an empty log: its coordinator has not made its tables yet.
-    /// @throws error if the file is not there or cannot be read; `not_a_log`, `newer_log`.
+    /// Opens the log. An empty database counts as an empty log: its coordinator has not made its
+    /// tables yet.
+    /// @throws error if the file is missing or cannot be read; `not_a_log`, `newer_log`.
     explicit log_reader(const std::filesystem::path& log);
     ~log_reader();
     log_reader(log_reader&&) noexcept;
     log_reader& operator=(log_reader&&) noexcept;
 
-    /// The log's random id, which is in every `gid` of it; zero if the log was empty when it was
-    /// opened.
+    /// The log's random id, which every `gid` of the log contains; zero if the log was empty when
+    /// it was opened.
     std::uint64_t id() const noexcept { return id_; }
 
-    /// What the log knows of a transaction; nothing if there is no such one any more.
+    /// Reads all that the log knows of a transaction; empty if it never existed or was forgotten.
     std::optional<transaction_view> show(const gid& which) const;
 
-    /// The transactions with a number after `after`, in the order of their numbers, at most
+    /// Lists the transactions with a number above `after`, in the order of their numbers, at most
     /// `limit`; without the actions of operators.
     std::vector<transaction_view>
     list(list_filter which, std::uint64_t after, std::size_t limit) const;
 
-    /// What the log says of a transaction that `show` does not know.
+    /// Tells how a transaction stands that `show` does not know: never existed, or forgotten.
     standing standing_of(const gid& which) const;
 
 private:

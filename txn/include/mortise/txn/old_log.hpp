@@ -6,15 +6,15 @@
 
 namespace mortise::txn {
 
-/// Takes the old copy of a log for the log, though a coordinator refuses it (`errc::old_log`): for
-/// whoever has no newer one, and settles by hand what was decided since. Numbers and epochs go on
-/// above all that were given since, as far as the mark beside the log knows.
+/// Accepts an old copy of a log as the log, although coordinators refuse it (`errc::old_log`). Use
+/// it if there is no newer copy, and settle by hand what was decided since. Numbers and epochs
+/// continue above all that the mark beside the log knows of.
 ///
-/// What was open when the copy was made is cancelled by the next coordinator, unless a participant
-/// says that it was confirmed, or that it has ended: that one is stuck, for people.
+/// The next coordinator cancels the transactions that were open when the copy was made. If a
+/// participant says that one was confirmed, or has ended, that one is stuck instead, for people.
 ///
-/// @par Errors    throws `error`: `log_missing`, `not_a_log`, `newer_log`, what the log says.
-/// @par Threads   Any. Blocks, for one forced write. No coordinator works on that log.
+/// @par Errors    throws `error`: `log_missing`, `not_a_log`, `newer_log`, the errors of the log.
+/// @par Threads   Any thread. Blocks, for one forced write. No coordinator may work on that log.
 void adopt_old_log(const std::filesystem::path& log);
 
 }  // namespace mortise::txn

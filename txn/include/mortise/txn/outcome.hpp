@@ -11,7 +11,7 @@
 
 namespace mortise::txn {
 
-/// What a transaction came to. Once it is `confirmed` or `cancelled` it never changes.
+/// The result of a transaction. Once `confirmed` or `cancelled`, it never changes.
 class [[nodiscard]] outcome {
 public:
     enum class kind : std::uint8_t {
@@ -31,9 +31,9 @@ public:
 
     const txn::gid& gid() const noexcept { return gid_; }
 
-    /// Why it was cancelled, or is unknown.
+    /// The reason why it was cancelled, or is unknown.
     error_code why() const noexcept { return why_; }
-    /// More about that, for people: what the participant said that refused.
+    /// Details for people: the text of the participant that refused.
     const std::string& text() const noexcept { return text_; }
 
 private:
@@ -43,19 +43,19 @@ private:
     std::string text_;
 };
 
-/// What a log says of a transaction.
+/// How a transaction stands in its log.
 enum class standing : std::uint8_t {
     never_existed,  ///< No transaction of that number has begun.
     open,           ///< Under way: not decided.
     confirmed,
     cancelled,
-    forgotten,  ///< It has ended, so long ago that nothing else is known.
+    forgotten,  ///< It ended so long ago that the log has forgotten how.
 };
 
 const char* to_string(standing what) noexcept;
 
-/// What an answer of `coordinator::async_outcome` or `async_settle` says of a transaction; an error
-/// that says nothing of it is passed on.
+/// Converts the result of `coordinator::async_outcome` or `async_settle`. Errors that say nothing
+/// about the transaction are passed on.
 result<standing> standing_of(error_code failed, const outcome& came);
 
 }  // namespace mortise::txn

@@ -19,10 +19,10 @@ namespace mortise::txn {
 namespace asio = boost::asio;
 class coordinator;
 
-/// The port between a participant and the coordinator of its transactions, for whoever wants to
-/// know what became of a reservation.
+/// The port between a participant and the coordinator of its transactions, for finding out what
+/// became of a reservation.
 ///
-/// @par Threads One strand: make one for each who asks.
+/// @par Threads One strand: make one for each user.
 class outcome_source {
 public:
     outcome_source() = default;
@@ -30,16 +30,16 @@ public:
     outcome_source& operator=(const outcome_source&) = delete;
     virtual ~outcome_source() = default;
 
-    /// Has the coordinator finish the transaction as soon as it can, and says how it stands; it may
-    /// take its time. An error says that nobody could be asked.
+    /// Asks the coordinator to finish the transaction as soon as it can, and returns how it stands.
+    /// It may wait for that. An error means that nobody could be asked.
     ///
-    /// It has to end soon after it is cancelled (terminal).
+    /// An implementation must end soon after it is cancelled (terminal).
     virtual asio::awaitable<result<standing>> settle(gid which) = 0;
 };
 
-/// Asks a coordinator of this process, which has to live for as long. For one elsewhere there is
-/// `mortise/txn/http/outcome_source.hpp`.
-/// @param time where time comes from; null: the real time.
+/// Asks a coordinator of this process, which must outlive the source. For a coordinator elsewhere,
+/// see `mortise/txn/http/outcome_source.hpp`.
+/// @param time the source of time; null: the real time.
 std::shared_ptr<outcome_source>
 make_outcome_source(coordinator& at, std::shared_ptr<coro::time_source> time = nullptr);
 

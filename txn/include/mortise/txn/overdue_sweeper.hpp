@@ -23,22 +23,23 @@ void start_sweeper_stop(
 );
 }  // namespace detail
 
-/// Looks after the reservations of a `barrier` whose time is up: it asks their coordinator, which
-/// then finishes them by its usual calls.
+/// Looks after the overdue reservations of a `barrier`: it asks their coordinator, which then
+/// finishes them by its usual calls.
 ///
-/// It gives nothing back by itself. As long as the coordinator cannot be asked the reservation is
-/// kept, and counted; it is asked for again after a pause, which doubles up to a limit.
+/// The sweeper gives nothing back on its own. While the coordinator cannot be asked, the
+/// reservation is kept, and counted. The sweeper asks again after a pause, which doubles up to a
+/// limit.
 ///
-/// @par Threads   All members: any.
-/// @par Lifetimes A session that is not shared has to live until `async_stop` has completed, or
+/// @par Threads   All members may be called from any thread.
+/// @par Lifetimes A session passed by reference must live until `async_stop` has completed, or
 ///                until the context has ended. The destructor begins a stop.
-/// @par Cost      One short look at the database each time; one timer; and one question at a time,
-///                with a pause behind it.
+/// @par Cost      One short read of the database per look; one timer; and one question at a time,
+///                with a pause after each.
 class overdue_sweeper {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Looks from here on.
+    /// Begins to look for overdue reservations.
     /// @throws error (`bad_config`) if the configuration breaks a limit.
     overdue_sweeper(
         executor_type executor,
@@ -46,7 +47,7 @@ public:
         std::shared_ptr<outcome_source> asks,
         sweeper_config config = sweeper_config()
     );
-    /// The same, of a session that others share: it is kept until the sweeper has ended.
+    /// The same for a shared session, which is kept until the sweeper has ended.
     overdue_sweeper(
         executor_type executor,
         std::shared_ptr<db::sqlite> of,
@@ -60,11 +61,12 @@ public:
     executor_type get_executor() const noexcept;
     sweeper_stats stats() const noexcept;
 
-    /// Looks and asks no more.
+    /// Stops looking and asking.
     ///
-    /// @par Completion   `void(error_code)`, when it has ended.
+    /// @par Completion   `void(error_code)`, when the sweeper has ended.
     /// @par Cancellation ignored.
-    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Threads      Any thread. Completes by post to the handler's executor, never from
+    ///                   inside.
     template <class Token = asio::deferred_t>
     auto async_stop(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(

@@ -14,10 +14,10 @@ namespace mortise::txn {
 
 namespace asio = boost::asio;
 
-/// The port between a coordinator and whoever takes part in its transactions.
+/// The port between a coordinator and the participants of its transactions.
 ///
-/// Calls come at least once, several of one branch possibly at a time, and a cancel may overtake
-/// its try. Whoever keeps its state in a database uses `barrier` for that.
+/// Each call comes at least once. Several calls of one branch may come at the same time, and a
+/// cancel may overtake its try. Participants with a database use `barrier` against all three.
 ///
 /// @par Threads   Calls come from the coordinator's executor, several at a time.
 /// @par Lifetimes It lives as long as the coordinator.
@@ -28,13 +28,13 @@ public:
     participant& operator=(const participant&) = delete;
     virtual ~participant() = default;
 
-    /// An error, or an exception, says that it is not known what was done: the call is repeated.
-    /// Those of a barrier are answers.
+    /// Carries out one call. An error, or an exception, means that the effect is unknown: the call
+    /// is repeated. The errors of a barrier are answers, and are not.
     /// A call that takes too long is cancelled (terminal), and repeated.
     virtual asio::awaitable<result<reply>> carry_out(call what) = 0;
 
-    /// How many calls it works on at a time. Others wait at the coordinator, where that does not
-    /// count as time of the call.
+    /// The number of calls that it can work on at a time. Further calls wait at the coordinator,
+    /// where the wait does not count as time of the call.
     virtual std::size_t calls_at_once() const noexcept { return 256; }
 };
 

@@ -9,14 +9,16 @@
 
 namespace mortise::txn {
 
-/// The counters of a coordinator in Prometheus' text format (version 0.0.4), for a `/metrics` page.
+/// Prints the counters of a coordinator in Prometheus' text format (version 0.0.4), for a
+/// `/metrics`
+/// page.
 ///
-/// Each metric has the label `coordinator="..."`; its value may have any bytes. The text ends with
-/// a line break, so that it can stand beside those of other coordinators and of lock clients
-/// (`mortise::prometheus_text`), as long as each has a label of its own; the `# HELP` and `# TYPE`
-/// lines come with the first coordinator only: pass `with_help = false` for the others.
+/// Each metric has the label `coordinator="..."`; its value may contain any bytes. The text ends
+/// with a line break, so you can join it with those of other coordinators and of lock clients
+/// (`mortise::prometheus_text`). Each needs a label of its own. Only the first may contain the
+/// `# HELP` and `# TYPE` lines: pass `with_help = false` for the others.
 ///
-/// @par Threads Any.
+/// @par Threads Any thread.
 std::string prometheus_text(
     const coordinator_stats& stats, std::string_view coordinator, bool with_help = true
 );

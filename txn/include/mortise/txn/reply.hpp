@@ -9,14 +9,14 @@
 
 namespace mortise::txn {
 
-/// What a participant answers.
+/// The answer of a participant to a call.
 class reply {
 public:
     enum class verdict : std::uint8_t {
-        done,     ///< Done, now or before.
-        refused,  ///< No, for a reason of the business, and no again if asked again.
+        done,     ///< Done, now or earlier.
+        refused,  ///< No, for a business reason; a repetition gets the same answer.
         again,    ///< Not yet: ask again after `after`, within a day.
-        ahead,    ///< Not done: the participant has `seen` what the caller's log does not know.
+        ahead,    ///< Not done: the participant has `seen` something that the log does not know.
     };
 
     /// What a participant has seen of the transaction, or of its log; zero: nothing of that kind.
@@ -25,9 +25,9 @@ public:
         evidence() = default;
         friend bool operator==(const evidence&, const evidence&) = default;
 
-        std::uint64_t epoch = 0;        ///< A higher one than the call's.
+        std::uint64_t epoch = 0;        ///< Higher than that of the call.
         std::uint64_t term = 0;         ///< Of another transaction with the same number.
-        std::uint64_t ended_below = 0;  ///< All with lower numbers have ended: also this one.
+        std::uint64_t ended_below = 0;  ///< All lower numbers have ended, this one included.
     };
 
     reply() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -60,9 +60,9 @@ public:
     friend bool operator==(const reply&, const reply&) = default;
 
     verdict what = verdict::done;
-    std::string payload;  ///< Of a refusal: why, for people.
+    std::string payload;  ///< Of a refusal: the reason, for people.
     std::chrono::milliseconds after{0};
-    evidence seen;  ///< Of one that is ahead.
+    evidence seen;  ///< Of the verdict `ahead`.
 };
 
 }  // namespace mortise::txn

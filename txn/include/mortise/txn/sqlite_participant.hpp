@@ -18,11 +18,11 @@
 
 namespace mortise::txn {
 
-/// What a participant does for one kind of call, in the transaction in which its answer is
-/// remembered. It runs on the session's thread.
+/// The work of a participant for one kind of call. It runs on the session's thread, in the
+/// transaction in which its reply is stored.
 ///
-/// What it throws says that it is not known what was done, and undoes what it wrote: the call comes
-/// again.
+/// An exception means that the effect is unknown. It undoes the writes of the work, and the call
+/// comes again.
 using call_work = std::function<reply(db::connection& on, const call& request)>;
 
 namespace detail {
@@ -32,22 +32,22 @@ void start_participant_stop(
 );
 }  // namespace detail
 
-/// A participant whose state is in an SQLite database. A `barrier` stands before its work, in the
-/// same transaction: a call that comes twice, late, or out of its order does no harm. What the
-/// barrier remembers of transactions that have ended is forgotten by itself.
+/// A participant whose state is in an SQLite database. A `barrier` checks each call in the same
+/// transaction as the work, so a call that comes twice, late, or out of order does no harm. The
+/// barrier's rows of ended transactions are forgotten without your help.
 ///
-/// @par Threads   All members: any.
-/// @par Lifetimes A session that is not shared has to live until its last call has ended and
+/// @par Threads   All members may be called from any thread.
+/// @par Lifetimes A session passed by reference must live until its last call has ended and
 ///                `async_stop` has completed, or until the context has ended. The destructor begins
 ///                a stop.
-/// @par Cost      Of a call: a part of a commit, and what the barrier costs.
+/// @par Cost      Per call: a part of a commit, and the cost of the barrier.
 class sqlite_participant final : public participant {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// @throws error (`bad_config`) if one of the three is empty.
+    /// @throws error (`bad_config`) if one of the three functions is empty.
     sqlite_participant(db::sqlite& database, call_work try_, call_work confirm, call_work cancel);
-    /// The same, for a session that others share: it is kept until the last call has ended.
+    /// The same for a shared session, which is kept until the last call has ended.
     sqlite_participant(
         std::shared_ptr<db::sqlite> database, call_work try_, call_work confirm, call_work cancel
     );
@@ -55,29 +55,30 @@ public:
 
     executor_type get_executor() const noexcept;
 
-    /// Does the work of the call, unless it has been done or must not be done any more, and answers
-    /// when that is committed.
+    /// Does the work of the call, unless it was done before or may no longer be done. Answers after
+    /// the commit.
     ///
-    /// @return the answer; an error says what `barrier::pass` says, or that it is not known what
-    ///         was done.
-    /// @par Errors       What the session says, and what the work throws: thrown, with its text.
-    /// @par Cancellation terminal: while the call waits for the session it is removed, and returns
-    ///                   `operation_aborted`; once its work has begun a signal has no effect.
-    /// @par Threads      Any.
+    /// @return the reply; an error is one of `barrier::pass`, or one of the session. After an error
+    ///         of the session the effect is unknown, except for `operation_aborted`: no effect.
+    /// @par Errors       Exceptions of the work and of the barrier are thrown, with their text.
+    /// @par Cancellation terminal: a call that waits for the session is removed, and returns
+    ///                   `operation_aborted`. Once its work has begun a signal has no effect.
+    /// @par Threads      Any thread.
     asio::awaitable<result<reply>> carry_out(call request) override;
 
-    /// Looks from here on for reservations whose time is up, and asks their coordinator: see
-    /// `overdue_sweeper`. Once.
+    /// Begins to look for overdue reservations, and to ask their coordinator: see
+    /// `overdue_sweeper`. Call it once.
     /// @throws error (`bad_config`) if the configuration breaks a limit.
     void sweep_overdue(std::shared_ptr<outcome_source> asks, sweeper_config how = sweeper_config());
-    /// Of that look; zero if there is none.
+    /// The counters of that sweeper; zero if there is none.
     sweeper_stats sweeper() const noexcept;
 
-    /// Looks and asks no more. Calls are still carried out.
+    /// Stops the sweeper. Calls are still carried out.
     ///
-    /// @par Completion   `void(error_code)`, when it has ended.
+    /// @par Completion   `void(error_code)`, when the sweeper has ended.
     /// @par Cancellation ignored.
-    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Threads      Any thread. Completes by post to the handler's executor, never from
+    ///                   inside.
     template <class Token = asio::deferred_t>
     auto async_stop(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(

@@ -12,9 +12,9 @@ public:
     std::uint64_t looks = 0;
     std::uint64_t looks_failed = 0;  ///< The database could not be read.
     std::uint64_t asked = 0;
-    std::uint64_t unreachable = 0;  ///< Questions without an answer: the reservation was kept.
-    std::uint64_t unknown = 0;      ///< Answers that the coordinator knows of no such transaction.
-    std::uint64_t overdue = 0;      ///< Reservations that are overdue, by the last look.
+    std::uint64_t unreachable = 0;  ///< Questions without an answer: the reservation is kept.
+    std::uint64_t unknown = 0;      ///< Answers that the coordinator knows no such transaction.
+    std::uint64_t overdue = 0;      ///< Overdue reservations, as of the last look.
 };
 
 }  // namespace mortise::txn

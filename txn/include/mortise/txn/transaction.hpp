@@ -13,38 +13,39 @@
 
 namespace mortise::txn {
 
-/// A transaction that is to be carried out: its branches, and under which terms. A value; nothing
-/// happens before `coordinator::async_run`.
+/// A transaction to run: its branches and its conditions. A value; nothing happens before
+/// `coordinator::async_run`.
 class transaction {
 public:
     transaction() = default;
 
-    /// Adds a branch of the participant that has this name at the coordinator. Branches run in
-    /// parallel, but for those that are to come after others: tries and confirms in that order,
-    /// cancels in the opposite one.
+    /// Adds a branch of the participant with this name at the coordinator. Branches run in
+    /// parallel, except for the order given by `after`: tries and confirms follow it, cancels
+    /// reverse it.
     branch_number
     add(std::string participant,
         std::string payload,
         std::initializer_list<branch_number> after = {});
 
-    /// The lock's token goes with every call, and a barrier that has seen a higher one refuses the
-    /// try. If the lease is lost before the decision, the transaction is cancelled.
+    /// Runs the transaction under a lock: the lock's token goes with every call, and a barrier that
+    /// has seen a higher one refuses the try. If the lease is lost before the decision, the
+    /// transaction is cancelled.
     ///
     /// The lease is not kept: hold it until the transaction is decided.
     transaction& under(const lease& held);
 
-    /// Who runs a transaction with the same key and the same branches again gets the outcome of the
-    /// first one, whatever locks and trace come with the second.
+    /// Makes a repetition harmless: a second transaction with the same key and the same branches
+    /// gets the outcome of the first, even if its locks and its trace context differ.
     transaction& key(std::string unique);
 
-    /// If not all tries have succeeded by then, counted from `async_run`, it is cancelled.
+    /// Cancels the transaction if not all tries have succeeded by then, counted from `async_run`.
     transaction& deadline(std::chrono::milliseconds from_now);
 
-    /// How often a try is sent that gets no clear answer, before the transaction is cancelled: up
-    /// to 1,000; zero: as the coordinator has it. What is decided is repeated until it is done.
+    /// Limits how often a try without a clear answer is sent before the transaction is cancelled:
+    /// up to 1,000; zero: the coordinator's limit. Confirms and cancels are repeated without limit.
     transaction& try_attempts(std::uint32_t most);
 
-    /// W3C trace context for all calls.
+    /// Sets the W3C trace context for all calls.
     transaction& traceparent(std::string value);
 
     // For the coordinator.
@@ -53,7 +54,7 @@ public:
     bool keyed() const noexcept { return keyed_; }
     const std::string& traceparent() const noexcept { return traceparent_; }
     const std::vector<lease_view>& leases() const noexcept { return leases_; }
-    /// Zero: the coordinator's usual time.
+    /// Zero: the coordinator's default.
     std::chrono::milliseconds deadline() const noexcept { return deadline_; }
     std::uint32_t try_attempts() const noexcept { return try_attempts_; }
 

@@ -16,7 +16,7 @@
 
 namespace mortise::txn {
 
-/// One call that was made, as the log remembers it.
+/// One call of a participant, as the log remembers it.
 class call_view {
 public:
     enum class verdict : std::uint8_t { done, refused, again, failed };
@@ -26,23 +26,23 @@ public:
 
     operation what = operation::try_;
     std::uint32_t attempt = 0;
-    std::uint64_t epoch = 0;             ///< Of the coordinator that made it.
+    std::uint64_t epoch = 0;             ///< Of the coordinator that made the call.
     std::chrono::microseconds begun{0};  ///< Since the transaction began, or was taken over.
     std::chrono::microseconds took{0};
     verdict came = verdict::done;
-    std::string text;  ///< What was said, if it was not `done`.
+    std::string text;  ///< The participant's words, unless the verdict is `done`.
 };
 
 /// A branch, as the log knows it.
 class branch_view {
 public:
-    /// What became of it, as far as the log knows: what is under way may be further.
+    /// How the branch stands in the log. The coordinator may have got further meanwhile.
     enum class state : std::uint8_t {
         open,       ///< Not finished.
-        stuck,      ///< Its participant refuses: somebody has to look.
-        confirmed,  ///< Finished,
-        cancelled,  ///< or there is nothing to cancel.
-        skipped,    ///< By an operator: it was not finished.
+        stuck,      ///< Its participant refuses: an operator has to look.
+        confirmed,  ///< Finished.
+        cancelled,  ///< Finished, or there was nothing to cancel.
+        skipped,    ///< An operator skipped it: it was not finished.
     };
 
     branch_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -52,35 +52,35 @@ public:
     std::size_t payload_size = 0;
     std::vector<branch_number> after;
     bool finished = false;
-    bool skipped = false;  ///< By an operator: it was not finished.
-    bool stuck = false;    ///< Its participant refuses: somebody has to look.
+    bool skipped = false;  ///< An operator skipped it: it was not finished.
+    bool stuck = false;    ///< Its participant refuses: an operator has to look.
     std::uint64_t calls = 0;
-    std::vector<call_view> newest;  ///< Calls, in their order.
+    std::vector<call_view> newest;  ///< The latest calls, in their order.
 };
 
 /// `open`, `stuck`, `confirmed`, `cancelled`, `skipped`.
 const char* to_string(branch_view::state what) noexcept;
 
-/// What an operator did.
+/// An action of an operator.
 class action_view {
 public:
     action_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::string what;
-    branch_number branch = 0;  ///< Zero: the transaction.
+    branch_number branch = 0;  ///< Zero: the whole transaction.
     std::string who;
     std::string why;
-    std::int64_t at_ms = 0;  ///< Since 1970, by the wall clock.
+    std::int64_t at_ms = 0;  ///< Milliseconds since 1970, by the wall clock.
 };
 
-/// Which transactions a list has.
+/// Selects the transactions of a list.
 enum class list_filter : std::uint8_t {
     all,
     unfinished,  ///< Not decided, or not finished.
-    stuck,       ///< Somebody has to look.
+    stuck,       ///< An operator has to look.
 };
 
-/// A transaction, as the log knows it: what is under way may be further.
+/// A transaction, as the log knows it. The coordinator may have got further meanwhile.
 class transaction_view {
 public:
     transaction_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -93,16 +93,16 @@ public:
     std::string key;
     std::uint64_t begun_epoch = 0;
     std::uint64_t decided_epoch = 0;
-    // Milliseconds since 1970, by the wall clock of whoever wrote it; zero: not yet.
+    // Milliseconds since 1970, by the wall clock of the coordinator that wrote it; zero: not yet.
     std::int64_t begun_ms = 0;
     std::int64_t decided_ms = 0;
     std::int64_t ended_ms = 0;
     std::vector<lock_token> locks;
     std::vector<branch_view> branches;
     std::vector<action_view> actions;
-    std::vector<action_view> wishes;  ///< That wait for a coordinator.
+    std::vector<action_view> wishes;  ///< Orders that wait for a coordinator.
     std::string traceparent;
-    bool readable = true;  ///< Else its records are damaged, and it waits for people.
+    bool readable = true;  ///< False: its records are damaged, and people have to look.
 };
 
 }  // namespace mortise::txn

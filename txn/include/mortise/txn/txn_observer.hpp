@@ -13,32 +13,32 @@
 
 namespace mortise::txn {
 
-/// Something that happened to a coordinator or to one of its transactions.
+/// An event of a coordinator or of one of its transactions.
 struct txn_event {
     enum class kind : std::uint8_t {
-        begun,     ///< A transaction has begun: it is on the disk.
-        taken_up,  ///< One was found unfinished in the log, and is gone on with.
-        decided,   ///< It is `at`, because of `code` if it is cancelled, `took` after it began.
-        ended,     ///< Every branch is finished, `took` after it began or was taken up.
-        let_go,    ///< It is another coordinator's, or the next one's, because of `code`.
-        stuck,     ///< The participant of a branch refuses to finish it: somebody has to look.
-        ahead,     ///< The participant of a branch has seen what the log does not know.
+        begun,     ///< A transaction has begun, and is durable.
+        taken_up,  ///< An unfinished transaction was found in the log, and goes on here.
+        decided,   ///< It was decided: see `at`. `code`: why it is cancelled; `took`: since begun.
+        ended,     ///< Every branch is finished; `took`: since it began or was taken up.
+        let_go,    ///< It is left to another or a later coordinator, because of `code`.
+        stuck,     ///< The participant of a branch refuses to finish it: an operator has to look.
+        ahead,     ///< The participant of a branch has seen something that the log does not know.
 
-        participant_broken,     ///< It does not answer, as `code` says, and is hardly called.
+        participant_broken,     ///< It does not answer (`code`), and is rarely called.
         participant_recovered,  ///< It answers again.
 
-        partition_gained,  ///< It is decided here from now on.
-        partition_lost,    ///< It is not any more, because of `code`.
+        partition_gained,  ///< This coordinator works on the partition from now on.
+        partition_lost,    ///< It no longer does, because of `code`.
 
         log_opened,
-        log_failed,  ///< Nothing can be written, because of `code`; it is opened anew.
+        log_failed,  ///< Nothing can be written, because of `code`; the log is opened anew.
     };
 
     kind what = kind::begun;
-    txn::gid gid{};                  ///< Empty where no transaction is concerned.
-    branch_number branch = 0;        ///< Zero where none is.
-    std::string_view participant{};  ///< Empty where none is. Valid during the call.
-    std::uint32_t partition = 0;     ///< Of the log; of a transaction, too.
+    txn::gid gid{};                  ///< Empty if the event concerns no transaction.
+    branch_number branch = 0;        ///< Zero if it concerns no branch.
+    std::string_view participant{};  ///< Empty if it concerns none. Valid during the call.
+    std::uint32_t partition = 0;     ///< The partition of the log, also of a transaction's events.
     standing at = standing::open;
     error_code code{};
     clock::duration took{};
@@ -47,10 +47,10 @@ struct txn_event {
 /// `begun`, `taken_up`, and so on.
 const char* to_string(txn_event::kind what) noexcept;
 
-/// Hears of what happens to a coordinator, for logs, traces and tests.
+/// Hears of the events of a coordinator, for logs, traces and tests.
 ///
-/// @par Threads   Called on the coordinator's strand, one at a time: it must not block, and must
-///                not call the coordinator: post what does.
+/// @par Threads   Called on the coordinator's strand, one event at a time. It must neither block
+///                nor call the coordinator: post such work.
 /// @par Lifetimes Not owned: it must live until `async_stop` has completed, or the context has
 ///                ended.
 class txn_observer {

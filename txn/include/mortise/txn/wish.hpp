@@ -15,17 +15,17 @@ namespace mortise::txn {
 
 namespace asio = boost::asio;
 
-/// Leaves in the log what an operator wants done, for whichever coordinator works on it: in any
-/// process of this host, now or later. It is done once, or refused once, and the coordinator is
-/// told by a bell (`db::bell`); where it is not `coordinator::async_intervene` that is called.
+/// Leaves an operator's order in the log, for the coordinator that works on the transaction: in any
+/// process of this host, now or later. The order is done once, or refused once. A bell (`db::bell`)
+/// tells the coordinator. In the coordinator's own process, call `coordinator::async_intervene`.
 ///
-/// @return what became of it: an empty code if it was done, `not_open` or `not_stuck` if there was
-///         nothing to do. Nothing if no coordinator said so in that time: it stays in the log, and
-///         the next one does it.
-/// @par Errors       throws `error`: `not_a_log`, `newer_log`, what the log says; `bad_gid`.
-/// @par Cancellation terminal, while it waits: the wish stays in the log.
+/// @return what became of it: an empty code if it was done; `not_open` or `not_stuck` if there was
+///         nothing to do. Empty if no coordinator answered in time: the order stays in the log for
+///         the next one.
+/// @par Errors       throws `error`: `not_a_log`, `newer_log`, the errors of the log; `bad_gid`.
+/// @par Cancellation terminal, while it waits: the order stays in the log.
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
-/// @par Cost         Opens the log, for one forced write and as many reads as there are rings.
+/// @par Cost         Opens the log, for one forced write and one read per ring of the bell.
 asio::awaitable<std::optional<error_code>>
 leave_wish(std::filesystem::path log, intervention what, std::chrono::milliseconds wait);
 

@@ -32,30 +32,30 @@ class control_server_config {
 public:
     control_server_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// Without TLS the token goes over the wire as it is.
+    /// Without TLS the token travels in plain text.
     http_server_config listen;
 
-    /// Whoever asks has to send it (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters,
+    /// The token that clients must send (`Authorization: Bearer TOKEN`): 16 to 1,024 visible
+    /// characters.
     std::string token;
-    /// or the file whose only line it is. It is read once.
+    /// Instead of `token`: a file whose only line is the token. It is read once.
     std::filesystem::path token_file;
 
-    /// For how long a client that wants a transaction settled is kept waiting at most: 200 ms to an
-    /// hour.
+    /// The longest wait of a client that wants a transaction settled: 200 ms to one hour.
     std::chrono::milliseconds settle_max{5'000};
 };
 
-/// Questions and commands to a coordinator over HTTP, as docs/txn-http.md has them: for the
-/// sweepers of participants elsewhere, for operators and their programs.
+/// Answers questions and takes orders to a coordinator over HTTP, as described in docs/txn-http.md:
+/// for the sweepers of participants elsewhere, for operators and their programs.
 ///
-/// @par Threads   All members: any.
-/// @par Lifetimes The coordinator has to live until `async_stop` has completed, or until the
-///                context has ended.
+/// @par Threads   All members may be called from any thread.
+/// @par Lifetimes The coordinator must live until `async_stop` has completed, or until the context
+///                has ended.
 class control_server {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Listens from here on.
+    /// Begins to listen.
     /// @throws error if the configuration breaks a limit, a file cannot be used, or the address
     ///         cannot be listened on.
     control_server(executor_type executor, control_server_config config, coordinator& of);
@@ -64,18 +64,19 @@ public:
     control_server& operator=(control_server&&) noexcept;
 
     executor_type get_executor() const noexcept;
-    /// On which it listens.
+    /// The port on which it listens.
     std::uint16_t port() const noexcept;
-    /// Where sweepers find it: `http://127.0.0.1:4712`.
+    /// The URL for sweepers: `http://127.0.0.1:4712`.
     std::string url() const;
     http_server_stats stats() const noexcept;
 
-    /// Takes no more requests, lets those under way be answered, for `grace` at most, and closes
+    /// Takes no further requests, lets those under way be answered, for at most `grace`, and closes
     /// everything.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.
-    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Threads      Any thread. Completes by post to the handler's executor, never from
+    ///                   inside.
     template <class Token = asio::deferred_t>
     auto async_stop(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(

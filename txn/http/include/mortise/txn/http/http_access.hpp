@@ -9,19 +9,19 @@
 
 namespace mortise::txn {
 
-/// A coordinator that may call, and the secret by which it is known.
+/// A coordinator that may call, and the secret by which it is recognised.
 class http_caller {
 public:
     http_caller() = default;  // declared: no aggregate (docs/compilers.md, G3)
     http_caller(std::string who, std::string secret)
         : name(std::move(who)), token(std::move(secret)) {}
 
-    /// For the errors of this configuration. The same name may stand there twice, with the old
-    /// token and the new one, while tokens are being exchanged.
+    /// The caller's name in the errors of this configuration. The same name may occur twice, with
+    /// the old and the new token, while you replace tokens.
     std::string name;
-    /// What it sends (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters,
+    /// The token that it sends (`Authorization: Bearer TOKEN`): 16 to 1,024 visible characters.
     std::string token;
-    /// or else the file whose only line that is. It is read once.
+    /// Instead of `token`: a file whose only line is the token. It is read once.
     std::filesystem::path token_file;
 };
 
@@ -30,10 +30,11 @@ class http_access {
 public:
     http_access() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// Whoever sends none of their tokens is answered 401, and no participant hears of it.
+    /// The known callers. A request with none of their tokens is answered 401, and reaches no
+    /// participant.
     std::vector<http_caller> callers;
 
-    /// Calls are taken from whoever can connect. Without callers this has to be said, unless only
+    /// Takes calls from everyone who can connect. Required if there are no callers, unless only
     /// this host can connect, or the server asks for certificates of clients.
     bool allow_anyone = false;
 };

@@ -18,7 +18,7 @@ public:
     }
 
     bool has(std::string_view name) const noexcept;
-    /// Nothing unless the field stands there exactly once.
+    /// The value of a field that occurs exactly once; else empty.
     std::optional<std::string_view> one(std::string_view name) const noexcept;
     std::vector<std::string_view> all(std::string_view name) const;
 
@@ -35,13 +35,13 @@ public:
     http_request() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::string method;
-    std::string target;  ///< As it stands in the first line: `/stock/try`.
+    std::string target;  ///< As in the first line of the request: `/stock/try`.
     http_header_list headers;
     std::string body;
-    bool keep_alive = true;  ///< Whether the client has more to ask on its connection.
+    bool keep_alive = true;  ///< Whether the client wants to send more on its connection.
 };
 
-/// What a server has to answer. The length of the body is not among the headers.
+/// The response for a server to send. The length of the body is not among the headers.
 class http_response {
 public:
     http_response() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -51,7 +51,7 @@ public:
     unsigned status = 200;
     http_header_list headers;
     std::string body;
-    bool keep_alive = true;  ///< Whether the connection stays, which is the server's to decide.
+    bool keep_alive = true;  ///< Whether to keep the connection; the server has the last word.
 };
 
 }  // namespace mortise::txn

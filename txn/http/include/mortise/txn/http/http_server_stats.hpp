@@ -6,12 +6,12 @@
 
 namespace mortise::txn {
 
-/// Counters of a server, from its start.
+/// Counters of a server since its start.
 struct http_server_stats {
-    std::uint64_t connections = 0;        ///< That were accepted.
-    std::uint64_t handshakes_failed = 0;  ///< No TLS, no certificate that is trusted, too slow.
-    std::uint64_t requests = 0;           ///< That were read completely.
-    std::uint64_t denied = 0;             ///< Of those: answered 401, for want of a token.
+    std::uint64_t connections = 0;        ///< Accepted connections.
+    std::uint64_t handshakes_failed = 0;  ///< No TLS, no trusted certificate, or too slow.
+    std::uint64_t requests = 0;           ///< Requests that were read completely.
+    std::uint64_t denied = 0;             ///< Requests answered 401, for lack of a valid token.
 };
 
 }  // namespace mortise::txn

@@ -12,13 +12,13 @@
 
 namespace mortise::txn {
 
-/// Asks a coordinator elsewhere by its `control_server`, at the URL of the configuration, which
-/// also has the token.
+/// Asks a coordinator elsewhere through its `control_server`, at the URL and with the token of the
+/// configuration.
 /// @throws error (`bad_url`, `bad_config`).
 std::shared_ptr<outcome_source>
 make_outcome_source(asio::any_io_executor executor, http_client_config at);
 
-/// The same with this token.
+/// The same, with the given token.
 std::shared_ptr<outcome_source>
 make_outcome_source(asio::any_io_executor executor, http_client_config at, std::string token);
 

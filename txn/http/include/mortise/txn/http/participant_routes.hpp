@@ -24,42 +24,42 @@ class participant_desk;
 /// Participants by the names under which they are called.
 using participant_map = std::map<std::string, std::shared_ptr<participant>, std::less<>>;
 
-/// Where routes are found in a server, and who may call.
+/// The prefix of the routes in a server, and who may call them.
 class participant_routes_config {
 public:
     participant_routes_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// What the targets begin with, such as `/internal/txn`; empty, or it begins with a slash and
+    /// The beginning of all targets, such as `/internal/txn`. Empty, or it begins with a slash and
     /// does not end in one.
     std::string prefix;
 
-    /// Nobody knows here who can connect to the server. So it has callers, or allows anyone: if the
-    /// server itself has asked for a login, or for a certificate.
+    /// The routes cannot know who can connect to the server. So name callers, or set `allow_anyone`
+    /// if the server itself asks for a login or for a certificate.
     http_access access;
 };
 
-/// What a `participant_server` answers, for a server of the user's own: `POST PREFIX/NAME/try`,
-/// `/confirm` and `/cancel`.
+/// The answers of a `participant_server`, for use in a server of your own:
+/// `POST PREFIX/NAME/try`, `/confirm` and `/cancel`.
 ///
-/// The server reads the request, with limits to its size and to the time that takes, and writes the
+/// Your server reads the request, and limits its size and the time for reading it. It writes the
 /// response with all of its headers.
 ///
-/// @par Threads   Any. Participants are called by the coroutine that asks.
-/// @par Lifetimes Copies are the same routes. A coroutine that runs keeps what it needs.
+/// @par Threads   Any thread. Participants are called by the coroutine that awaits `answer`.
+/// @par Lifetimes Copies share the same routes. A running coroutine keeps what it needs.
 class participant_routes {
 public:
-    /// @throws error (`bad_config`) if a participant has no name, the prefix is none, a token is
-    ///         too short or cannot be read, or nobody has said who may call.
+    /// @throws error (`bad_config`) if a participant has no name, the prefix is malformed, a token
+    ///         is too short or cannot be read, or `access` does not say who may call.
     participant_routes(participant_map served, participant_routes_config config);
 
-    /// Whether a target is one of these routes, or would be, were there such a participant.
+    /// Whether a target is one of these routes, or would be if such a participant existed.
     bool owns(std::string_view target) const noexcept;
 
-    /// The response to a request. Whatever is wrong with one is told by a status of 400 or above.
+    /// Answers a request. A faulty request gets a status of 400 or above.
     ///
-    /// @par Errors       None: what a participant throws is an answer (500).
+    /// @par Errors       None: an exception of a participant becomes an answer (500).
     /// @par Cancellation as the participant's `carry_out`: the coroutine then throws
-    ///                   `operation_aborted`, and whoever has called learns nothing.
+    ///                   `operation_aborted`, and there is no response to send.
     asio::awaitable<http_response> answer(http_request asked) const;
 
     /// Requests that were answered 401.

@@ -28,34 +28,35 @@ void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr
 class participant_server_config {
 public:
     participant_server_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    /// Without a login, which serves this host only.
+    /// No login: serves this host only.
     participant_server_config(http_server_config where) : listen(std::move(where)) {}
 
     http_server_config listen;
     http_access access;
 };
 
-/// Serves participants of this process to coordinators elsewhere, as docs/txn-http.md has it: the
-/// one with the name `stock` answers to `POST /stock/try`, `/stock/confirm` and `/stock/cancel`.
-/// Three coroutines become a participant by `make_participant`; if their state is in SQLite they
-/// use a `barrier`.
+/// Serves participants of this process to coordinators elsewhere, as described in docs/txn-http.md.
+/// The participant named `stock` answers to `POST /stock/try`, `/stock/confirm` and
+/// `/stock/cancel`. `make_participant` makes a participant of three coroutines; if their state is
+/// in SQLite they use a `barrier`.
 ///
-/// Whoever calls shows a token (`http_access::callers`), or a certificate
-/// (`http_server_config::client_ca_file`), or both. A server that other hosts can reach is refused
-/// if it asks for neither, unless it is told to allow anyone. To serve them in a server of your
-/// own, see `participant_routes`.
+/// Callers show a token (`http_access::callers`), or a certificate
+/// (`http_server_config::client_ca_file`), or both. A server that other hosts can reach and that
+/// asks for neither is refused, unless `allow_anyone` is set. To use a server of your own, see
+/// `participant_routes`.
 ///
-/// @par Threads   All members: any. Participants are called on one strand, several calls at a time.
-/// @par Lifetimes The destructor closes all connections and cancels the calls under way; to have
+/// @par Threads   All members may be called from any thread. Participants are called on one strand,
+///                several calls at a time.
+/// @par Lifetimes The destructor closes all connections and cancels the calls under way. To let
 ///                them end before, await `async_stop`.
 class participant_server {
 public:
     using executor_type = asio::any_io_executor;
     using participants = participant_map;
 
-    /// Listens from here on.
-    /// @throws error if the configuration breaks a limit, a file cannot be used, nobody has said
-    ///         who may call, or the address cannot be listened on.
+    /// Begins to listen.
+    /// @throws error if the configuration breaks a limit, a file cannot be used, `access` does not
+    ///         say who may call, or the address cannot be listened on.
     participant_server(
         executor_type executor, participant_server_config config, participants served
     );
@@ -64,18 +65,19 @@ public:
     participant_server& operator=(participant_server&&) noexcept;
 
     executor_type get_executor() const noexcept;
-    /// On which it listens.
+    /// The port on which it listens.
     std::uint16_t port() const noexcept;
-    /// Where coordinators find the participant of that name: `http://127.0.0.1:4711/stock`.
+    /// The URL of the participant of that name: `http://127.0.0.1:4711/stock`.
     std::string url(std::string_view name) const;
     http_server_stats stats() const noexcept;
 
-    /// Takes no more connections and no more requests, lets the calls under way end and be
-    /// answered, for `grace` at most, and closes everything.
+    /// Takes no further connections or requests, lets the calls under way end and be answered, for
+    /// at most `grace`, and closes everything.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.
-    /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
+    /// @par Threads      Any thread. Completes by post to the handler's executor, never from
+    ///                   inside.
     template <class Token = asio::deferred_t>
     auto async_stop(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(
