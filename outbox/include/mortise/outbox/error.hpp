@@ -6,8 +6,7 @@
 
 namespace mortise::outbox {
 
-/// What can go wrong with a message table, its relay and its inbox. The message of each code says
-/// what to do about it.
+/// Errors of a message table, its relay and its inbox. The message of each code says what to do.
 enum class errc : int {
     // Messages.
     no_topic = 1,       ///< A message names a topic of 1 to 249 bytes.
