@@ -133,7 +133,7 @@ public:
     virtual asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) = 0;
 
     /// Asks whether a topic exists that was `away`. An error means unknown; the relay asks again
-    /// later. Called while the sink is open, and never during `publish`.
+    /// later. Called while the sink is open, and never during `publish`. The default answers yes.
     virtual asio::awaitable<result<bool>> has_topic(const std::string& topic);
 
     /// Releases everything. Does nothing if the sink is not open. Never blocks.

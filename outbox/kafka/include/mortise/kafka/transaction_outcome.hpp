@@ -71,12 +71,13 @@ public:
 
     kind what = kind::lost;
 
-    /// The position of `transaction_batch::last`, once committed.
+    /// The position of the last record, once committed: `transaction_batch::last`, else the last of
+    /// `records`.
     record_position last;
 
-    /// The producer should be replaced by a new one. After `committed` it means that the commit
-    /// needed several tries, so a broker may still hold an old request of this producer
-    /// (KAFKA-17754).
+    /// The producer must be replaced by a new one. After `refused` it is lost. After `committed` it
+    /// means that the commit needed several tries, so a broker may still hold an old request of
+    /// this producer (KAFKA-17754).
     bool renew = false;
 
     std::vector<refused_record> refused;
