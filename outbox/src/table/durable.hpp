@@ -19,8 +19,8 @@ namespace mortise::outbox::table {
 /// @par Threads Any.
 class log_keeper {
 public:
-    /// Waits until everything that was committed to the database is on its disk, including the
-    /// commits of writers that do not wait for that (`synchronous = NORMAL`, in any process).
+    /// Waits until everything that was committed to the database is on its disk. That includes the
+    /// commits of writers that do not wait for it (`synchronous = NORMAL`, in any process).
     ///
     /// What is no longer in the write-ahead log was synced when it was copied back.
     ///

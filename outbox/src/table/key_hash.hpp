@@ -8,7 +8,7 @@
 namespace mortise::outbox::table {
 
 /// Hashes a key to 31 bits, as Kafka's own clients do to choose a partition. If the number of
-/// shards divides that of the partitions, only one shard writes to each partition, and its readers
+/// shards divides that of the partitions, only one shard writes to each partition. Its readers then
 /// never wait for the transaction of another shard.
 ///
 /// Source: A. Appleby, MurmurHash2 (2008), with Kafka's seed.

@@ -38,9 +38,9 @@ public:
 };
 
 /// Returns messages that were parked for a missing topic, when the topic exists again. Moves the
-/// first `limit` of them, from row `from` on, behind all waiting rows, together with everything
-/// that waits behind them, in the order in which it was written. A key moves completely. A key
-/// whose first message was parked for another reason stays: nothing of it may be sent before that
+/// first `limit` of them, from row `from` on, behind all waiting rows. Everything that waits behind
+/// them moves along, in the order in which it was written. A key moves completely. A key whose
+/// first message was parked for another reason stays: nothing of it may be sent before that
 /// message.
 /// @return `superseded` if another relay has the shard of `by`.
 result<returned_portion> send_returned(

@@ -30,8 +30,8 @@ static_assert(std::is_trivially_destructible_v<file_sink_options>, "docs/compile
 /// Each message is one line with parts separated by tabs: `message`, row number, id, topic, key,
 /// payload, and `NAME=VALUE` for each header. Bytes other than letters, digits and `-._~` are
 /// written as `%XX`; an absent key or payload is `%`. A line that begins with `mark` follows the
-/// messages of each batch. Lines after the last mark belong to an unfinished batch and are cut off
-/// when the sink opens the file again, so a reader must stop at the last mark.
+/// messages of each batch. Lines after the last mark belong to an unfinished batch. The sink cuts
+/// them off when it opens the file again, so a reader must stop at the last mark.
 ///
 /// With `file_bytes`, a file that has grown to that size is closed: it is renamed to
 /// `FOLDER/SHARD.NUMBER.messages`, never written again, and may be removed once it was read. The

@@ -10,8 +10,8 @@
 
 // Writes counters in Prometheus' text format (version 0.0.4), for a `/metrics` page, like
 // mortise/prometheus.hpp does for a `lock_client`. Each metric has a label, whose value may have
-// any bytes. The texts end with a line break and may be joined, if each has a label value of its
-// own and only the first of its kind comes with help.
+// any bytes. The texts end with a line break and may be joined. Each then needs a label value of
+// its own, and only the first of its kind comes with help.
 namespace mortise::outbox {
 
 /// Labels each metric `relay="..."`.

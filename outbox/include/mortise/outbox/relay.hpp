@@ -36,9 +36,9 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 /// also looks (`relay_config::look_every`) for a commit whose writer died before it rang.
 ///
 /// A message that the sink will never take is *parked*, and later messages with its topic and key
-/// wait behind it. The relay retries after all other failures, with one exception. If the mark at
-/// the sink and the database contradict each other, because one of them was restored or replaced,
-/// the shard is *refused* until an operator decides where to go on (`rebase`).
+/// wait behind it. The relay retries after all other failures, with one exception. The mark at the
+/// sink and the database may contradict each other, because one of them was restored or replaced.
+/// The shard is then *refused* until an operator decides where to go on (`rebase`).
 ///
 /// @par Threads   All members: any.
 /// @par Lifetimes The relay may be destroyed at any time: a batch under way is sent together with

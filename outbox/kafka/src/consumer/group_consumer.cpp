@@ -199,8 +199,8 @@ asio::awaitable<void> group_consumer::make_changes() {
     while (!changes_.empty() && !stopping_ && !over_ && !lost_) {
         if (change_waits() && working_)
             co_return;
-        // Changes may have been made since this one was requested, and the member drops everything
-        // that it reads.
+        // The member drops everything that it reads. That may be more than when this change was
+        // requested, because earlier changes were made since.
         if (changes_.front().what == change::kind::take_anew)
             let_go_of_all(changes_.front());
         const change next = changes_.front();
@@ -216,7 +216,7 @@ asio::awaitable<void> group_consumer::make_changes() {
     }
 }
 
-/// Whether the inbox must be idle while the next change is made.
+/// Whether no batch may be under way while the next change is made.
 bool group_consumer::change_waits() const {
     return !changes_.empty() && changes_.front().what != change::kind::take;
 }

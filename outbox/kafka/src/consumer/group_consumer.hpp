@@ -81,7 +81,7 @@ protected:
 
     /// Stops work on that partition. Call it while working.
     void refuse(const topic_partition& which, error_code code, std::string text);
-    /// The offset to report to the group after `dealt_with` was handled.
+    /// The offset to report to the group once everything before `dealt_with` is handled.
     std::int64_t next_after(const topic_partition& which, std::int64_t dealt_with) const;
     void tell(
         kind what,
