@@ -283,7 +283,7 @@ void consumer_core::close() noexcept {
     const clock::time_point end = clock::now() + close_time;
     const auto is_closed = [&] { return ::rd_kafka_consumer_closed(handle_.get()) != 0; };
     while (!failed && !is_closed() && clock::now() < end) {
-        // `on_rebalance` answers it.
+        // `on_rebalance` answers the revocation that closing causes.
         const owned<rd_kafka_message_t> none(::rd_kafka_consume_queue(events.get(), 50));
     }
     reading_.clear();
