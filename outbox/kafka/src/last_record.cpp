@@ -62,8 +62,8 @@ int ask_ends(
 
 }  // namespace
 
-// Waits for the end-of-partition event: control records take offsets, too, so the last record does
-// not show that the end was reached.
+// Relies on the end-of-partition event: control records take offsets, too, so the last record may
+// lie before the end.
 std::optional<found_record> cluster_core::last_record(
     const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
 ) {

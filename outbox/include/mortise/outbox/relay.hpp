@@ -45,8 +45,9 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 ///                its mark, or not at all. Await `async_stop` to close the sinks in good order. An
 ///                idle relay does not keep the context of its executor at work, and ends with that
 ///                context.
-/// @par Cost      One read and one fdatasync per batch; writes only to purge or park. When idle,
-///                one short read per `look_every`.
+/// @par Cost      One read and one fdatasync per batch. Writes only to take a shard, to purge, to
+///                park, and to store the mark of a sink that keeps none. When idle, one short read
+///                per `look_every`.
 class relay {
 public:
     using executor_type = asio::any_io_executor;
