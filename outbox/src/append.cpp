@@ -63,10 +63,10 @@ std::string append(db::connection& on, const message& what, append_options optio
     try {
         insert(on, whole, options.unique_for);
     } catch (const error&) {
-        // SQLite may have rolled back as a whole: a message must not be written alone then.
+        // SQLite may have rolled back the whole transaction: do not write the message alone then.
         if (::sqlite3_get_autocommit(on.handle()) != 0)
             throw;
-        // Refuses those of a newer version.
+        // Creates or updates the tables; refuses those of a newer version.
         if (!table::make(on))
             throw;
         insert(on, whole, options.unique_for);

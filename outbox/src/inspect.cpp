@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Columns: id, shard or due, those of the message, parked, reason.
+// Columns: id, shard or due time, the columns of the message, parked, reason.
 constexpr int parked_message_column = 2;
 constexpr int written_column = parked_message_column + 5;
 
@@ -82,7 +82,7 @@ shard_view shard_at(db::connection& on, const db::statement& row, std::uint32_t 
     return made;
 }
 
-// The next of each shard, of which the first ones in all are the first of the table.
+// Merges the next rows of all shards: the first of them are the first rows of the table.
 std::vector<row_view> list_waiting(db::connection& on, std::int64_t after, std::size_t limit) {
     std::vector<std::int64_t> slots;
     auto each = on.query("SELECT shard FROM mortise_outbox_shard");

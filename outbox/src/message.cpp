@@ -11,12 +11,12 @@
 namespace mortise::outbox {
 namespace {
 
-// The same header as that of HTTP participants.
+// The same header as for participants over HTTP.
 constexpr std::string_view lock_header = "mortise-lock";
 
 }  // namespace
 
-// 48 bits of milliseconds, the version, 12 random bits, the variant, 62 random bits.
+// The parts: 48 bits of milliseconds, the version, 12 random bits, the variant, 62 random bits.
 std::string message::draw_id() {
     constexpr std::string_view digits = "0123456789abcdef";
     const auto time = wall_now() / 1'000;

@@ -6,8 +6,8 @@
 
 namespace mortise::outbox {
 
-/// @throws error if it cannot be a row: `no_topic`, `bad_message_id`, `bad_header`,
-///               `message_too_large`.
+/// Checks that the message can be a row.
+/// @throws error `no_topic`, `bad_message_id`, `bad_header`, `message_too_large`.
 void check_message(const message& what);
 
 }  // namespace mortise::outbox

@@ -27,8 +27,8 @@ std::uint32_t hash_at(const db::statement& row) {
     return table::hash_of(row.text(1), row.text_or_null(2));
 }
 
-// What is parked with this row's topic and key, and what was written after that and no relay has
-// come to yet: as long as one is parked, none of those that follow is sent.
+// Finds the parked rows with the topic and key of this row, and the later rows that no relay has
+// passed. Those later rows are not sent while a row of their key is parked.
 std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
     std::vector<moved_row> found;
     bool has_key = false;
@@ -48,7 +48,7 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
         throw error(errc::no_such_row, "row " + std::to_string(row), "name one that is parked");
     if (!has_key)
         return found;
-    // In each layout, all that has the key is in one shard.
+    // A layout has all rows of a key in one shard.
     auto each = on.query(
         "SELECT o.slot, o.message_id, o.key FROM mortise_outbox_parked AS first,"
         " mortise_outbox_layout AS l, mortise_outbox AS o WHERE first.id = ?1"
@@ -74,11 +74,11 @@ std::vector<moved_row> all_of_key(db::connection& on, std::int64_t row) {
     return found;
 }
 
-/// A topic and a key in it: what has both keeps its order.
+/// A topic and a key in it. Messages that share both keep their order.
 using topic_and_key = std::pair<std::string, std::string>;
 
-// Whose messages are parked first, up to so many messages; those without a key, each for itself,
-// go into `without_key`.
+// Finds the keys of the first parked messages, at most `limit` messages. Messages without a key are
+// independent and go into `without_key`.
 std::set<topic_and_key> first_keys(
     db::connection& on, std::optional<std::size_t> limit, std::vector<moved_row>& without_key
 ) {
@@ -99,8 +99,8 @@ std::set<topic_and_key> first_keys(
     return found;
 }
 
-// The same of several keys, which are those of the messages that were parked first. A key goes as
-// a whole: what is left of it would stand before what was moved, and would be sent after it.
+// Finds all rows of several keys, those of the messages parked first. A key must move completely:
+// rows left behind would come before the moved ones and be sent after them.
 std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::size_t> limit) {
     std::vector<moved_row> found;
     const auto keys = first_keys(on, limit, found);

@@ -7,11 +7,11 @@
 
 namespace mortise::outbox {
 
-/// Microseconds since 1970: for people, for ids, for how long rows are kept, and to know what is
-/// due. Nothing that must be right rests on it.
+/// Microseconds since 1970: for people, for ids, for how long rows are kept, and for due times. No
+/// promise depends on its being right.
 std::int64_t wall_now() noexcept;
 
-/// The moment of which that is the number.
+/// Turns such a number into a time point.
 std::chrono::system_clock::time_point wall_time(std::int64_t number) noexcept;
 
 }  // namespace mortise::outbox

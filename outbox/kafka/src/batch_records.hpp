@@ -8,7 +8,7 @@
 
 namespace mortise::kafka {
 
-// The extra records of a batch have the numbers behind the others'.
+// The extra records of a batch have the indexes after those of `records`.
 inline std::size_t index_of_last(const transaction_batch& batch) noexcept {
     return batch.records.size();
 }
@@ -19,7 +19,7 @@ inline std::size_t index_end(const transaction_batch& batch) noexcept {
     return batch.records.size() + 2;
 }
 
-/// Calls `look(record, index)` for all that a batch has.
+/// Calls `look(record, index)` for all records of a batch.
 template <class Look>
 void for_each_record(const transaction_batch& batch, Look look) {
     for (std::size_t i = 0; i < batch.records.size(); ++i)

@@ -32,7 +32,7 @@ namespace {
 coro::worker_config worker_settings() {
     coro::worker_config config;
     config.name = "mortise-kafka";
-    config.grace = std::chrono::milliseconds::zero();  // what runs has all that it needs
+    config.grace = std::chrono::milliseconds::zero();  // The running job owns all that it needs.
     return config;
 }
 

@@ -19,7 +19,7 @@ void check(int code) {
         throw boost::system::system_error(kafka_error(code));
 }
 
-// The code of the only topic that an answer is about.
+// Reads the code of the one topic that an answer is about.
 int code_of_creation(const rd_kafka_event_t& answer) {
     if (const int code = ::rd_kafka_event_error(const_cast<rd_kafka_event_t*>(&answer)))
         return code;
@@ -47,13 +47,13 @@ int cluster_core::until_clear(const std::function<int()>& what) {
         check_going();
         const int code = what();
         if (!passes_by_itself(code)) {
-            // What a broker answers it answers by a connection that works.
+            // A broker's answer proves that the connection works.
             if (code >= 0 && !is_of_class(code, condition::not_authorized))
                 says().forget_trouble();
             return code;
         }
-        ::rd_kafka_poll(handle_.get(), 20);  // what a connection failed of
-        // A login that is refused is refused again.
+        ::rd_kafka_poll(handle_.get(), 20);  // To learn why a connection failed.
+        // A refused login is refused again on the next try.
         if (const int failed = says().take_failure();
             is_of_class(failed, condition::not_authorized))
             return failed;
@@ -106,7 +106,7 @@ bool cluster_core::ensure(const topic_wish& wish) {
     }
     if (create(wish))
         return true;
-    compare(wish, partitions_of(wish.name));  // somebody else was faster
+    compare(wish, partitions_of(wish.name));  // Another program was faster.
     return false;
 }
 
@@ -118,7 +118,7 @@ owned<rd_kafka_AdminOptions_t> cluster_core::options(rd_kafka_admin_op_t what) c
     return made;
 }
 
-// librdkafka itself ends it in time.
+// Waits for an answer; librdkafka limits the wait.
 owned<rd_kafka_event_t> cluster_core::answer(rd_kafka_queue_t* queue) {
     for (;;) {
         check_going();
@@ -150,7 +150,7 @@ bool cluster_core::create(const topic_wish& wish) {
     if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
         return false;
     check(code);
-    // Until brokers know of it, and it can be written to.
+    // Wait until the brokers know the topic and it can be written to.
     check(until_clear([&]() -> int {
         return partitions_of(wish.name) == wish.partitions ? RD_KAFKA_RESP_ERR_NO_ERROR
                                                            : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
@@ -160,7 +160,7 @@ bool cluster_core::create(const topic_wish& wish) {
 
 void cluster_core::compare(const topic_wish& wish, int partitions) {
     const auto policy = clean_up_policy(wish.name);
-    // With "compact,delete" the newest record of a key goes, too, when it is old enough.
+    // With "compact,delete" the newest record of a key is deleted, too, once it is old enough.
     const bool fits = !policy || (wish.compacted ? *policy == "compact"
                                                  : policy->find("compact") == std::string::npos);
     if (partitions == wish.partitions && fits)
@@ -176,7 +176,7 @@ void cluster_core::compare(const topic_wish& wish, int partitions) {
     throw boost::system::system_error(make_error_code(errc::topic_differs), text);
 }
 
-// None if the login may not see it.
+// Reads the clean-up policy; none if the login may not see it.
 std::optional<std::string> cluster_core::clean_up_policy(const std::string& topic) {
     const owned<rd_kafka_ConfigResource_t> asked(
         ::rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str())

@@ -16,9 +16,9 @@
 
 namespace mortise::kafka {
 
-/// The blocking half of a cluster. Everything throws `boost::system::system_error`.
+/// The blocking half of a cluster. All functions throw `boost::system::system_error`.
 ///
-/// @par Threads `request_stop`, `says`: any. All else: one.
+/// @par Threads `request_stop`, `says`: any. All others: one.
 class cluster_core {
 public:
     /// @throws mortise::error (`bad_config`)
@@ -43,7 +43,7 @@ private:
     owned<rd_kafka_event_t> answer(rd_kafka_queue_t* queue);
     owned<rd_kafka_AdminOptions_t> options(rd_kafka_admin_op_t what) const;
 
-    /// Until it gives a code that does not pass by itself, or the time is up.
+    /// Calls `what` until its code is not a temporary failure, or the time is up.
     int until_clear(const std::function<int()>& what);
     void check_going() const;
 

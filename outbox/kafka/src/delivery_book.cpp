@@ -13,7 +13,7 @@ void delivery_book::open(std::size_t records) {
     positions_.resize(records);
 }
 
-// Not zero, which is no ticket at all.
+// Adds one: a null pointer would be no ticket.
 void* delivery_book::ticket(std::size_t index) noexcept {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(index + 1));
 }

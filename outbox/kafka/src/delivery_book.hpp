@@ -13,40 +13,40 @@
 
 namespace mortise::kafka {
 
-/// What became of the records of one transaction, by their index in the batch.
+/// The delivery results of one transaction, by the index of a record in the batch.
 class delivery_book {
 public:
-    /// For a transaction of so many records. Reports of the one before have all come.
+    /// Begins a transaction of so many records. All reports of the last one must have come.
     void open(std::size_t records);
 
-    /// What travels with a record and comes back in its report.
+    /// The value that travels with a record and comes back in its report.
     static void* ticket(std::size_t index) noexcept;
     void on_report(const rd_kafka_message_t& message);
 
-    /// `rd_kafka_producev` refused it.
+    /// Notes that `rd_kafka_producev` refused the record.
     void on_refusal(std::size_t index, int code);
 
-    /// It is known by other means that it cannot be delivered.
+    /// Notes that the record cannot be delivered, for a reason found elsewhere.
     void on_proof(std::size_t index, int code);
 
     record_position position(std::size_t index) const { return positions_.at(index); }
     std::size_t delivered() const noexcept { return delivered_; }
 
-    /// Whether anything has failed, so that the transaction must be aborted.
+    /// Whether a record has failed; the transaction must then be aborted.
     bool failed() const noexcept { return failed_; }
 
     /// Records that are proved to be undeliverable, in order.
     const std::map<std::size_t, int>& guilty() const noexcept { return guilty_; }
 
-    /// Records whose topic was unknown, in order.
+    /// Records with an unknown topic, in order.
     const std::map<std::size_t, int>& away() const noexcept { return away_; }
 
-    /// Proves what can be proved: of several that were refused together, nothing, but one that was
-    /// refused alone is guilty. To be called when all reports have come.
+    /// Decides about refused records, after all reports have come. A record that was refused alone
+    /// is guilty. Several that were refused together prove nothing and become suspects.
     void judge();
 
-    /// Records that a broker refused together: one or more of them are guilty, or they are too
-    /// large only together.
+    /// Records that a broker refused together. At least one is guilty, or they are only too large
+    /// together.
     struct group {
         std::string topic;
         std::vector<std::size_t> indexes;  ///< In order.

@@ -72,7 +72,7 @@ bool is_of_class(int code, condition wanted) noexcept {
 
 blame blame_of_delivery(int code) noexcept {
     switch (code) {
-    // A broker takes or refuses the records of one partition that came together as a whole.
+    // A broker takes or refuses the records for one partition that came together as a whole.
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:

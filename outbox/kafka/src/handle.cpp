@@ -25,13 +25,13 @@ void on_log(const rd_kafka_t* from, int level, const char* facility, const char*
     voice_of(opaque).tell(kafka_event::kind::log, level, {}, line);
 }
 
-// A connection that worked was lost; that there can be none is said in other words.
+// Whether a working connection was lost. The text differs if none could be made.
 bool tells_of_lost_connection(std::string_view text) {
     return text.find("in state UP") != std::string_view::npos;
 }
 
 void on_error(rd_kafka_t*, int code, const char* text, void* opaque) {
-    // That all of them are down says less than why the last one is.
+    // "All brokers are down" says less than the reason of the last one: keep that.
     if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || voice_of(opaque).trouble().empty())
         voice_of(opaque).note_trouble(text);
     voice_of(opaque).note_failure(code, tells_of_lost_connection(text));
@@ -40,7 +40,7 @@ void on_error(rd_kafka_t*, int code, const char* text, void* opaque) {
 
 int on_statistics(rd_kafka_t*, char* json, std::size_t size, void* opaque) {
     voice_of(opaque).tell(kafka_event::kind::statistics, 6, {}, std::string_view(json, size));
-    return 0;  // librdkafka frees it
+    return 0;  // librdkafka frees it.
 }
 
 void on_report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
@@ -54,7 +54,7 @@ void on_rebalance(
     if (voice_of(opaque).on_rebalance)
         voice_of(opaque).on_rebalance(code, *which);
     else
-        ::rd_kafka_assign(from, nullptr);  // nobody reads any more
+        ::rd_kafka_assign(from, nullptr);  // Nobody reads any longer.
 }
 
 void on_waiting(rd_kafka_t*, void* opaque) {
@@ -62,17 +62,18 @@ void on_waiting(rd_kafka_t*, void* opaque) {
 }
 
 // librdkafka (seen in 2.0.2, unchanged in 2.15.0) frees the text of a transaction's error before
-// its broker threads end: an answer that tells a producer that it was fenced frees that text again.
-// A purge waits until these threads have forgotten what is in flight: no such answer is read.
+// its broker threads end. An answer that tells a producer that it was fenced then frees that text
+// again. A purge waits until these threads have forgotten what is in flight, so no such answer is
+// read.
 void destroy(rd_kafka_t* what) noexcept {
     ::rd_kafka_purge(what, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     ::rd_kafka_destroy(what);
 }
 
-/// Threads that destroy handles. The end of the program waits for them, within bounds.
+/// Threads that destroy handles. The end of the program waits for them, within limits.
 class closing_threads {
 public:
-    // Never destroyed: a thread may be later than the bounds.
+    // Never destroyed: a thread may outlast the wait.
     static closing_threads& of_program() {
         static closing_threads& all = *new closing_threads();
         static const end_of_program waits;
@@ -93,7 +94,7 @@ public:
         try {
             std::thread(work).detach();
         } catch (const std::system_error&) {
-            work();  // There can be no thread: a pause is better than a leak.
+            work();  // No thread can be started: a pause is better than a leak.
         }
     }
 
@@ -124,7 +125,7 @@ void voice::on_waiting(std::function<void()> wake) {
 
 void voice::silence() noexcept {
     if (process_.forked())
-        return;  // The thread that may have the mutex is not here.
+        return;  // The thread that may hold the mutex does not exist in this process.
     std::function<void()> dropped;
     const std::lock_guard hold(mutex_);
     observer_ = nullptr;
@@ -181,13 +182,13 @@ handle::handle(const kafka_config& config, purpose what_for, const std::string& 
         ::rd_kafka_conf_set_dr_msg_cb(to, &on_report);
     if (what_for == purpose::consuming)
         ::rd_kafka_conf_set_rebalance_cb(to, &on_rebalance);
-    closing_threads::of_program();  // before any handle: so it ends later than a static one
+    closing_threads::of_program();  // Create it before any handle, to outlive static ones.
 }
 
 void handle::open() {
     if (handle_ != nullptr || !settings_)
         return;
-    // A consumer's questions never make a topic.
+    // Asking with a consumer never creates a topic.
     const rd_kafka_type_t type =
         purpose_ == purpose::producing ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
     char text[512];
@@ -201,7 +202,7 @@ void handle::open() {
         voice_->note_trouble(wrong.what());
         throw wrong;
     }
-    static_cast<void>(settings_.release());  // the handle's now
+    static_cast<void>(settings_.release());  // The handle owns them now.
     const owned<rd_kafka_queue_t> queue(::rd_kafka_queue_get_main(handle_));
     listen_to(*queue);
 }

@@ -18,47 +18,47 @@
 
 namespace mortise::kafka {
 
-/// How long a blocking call of librdkafka may take. It goes on by itself between two calls, and a
-/// stop is heard between them.
+/// How long a blocking call of librdkafka may take. librdkafka itself goes on between two calls,
+/// and a stop is noticed between them.
 inline constexpr int slice_ms = 100;
 
-/// Where what librdkafka says goes to. Its threads may speak until the handle is destroyed, which
-/// may be later than anybody listens.
+/// Receives the messages of librdkafka. Its threads may call until the handle is destroyed, which
+/// may be after anybody listens.
 class voice {
 public:
     explicit voice(const kafka_config& config);
 
-    /// Something waits to be polled for: `wake` must be quick and never block.
+    /// `wake` is called when events wait to be polled. It must be quick and never block.
     void on_waiting(std::function<void()> wake);
 
-    /// Nobody listens from here on. Waits for a call that is under way. In a forked child, where
-    /// nobody speaks, it does nothing.
+    /// Ends all calls to listeners, after waiting for a running one. Does nothing in a forked
+    /// child, where no thread calls.
     void silence() noexcept;
 
     void tell(kafka_event::kind what, int level, error_code code, std::string_view text) noexcept;
     void wake() noexcept;
     const secrets& hidden() const noexcept { return secrets_; }
 
-    /// The last failure of a connection or a login; zero once that was taken.
+    /// Returns the code of the last failure of a connection or login, and clears it.
     int take_failure() noexcept { return failure_.exchange(0); }
     void note_failure(int code, bool connection_lost) noexcept {
         failure_ = code;
         if (connection_lost)
             connection_lost_ = true;
     }
-    /// What failed last, for people and without secrets; empty: nothing since something worked.
+    /// The last failure, for people and without secrets; empty if something has worked since.
     std::string trouble() const;
     void note_trouble(std::string_view text) noexcept;
     void forget_trouble() noexcept;
-    /// Whether a connection that worked was ever lost. librdkafka tells of the same once in half a
-    /// minute, so that once was said may have been twice.
+    /// Whether a working connection was ever lost. Never reset, because librdkafka reports the same
+    /// loss only once in half a minute: one report may stand for two losses.
     bool connection_lost() const noexcept { return connection_lost_; }
 
-    /// What gets a delivery report; used on the thread that polls.
+    /// Receives delivery reports, on the thread that polls.
     std::function<void(const rd_kafka_message_t&)> on_report;
 
-    /// What hears that a group gives, or takes back, partitions, and has to answer librdkafka; used
-    /// on the thread that polls. Without one they are given back at once.
+    /// Called when the group gives or takes partitions, on the thread that polls. It must answer
+    /// librdkafka. Without it, partitions are given back at once.
     std::function<void(int code, const rd_kafka_topic_partition_list_t& which)> on_rebalance;
 
 private:
@@ -73,37 +73,37 @@ private:
     std::atomic<bool> connection_lost_{false};
 };
 
-/// A handle of librdkafka. Its end takes time, for threads must end: the destructor leaves that to
-/// a thread of its own, `close` does it on this one. In a forked child nothing is done.
+/// A handle of librdkafka. Destroying it takes time, because threads must end: the destructor uses
+/// a thread for that, `close` does it on this one. In a forked child neither does anything.
 class handle {
 public:
-    /// Only looks at the settings: there is nothing to `get` yet. `id` is as for `make_settings`.
+    /// Checks the settings only; there is nothing to `get` yet. `id` is as for `make_settings`.
     /// @throws mortise::error (`bad_config`)
     handle(const kafka_config& config, purpose what_for, const std::string& id = {});
     ~handle();
     handle(const handle&) = delete;
     handle& operator=(const handle&) = delete;
 
-    /// Makes it, unless that was done: reads certificates and keys, begins threads. It takes tens
-    /// of milliseconds, so it has no place on an event loop. Asks nobody yet. After an exception it
-    /// can be called again.
+    /// Creates the handle, unless it exists: reads certificates and keys, starts threads. Takes
+    /// tens of milliseconds, so do not call it on an event loop. Connects to nobody yet. After an
+    /// exception it can be called again.
     /// @throws mortise::error (`bad_config`); `trouble` then has the same text
     void open();
 
     rd_kafka_t* get() const noexcept { return handle_; }
     voice& says() noexcept { return *voice_; }
 
-    /// What comes into that queue, too, is told to `on_waiting`.
+    /// Calls `on_waiting` for events in that queue, too.
     void listen_to(rd_kafka_queue_t& queue) noexcept;
 
-    /// Afterwards there is no handle. Blocks.
+    /// Destroys the handle. Blocks.
     void close() noexcept;
 
 private:
     coro::detail::fork_guard process_;
     const purpose purpose_;
     std::shared_ptr<voice> voice_;
-    owned<rd_kafka_conf_t> settings_;  ///< Until it is made.
+    owned<rd_kafka_conf_t> settings_;  ///< Used up by `open`.
     rd_kafka_t* handle_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The newest record of a key: read up to the true end of its partition.
+// Finds the newest record of a key by reading up to the true end of its partition.
 #include "cluster_core.hpp"
 #include "failure_classes.hpp"
 #include "mortise/kafka/error.hpp"
@@ -16,7 +16,7 @@ std::string_view bytes(const void* data, std::size_t size) {
     return {static_cast<const char*>(data), size};
 }
 
-/// One partition, from an offset on. Needs no group, nor the right to have one.
+/// Reads one partition from an offset. Needs no group, nor permission for one.
 class reading {
 public:
     reading(rd_kafka_t* handle, const std::string& topic, std::int32_t partition, std::int64_t from)
@@ -62,7 +62,8 @@ int ask_ends(
 
 }  // namespace
 
-// Control records take offsets, too: that the end was reached says the end alone, no record.
+// Relies on the end-of-partition event: control records take offsets, too, so the last record may
+// lie before the end.
 std::optional<found_record> cluster_core::last_record(
     const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
 ) {

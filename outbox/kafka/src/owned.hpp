@@ -34,7 +34,7 @@ struct closer {
     }
 };
 
-/// An object of librdkafka's.
+/// Owns an object of librdkafka.
 template <class Object>
 using owned = std::unique_ptr<Object, closer>;
 

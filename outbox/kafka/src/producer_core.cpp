@@ -16,12 +16,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What was decided, but not answered yet, may come in so short a time when we are to stop.
+// How long a stop waits for a call whose result is decided but not yet reported.
 constexpr milliseconds stop_time{1'000};
-// What took longer may have been asked for twice. An abort that follows a refusal takes its time.
+// A commit or abort that took longer may have been sent twice. An abort after a refusal is slow.
 constexpr milliseconds smooth_commit{2'000};
 constexpr milliseconds smooth_abort{5'000};
-// Of the calls that end a transaction: few of them are to be resumed (see `begin`).
+// The slice of a call that ends a transaction: long, to resume the call rarely (see `begin`).
 constexpr int end_slice_ms = 1'000;
 
 }  // namespace
@@ -83,15 +83,15 @@ producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) 
     return seen;
 }
 
-// Calls again until the answer is clear, the time is up (the last failure is then one that could
-// be resumed), or we are to stop.
+// Repeats a call until its answer is clear, the time is up, or the producer is stopped. After a
+// timeout or a stop it returns the last failure, which could be resumed.
 producer_core::failure
 producer_core::until_decided(const call& what, clock::duration limit, int slice) {
     clock::time_point end = clock::now() + limit;
     const int whole_ms = static_cast<int>(std::chrono::duration_cast<milliseconds>(limit).count());
     const int each_ms = std::min(slice, whole_ms);
     bool shortened = false;
-    serve();  // what happened before does not count
+    serve();  // Discard earlier failures.
     says().take_failure();
     disturbed_ = 0;
     for (;;) {
@@ -107,7 +107,7 @@ producer_core::until_decided(const call& what, clock::duration limit, int slice)
         serve();
         if (const int code = says().take_failure(); code != 0)
             disturbed_ = code;
-        // A login that is refused is refused again.
+        // A refused login is refused again on the next try.
         if (is_of_class(disturbed_, condition::not_authorized)) {
             seen.what.code = disturbed_;
             return seen;
@@ -161,7 +161,7 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
         blame_only_new_topic(batch, outcome);
     if (outcome.what == kind::committed)
         writable_.merge(topics_of(batch));
-    // Topics may have been deleted, or got other partitions.
+    // Topics may have been deleted, or may have other partitions now.
     if (outcome.what != transaction_outcome::kind::committed)
         guide_.forget();
     for (const topic_guide::growth& each : guide_.take_growths())
@@ -173,8 +173,8 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     return outcome;
 }
 
-// Brokers hear of topics, and of changes to them, one after the other: one that was unknown to a
-// broker in this moment may be known in the next. Each attempt waits for its topics.
+// Brokers learn of new and changed topics one after the other, so a broker that does not know a
+// topic now may know it soon. Each attempt waits for its topics.
 transaction_outcome producer_core::attempt_with_topics(const transaction_batch& batch) {
     const clock::time_point end = clock::now() + config_.topic_wait_max;
     for (;;) {
@@ -193,8 +193,9 @@ transaction_outcome producer_core::attempt_with_topics(const transaction_batch& 
     }
 }
 
-// After a broker has refused records librdkafka 2.0 goes on with sequence numbers that the broker
-// does not expect. The first record of the next transaction finds that out, and its abort mends it.
+// After a broker has refused records, librdkafka 2.0 continues with sequence numbers that the
+// broker does not expect. The first record of the next transaction fails, and the abort of that
+// transaction repairs the numbers.
 transaction_outcome producer_core::attempt_in_sequence(const transaction_batch& batch) {
     constexpr int tries_max = 3;
     for (int tries = 1;; ++tries) {
@@ -222,9 +223,9 @@ transaction_outcome producer_core::attempt(const transaction_batch& batch) {
     return commit(batch);
 }
 
-// In the name of the member that the group knows now: one of before has lost its partitions.
+// Names the present membership in the group: an earlier one has lost its partitions.
 bool producer_core::send_offsets(const group_position& consumed) {
-    constexpr int limit_ms = 1'000;  // each call asks anew
+    constexpr int limit_ms = 1'000;  // Each call asks anew.
     const auto metadata = consumed.metadata();
     const auto offsets = consumed.list();
     if (!metadata) {
@@ -244,9 +245,9 @@ bool producer_core::send_offsets(const group_position& consumed) {
     return !last_failure_.failed();
 }
 
-// A call that was resumed may leave an answer behind, which librdkafka (2.0.2) gives to the next
-// call and does nothing of what that asks for. So after such a call a transaction is begun until
-// the library says that one is open: each answer that was left behind takes one call.
+// A resumed call may leave an answer behind. librdkafka (2.0.2) gives that answer to the next call,
+// and does not do what that call asks for. So after a resumed call, this begins a transaction until
+// the library says that one is open: each answer left behind takes one call.
 producer_core::failure producer_core::begin() {
     constexpr int tries_max = 4;
     const bool doubtful = std::exchange(resumed_, false);
@@ -266,10 +267,10 @@ producer_core::failure producer_core::begin() {
     return seen;
 }
 
-// Before anything is sent.
+// Checks the topics of all records before anything is sent.
 bool producer_core::check_topics(const transaction_batch& batch, transaction_outcome& refused) {
     std::map<std::string, int> unusable;
-    const record* usable = nullptr;  // the last one that was
+    const record* usable = nullptr;  // The last record whose topic was usable.
     const auto code_of = [&](const record& what) -> int {
         if (usable && usable->topic == what.topic && usable->partition == what.partition)
             return 0;
@@ -317,7 +318,7 @@ void producer_core::name_guilty(transaction_outcome& outcome) const {
 
 transaction_outcome producer_core::commit(const transaction_batch& batch) {
     const clock::time_point began = clock::now();
-    // Else the commit itself would wait for records, and be resumed the more often.
+    // Flush first: a commit that waits for records would be resumed more often.
     if (!flush())
         return abort(last_failure_);
     says().take_failure();
@@ -343,7 +344,7 @@ transaction_outcome producer_core::commit(const transaction_batch& batch) {
     return done;
 }
 
-// Whether the broker may have a second request of the same, which comes later (KAFKA-17754).
+// Whether the broker may receive a second copy of the request later (KAFKA-17754).
 bool producer_core::was_disturbed() {
     serve();
     return disturbed_ != 0 || says().take_failure() != 0 || says().connection_lost();
@@ -365,8 +366,8 @@ transaction_outcome producer_core::abort(failure why) {
         return lose(end, remedy_of(end.what) == remedy::resume);
     if (stopping_)
         return lose(asio::error::operation_aborted, {});
-    // Coming late it would abort what is in the next transaction by then, and the mark, which is
-    // not, would be committed.
+    // A late second abort would end the next transaction. It would abort the records that are in
+    // that transaction by then, while the mark, which follows later, would be committed.
     if (was_disturbed() || clock::now() - began > smooth_abort)
         return lose(errc::uncertain, why.text + "; its end may have been asked for twice");
     book_.judge();

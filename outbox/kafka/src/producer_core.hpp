@@ -21,7 +21,7 @@ namespace mortise::kafka {
 
 /// The blocking half of a transactional producer.
 ///
-/// @par Threads `request_stop`, `says`: any. All else: one, the producer's own.
+/// @par Threads `request_stop`, `says`: any. All others: one, the producer's own.
 class producer_core {
 public:
     /// @throws mortise::error (`bad_config`)
@@ -32,13 +32,13 @@ public:
 
     voice& says() noexcept { return handle_.says(); }
 
-    /// @throws boost::system::system_error with why it is not ready; unless that is `fenced` or
-    /// fatal, it can be called again
+    /// @throws boost::system::system_error The reason why it is not ready. Unless that is `fenced`
+    ///         or fatal, `init` can be called again.
     void init();
     transaction_outcome run(const transaction_batch& batch);
-    /// Serves what waits: statistics and errors.
+    /// Serves waiting events: statistics and errors.
     void serve() noexcept;
-    /// What runs ends soon, and what comes later at once.
+    /// Ends the running operation soon, and later ones at once.
     void request_stop() noexcept { stopping_ = true; }
     void close() noexcept;
 
@@ -95,17 +95,17 @@ private:
     state state_ = state::fresh;
     std::string lost_because_;
     failure last_failure_;
-    topics writable_;       ///< Something was committed to them.
-    int disturbed_ = 0;     ///< What a connection failed of during the last call.
-    bool resumed_ = false;  ///< A call was, since the last transaction began.
+    topics writable_;       ///< Topics with a committed record.
+    int disturbed_ = 0;     ///< The code of a connection failure in the last call.
+    bool resumed_ = false;  ///< A call was resumed since the last begin.
 
-    /// How many bytes may go out together to a topic that takes less than the settings allow; how
-    /// many are under way; and what was too much.
+    /// Limits of the bytes sent together to topics that take less than the settings allow; the
+    /// bytes under way; and sizes that were too much.
     std::map<std::string, std::size_t> together_max_;
     std::map<std::string, std::size_t> together_;
     std::map<std::string, std::size_t> too_much_;
-    /// Of the batch: records that nothing before them goes out with, and topics whose records each
-    /// go out alone.
+    /// For the present batch: records before which everything is flushed, and topics whose records
+    /// each go alone.
     std::set<std::size_t> pauses_;
     std::set<std::string> alone_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the records of a batch go out.
+// Sends the records of a batch.
 #include "batch_records.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "producer_core.hpp"
@@ -12,7 +12,7 @@
 namespace mortise::kafka {
 namespace {
 
-// Null and the empty text differ.
+// Keeps null apart from the empty text.
 void* bytes_of(const std::optional<std::string>& text) {
     return text ? const_cast<char*>(text->data()) : nullptr;
 }
@@ -39,7 +39,7 @@ owned<rd_kafka_headers_t> headers_of(const record& what) {
 
 }  // namespace
 
-// A record that is refused does not end it: the others may be guilty, too.
+// Produces all records. A refused record does not end it: others may be at fault, too.
 bool producer_core::produce_all(const transaction_batch& batch) {
     last_failure_ = {};
     if (batch.first && !produce(*batch.first, index_of_first(batch)))
@@ -56,8 +56,8 @@ bool producer_core::produce_all(const transaction_batch& batch) {
     }
     if (!batch.last)
         return true;
-    // If a late request of this very transaction should end it early (KAFKA-17754), the mark must
-    // not be in it without what it stands for.
+    // Flush before the mark. A late request for this transaction may end it early (KAFKA-17754),
+    // and then the mark must not be committed without the records that it stands for.
     if (!(batch.records.empty() && !batch.first) && !flush())
         return false;
     MORTISE_CRASH_POINT("kafka.before_last");
@@ -96,7 +96,7 @@ bool producer_core::produce(const record& what, std::size_t index) {
         if (!end)
             end = clock::now() + delivery_time(config_);
         if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock::now() < *end && !stopping_) {
-            ::rd_kafka_poll(handle_.get(), slice_ms);  // until something has gone out
+            ::rd_kafka_poll(handle_.get(), slice_ms);  // Until something was sent.
             continue;
         }
         if (blame_of_call(code) != blame::none) {
@@ -110,7 +110,7 @@ bool producer_core::produce(const record& what, std::size_t index) {
     }
 }
 
-// librdkafka's macros for this are no standard C++.
+// Fills the array by hand: librdkafka's macros for it are not standard C++.
 int producer_core::hand_over(const record& what, std::size_t index) {
     owned<rd_kafka_headers_t> headers = headers_of(what);
     std::array<rd_kafka_vu_t, 8> parts{};
@@ -134,13 +134,13 @@ int producer_core::hand_over(const record& what, std::size_t index) {
     const owned<rd_kafka_error_t> error(::rd_kafka_produceva(handle_.get(), parts.data(), count));
     if (error)
         return ::rd_kafka_error_code(error.get());
-    static_cast<void>(headers.release());  // librdkafka's now
+    static_cast<void>(headers.release());  // librdkafka owns them now.
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-// Why the transaction has failed, if it has: nothing says so but the next call. The first one here
-// names no topic, so it does nothing, but a transaction that has failed is seen first. The second
-// begins none while one is open, and only says why.
+// Finds out whether the transaction has failed, and why: only the next call tells. The first call
+// names no topic and so does nothing, but it reports a failed transaction first. The second call
+// begins no transaction while one is open, and only returns the reason.
 producer_core::failure producer_core::why_not() {
     if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR__INVALID_ARG)
         return {};
@@ -153,7 +153,7 @@ producer_core::failure producer_core::why_not() {
     return impossible;
 }
 
-// Until everything is acknowledged or has failed; librdkafka gives up on a record in its time.
+// Waits until every record is acknowledged or has failed; librdkafka gives up on a record in time.
 bool producer_core::flush() {
     const clock::time_point end = clock::now() + delivery_time(config_) + std::chrono::seconds(1);
     while (!stopping_ && clock::now() < end) {

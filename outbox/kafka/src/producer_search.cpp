@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which records of a batch are guilty when Kafka does not say.
+// Finds the guilty records of a batch when Kafka does not name them.
 #include "batch_records.hpp"
 #include "producer_core.hpp"
 #include "record_size.hpp"
@@ -20,8 +20,8 @@ producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
     return all;
 }
 
-// Kafka says that one of the topics may not be written to, and not which: a record to each of them
-// finds it out, in transactions that are never committed.
+// Tries a record to each topic, in transactions that are never committed. Kafka says that one of
+// the topics cannot be written to, but not which one.
 void producer_core::try_topics(
     const transaction_batch& batch, const topics& which, transaction_outcome& outcome
 ) {
@@ -46,7 +46,7 @@ void producer_core::try_topics(
     refuse_topics(batch, refused, outcome);
 }
 
-// @return whether the batch can be tried.
+// Tries the new topics of a batch. @return whether the batch itself can be tried.
 bool producer_core::try_new_topics(const transaction_batch& batch, transaction_outcome& outcome) {
     topics fresh = topics_of(batch);
     std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
@@ -60,9 +60,9 @@ bool producer_core::try_new_topics(const transaction_batch& batch, transaction_o
     return outcome.what == transaction_outcome::kind::committed;
 }
 
-// If the first request of a transaction fails there is nothing to abort, and librdkafka 2.0 takes
-// it for fatal that Kafka says so: the producer is lost. But if only one topic was new, it is known
-// why; if there were several, a wary producer finds out.
+// Names the guilty topic if only one was new. If the first request of a transaction fails, there is
+// nothing to abort; librdkafka 2.0 treats Kafka's answer to that as fatal, and the producer is
+// lost. With several new topics, a wary producer finds the guilty one.
 void producer_core::blame_only_new_topic(
     const transaction_batch& batch, transaction_outcome& outcome
 ) {
@@ -88,8 +88,8 @@ void producer_core::refuse_topics(
     outcome.renew = state_ == state::lost;
 }
 
-// A broker refuses records that came together as a whole. Which of them is guilty, if any is, is
-// found by halves: each try keeps apart what was refused together in the one before.
+// Searches by halves. A broker refuses records that came together as a whole, so each try separates
+// the records that the last try had refused together.
 transaction_outcome
 producer_core::search(const transaction_batch& batch, transaction_outcome outcome) {
     constexpr int tries_max = 24;
@@ -100,7 +100,7 @@ producer_core::search(const transaction_batch& batch, transaction_outcome outcom
         if (outcome.what != kind::again || book_.suspects().empty())
             break;
     }
-    // There was nobody to blame: these topics take less than what goes out together.
+    // No record was guilty: these topics take less than what was sent together.
     if (outcome.what == kind::committed) {
         for (const auto& [topic, size] : too_much_)
             together_max_[topic] = size / 2;
@@ -112,7 +112,7 @@ producer_core::search(const transaction_batch& batch, transaction_outcome outcom
 }
 
 void producer_core::narrow(const transaction_batch& batch, bool last_try) {
-    // Below this it is rather one record that is too large than all of the topic's.
+    // Below this size, a single record is probably too large, not the sum of them.
     constexpr std::size_t smallest_limit = 16u << 10;
     for (const delivery_book::group& group : book_.suspects()) {
         std::size_t size = 0;

@@ -10,7 +10,7 @@ namespace mortise::kafka {
 
 /// The bytes of a record on the wire, at most and before compression.
 inline std::size_t size_of(const record& what) {
-    std::size_t size = 100;  // what Kafka adds, at most
+    std::size_t size = 100;  // Kafka's own overhead, at most.
     size += what.key ? what.key->size() : 0;
     size += what.value ? what.value->size() : 0;
     for (const record_header& header : what.headers)

@@ -14,7 +14,7 @@ bool is_secret(std::string_view setting) noexcept {
     });
 }
 
-// A longer one first: another may be a part of it.
+// Sorts longer secrets first: another one may be a part of them.
 secrets::secrets(const std::map<std::string, std::string>& settings) {
     for (const auto& [name, value] : settings) {
         if (is_secret(name) && !value.empty())

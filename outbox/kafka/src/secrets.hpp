@@ -11,13 +11,13 @@
 
 namespace mortise::kafka {
 
-/// Takes secrets out of what librdkafka says.
+/// Removes secrets from the messages of librdkafka.
 class secrets {
 public:
     secrets() = default;
     explicit secrets(const std::map<std::string, std::string>& settings);
 
-    /// The text with "***" in the place of each.
+    /// Returns the text with "***" in the place of each secret.
     std::string hide_in(std::string_view text) const;
 
 private:

@@ -38,11 +38,11 @@ constexpr std::array<only_so, 5> exactly_once = {{
     {"acks", {"all", "-1", "-1"}},
     {"request.required.acks", {"all", "-1", "-1"}},
     {"queuing.strategy", {"fifo", "fifo", "fifo"}},
-    // Else nothing says that the end of a transaction may have been asked for twice.
+    // Without this, nothing reveals that the end of a transaction may have been requested twice.
     {"log.connection.close", {"true", "t", "1"}},
 }};
 
-// What a consumer has no choice about: the offsets are committed when the work is.
+// Settings that a consumer cannot choose: offsets are committed together with the work.
 constexpr std::array<ours_alone, 5> not_for_consumers = {{
     {"group.id", "leave it out: the consumer is given its group"},
     {"enable.auto.commit", "leave it out: offsets are committed when the work is"},
@@ -109,15 +109,16 @@ void set(rd_kafka_conf_t* to, const std::string& name, const std::string& value)
 void set_producing(
     rd_kafka_conf_t* to, const kafka_config& config, const std::string& transactional_id
 ) {
-    // librdkafka would say so only when it is made.
+    // Check it here: librdkafka reports it only when the handle is created.
     for (const char* name : {"max.in.flight", "max.in.flight.requests.per.connection"}) {
         constexpr std::int64_t most = 5;
         if (number_in(config, name, most, "use 1 to 5") > most)
             refuse_setting(name, "use 1 to 5: exactly-once needs that");
     }
     set(to, "transactional.id", transactional_id);
-    // As Java's producers choose, and as an outbox chooses its shards: where their number divides
-    // that of a topic's partitions, no partition has messages of two.
+    // Use the partitioner of Java's producers, which the shards of an outbox use as well. If the
+    // number of shards divides that of a topic's partitions, no partition has messages of two
+    // shards.
     if (!config.settings.contains("partitioner"))
         set(to, "partitioner", "murmur2_random");
     set(to, "transaction.timeout.ms", std::to_string(transaction_time(config).count()));
@@ -130,9 +131,9 @@ bool says_any(const kafka_config& config, std::initializer_list<const char*> nam
     });
 }
 
-// What waits in librdkafka until it is asked for is half of the 64 MiB that a consumer may take;
-// the rest is for the answer of a broker that is on its way, and for what each message costs
-// besides. No answer is smaller than the largest message that is allowed.
+// Limits what librdkafka fetches ahead to half of the 64 MiB of a consumer. The rest is for a
+// broker's answer on its way, and for the overhead of each message. An answer must be able to hold
+// the largest permitted message.
 void set_ahead(rd_kafka_conf_t* to, const kafka_config& config) {
     constexpr std::int64_t answer_bytes = 8 << 20;
     constexpr std::int64_t message_bytes = 1'000'000;
@@ -159,7 +160,7 @@ void set_consuming(rd_kafka_conf_t* to, const kafka_config& config, const std::s
     set(to, "enable.auto.offset.store", "false");
     set(to, "enable.partition.eof", "true");
     set(to, "allow.auto.create.topics", "false");
-    set(to, reset_name, "error");  // that is decided here, and not while it runs
+    set(to, reset_name, "error");  // The consumer decides that before it reads a partition.
     set(to, "isolation.level", "read_committed");
 }
 

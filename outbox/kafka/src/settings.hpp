@@ -12,29 +12,29 @@
 
 namespace mortise::kafka {
 
-/// What a handle of librdkafka is for.
+/// The purpose of a handle of librdkafka.
 enum class purpose {
     producing,  ///< Transactions.
-    asking,     ///< The cluster's facts, topics.
-    reading,    ///< What was committed.
-    measuring,  ///< The true ends of partitions, which also count what is still open.
-    consuming,  ///< As a member of a group.
+    asking,     ///< Asks about the cluster and its topics.
+    reading,    ///< Reads committed records.
+    measuring,  ///< Finds the true ends of partitions, including open transactions.
+    consuming,  ///< Reads as a member of a group.
 };
 
-/// Checks what does not depend on the purpose. @throws mortise::error (`bad_config`)
+/// Checks the settings that do not depend on the purpose. @throws mortise::error (`bad_config`)
 void check_config(const kafka_config& config);
 
-/// librdkafka's configuration out of ours. `id` is the transactional id of who produces, and the
-/// group of who consumes. @throws mortise::error (`bad_config`): it names the setting and what to
-/// do, and never shows a secret
+/// Makes librdkafka's configuration. `id` is the transactional id of a producer, or the group of a
+/// consumer. @throws mortise::error (`bad_config`): it names the setting and what to do, and never
+/// shows a secret
 owned<rd_kafka_conf_t>
 make_settings(const kafka_config& config, purpose what_for, const std::string& id);
 
-/// Where to begin to consume what was never consumed: `auto.offset.reset`, as librdkafka has it;
-/// none if that is "error". @throws mortise::error (`bad_config`)
+/// Where to begin in a partition that was never consumed: `auto.offset.reset`, as librdkafka's
+/// number; none for "error". @throws mortise::error (`bad_config`)
 std::optional<std::int64_t> first_offset(const kafka_config& config);
 
-/// `message.timeout.ms` as it is, or would be, set.
+/// The value of `message.timeout.ms`, set or default.
 std::chrono::milliseconds delivery_time(const kafka_config& config);
 
 /// @throws mortise::error (`bad_config`)

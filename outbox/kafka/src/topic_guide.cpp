@@ -13,10 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds slice{250};
-// Between two questions for a topic that is missing.
+// The pause between two questions for a missing topic.
 constexpr milliseconds pause_first{20};
 constexpr milliseconds pause_max{500};
-// A topic that is written to is asked for again: it may have got partitions.
+// After this time a topic that is written to is asked for again: it may have got partitions.
 constexpr std::chrono::seconds known_max{60};
 
 }  // namespace
@@ -32,7 +32,7 @@ int topic_guide::check(const std::string& topic, std::optional<std::int32_t> par
     const auto fits = [&] { return !partition || *partition < found->second.partitions; };
     if (partition && *partition < 0)
         return RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
-    // It may have got more of them since.
+    // Ask again for an unknown partition: the topic may have got more of them.
     if (new_here || !fits() || clock::now() - found->second.asked > known_max) {
         known_topic fresh;
         if (const int code = ask(topic, fresh); code != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -70,7 +70,7 @@ int topic_guide::ask_until_clear(known_topic& into, bool wait_if_missing) {
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR || !go_on_() ||
             waited >= (missing ? missing_max : wait_max_) || (!missing && !passes_by_itself(code)))
             return code;
-        // What comes meanwhile is served.
+        // Serve events during the pause.
         const clock::time_point next = clock::now() + pause;
         while (clock::now() < next && go_on_())
             ::rd_kafka_poll(by_.get(), static_cast<int>(pause_first.count()));

@@ -18,13 +18,14 @@ namespace mortise::kafka {
 
 class handle;
 
-/// Asks for a topic before the first record goes there. A topic that does not exist, or may not be
-/// used, is found out before anything was sent; and librdkafka 2.0 lets the first record to a topic
-/// that was never asked for wait for a second.
+/// Asks for a topic before the first record goes there. A topic that is missing or forbidden is
+/// then found before anything is sent. Also, librdkafka 2.0 delays the first record to a topic that
+/// was never asked for by a second.
 class topic_guide {
 public:
-    /// `go_on` is asked between tries whether to go on. `missing_max`: how long a topic may be
-    /// missing before that is the answer; one that was is not waited for again.
+    /// @param missing_max How long to wait for a missing topic. A topic that was missing for so
+    ///                    long is not waited for again.
+    /// @param go_on Asked between tries whether to go on.
     topic_guide(
         const handle& by,
         std::chrono::milliseconds wait_max,
@@ -32,24 +33,25 @@ public:
         std::function<bool()> go_on
     );
 
-    /// Zero if records can go to that partition of the topic (to any, if absent); else why not.
+    /// Zero if records can go to that partition of the topic (to any, if absent); else the reason
+    /// why not.
     int check(const std::string& topic, std::optional<std::int32_t> partition);
 
-    /// Everything is asked for anew.
+    /// Makes every topic be asked for again.
     void forget() noexcept { known_.clear(); }
 
-    /// A topic was given partitions since it was first asked for: keys go elsewhere.
+    /// A topic got more partitions since it was first asked for: its keys go to other ones now.
     struct growth {
         std::string topic;
         int before = 0;
         int now = 0;
     };
-    /// What was found out since this was last called.
+    /// Returns what was found since the last call.
     std::vector<growth> take_growths();
 
 private:
     struct known_topic {
-        owned<rd_kafka_topic_t> topic;  ///< As long as it is there librdkafka keeps what it knows.
+        owned<rd_kafka_topic_t> topic;  ///< Keeps librdkafka's data about it.
         int partitions = 0;
         clock::time_point asked{};
     };
@@ -65,7 +67,7 @@ private:
     const std::function<bool()> go_on_;
     std::map<std::string, known_topic> known_;
     std::set<std::string> missing_;
-    std::map<std::string, int> partitions_;  ///< Also of topics that are to be asked for anew.
+    std::map<std::string, int> partitions_;  ///< Kept over `forget`.
     std::vector<growth> growths_;
 };
 

@@ -27,7 +27,7 @@ void close_job::operator()() {
 
 namespace {
 
-// Nobody waits for what runs: it has all that it needs, and was told to stop.
+// The destructor does not wait: the running work owns all that it needs, and was told to stop.
 coro::worker_config worker_settings() {
     coro::worker_config config;
     config.name = "mortise-kafka";
@@ -50,7 +50,7 @@ transactional_producer::transactional_producer(
            std::make_shared<producer_core>(std::move(config), transactional_id))
       ),
       worker_(std::make_shared<coro::worker>(std::move(executor), worker_settings())) {
-    // Errors and statistics wait to be polled for, also while nothing runs.
+    // Errors and statistics must be polled for, even while no operation runs.
     const std::weak_ptr<producer_core> core = core_;
     const std::weak_ptr<coro::worker> worker = worker_;
     const auto planned = std::make_shared<std::atomic<bool>>(false);

@@ -14,21 +14,20 @@
 
 namespace mortise::outbox::inbox_detail {
 
-/// By source, the offset that comes next.
+/// For each source, the next offset.
 using offsets = std::map<std::string, std::int64_t>;
 
-/// Messages that were given to an inbox: in one transaction, unless they take long or a handler
-/// spoils that.
+/// Messages that were given to an inbox. One transaction handles them, unless they take long or a
+/// handler spoils it.
 ///
-/// @par Threads As `trial`.
+/// @par Threads As for `trial`.
 class delivery {
 public:
     explicit delivery(std::vector<received> all) : messages(std::move(all)) {}
 
     bool is_done() const noexcept { return done == messages.size(); }
-    /// What stood there when these messages came, or where they have brought it. Anything else was
-    /// somebody else, in between: of what comes later in the source, and what is left of these
-    /// would be taken for known. @return whether it is so.
+    /// Whether the stored offset of `source` is the one that this delivery last saw. If another
+    /// deliverer moved it meanwhile, the remaining messages would be dropped as known.
     bool finds(const std::string& source, std::int64_t next) {
         return stands_.emplace(source, next).first->second == next;
     }
@@ -41,7 +40,7 @@ public:
 
     std::vector<received> messages;
     trial tries;
-    std::size_t done = 0;  ///< So many are committed.
+    std::size_t done = 0;  ///< How many messages are committed.
 
 private:
     offsets stands_;

@@ -79,7 +79,7 @@ void inbox_core::attach() {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
-// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+// The context is being destroyed: drop every handler without calling it, and post nothing.
 void inbox_core::shut_down() noexcept {
     if (seat_.forked())
         return;
@@ -108,7 +108,7 @@ void inbox_core::start() {
     );
 }
 
-// Tries again what failed, when its time has come.
+// Tries failed messages again when they are due.
 asio::awaitable<void> inbox_core::keep() {
     const auto self = shared_from_this();
     coro::backoff_options limits;
@@ -124,7 +124,7 @@ asio::awaitable<void> inbox_core::keep() {
         } catch (const boost::system::system_error& wrong) {
             failed = wrong.code();
         }
-        // A session that is broken stays so: its owner replaces it, and the inbox with it.
+        // A poisoned session stays so: its owner must replace it, together with the inbox.
         if (stopping_ || failed == mortise::errc::poisoned)
             co_return;
         if (failed) {
@@ -167,7 +167,7 @@ asio::awaitable<void> inbox_core::keep_once() {
 }
 
 error_code inbox_core::fault_of(const received& what) const {
-    // Of the last offset that there is, nobody could say what comes next.
+    // The last possible offset has no successor that could be stored as the next one.
     constexpr auto offset_max = std::numeric_limits<std::int64_t>::max() - 1;
     if (inbox_detail::goes_by_offsets(config_.by) &&
         (what.source.empty() || what.source.size() > name_max || what.offset < 0 ||
@@ -186,7 +186,7 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
         if (const error_code fault = fault_of(each))
             return handler.complete(fault);
     }
-    ++receiving_;  // and only then a look: a stop that is not seen sees this
+    ++receiving_;  // Count before looking: a stop that is not seen here sees this count.
     if (stopping_) {
         handler.complete(errc::stopped);
         return asio::dispatch(seat_.strand(), [self = shared_from_this()] {
@@ -211,7 +211,7 @@ void inbox_core::deliver(
     );
 }
 
-// What a handler has spoiled is tried again, and in the end without that one.
+// Delivers again after a handler has spoiled the transaction, in the end without its message.
 void inbox_core::delivered(
     std::shared_ptr<delivery> what, error_code failed, const report& came, code_handler handler
 ) {

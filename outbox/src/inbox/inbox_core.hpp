@@ -23,9 +23,10 @@
 
 namespace mortise::outbox::detail {
 
-/// What an `inbox` is: the user's session, and a coroutine that tries again what failed.
+/// The implementation of an `inbox`: the user's session, and a coroutine that retries failed
+/// messages.
 ///
-/// @par Threads The strand, but for what is said to be for any.
+/// @par Threads The strand, except where a comment says any.
 class inbox_core final : public std::enable_shared_from_this<inbox_core>,
                          public coro::detail::shutdown_hook {
 public:
@@ -38,7 +39,7 @@ public:
     );
     ~inbox_core() override;
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call it once, after construction: it needs `shared_from_this`.
     void attach();
 
     // Any thread.
@@ -84,7 +85,7 @@ private:
     std::vector<code_handler> stoppers_;
     bool keeping_ = false;
     std::atomic<bool> stopping_{false};
-    std::atomic<std::size_t> receiving_{0};  ///< Of these the handler may still be called.
+    std::atomic<std::size_t> receiving_{0};  ///< Calls that may still call the handler.
 
     struct counters {
         std::atomic<std::uint64_t> handled{0};

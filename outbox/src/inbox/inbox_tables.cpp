@@ -31,7 +31,7 @@ constexpr const char* tables[] = {
     "CREATE INDEX mortise_inbox_by_due ON mortise_inbox_held(inbox, due) WHERE state = 0",
 };
 
-// Nobody knows when what is there has come: now.
+// Adds the time of arrival. It is unknown for messages already held, so they get the present time.
 void add_arrival(db::connection& on) {
     on.run("ALTER TABLE mortise_inbox_held ADD COLUMN arrived INTEGER NOT NULL DEFAULT 0");
     on.run("UPDATE mortise_inbox_held SET arrived = ?1", wall_now());
@@ -120,8 +120,8 @@ std::map<std::string, std::int64_t> inbox_tables::positions(db::connection& on) 
     return found;
 }
 
-// The age decides, not whether `forget_ids` has come to the row: an id may be used again after a
-// quiet time, in which nothing was forgotten.
+// Compares the age of the id instead of asking whether `forget_ids` removed the row: after a quiet
+// time, in which nothing was forgotten, an id may be used again.
 bool inbox_tables::note_id(
     db::connection& on, std::string_view id, std::int64_t now, std::int64_t window
 ) const {

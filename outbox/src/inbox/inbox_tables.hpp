@@ -16,23 +16,23 @@
 
 namespace mortise::outbox::inbox_detail {
 
-/// Makes the tables of the inboxes if they are not there, or brings them up to date:
+/// Creates the tables of the inboxes if they are missing, and updates those of an older format:
 /// `mortise_inbox_offset`, `_seen`, `_held`, `_about`. @throws error `newer_format`
 void make(db::connection& on);
-/// Whether they are there. @throws error `newer_format`
+/// Whether the tables exist. @throws error `newer_format`
 bool are_made(db::connection& on);
 /// @throws error `not_an_inbox`, `newer_format`, `older_format`
 void require(db::connection& on);
 
-/// The random id of the tables, which are there; it is drawn when it is first asked for.
+/// The random id of the existing tables; drawn by the first call.
 std::string id_of(db::connection& on);
 
-/// As they stand in the table: never change them.
+/// Stored in the table: never change these values.
 enum held_state : std::int64_t { retried = 0, behind = 1, parked = 2 };
 
 /// The tables of one inbox.
 ///
-/// @par Threads As the connection that is given.
+/// @par Threads As for the given connection.
 class inbox_tables {
 public:
     explicit inbox_tables(std::string name) : name_(std::move(name)) {}
@@ -41,12 +41,12 @@ public:
     void set_next_offset(db::connection& on, std::string_view source, std::int64_t next) const;
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
 
-    /// @return whether it was new, or was noted more than `window` microseconds ago.
+    /// Notes an id. @return whether it was new, or was noted more than `window` microseconds ago.
     bool
     note_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t window) const;
     void forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const;
 
-    /// Whether something with this topic and key is held.
+    /// Whether a message with this topic and key is held.
     bool is_blocked(db::connection& on, const message& what) const;
     void hold(
         db::connection& on,
@@ -64,7 +64,7 @@ public:
         std::uint32_t attempts = 0;
         std::optional<received> what;  ///< Nothing: it cannot be read.
     };
-    /// What is to be tried now, at most `limit`.
+    /// Finds messages to try now, at most `limit`.
     std::vector<held_row> due(db::connection& on, std::int64_t now, std::size_t limit) const;
     std::optional<held_row> find_held(db::connection& on, std::int64_t row) const;
     std::optional<std::int64_t> next_due(db::connection& on) const;
@@ -82,7 +82,8 @@ private:
     std::string name_;
 };
 
-/// Removes what is held, and lets the next of its topic and key be tried. @return the row of that
+/// Removes a held message and makes the next one of its topic and key due. @return the row of that
+/// one
 std::optional<std::int64_t> release(db::connection& on, std::int64_t row, std::int64_t now);
 
 }  // namespace mortise::outbox::inbox_detail

@@ -55,7 +55,7 @@ void find_oldest(db::connection& on, std::map<std::string, inbox_view>& into) {
     }
 }
 
-/// @return whether there was such a row.
+/// Makes a parked row due. @return whether there was such a row.
 bool try_again(db::connection& on, std::int64_t row) {
     on.run(
         "UPDATE mortise_inbox_held SET state = 0, due = ?2, attempts = 0"

@@ -19,8 +19,8 @@ constexpr const char* undo_message = "ROLLBACK TO mortise_message";
 constexpr const char* keep_message = "RELEASE mortise_message";
 
 constexpr std::size_t tried_at_once = 500;
-// Who else writes to the database waits so long for one transaction of the inbox, and for the one
-// handler that is called when the time is over.
+// How long other writers wait for one transaction of the inbox, plus the one handler that runs when
+// the time is over.
 constexpr std::chrono::milliseconds portion_max{20};
 constexpr const char* compensates_header = "mortise-compensates";
 
@@ -51,7 +51,7 @@ bool leaves_foreign_keys_open(db::connection& on) noexcept {
     return code == SQLITE_OK && open != 0;
 }
 
-// A handler may have got rid of the savepoint that it ran in, or SQLite of all of them.
+// Ends a savepoint. The handler may have removed it, or SQLite may have removed all savepoints.
 void leave(db::connection& on, const char* how, trial& tries) {
     try {
         on.run(how);
@@ -97,7 +97,7 @@ report inbox_work::receive(db::connection& on, delivery& what) {
 bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, offsets& next) {
     if (goes_by_offsets(config_.by) && !is_place_new(on, what, of, next))
         return false;
-    // The place of one that has no id of its own may come again, when its topic was made anew.
+    // Ignore an id made from a place: the place may come again after the topic was made anew.
     if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
         return true;
     return !goes_by_ids(config_.by) ||
@@ -144,7 +144,7 @@ void inbox_work::number(received& what, std::uint32_t attempt) const {
     what.attempts_max = config_.attempts_max;
 }
 
-// The handler, in a savepoint of its own. @return why it is to be tried again or parked.
+// Calls the handler in a savepoint. @return why to try again or to park the message.
 std::optional<inbox_work::failure> inbox_work::attempt(
     db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
 ) {
@@ -164,13 +164,13 @@ std::optional<inbox_work::failure> inbox_work::attempt(
         );
         throw error(mortise::errc::rolled_back, what.what.id, "let the handler undo its part only");
     }
-    // At the end of the transaction nobody would know whose it is.
+    // Check now: at the end of the transaction nobody would know which message left it open.
     if (failed.why.empty() && said.what == answer::kind::done && leaves_foreign_keys_open(on))
         failed.why = "its handler leaves a row whose foreign key refers to nothing";
     if (failed.why.empty() && said.what == answer::kind::done) {
         leave(on, keep_message, tries);
         ++into.counts.handled;
-        if (config_.observer)  // most messages come to this
+        if (config_.observer)  // Most messages end here, so skip the event if nobody hears it.
             tell(into, inbox_event::kind::handled, what.what.id, what.attempt);
         return std::nullopt;
     }
@@ -178,7 +178,7 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     on.forget_calls(calls);
     if (failed.why.empty() && said.what == answer::kind::refused &&
         what.what.find_header(compensates_header) != nullptr) {
-        // Two inboxes that answer each other's refusals would do so for ever.
+        // Park it: two inboxes would otherwise compensate each other's refusals for ever.
         said.what = answer::kind::parked;
         said.text = "its handler refuses a compensating message, which people have to settle";
     }
@@ -234,8 +234,8 @@ report inbox_work::retry(db::connection& on, trial& tries) {
     return came;
 }
 
-// One that is due, and what waits behind it, up to the first that fails: with a commit for each of
-// them a key to which much comes would never catch up.
+// Retries a due message and those that wait behind it, until one fails. With a commit for each of
+// them, a busy key would never catch up.
 void inbox_work::retry_key(
     db::connection& on,
     const inbox_tables::held_row& first,
@@ -256,7 +256,7 @@ void inbox_work::retry_key(
     }
 }
 
-// @return whether it is dealt with.
+// Retries one held message. @return whether it was handled.
 bool inbox_work::retry_one(
     db::connection& on, inbox_tables::held_row& which, std::int64_t now, trial& tries, report& into
 ) {
@@ -291,7 +291,7 @@ std::string inbox_work::identity(db::connection& on) const {
     return id_of(on) + '/' + tables_.name();
 }
 
-// Decides whether it was the last attempt.
+// Decides whether this was the last attempt.
 void inbox_work::judge(
     report& into, failure& failed, std::uint32_t attempts, const std::string& id
 ) {

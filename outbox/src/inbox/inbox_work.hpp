@@ -25,36 +25,36 @@ inline bool goes_by_ids(inbox_config::kind by) noexcept {
     return by != inbox_config::kind::offsets;
 }
 
-/// What came of a transaction.
+/// The result of a transaction.
 class report {
 public:
     report() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     inbox_stats counts;
     std::vector<inbox_event> events;
-    bool held = false;  ///< Something is to be tried later.
+    bool held = false;  ///< A message must be tried later.
 
-    // Of a delivery.
+    // For a delivery:
 
-    std::size_t reached = 0;  ///< All before it are dealt with.
+    std::size_t reached = 0;  ///< All messages before it are handled or held.
     offsets next;
 };
 
-/// What an inbox does inside of its transactions.
+/// The work of an inbox inside its transactions.
 ///
-/// @par Threads That of the session that writes.
+/// @par Threads The session's thread that writes.
 class inbox_work {
 public:
     inbox_work(const inbox_config& config, std::uint64_t seed);
 
-    /// Deals with what is left of it, or with a part of that.
+    /// Handles the rest of a delivery, or a part of that rest.
     report receive(db::connection& on, delivery& what);
-    /// Tries what is due, or a part of that.
+    /// Retries due messages, or a part of them.
     report retry(db::connection& on, trial& tries);
-    /// Makes the tables if they are not there. @return id of the tables and name
+    /// Creates the tables if they are missing. @return the id of the tables and the name.
     std::string identity(db::connection& on) const;
 
-    // Also on a thread that reads.
+    // Also on a thread that reads:
 
     std::optional<std::int64_t> next_due(db::connection& on) const;
     std::map<std::string, std::int64_t> positions(db::connection& on) const;
@@ -65,7 +65,7 @@ private:
         std::size_t messages = 0;
         clock::time_point until;
     };
-    /// How an attempt ended, if not well.
+    /// Why an attempt failed.
     struct failure {
         bool park = false;
         std::string why;

@@ -15,18 +15,19 @@
 
 namespace mortise::outbox::inbox_detail {
 
-/// What is learned from transactions that came to nothing for what a handler did to them, so that
-/// in the end its message alone is to blame.
+/// Finds the handlers that make transactions fail, until only the messages of these handlers are to
+/// blame.
 ///
-/// Where it is known which handler it was, its message counts as failed in the next transaction
-/// without being tried. Where it is not, fewer and fewer are tried in one, until it is known.
+/// If the handler is known, its message counts as failed in the next transaction without being
+/// tried. If not, each transaction tries fewer messages, until the handler is known.
 ///
-/// @par Threads One at a time: the session's while the work runs, else that of who runs it.
+/// @par Threads One at a time: the session's thread while the work runs, else the thread of its
+///              caller.
 class trial {
 public:
-    // For who has the work run.
+    // For the caller of the work:
 
-    /// It failed. @return whether it is to be run again.
+    /// The transaction failed. @return whether to run it again.
     bool learn(error_code why) {
         if (why == mortise::errc::commit_unknown || why == mortise::errc::poisoned)
             return false;
@@ -40,14 +41,14 @@ public:
         limit_ = tried_ / 2;
         return true;
     }
-    /// It is committed. A verdict on a message that it did not come to stands.
+    /// The transaction was committed. Verdicts on messages that it did not reach stay.
     void passed() {
         for (const auto place : judged_)
             convicted_.erase(place);
         limit_ = no_limit;
     }
 
-    // For the work.
+    // For the work:
 
     void begin() noexcept {
         tried_ = 0;
@@ -55,7 +56,7 @@ public:
         lost_.reset();
     }
     bool is_full() const noexcept { return tried_ >= limit_; }
-    /// Why the message at that place counts as failed; null: it is to be tried.
+    /// Why the message at that place counts as failed; null: try it.
     const std::string* verdict(std::int64_t place) {
         const auto found = convicted_.find(place);
         if (found == convicted_.end())
@@ -63,12 +64,12 @@ public:
         judged_.push_back(place);
         return &found->second;
     }
-    /// Its handler is called now.
+    /// Call it just before the handler.
     void tries(std::int64_t place) noexcept {
         last_ = place;
         ++tried_;
     }
-    /// That handler has left no transaction, or no savepoint, to go on with.
+    /// Records that this handler left no transaction, or no savepoint, to go on with.
     void loses(std::string why) { lost_ = std::move(why); }
 
 private:
@@ -77,7 +78,7 @@ private:
     bool convict(std::string why) { return convicted_.emplace(last_, std::move(why)).second; }
 
     std::map<std::int64_t, std::string> convicted_;
-    std::vector<std::int64_t> judged_;  // of those, the ones that this transaction came to
+    std::vector<std::int64_t> judged_;  // those of `convicted_` that this transaction reached
     std::size_t limit_ = no_limit;
     std::size_t tried_ = 0;
     std::int64_t last_ = 0;

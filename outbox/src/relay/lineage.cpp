@@ -25,8 +25,8 @@ std::string name_of(const std::string& layout) {
     return layout.empty() ? "an older version" : layout;
 }
 
-// A mark without a message stands where the shard began, or an operator has put it, and the table
-// has not moved from there either.
+// Whether sink and table agree on a mark without a message. Such a mark is where the shard began,
+// or where an operator put it, and the table has not moved from there.
 bool begins_alike(const mark& last, const mark& known) {
     return known.message.empty() && last.row == known.row;
 }
@@ -40,7 +40,7 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
         return refusal(
             errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
         );
-    // Once an operator has decided, and as long as nothing was sent after that, no mark is needed.
+    // After an operator's decision, no mark is needed until something is sent.
     if (found.unreadable && (known.last.generation == 0 || !known.sink.empty()))
         return refusal(found.unreadable, found.unreadable_text);
     if (!found.last) {
@@ -57,7 +57,7 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
                 std::to_string(known.last.generation)
         );
     if (last.generation < known.last.generation) {
-        // An operator has decided since then.
+        // An operator has decided since the sink's mark was made.
         made.start.sequence = std::max(last.sequence, known.last.sequence);
         return made;
     }

@@ -11,22 +11,22 @@
 
 namespace mortise::outbox::relay_detail {
 
-/// What is to be made of the mark at the sink and of that in the table.
+/// The decision about the mark at the sink and the one in the table.
 class judgement {
 public:
     judgement() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    error_code refused;      ///< They contradict each other: nobody may guess.
-    std::string text;        ///< In which way.
-    mark start;              ///< Else: after this one.
+    error_code refused;      ///< They contradict each other: an operator must decide.
+    std::string text;        ///< How they contradict each other.
+    mark start;              ///< Otherwise: go on after this mark.
     bool mark_lost = false;  ///< The sink knows less than it once acknowledged.
 };
 
-/// Where to go on.
+/// Decides where to go on.
 ///
-/// @param known the table's mark, and the sink that it was acknowledged by
-/// @param found what the sink says
-/// @param seen what the table has where the sink's mark is
+/// @param known The table's mark, and the sink that acknowledged it.
+/// @param found What the sink says.
+/// @param seen What the table has in the row of the sink's mark.
 judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen);
 
 }  // namespace mortise::outbox::relay_detail

@@ -11,17 +11,17 @@
 
 namespace mortise::outbox::detail {
 
-/// A look for rows that is under way.
+/// A read of rows that is under way.
 ///
 /// @par Threads   The relay's strand.
-/// @par Lifetimes Shared by who waits for it and by the look: either may be gone first.
+/// @par Lifetimes Shared by the waiter and the read: either may end first.
 class pending_read {
 public:
     pending_read(const asio::any_io_executor& strand, std::uint64_t number, std::int64_t row)
         : read(number), after(row), ready(strand) {}
 
-    const std::uint64_t read;  ///< Which read of the relay it is.
-    const std::int64_t after;  ///< It looks for what comes after that row.
+    const std::uint64_t read;  ///< The number of this read at the relay.
+    const std::int64_t after;  ///< It reads rows after this one.
     coro::event ready;
     error_code failed;
     table::batch found;

@@ -102,7 +102,7 @@ void relay_core::attach() {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
-// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+// The context is being destroyed: drop every handler without calling it, and post nothing.
 void relay_core::shut_down() noexcept {
     if (seat_.forked())
         return;
@@ -150,7 +150,7 @@ std::uint64_t relay_core::draw_seed() {
 
 std::shared_ptr<db::sqlite> relay_core::session() {
     if (session_ && session_->poisoned())
-        log_->suspect();  // a new session would sync the log without what the kernel has dropped
+        log_->suspect();  // A new session would sync a log whose pages the kernel may have dropped.
     if (!session_ || session_->poisoned()) {
         db::sqlite_config config;
         config.path = config_.database;
@@ -169,7 +169,7 @@ asio::awaitable<void> relay_core::restore_log() {
     co_await std::move(writing);
 }
 
-// Looks after what concerns all shards: which there are, and messages that become due.
+// Does the work that concerns all shards: finds the shards, and moves messages that became due.
 asio::awaitable<void> relay_core::keep() {
     const auto self = shared_from_this();
     coro::backoff_options limits;
@@ -209,7 +209,7 @@ asio::awaitable<void> relay_core::keep_once() {
     }
     work_->reset();
     if (std::exchange(look_, false) || !drains_.empty()) {
-        const std::size_t early = early_drains_.size();  // those who come later see too little
+        const std::size_t early = early_drains_.size();  // Later handlers need a later look.
         const auto work = [](db::connection& on) { return table::open_shards(on); };
         auto reading = session()->async_read(work);
         const auto found = co_await std::move(reading);
@@ -259,7 +259,7 @@ asio::awaitable<void> relay_core::open() {
     listening_.set();
 }
 
-// A writer that died between its COMMIT and its ring has told nobody.
+// Finds commits whose writer died before it rang.
 asio::awaitable<void> relay_core::look_for_commits() {
     const auto current = session();
     const auto work = [](db::connection& on) {
@@ -268,7 +268,7 @@ asio::awaitable<void> relay_core::look_for_commits() {
     };
     auto reading = current->async_read(work);
     const std::int64_t version = co_await std::move(reading);
-    // Versions of two sessions have nothing to do with each other.
+    // A data version means nothing in another session.
     const bool known = looked_at_.lock() == current && seen_version_ == version;
     looked_at_ = current;
     seen_version_ = version;
@@ -292,7 +292,7 @@ void relay_core::add_runner(std::uint32_t shard) {
     );
 }
 
-// One of the coroutines. A runner whose shard is done stays among the runners.
+// One of the coroutines has ended. A runner stays in `runners_` after its shard is done.
 void relay_core::ended() {
     --running_;
     look_for_shards();
@@ -351,7 +351,7 @@ void relay_core::drained(code_handler handler) {
         [self = shared_from_this(), handler = std::move(handler)]() mutable {
             if (self->stopping_)
                 return handler.complete(errc::stopped);
-            // Nobody who appends changes the shards, but what was appended may be the first.
+            // Look for shards first: an append does not add shards, but this table may be new.
             self->early_drains_.push_back(std::move(handler));
             self->look_for_shards();
         }
@@ -375,7 +375,7 @@ void relay_core::begin_drain(code_handler handler, const std::vector<table::open
         const auto runner = runners_.find(each.shard);
         if (runner == runners_.end() || runner->second->done())
             continue;
-        // With locks another relay may have the shard, which looks by itself.
+        // With locks another relay may own the shard, and then looks for the topics itself.
         const bool ours = !config_.locks || runner->second->holds();
         made.shards.emplace(each.shard, wanted{reads_, each.last, each.away && ours});
     }
@@ -386,7 +386,8 @@ void relay_core::begin_drain(code_handler handler, const std::vector<table::open
     news();
 }
 
-/// `ended(shard, wanted)`: whether nothing is waited for there any more.
+/// Removes the shards for which `ended(shard, wanted)` is true, and completes the drains that wait
+/// for no shard any longer.
 template <class Ended>
 void relay_core::end_waits(Ended ended) {
     std::vector<code_handler> over;
@@ -409,8 +410,8 @@ void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
     });
 }
 
-// Another relay has sent it, and says so when it purges; or it is parked, or done, and nothing else
-// is there.
+// Ends waits for rows that another relay has sent, which its purge shows, or that are parked, or
+// whose shard is done or empty.
 void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
     end_waits([&](std::uint32_t which, const wanted& until) {
         const auto found =
@@ -466,7 +467,7 @@ void relay_core::close() noexcept {
 void relay_core::begin_stop(bool at_once) {
     if (!std::exchange(stopping_, true)) {
         answer_drains(errc::stopped);
-        listening_.set();  // nobody waits for ever
+        listening_.set();  // So that no waiter waits for ever.
         stop_keeping_.emit(asio::cancellation_type::terminal);
         stop_sharing_.emit(asio::cancellation_type::terminal);
         if (!at_once)
@@ -486,7 +487,8 @@ void relay_core::end_stop() {
     stop_alarm_.cancel();
     bell_.reset();
     if (const auto last = std::exchange(session_, nullptr)) {
-        // The files are closed beside the event loop; whoever waits, waits for that.
+        // Closing the files blocks, so the session does it on its own thread; stoppers wait for
+        // that.
         closing_ = true;
         last->async_stop(asio::bind_executor(
             seat_.strand(),

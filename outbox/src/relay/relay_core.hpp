@@ -25,16 +25,16 @@
 
 namespace mortise::outbox::detail {
 
-/// What a `relay` is: a session with the database, and a runner for each shard.
+/// The implementation of a `relay`: a session with the database, and a runner for each shard.
 ///
-/// @par Threads The strand, but for what is said to be for any.
+/// @par Threads The strand, except where a comment says any.
 class relay_core final : public std::enable_shared_from_this<relay_core>,
                          public coro::detail::shutdown_hook {
 public:
     relay_core(asio::any_io_executor executor, relay_config config);
     ~relay_core() override;
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call it once, after construction: it needs `shared_from_this`.
     void attach();
 
     // Any thread.
@@ -51,31 +51,31 @@ public:
     const relay_config& config() const noexcept { return config_; }
     const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     coro::time_source& time() const noexcept { return *time_; }
-    /// The session with the database; a new one if that of before is broken. @throws error
+    /// The session with the database; makes a new one if the last one is poisoned. @throws error
     std::shared_ptr<db::sqlite> session();
-    /// The log of the database; shared with closures, which may outlive the relay.
+    /// Looks after the log of the database; shared with closures, which may outlive the relay.
     const std::shared_ptr<table::log_keeper>& log() const noexcept { return log_; }
-    /// Nothing is sent after a failed fsync before this is done. @throws error
+    /// Repairs the log after a failed fsync; nothing is sent before that. @throws error
     asio::awaitable<void> restore_log();
     const std::string& table_id() const noexcept { return table_id_; }
     bool stopping() const noexcept { return stopping_; }
     std::uint64_t draw_seed();
     void show(const shard_status& now);
     void tell(const relay_event& what);
-    /// There may be other shards than before.
+    /// Looks for new shards.
     void look_for_shards();
     void due_at(std::optional<std::int64_t> when);
-    /// A read that began so late found nothing to send, or an operator is needed.
+    /// A read that began after these waits found nothing to send; or an operator must decide.
     void emptied(std::uint32_t shard, std::uint64_t read);
     void stuck(std::uint32_t shard, error_code why);
     std::uint64_t begin_read() noexcept { return ++reads_; }
 
 private:
-    /// Until when a drain waits for a shard.
+    /// When a drain stops waiting for a shard:
     struct wanted {
-        std::uint64_t read = 0;  ///< A later read of ours finds nothing to send,
-        std::int64_t row = 0;    ///< or the table's mark is there,
-        bool look = false;       ///< unless we are to look first whether topics are back.
+        std::uint64_t read = 0;  ///< when a later read of ours finds nothing,
+        std::int64_t row = 0;    ///< or when the table's mark reaches this row,
+        bool look = false;       ///< unless we first look for missing topics.
     };
     struct drain {
         std::map<std::uint32_t, wanted> shards;
@@ -109,7 +109,7 @@ private:
     coro::detail::strand_seat seat_;
     const relay_config config_;
     const std::shared_ptr<coro::time_source> time_;
-    coro::event listening_;  ///< Set when `bell_` is there, or never will be.
+    coro::event listening_;  ///< Set once `bell_` exists, or never will.
     std::uint64_t seed_;
 
     std::shared_ptr<db::sqlite> session_;
@@ -121,26 +121,26 @@ private:
     std::optional<coro::event> work_;
     asio::cancellation_signal stop_keeping_;
     asio::cancellation_signal stop_sharing_;
-    bool uneven_ = false;             ///< Too many shards were here at the last look, too.
-    coro::detail::alarm alarm_;       ///< For what is due.
-    coro::detail::alarm stop_alarm_;  ///< A stop does not wait for ever.
+    bool uneven_ = false;             ///< The last look found too many shards here.
+    coro::detail::alarm alarm_;       ///< Rings when a message is due.
+    coro::detail::alarm stop_alarm_;  ///< Limits the time of a stop.
     std::optional<std::int64_t> due_;
     std::vector<drain> drains_;
-    std::vector<code_handler> early_drains_;  ///< The shards are not known yet.
+    std::vector<code_handler> early_drains_;  ///< They wait for the shards to be read.
     std::vector<code_handler> stoppers_;
     std::uint64_t reads_ = 0;
-    std::weak_ptr<db::sqlite> looked_at_;  ///< The session that `seen_version_` is of.
+    std::weak_ptr<db::sqlite> looked_at_;  ///< The session of `seen_version_`.
     std::int64_t seen_version_ = 0;
     bool look_for_commits_ = false;
     bool look_ = true;
     bool opened_ = false;
     bool stopping_ = false;
     bool closed_ = false;
-    bool closing_ = false;  ///< Of the session: not done yet.
+    bool closing_ = false;  ///< The session is being closed.
 
     mutable std::mutex status_mutex_;
     std::map<std::uint32_t, shard_status> status_;
-    relay_stats counts_;  ///< Of events.
+    relay_stats counts_;  ///< Counted from events.
 };
 
 }  // namespace mortise::outbox::detail

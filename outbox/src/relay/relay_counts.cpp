@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a relay tells of itself.
+// Events and counters of a relay.
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
 #include "table/lag.hpp"

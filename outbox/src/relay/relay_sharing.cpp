@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which shards are passed on to relays that have fewer.
+// Passes shards on to relays that have fewer.
 #include "mortise/coro/sleep.hpp"
 #include "mortise/lock_client.hpp"
 #include "relay/relay_core.hpp"
@@ -14,13 +14,14 @@
 namespace mortise::outbox::detail {
 namespace {
 
-// With more of them, looks are rarer: each shard costs a request to the store.
+// With more shards than this, looks are rarer: each shard costs a request to the store.
 constexpr std::size_t shards_in_a_look = 16;
 constexpr std::size_t waiters_max = 256;
 
 }  // namespace
 
-// All relays wait for all shards that they have not, so the queues of the locks tell who is there.
+// Shares shards by the queues of their locks: every relay waits for all shards that it does not
+// have, so the queues show all relays.
 asio::awaitable<void> relay_core::share() {
     const auto self = shared_from_this();
     while (!stopping_) {
@@ -47,8 +48,8 @@ bool relay_core::is_any_leaving() const {
     });
 }
 
-// A relay that has just come gets its shards after two looks: whoever comes and goes moves none. As
-// long as one of ours is on its way out the store shows it as ours: nothing is given on that.
+// Gives shards only after two uneven looks: a relay that comes and goes then moves none. While a
+// shard of ours is being given up, the store still shows it as ours, so no look counts then.
 asio::awaitable<void> relay_core::share_once() {
     const bool uneven_before = std::exchange(uneven_, false);
     if (count_held() < 2 || is_any_leaving())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What cannot be sent is moved out of the way, and comes back when its topic is there.
+// Parks rows that cannot be sent, and returns them once their topic exists.
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
 #include "relay/shard_runner.hpp"
@@ -19,7 +19,7 @@ constexpr auto parked_code = asio::as_tuple(asio::deferred);
 
 }  // namespace
 
-// @return whether the shard is still ours.
+// Parks rows. @return whether the shard is still ours.
 asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> which) {
     const auto session = core_.session();
     ++status_.writes;
@@ -62,7 +62,7 @@ bool shard_runner::parked(error_code failed, std::size_t moved) {
     return true;
 }
 
-// Topics that were not there when messages to them were parked. @return how it ended, if it did.
+// Looks for missing topics with parked rows. @return how sending ended, if it did.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics() {
     const auto work = [shard = shard_](db::connection& on) {
         return table::away_topics(on, shard);
@@ -78,7 +78,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics(
             if (!came && came.error() == asio::error::operation_aborted)
                 co_return end::lost;
             if (!came)
-                break;  // nobody answers for the others either
+                break;  // The sink cannot tell about the others either.
             asked->second = *came;
         }
         if (!asked->second)
@@ -95,8 +95,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics(
     co_return std::nullopt;
 }
 
-// In portions: who appends waits meanwhile. @return how many rows; none if somebody else has the
-// shard.
+// Returns rows in portions, because writers wait meanwhile. @return how many rows; none if another
+// relay has the shard.
 asio::awaitable<std::optional<std::size_t>>
 shard_runner::send_returned(const table::away_topic& which) {
     constexpr std::size_t rows_at_once = 1'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who works on the shard, and from where on.
+// Takes a shard, opens its sink, and finds where to go on.
 #include "relay/shard_runner.hpp"
 
 #include "mortise/coro/detail/alarm.hpp"
@@ -110,7 +110,7 @@ asio::awaitable<void> shard_runner::run() {
         leaving_ = false;
         set(state::standby);
         if (!why)
-            continue;  // it has been passed on, and waits for it again behind the others
+            continue;  // The shard was passed on; wait for its lock again behind the others.
         auto pausing = pause_after(why, std::move(text));
         co_await std::move(pausing);
     }
@@ -139,7 +139,7 @@ asio::awaitable<table::claim> shard_runner::take(const lease* held) {
     co_return co_await std::move(taking);
 }
 
-// One term: until the sink's or the database's failure, or until somebody else has the shard.
+// Works on the shard until the sink or the database fails, or another relay has the shard.
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
@@ -173,15 +173,15 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
             }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (held != nullptr && !held->held())
-                break;  // a signal that came while the sink was opened or closed is forgotten
+                break;  // A signal during `open` or `close` was reset: ask the lease.
         }
     } catch (...) {
         failed = std::current_exception();
     }
     serving_ = false;
     tell(status_.what == state::done ? relay_event::kind::done : relay_event::kind::left);
-    // Nothing can be awaited after a signal, until that is forgotten; whoever calls looks whether
-    // the relay stops, or rethrows what came of it.
+    // After a cancellation signal nothing can be awaited until the signal is reset. The caller
+    // checks whether the relay stops, or rethrows the failure.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto closing = close_sink();
     co_await std::move(closing);
@@ -199,7 +199,7 @@ asio::awaitable<void> shard_runner::close_sink() {
     co_await std::move(closing);
 }
 
-// So that whoever looks at the table then sees how far it is. The sink knows that anyway.
+// Writes the mark to the table for people who look there. The sink has it already.
 asio::awaitable<void> shard_runner::save_mark() {
     try {
         auto purging = purge();
@@ -225,7 +225,7 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
     }
 }
 
-// Opens the sink and finds where to go on. @return whether there is a place to go on from.
+// Opens the sink and finds where to go on. @return whether there is such a place.
 asio::awaitable<bool> shard_runner::begin() {
     set(state::opening);
     shard_name name;
@@ -261,17 +261,17 @@ asio::awaitable<bool> shard_runner::begin() {
     if (found.mark_lost)
         tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
     known_.last = found.start;
-    // A shard belongs to the sink that has something of it. One that was opened and got nothing may
-    // have been a mistake of the configuration, which must not bar the right one.
+    // Bind a shard only to a sink that has something of it. A sink that was opened and received
+    // nothing may be a mistake in the configuration, and must not exclude the right one.
     identity_ = opened->identity;
     bound_ = known_.sink == identity_;
     if (opened->last)
         known_.sink = identity_;
     status_.last = known_.last;
     sent_at_ = now();
-    away_ = true;  // a relay before us may have parked something
+    away_ = true;  // An earlier relay may have parked rows for a missing topic.
     look_at_ = sent_at_;
-    // Of what the mark covers more may be there than what we sent.
+    // The mark may cover more rows than this relay has sent.
     purge_wanted_ = true;
     purge_at_ = now() + core_.config().purge_after;
     core_.show(status_);
@@ -279,7 +279,7 @@ asio::awaitable<bool> shard_runner::begin() {
     co_return true;
 }
 
-// What the one before was refused for is mended: nobody is to decide about it any more.
+// Withdraws an earlier refusal: its cause is gone, so no operator needs to decide.
 asio::awaitable<void> shard_runner::accept() {
     auto work = [by = by_](db::connection& on) { return table::accept(on, by); };
     const auto session = core_.session();
@@ -299,13 +299,13 @@ asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
     co_return co_await std::move(reading);
 }
 
-// Until `rebase` has changed the generation of the shard.
+// Waits until `rebase` has changed the generation of the shard.
 asio::awaitable<void>
 shard_runner::await_operator(error_code why, std::string text, std::optional<mark> seen) {
     status_.trouble = why;
     status_.text = text;
     refused_ = true;
-    purge_wanted_ = false;  // what we know is not to be written over what the operator decides
+    purge_wanted_ = false;  // Our mark must not overwrite the operator's decision.
     set(state::refused);
     tell(relay_event::kind::refused, why, text);
     auto note = [by = by_, said = why.message() + ": " + text, seen](db::connection& on) {
@@ -339,7 +339,7 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
 }
 
 asio::awaitable<void> shard_runner::rest(clock::duration longest) {
-    coro::detail::alarm up;  // gone with this wait, also when it is stopped
+    coro::detail::alarm up;  // Destroyed with this wait, also when the wait is cancelled.
     if (longest != clock::duration::max())
         up.set(core_.time(), core_.strand(), now() + longest, [this] { news_.set(); });
     auto waiting = news_.async_wait();
@@ -349,7 +349,7 @@ asio::awaitable<void> shard_runner::rest(clock::duration longest) {
 asio::awaitable<void> shard_runner::pause_after(error_code why, std::string text) {
     fail(why, std::move(text));
     if (core_.stopping())
-        co_return;  // it may be that no signal is heard any more
+        co_return;  // After a stop, a signal may no longer arrive to end the sleep.
     auto sleeping = coro::sleep_for(core_.time(), pauses_.next());
     co_await std::move(sleeping);
 }

@@ -34,32 +34,32 @@ namespace mortise::outbox::detail {
 class pending_read;
 class relay_core;
 
-/// Empties one shard: holds its lock, opens its sink, finds where to go on, and sends one batch
-/// after the other.
+/// Sends the rows of one shard: holds its lock, opens its sink, finds where to go on, and sends one
+/// batch after the other.
 ///
 /// @par Threads   The relay's strand.
-/// @par Lifetimes The core outlives it.
+/// @par Lifetimes The core outlives the runner.
 class shard_runner {
     using state = shard_status::state;
 
 public:
     shard_runner(relay_core& core, std::uint32_t shard);
 
-    /// Until the shard is done, or the relay stops.
+    /// Runs until the shard is done, or the relay stops.
     asio::awaitable<void> run();
 
-    /// There may be something to send.
+    /// Wakes the runner: there may be something to send.
     void news() { news_.set(); }
     bool done() const noexcept { return status_.what == state::done; }
     bool holds() const noexcept { return status_.what != state::standby; }
     asio::cancellation_slot slot() noexcept { return stop_.slot(); }
-    /// The token of its lock; nothing without one, or on the way out.
+    /// The token of its lock; none without a lock, or while leaving.
     std::optional<fencing_token> held() const noexcept;
     std::string lock_name() const;
     bool leaving() const noexcept { return leaving_; }
-    /// Another relay is to have it: ends the batch that is under way, and lets go of the lock.
+    /// Passes the shard on to another relay: ends the batch under way and releases the lock.
     void leave();
-    /// The relay stops. A batch that is under way may end, unless it is too late for that.
+    /// Stops the runner. The batch under way may still end, unless `at_once`.
     void stop(bool at_once);
 
 private:
@@ -110,21 +110,21 @@ private:
     asio::cancellation_signal stop_;
     coro::backoff pauses_;
     table::holder by_;
-    table::shadow known_;   ///< `last`: what the sink has acknowledged.
-    std::string identity_;  ///< Of the sink that was opened; `known_.sink` once it has something.
-    bool bound_ = false;    ///< The table knows `identity_`.
+    table::shadow known_;   ///< `last` is what the sink has acknowledged.
+    std::string identity_;  ///< The open sink; in `known_.sink` once the sink has something.
+    bool bound_ = false;    ///< The table has stored `identity_`.
     std::uint32_t layout_seen_ = 0;
-    std::size_t batch_rows_;    ///< At most so many; fewer after a failure.
+    std::size_t batch_rows_;    ///< The present limit; lower after a failure.
     std::size_t unpurged_ = 0;  ///< Sent since the last purge.
     bool purge_wanted_ = false;
-    bool refused_ = false;       ///< The table says that nobody goes on.
-    bool mark_unsaved_ = false;  ///< Of a sink that keeps none.
+    bool refused_ = false;       ///< The table says that the shard is refused.
+    bool mark_unsaved_ = false;  ///< For a sink that keeps no marks.
     clock::time_point purge_at_;
-    bool away_ = true;             ///< Something may be parked as its topic was not there.
-    clock::time_point look_at_{};  ///< When to look next whether it is.
-    clock::time_point sent_at_;    ///< The last mark.
+    bool away_ = true;             ///< Rows may be parked for a missing topic.
+    clock::time_point look_at_{};  ///< When to look for missing topics.
+    clock::time_point sent_at_;    ///< When the last mark was sent.
     bool publishing_ = false;
-    bool serving_ = false;  ///< `by_` is whose term it is.
+    bool serving_ = false;  ///< `by_` is the present term.
     bool leaving_ = false;
     shard_status status_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One batch after the other.
+// Sends one batch after the other.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
 #include "relay/pending_read.hpp"
@@ -24,7 +24,7 @@ constexpr auto kept_code = asio::as_tuple(asio::deferred);
 
 }  // namespace
 
-// While a batch is sent, the next one is read.
+// Sends all batches. While one batch is sent, the next one is read.
 asio::awaitable<shard_runner::end> shard_runner::send_all() {
     std::shared_ptr<pending_read> reading;
     while (!core_.stopping() && !leaving_) {
@@ -53,8 +53,8 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
                 co_return end::superseded;
             continue;
         }
-        // Only when nothing else waits: who appends waits for as long as it takes to find what came
-        // behind such messages.
+        // Look only when nothing else waits: moving the rows behind such messages takes long, and
+        // writers wait meanwhile.
         if (look_due() && !next.more) {
             auto looking = look_for_topics();
             if (const auto came = co_await std::move(looking))
@@ -84,7 +84,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
 }
 
 std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
-    news_.reset();  // what comes from now on may be too late for this one
+    news_.reset();  // Rows committed from now on may be too late for this read.
     const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
     auto work = [shard = shard_,
                  after,
@@ -92,7 +92,7 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
                  bytes = core_.config().batch_bytes,
                  log = core_.log()](db::connection& on) {
         auto found = table::read(on, shard, after, rows, bytes);
-        // What a crash of the host would take back must not be heard of.
+        // Never send rows that a crash of the host would take back.
         if (!found.rows.empty())
             log->make_durable(on);
         return found;
@@ -111,7 +111,7 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     return made;
 }
 
-// The sink may move from the messages. @return how it ended, if it did.
+// Sends one batch; the sink may move from its messages. @return how sending ended, if it did.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batch& next) {
     if (!bound_) {
         auto binding = bind_to_sink();
@@ -183,9 +183,9 @@ void shard_runner::tell_sent(std::size_t messages, clock::duration took) {
     core_.tell(made);
 }
 
-// Before the first row: the next purge may be far, and until then a relay with another sink, which
-// does not fence us and does not find our mark, would send the same. @return whether the shard is
-// still ours.
+// Records the sink in the table before the first row is sent. The next purge may be far off. Until
+// then a relay with another sink would send the same rows, because it neither fences this relay nor
+// finds its mark. @return whether the shard is still ours.
 asio::awaitable<bool> shard_runner::bind_to_sink() {
     auto work = [by = by_, identity = identity_](db::connection& on) {
         return table::bind_to_sink(on, by, identity);
@@ -199,7 +199,7 @@ asio::awaitable<bool> shard_runner::bind_to_sink() {
     co_return true;
 }
 
-// It may have been too much for the time that the sink has for it.
+// A smaller batch may succeed if the sink's time was too short for this one.
 void shard_runner::resize_batches(published::kind came) {
     const std::size_t most = core_.config().batch_rows;
     if (came == published::kind::committed)
@@ -244,7 +244,7 @@ bool shard_runner::purge_due() const {
            (purge_wanted_ && now() >= purge_at_);
 }
 
-// @return whether the shard is still ours.
+// Purges sent rows. @return whether the shard is still ours.
 asio::awaitable<bool> shard_runner::purge() {
     const auto& config = core_.config();
     using std::chrono::microseconds;
@@ -272,7 +272,7 @@ asio::awaitable<bool> shard_runner::purge() {
     co_return true;
 }
 
-// Nothing is to be sent. @return how it ended, if it did.
+// Waits when there is nothing to send. @return how sending ended, if it did.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::be_idle(std::uint32_t newest_layout
 ) {
     set(state::idle);
@@ -323,7 +323,7 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::finish() {
     co_return end::done;
 }
 
-// So that the sink does not forget us.
+// Sends a mark without messages before the sink forgets the shard.
 asio::awaitable<std::optional<shard_runner::end>> shard_runner::send_idle_mark() {
     mark after = known_.last;
     ++after.sequence;

@@ -19,16 +19,17 @@ public:
 
     std::uint32_t shard = 0;
     std::optional<session_id> holder;
-    std::vector<session_id> waiters;  ///< In their order.
+    std::vector<session_id> waiters;  ///< In the order of the queue.
     bool mine = false;                ///< The token is that of our lease.
 };
 
-/// The shards that we give away, so that each relay has as many as any other, or one more.
+/// Finds the shards to give away, until no relay has two more than another.
 ///
-/// Only whoever has most gives, and of several such ones one, so that no two act on the same look.
-/// Where the difference is less than two it gives nothing: shards do not wander. A lock passes to
-/// the first of its queue, so those are chosen whose first waiter has too few. If none is, one is
-/// given all the same: its next holder has too many then, and passes it to the next of the queue.
+/// Only the relay with the most shards gives, and one alone if several have as many, for no two to
+/// act on the same look. If the difference is below two, it gives nothing: shards do not wander. A
+/// lock passes to the first waiter of its queue, so this chooses locks whose first waiter has too
+/// few shards. If there is none, it gives one all the same: the next holder then has too many and
+/// passes it on to the next waiter.
 std::vector<std::uint32_t> surplus(const std::vector<shard_lock>& locks);
 
 }  // namespace mortise::outbox::relay_detail

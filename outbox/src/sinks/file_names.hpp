@@ -8,15 +8,15 @@
 
 namespace mortise::outbox::sinks {
 
-/// The file that a shard is written to.
+/// The file to which a shard is written.
 std::filesystem::path present_file(const std::filesystem::path& folder, std::uint32_t shard);
-/// The one that takes its place next.
+/// The file that will take its place.
 std::filesystem::path next_file(const std::filesystem::path& folder, std::uint32_t shard);
-/// One that is closed, by the sequence number of the mark at its end: names sort as they were
-/// written.
+/// A closed file, by the sequence number of the mark at its end: names sort in the order of
+/// writing.
 std::filesystem::path
 closed_file(const std::filesystem::path& folder, std::uint32_t shard, std::uint64_t sequence);
-/// All that are closed and there, the oldest first. None if there is no folder.
+/// All closed files that exist, the oldest first. None if there is no folder.
 std::vector<std::filesystem::path>
 closed_files(const std::filesystem::path& folder, std::uint32_t shard);
 

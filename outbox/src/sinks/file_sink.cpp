@@ -70,7 +70,7 @@ public:
 private:
     const asio::any_io_executor strand_;
     const std::filesystem::path folder_;
-    // Shared with what runs on the thread.
+    // Shared with the work that runs on the thread.
     const std::shared_ptr<sinks::message_file> file_;
     std::unique_ptr<coro::worker> thread_;
 };

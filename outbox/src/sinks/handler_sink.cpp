@@ -71,7 +71,8 @@ public:
     asio::awaitable<void> close() override { co_return; }
 
 private:
-    // Messages of a shard come one after the other: only the first of a batch has failed before.
+    // Counts attempts of one row only: messages come in order, so only the first of a batch can
+    // have failed before.
     bool is_last_attempt(std::int64_t row) {
         if (std::exchange(failing_row_, row) != row)
             attempts_ = 0;
@@ -81,7 +82,7 @@ private:
     const std::shared_ptr<const message_handler> handler_;
     const handler_sink_options options_;
     std::int64_t failing_row_ = 0;
-    std::uint32_t attempts_ = 0;  // of that row
+    std::uint32_t attempts_ = 0;  // for `failing_row_`
 };
 
 }  // namespace

@@ -22,14 +22,14 @@
 namespace mortise::outbox::sinks {
 namespace {
 
-// Of a message of 64 MiB, three characters stand for a byte; and the rest of the line.
+// The longest line: a message of 64 MiB, with three characters for each byte, and the other parts.
 constexpr std::size_t line_max = 256u << 20u;
 
 error_code last_error() noexcept {
     return {errno, boost::system::system_category()};
 }
 
-// A folder entry is on the disk when the folder is.
+// Puts a new folder entry on the disk: syncing the file alone does not.
 error_code sync_folder(const std::filesystem::path& folder) noexcept {
     const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0)
@@ -63,7 +63,7 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
         if (got == 0)
             return std::move(reader.contents());
         std::size_t begin = 0;
-        auto end = rest.size();  // there is none in what was read before
+        auto end = rest.size();  // What was read earlier has no line end.
         rest.append(block.data(), static_cast<std::size_t>(got));
         for (end = rest.find('\n', end); end != std::string::npos; end = rest.find('\n', begin)) {
             if (!reader.take(std::string_view(rest).substr(begin, end - begin)))
@@ -95,12 +95,12 @@ result<file_contents> message_file::lock_and_read() {
     file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) != 0)
         return last_error();
-    if (!is_same_file(path, file_))  // it was closed between the two calls
+    if (!is_same_file(path, file_))  // Another process closed the file between the two calls.
         return error_code(EAGAIN, boost::system::system_category());
     auto found = read_lines(file_, false);
     if (!found)
         return found;
-    // What a process wrote that died may not be on the disk yet, and is to be relied upon now.
+    // Sync what a dead process wrote and may not have synced: the sink relies on it from now on.
     if (::ftruncate(file_, static_cast<off_t>(found->whole)) != 0 || ::fdatasync(file_) != 0)
         return last_error();
     if (found->id.empty()) {
@@ -118,7 +118,7 @@ result<file_contents> message_file::lock_and_read() {
     return found;
 }
 
-// Whoever died may have given the file its name for ever, and then not made the next one.
+// Removes the leftovers of a crash: the closed name may exist although no next file was begun.
 void message_file::end_rotation() const {
     ::unlink(next_file(folder_, shard_).c_str());
     if (!last_)
@@ -128,8 +128,8 @@ void message_file::end_rotation() const {
         ::unlink(closed.c_str());
 }
 
-// What may be on the disk only in part is taken back: whoever reads it next sees it as it is in
-// memory.
+// Appends lines, and takes them back if they may be on the disk only in part. The next reader then
+// sees the file as it is in memory.
 error_code message_file::append(std::string_view lines, const mark& after, bool has_messages) {
     off_t before = ::lseek(file_, 0, SEEK_END);
     if (before < 0)
@@ -154,7 +154,7 @@ error_code message_file::append(std::string_view lines, const mark& after, bool 
     return {};
 }
 
-// In an order in which a crash at whatever place leaves the present file whole, under its name.
+// Begins the next file. A crash at any step leaves the present file whole, under its own name.
 error_code message_file::begin_next() {
     MORTISE_ASSERT(last_);
     const auto next = next_file(folder_, shard_);
@@ -184,7 +184,7 @@ error_code message_file::begin_next() {
     return failed;
 }
 
-// Locked before anybody can see it.
+// Creates the file and locks it before anybody can see it.
 error_code message_file::begin_with(const std::filesystem::path& path, int& made) {
     made = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (made < 0 || ::flock(made, LOCK_EX | LOCK_NB) != 0)

@@ -14,7 +14,7 @@
 
 namespace mortise::outbox::sinks {
 
-/// A message file that is open for writing, and locked. All of it blocks.
+/// A message file that is open for writing, and locked. All functions block.
 class message_file {
 public:
     explicit message_file(file_sink_options bounds) : bounds_(bounds) {}
@@ -22,12 +22,12 @@ public:
     message_file(const message_file&) = delete;
     message_file& operator=(const message_file&) = delete;
 
-    /// Makes it if it is not there, and cuts off what is not whole. What it holds is on the disk
-    /// then.
+    /// Creates the file if it is missing, and cuts off an unfinished batch. The rest is then on the
+    /// disk.
     result<file_contents> open(const std::filesystem::path& folder, std::uint32_t shard);
     /// Appends whole lines, of messages and the mark behind them, and waits until they are on the
-    /// disk. After an error none of them is there, unless the disk fails at that, too. A file that
-    /// is long enough is closed for ever before, and another begun.
+    /// disk. After an error none of them remains, unless removing them fails as well. A file that
+    /// is long enough is closed for ever first, and another one begun.
     error_code append(std::string_view lines, const mark& after, bool has_messages);
     void close() noexcept;
 
@@ -44,12 +44,12 @@ private:
     std::filesystem::path folder_;
     std::uint32_t shard_ = 0;
     std::string id_;
-    std::optional<mark> last_;   ///< The mark that it ends with.
-    bool has_messages_ = false;  ///< Else it is not worth to be closed.
+    std::optional<mark> last_;   ///< The mark at the end of the file.
+    bool has_messages_ = false;  ///< Without messages it is not closed.
     int file_ = -1;
 };
 
-/// Reads a file to its end, without what is not whole. @param fd stands at its beginning
+/// Reads a file to its end, without an unfinished batch. @param fd is at the beginning of the file
 result<file_contents> read_lines(int fd, bool keep_messages);
 
 }  // namespace mortise::outbox::sinks

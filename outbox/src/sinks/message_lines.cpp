@@ -93,7 +93,7 @@ bool line_reader::take(std::string_view line) {
 }
 
 bool line_reader::may_end_with(std::string_view rest) const noexcept {
-    // One that goes on from another was on the disk with its first mark before it got its name.
+    // A continued file gets its name only after its first mark is on the disk.
     return begun_ ? !continues_ : rest.substr(0, head.size()) == head.substr(0, rest.size());
 }
 

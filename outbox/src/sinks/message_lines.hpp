@@ -13,25 +13,25 @@
 
 namespace mortise::outbox::sinks {
 
-/// The first line of a message file, with its random id.
+/// The first line of a message file, with the random id of the sink.
 std::string head_line(std::string_view id);
-/// The same of one that takes the place of another, whose last mark follows.
+/// The first line of a file that continues another; the mark of that one follows.
 std::string head_line_of_next(std::string_view id);
 std::string message_line(const outgoing& what);
 std::string mark_line(const mark& after);
 
-/// What stands in a message file.
+/// The contents of a message file.
 class file_contents {
 public:
     file_contents() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::string id;
     std::optional<mark> last;
-    std::size_t whole = 0;      ///< Bytes up to the end of the last batch.
+    std::size_t whole = 0;      ///< Bytes up to the end of the last whole batch.
     bool has_messages = false;  ///< In whole batches.
-    /// Everything up to that row was in files before it; none: it is the first.
+    /// The row at which the previous file ended; none: this is the first file.
     std::optional<std::int64_t> begins_after;
-    std::vector<outgoing> messages;  ///< Of whole batches; only if they are asked for.
+    std::vector<outgoing> messages;  ///< Of whole batches; only on request.
 };
 
 /// Reads the lines of a message file one after the other.
@@ -39,9 +39,9 @@ class line_reader {
 public:
     explicit line_reader(bool keep_messages) : keep_(keep_messages) {}
 
-    /// @return whether the line can stand there.
+    /// Takes the next line. @return whether the line is valid at this place.
     bool take(std::string_view line);
-    /// @return whether what follows the last whole line can be the beginning of one of ours.
+    /// @return whether text after the last whole line can be the beginning of one of our lines.
     bool may_end_with(std::string_view rest) const noexcept;
     file_contents& contents() noexcept { return contents_; }
 
@@ -50,7 +50,7 @@ private:
 
     bool keep_;
     bool begun_ = false;
-    bool continues_ = false;  ///< The mark of the file before is still to come.
+    bool continues_ = false;  ///< The mark of the previous file must come next.
     bool batch_has_messages_ = false;
     std::size_t read_ = 0;
     std::vector<outgoing> batch_;

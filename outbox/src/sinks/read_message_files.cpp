@@ -16,7 +16,7 @@
 namespace mortise::outbox {
 namespace {
 
-// A file that is read while it is closed, again and again, is written faster than it can be read.
+// After so many attempts, files are closed faster than they can be read.
 constexpr int attempts_max = 100;
 
 class read_file {
@@ -27,7 +27,7 @@ public:
     ino_t node = 0;
 };
 
-/// @return the code of the system if it cannot be opened. @throws error
+/// Reads one file. @return the system's code if it cannot be opened. @throws error
 result<read_file> read_one(const std::filesystem::path& file) {
     const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (opened < 0)
@@ -52,7 +52,7 @@ bool is_absent(const error_code& why) {
     return why == boost::system::errc::no_such_file_or_directory;
 }
 
-/// @return nothing if a file was closed, or removed, meanwhile.
+/// Reads all files once. @return nothing if a file was closed or removed meanwhile.
 std::optional<std::vector<outgoing>> read_as_they_are(
     const std::filesystem::path& folder, std::uint32_t shard, std::optional<std::int64_t> after
 ) {
@@ -66,7 +66,7 @@ std::optional<std::vector<outgoing>> read_as_they_are(
         if (!found)
             refuse(found.error(), each);
         if (std::exchange(before, found->node) == found->node)
-            continue;  // one file with two names
+            continue;  // One file with two names.
         const auto begins_after = found->contents.begins_after;
         const bool first = &each == &files.front();
         if (first && after && begins_after && *after < *begins_after)

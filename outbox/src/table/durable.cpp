@@ -21,7 +21,7 @@ void check(int code, const char* action) {
         throw error(error_code(code, db::sqlite_category()), action, "see to the disk");
 }
 
-/// @return null if the database has no log just now.
+/// Finds the write-ahead log. @return null if the database has none at present.
 sqlite3_file* log_of(db::connection& on) {
     sqlite3_file* log = nullptr;
     check(
@@ -38,7 +38,7 @@ void sync(sqlite3_file* log) {
     check(code, "syncing the write-ahead log");
 }
 
-// The same bytes, but dirty: the next sync writes them, or fails.
+// Writes the same bytes again to make their pages dirty: the next sync writes them, or fails.
 void write_over_itself(sqlite3_file* log) {
     if (log == nullptr)
         return;
@@ -80,7 +80,7 @@ void log_keeper::write_anew(db::connection& on) {
         suspect();
         throw;
     }
-    settled_ = before;  // and not more: another sync may have failed meanwhile
+    settled_ = before;  // not `failures_`: another sync may have failed meanwhile
 }
 
 }  // namespace mortise::outbox::table

@@ -9,38 +9,39 @@
 
 namespace mortise::outbox::table {
 
-/// Makes a database's write-ahead log durable, and remembers where that failed.
+/// Makes a database's write-ahead log durable, and remembers failures.
 ///
-/// After a failed fsync the kernel may call pages clean that never reached the disk: the next fsync
-/// succeeds without them, on any connection. So from a failure on nothing counts as durable until
-/// `write_anew` has written the whole log again, which makes its pages dirty, and has synced that.
+/// After a failed fsync the kernel may treat pages as clean that never reached the disk. The next
+/// fsync then succeeds without them, on any connection. So after a failure nothing counts as
+/// durable until `write_anew` has written the whole log again, which makes its pages dirty, and has
+/// synced it.
 ///
 /// @par Threads Any.
 class log_keeper {
 public:
-    /// Waits until everything that was committed to the database is on its disk, also what was
-    /// written by somebody who did not wait for that himself (`synchronous = NORMAL`, in whatever
-    /// process).
+    /// Waits until everything that was committed to the database is on its disk. That includes the
+    /// commits of writers that do not wait for it (`synchronous = NORMAL`, in any process).
     ///
-    /// What is not in the write-ahead log any more was synced when it was copied back.
+    /// What is no longer in the write-ahead log was synced when it was copied back.
     ///
-    /// In a transaction that has read. @throws error `log_not_synced` after a failure
+    /// Call it in a transaction that has read. @throws error `log_not_synced` after a failure
     void make_durable(db::connection& on);
 
-    /// A commit or a checkpoint of ours failed: nobody knows what is on the disk.
+    /// Notes that a commit or a checkpoint of this process failed: the state of the disk is
+    /// unknown.
     void suspect() noexcept { ++failures_; }
     bool is_suspect() const noexcept { return failures_ != settled_; }
 
-    /// Writes what the log holds over itself and syncs it. While another connection only reads or
-    /// copies the log back it does no harm, as no byte changes.
+    /// Writes the contents of the log over themselves and syncs them. No byte changes, so other
+    /// connections may read, or copy the log back, meanwhile.
     ///
-    /// In a transaction that writes, so that nobody appends to the log or begins it anew.
+    /// Call it in a transaction that writes: nobody can append to the log or restart it then.
     /// @throws error
     void write_anew(db::connection& on);
 
 private:
     std::atomic<std::uint64_t> failures_{0};
-    std::atomic<std::uint64_t> settled_{0};  // so many of them do not count any more
+    std::atomic<std::uint64_t> settled_{0};  // how many of them are repaired
 };
 
 }  // namespace mortise::outbox::table

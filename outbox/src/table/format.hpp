@@ -10,16 +10,16 @@
 
 namespace mortise::outbox::table {
 
-/// The format of the tables of which `about` tells, a table of names and values; nothing if there
-/// are none.
-/// @throws error `newer_format` if it is none that is known.
+/// Reads the format of the tables that `about`, a table of names and values, describes; nothing if
+/// there are none.
+/// @throws error `newer_format` if the format is unknown.
 std::optional<std::int64_t>
 format_there(db::connection& on, const std::string& about, std::int64_t newest);
 
-/// @throws error `older_format` if what was found is not the newest.
+/// @throws error `older_format` if the found format is not the newest.
 void refuse_older(const db::connection& on, std::int64_t found, std::int64_t newest);
 
-/// Makes that table.
+/// Creates the table `about`.
 void make_about(db::connection& on, const std::string& about, std::int64_t format);
 
 }  // namespace mortise::outbox::table

@@ -11,10 +11,10 @@
 
 namespace mortise::outbox::table {
 
-/// Headers as they stand in a column: name and value of each, in front of both their lengths, four
-/// bytes each, the lowest first.
+/// Encodes headers for a column: the name and value of each, each with its length in front of it:
+/// four bytes, the lowest first.
 std::string bytes_of(const std::vector<header>& headers);
-/// @return nothing if the bytes are not what `bytes_of` makes.
+/// Decodes headers. @return nothing if the bytes are not from `bytes_of`.
 std::optional<std::vector<header>> headers_in(std::string_view bytes);
 
 }  // namespace mortise::outbox::table

@@ -7,9 +7,9 @@
 
 namespace mortise::outbox::table {
 
-/// 31 bits of a key, as Kafka's own clients choose a partition by: where the number of shards
-/// divides that of the partitions, each partition is written by one shard only, and readers of one
-/// never wait for the transaction of another.
+/// Hashes a key to 31 bits, as Kafka's own clients do to choose a partition. If the number of
+/// shards divides that of the partitions, only one shard writes to each partition. Its readers then
+/// never wait for the transaction of another shard.
 ///
 /// Source: A. Appleby, MurmurHash2 (2008), with Kafka's seed.
 std::uint32_t key_hash(std::string_view key) noexcept;

@@ -10,10 +10,10 @@
 
 namespace mortise::outbox::table {
 
-/// What waits.
+/// Measures what waits.
 ///
-/// @param sent by shard, the last row that is known to be sent, where that is newer than what the
-///             table says
+/// @param sent For each shard, the last row known to be sent, where that is newer than the table's
+///             mark.
 relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64_t>& sent);
 
 }  // namespace mortise::outbox::table

@@ -42,7 +42,7 @@ park(db::connection& on, const holder& by, const std::vector<poison_row>& which)
         moved += drop_moved(on, slot);
     }
     if (moved > 0)
-        ring_after_commit(on);  // others may wait until it is sent, or parked
+        ring_after_commit(on);  // others may wait until it is sent or parked
     return moved;
 }
 
@@ -65,7 +65,7 @@ park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_
         moved += drop_moved(on, slot);
     }
     if (moved > 0)
-        ring_after_commit(on);  // others may wait until it is sent, or parked
+        ring_after_commit(on);  // others may wait until it is sent or parked
     return moved;
 }
 

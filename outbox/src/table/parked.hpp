@@ -21,16 +21,16 @@ public:
 
     std::int64_t row = 0;
     std::string reason;
-    bool away = false;  ///< Its topic is not there: it is sent when that is (`send_returned`).
+    bool away = false;  ///< Its topic is missing: see `send_returned`.
 };
 
-/// Moves rows that cannot be sent out of the way. What comes later with the same topic and key is
-/// held back from then on.
+/// Moves rows that cannot be sent out of the way. Later rows with the same topic and key are
+/// blocked from then on.
 /// @return how many were moved, or `superseded`.
 result<std::size_t>
 park(db::connection& on, const holder& by, const std::vector<poison_row>& which);
 
-/// Moves rows that are held back by those, if they still are.
+/// Moves rows that are blocked by parked ones, if they still are.
 /// @return how many were moved, or `superseded`.
 result<std::size_t>
 park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& which);

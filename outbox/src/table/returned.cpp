@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t topics_max = 100;
 
-// A key and the first row of it that is parked.
+// The first parked row of each key.
 using first_rows = std::map<std::string, std::int64_t>;
 
 std::vector<std::uint32_t> watched_shards(db::connection& on, std::uint32_t shard) {
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> watched_shards(db::connection& on, std::uint32_t shar
     return found;
 }
 
-// Each step finds the next topic by the index, however many rows a topic has.
+// Finds one topic per step through the index, however many rows a topic has.
 void add_topics(db::connection& on, std::uint32_t shard, std::vector<away_topic>& found) {
     std::string last;
     while (found.size() < topics_max) {
@@ -44,7 +44,7 @@ void add_topics(db::connection& on, std::uint32_t shard, std::vector<away_topic>
     }
 }
 
-// All of a key that is parked, unless what is first was parked for another reason than its topic.
+// Adds all parked rows of a key, unless its first row was parked for another reason than its topic.
 void add_parked(
     db::connection& on,
     const std::string& topic,
@@ -68,7 +68,7 @@ void add_parked(
     }
 }
 
-// What was written behind these and no relay has come to yet: nothing of such a key was sent.
+// Adds later rows of these keys that no relay has passed: none of them was sent.
 void add_waiting(
     db::connection& on,
     const std::string& topic,

@@ -14,34 +14,35 @@
 
 namespace mortise::outbox::table {
 
-/// A topic that was away when messages to it were parked.
+/// A topic that was missing when messages to it were parked.
 class away_topic {
 public:
     away_topic() = default;  // declared: no aggregate (docs/compilers.md, G3)
     away_topic(std::uint32_t of, std::string name) : shard(of), topic(std::move(name)) {}
 
-    std::uint32_t shard = 0;  ///< Whose messages these are.
+    std::uint32_t shard = 0;  ///< The shard of these messages.
     std::string topic;
 };
 
-/// Those of this shard, and of shards that are done, after which nobody else looks: at most 100.
+/// Finds such topics of this shard, and of done shards, which no other relay watches: at most 100.
 std::vector<away_topic> away_topics(db::connection& on, std::uint32_t shard);
 
-/// How far a walk over the messages to such a topic is.
+/// The state of a walk over the messages to such a topic.
 class returned_portion {
 public:
     returned_portion() = default;
 
-    std::size_t sent = 0;   ///< So many rows are to be sent again.
+    std::size_t sent = 0;   ///< How many rows will be sent again.
     std::int64_t next = 0;  ///< Where the next portion begins.
-    bool more = false;      ///< There may be one.
+    bool more = false;      ///< There may be another portion.
 };
 
-/// The topic is back. Moves messages that were parked as it was away to the end of those that are
-/// to be sent, the first `limit` from row `from` on, with all that waits behind them, in the order
-/// in which it was written. A key goes as a whole. One whose first message was parked for another
-/// reason stays: nothing of it may be sent before that one.
-/// @return `superseded` if somebody else has the shard of `by`.
+/// Returns messages that were parked for a missing topic, when the topic exists again. Moves the
+/// first `limit` of them, from row `from` on, behind all waiting rows. Everything that waits behind
+/// them moves along, in the order in which it was written. A key moves completely. A key whose
+/// first message was parked for another reason stays: nothing of it may be sent before that
+/// message.
+/// @return `superseded` if another relay has the shard of `by`.
 result<returned_portion> send_returned(
     db::connection& on,
     const holder& by,

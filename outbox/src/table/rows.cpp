@@ -13,7 +13,7 @@
 namespace mortise::outbox::table {
 namespace {
 
-// From the id of a message to when it was written.
+// The columns from the id of a message to the time at which it was written.
 enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
 constexpr int written_column = 5;
 
@@ -40,7 +40,7 @@ void read_without_headers(const db::statement& row, int column, message& made) {
     made.payload = row.text_or_null(column + payload_column);
 }
 
-/// @return whether its headers could be read.
+/// Reads a row. @return whether its headers could be read.
 bool read_message(const db::statement& row, int column, message& made) {
     read_without_headers(row, column, made);
     const auto bytes = row.text_or_null(column + headers_column);

@@ -16,9 +16,9 @@
 
 namespace mortise::outbox::table {
 
-/// Columns of every table that has messages.
+/// The columns of a message, in every table of messages.
 #define MORTISE_OUTBOX_COLUMNS "message_id, topic, key, payload, headers, written"
-/// In a statement that adds a row after `count_row`: its slot; the hash is the parameter ?1.
+/// The slot of a new row, in a statement after `count_row`; the hash is the parameter ?1.
 #define MORTISE_OUTBOX_NEW_SLOT                                                                    \
     MORTISE_OUTBOX_SLOT(                                                                           \
         "(SELECT first_shard + ?1 % shards FROM mortise_outbox_layout"                             \
@@ -29,17 +29,17 @@ namespace mortise::outbox::table {
 /// Draws the number of a new row.
 void count_row(db::connection& on);
 
-/// What decides about the shard of a message: messages without a key go anywhere.
+/// The hash that decides the shard of a message. Without a key, the id is hashed.
 std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
 
 /// Binds the next five parameters: id, topic, key, payload, headers.
 void bind_message(db::statement& to, const message& what);
 
-/// Into the shard of its key, in the newest layout.
+/// Inserts a row into the shard of its key, in the newest layout.
 void insert(db::connection& on, const message& what, std::int64_t written);
-/// Whether the id was remembered and is to be refused until a later time than `now`.
+/// Whether the id is remembered and must be refused at `now`.
 bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now);
-/// Remembers it until `end`, and forgets some of those that need not be remembered any more.
+/// Remembers the id until `end`, and forgets some ids that have expired.
 void take_id(db::connection& on, std::string_view id, std::int64_t now, std::int64_t end);
 
 /// A row that is written anew, at the end.
@@ -49,38 +49,38 @@ struct moved_row {
     std::uint32_t hash = 0;
 };
 
-/// Moves waiting and parked rows to the end of those that wait, in the order of their numbers.
+/// Moves waiting and parked rows behind all waiting rows, in the order of their numbers.
 void move_to_end(db::connection& on, std::vector<moved_row> all);
 
-/// Not to be sent before `due`.
+/// Stores a message that must not be sent before `due`.
 void insert_later(db::connection& on, const message& what, std::int64_t due);
 
-/// Moves messages that are due to those that are to be sent, the earliest first, at most `limit`.
+/// Turns due messages into rows, the earliest first, at most `limit`.
 /// @return how many.
 std::size_t move_due(db::connection& on, std::int64_t now, std::size_t limit);
-/// When the next one is due.
+/// The earliest time at which a message becomes due.
 std::optional<std::int64_t> next_due(db::connection& on);
 
-/// What is to be sent next.
+/// The rows to send next.
 class batch {
 public:
     batch() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::vector<outgoing> rows;
-    /// The last row of those, or one after it that was discarded: the mark goes there. Zero: there
-    /// is neither.
+    /// The last row that the mark covers: the last of `rows`, or a discarded row after it. Zero:
+    /// there is neither.
     std::int64_t last_row = 0;
     std::string last_message;
-    /// These stand behind a message of their key that is parked.
+    /// Rows that wait behind a parked row of their key.
     std::vector<std::int64_t> blocked;
-    std::vector<std::int64_t> corrupt;  ///< These cannot be read.
-    bool more = false;                  ///< It was cut off: there may be more.
+    std::vector<std::int64_t> corrupt;  ///< Rows that cannot be read.
+    bool more = false;                  ///< The read was cut off: there may be more.
     std::uint32_t newest_layout = 0;
     std::optional<std::int64_t> next_due;
 };
 
-/// The rows of the shard after that one, in their order: at most `rows_max`, and no more than the
-/// first of them that brings it to `bytes_max`.
+/// Reads the rows of the shard after a row, in order: at most `rows_max`, and no more after the
+/// first row with which they reach `bytes_max`.
 batch read(
     db::connection& on,
     std::uint32_t shard,
@@ -89,16 +89,16 @@ batch read(
     std::size_t bytes_max
 );
 
-/// The id of the message in that row of the shard, if it is there.
+/// The id of the message in that row of the shard, if the row exists.
 std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, std::int64_t row);
 
 /// The last row of the shard; zero if there is none.
 std::int64_t last_row(db::connection& on, std::uint32_t shard);
 
-/// The message in the row that the statement stands at; `column` is that of its id, and topic, key,
-/// payload, headers follow. Nothing if the row contradicts itself.
+/// Reads the message of the statement's present row. `column` is that of its id; topic, key,
+/// payload, headers follow. Nothing if its headers cannot be read.
 std::optional<message> message_at(const db::statement& row, int column);
-/// The same of a row whose headers cannot be read.
+/// The same, but without the headers.
 message without_headers_at(const db::statement& row, int column);
 
 }  // namespace mortise::outbox::table

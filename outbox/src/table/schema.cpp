@@ -16,7 +16,7 @@ namespace mortise::outbox::table {
 namespace {
 
 constexpr std::int64_t format = 4;
-constexpr std::int64_t format_with_index = 1;  // rows by number, and an index by shard
+constexpr std::int64_t format_with_index = 1;  // Rows by number, with an index by shard.
 constexpr std::int64_t format_with_nameless_layouts = 2;
 constexpr std::uint32_t shards_at_first = 4;
 
@@ -26,16 +26,16 @@ constexpr std::uint32_t shards_at_first = 4;
 
 constexpr const char* make_rows =
     "CREATE TABLE mortise_outbox(slot INTEGER PRIMARY KEY, " MORTISE_OUTBOX_MESSAGE ")";
-// Numbers of rows that were purged are never used again: a mark would be taken for theirs.
+// Never reuse the number of a purged row: an old mark would match the new row.
 constexpr const char* make_counter =
     "CREATE TABLE mortise_outbox_counter(last_row INTEGER NOT NULL CHECK(last_row < 1 << 46))";
 
-// Messages whose topic is away, by topic.
+// Finds messages whose topic is missing, by topic.
 constexpr const char* make_away_index =
     "CREATE INDEX mortise_outbox_by_away ON mortise_outbox_parked(shard, topic, id)"
     " WHERE away != 0";
 
-// Ids that are not to be appended again, for those who ask for that.
+// Ids that a later append must not use again, for callers that ask for that.
 constexpr const char* make_ids =
     "CREATE TABLE mortise_outbox_id(message_id TEXT PRIMARY KEY, ends INTEGER NOT NULL)"
     " WITHOUT ROWID";
@@ -69,12 +69,13 @@ constexpr const char* tables[] = {
      " since INTEGER NOT NULL, id TEXT NOT NULL DEFAULT '')"),
 };
 
-// The rows keep their numbers, so the marks stay true.
+// Rows keep their numbers, so marks stay valid.
 constexpr const char* from_index[] = {
     make_counter,
     "INSERT INTO mortise_outbox_counter(last_row) SELECT ifnull("
     "(SELECT seq FROM sqlite_sequence WHERE name = 'mortise_outbox'), 0)",
-    // Not renamed: that looks at all views of the database, and fails if one of them is broken.
+    // Copy instead of renaming: a rename checks all views of the database and fails if one is
+    // broken.
     "CREATE TABLE mortise_outbox_before AS SELECT * FROM mortise_outbox",
     "DROP TABLE mortise_outbox",
     make_rows,
@@ -84,12 +85,12 @@ constexpr const char* from_index[] = {
     "DROP TABLE mortise_outbox_before",
 };
 
-// Layouts that are there stay without an id, as do the marks of their shards.
+// Existing layouts stay without an id, as do the marks of their shards.
 constexpr const char* from_nameless_layouts[] = {
     "ALTER TABLE mortise_outbox_layout ADD COLUMN id TEXT NOT NULL DEFAULT ''",
 };
 
-// What was parked before stays until people have seen to it.
+// Messages parked by an older version stay until an operator acts.
 constexpr const char* from_parked_for_ever[] = {
     "ALTER TABLE mortise_outbox_parked ADD COLUMN away INTEGER NOT NULL DEFAULT 0",
     make_away_index,
@@ -125,7 +126,7 @@ void make_all(db::connection& on) {
     add_layout(on, shards_at_first);
 }
 
-// Or nothing of it: whoever appends may commit nevertheless.
+// Runs `work` completely or undoes it: the caller may commit despite the exception.
 void as_a_whole(db::connection& on, void (*work)(db::connection&)) {
     on.run("SAVEPOINT mortise_outbox_make");
     try {

@@ -10,41 +10,40 @@
 
 namespace mortise::outbox::table {
 
-/// Makes what is missing of the tables, in the transaction that is open, and brings those of an
-/// older version up to date:
+/// Creates missing tables in the open transaction, and updates those of an older format:
 ///
 /// | table | a row for |
 /// | --- | --- |
-/// | `mortise_outbox` | each message that is to be sent, or was and is not purged |
+/// | `mortise_outbox` | each message that waits to be sent, or was sent and not yet purged |
 /// | `mortise_outbox_later` | each message that is not due yet |
 /// | `mortise_outbox_parked` | each message that cannot be sent, and those of its key behind it |
-/// | `mortise_outbox_id` | each id that was appended on condition that it is new, for a time |
-/// | `mortise_outbox_shard` | each shard, also of before: how far it was sent, and by whom |
-/// | `mortise_outbox_layout` | each number of shards that there was, and is, with a random id |
-/// | `mortise_outbox_counter` | one with the number of the last row that there was |
-/// | `mortise_outbox_about` | the format, the random id |
+/// | `mortise_outbox_id` | each id that must be new, for a time |
+/// | `mortise_outbox_shard` | each shard of any layout: how far it was sent, and to which sink |
+/// | `mortise_outbox_layout` | each layout: its number of shards, with a random id |
+/// | `mortise_outbox_counter` | one row, with the highest row number that was given |
+/// | `mortise_outbox_about` | the format, and the random id of the table |
 ///
-/// @return whether anything was to be done.
+/// @return whether there was anything to do.
 /// @throws error `newer_format`.
 bool make(db::connection& on);
 
 /// @throws error `not_an_outbox`, `newer_format`, `older_format`.
 void require(db::connection& on);
 
-/// The random id of the message table, which `require` has found.
+/// The random id of the message table. Call `require` first.
 std::string id_of(db::connection& on);
 
-/// Adds a layout of so many shards for the rows that come.
-/// @throws error `bad_shards` if there were too many layouts.
+/// Adds a layout of so many shards for future rows.
+/// @throws error `bad_shards` if too many shards were used in all.
 void add_layout(db::connection& on, std::uint32_t shards);
 
-/// The highest number that a row has had; zero if there was none.
+/// The highest number that was ever given to a row; zero if there was none.
 std::int64_t last_number(db::connection& on);
 
-/// The shard number with which the newest layout begins.
+/// The number of the first shard in the newest layout.
 std::uint32_t newest_layout(db::connection& on);
 
-/// Has the relays hear of it when the transaction is committed.
+/// Wakes the relays when the transaction is committed.
 void ring_after_commit(db::connection& on);
 
 /// The path of the database file of a connection.

@@ -25,8 +25,7 @@ void remember(db::connection& on, const holder& by, const shadow& now) {
     );
 }
 
-// Whether it is still this one that works on the shard, and nobody has decided meanwhile where it
-// is to go on (`rebase`), of which its mark knows nothing.
+// Whether this relay still has the shard, and no `rebase` has changed its generation since.
 bool holds(db::connection& on, const holder& by, const shadow& now) {
     if (!holds(on, by))
         return false;
@@ -34,8 +33,8 @@ bool holds(db::connection& on, const holder& by, const shadow& now) {
     return row.step() && static_cast<std::uint64_t>(row.integer(0)) == now.last.generation;
 }
 
-// At most `limit` rows from the front of that range, up to the first that is not old enough. More
-// than those are not looked at: writers wait meanwhile.
+// Deletes at most `limit` rows from the front of the range, up to the first one that is too young.
+// It looks at no more rows than that, because writers wait meanwhile.
 std::size_t purge_range(
     db::connection& on,
     std::int64_t begin,
@@ -59,7 +58,7 @@ std::size_t purge_range(
     return static_cast<std::size_t>(on.changes());
 }
 
-// Those that still have rows, which nobody comes to any more.
+// Finds done shards that still have rows. No relay works on them any longer.
 std::vector<std::uint32_t> done_shards(db::connection& on) {
     std::vector<std::uint32_t> found;
     auto row =
@@ -76,8 +75,8 @@ std::vector<std::uint32_t> done_shards(db::connection& on) {
 
 std::vector<open_shard> open_shards(db::connection& on) {
     std::vector<open_shard> found;
-    // What is parked as its topic was away is watched by the relay of its shard; when that is done,
-    // by all.
+    // The relay of a shard looks after its rows that were parked for a missing topic. If that shard
+    // is done, the relays of all other shards do.
     const std::string away =
         "EXISTS(SELECT 1 FROM mortise_outbox_parked AS p WHERE p.away != 0 AND p.shard ";
     const std::string last =
@@ -195,7 +194,7 @@ result<std::size_t> purge(
             on, slot_of(shard, 0), slot_of(shard + 1, 0), written_before, limit - purged
         );
     }
-    ring_after_commit(on);  // others learn from the mark how far it is
+    ring_after_commit(on);  // Other relays learn the progress from the mark.
     MORTISE_CRASH_POINT("outbox.purging");
     return purged;
 }
@@ -216,7 +215,7 @@ result<bool> finish(db::connection& on, const holder& by, const shadow& now) {
     }
     remember(on, by, now);
     on.run("UPDATE mortise_outbox_shard SET done = 1 WHERE shard = ?1", by.shard);
-    ring_after_commit(on);  // others may have waited for that
+    ring_after_commit(on);  // Other shards may have waited for it.
     MORTISE_CRASH_POINT("outbox.finishing");
     return true;
 }

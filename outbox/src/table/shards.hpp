@@ -15,24 +15,24 @@
 
 namespace mortise::outbox::table {
 
-/// Who works on a shard: the table listens to the last one that took it, and to no other.
+/// The relay that works on a shard. The table accepts only the last one that took it.
 class holder {
 public:
     holder() = default;  // declared: no aggregate (docs/compilers.md, G3)
     holder(std::uint32_t of, fencing_token held) : shard(of), epoch(held) {}
 
     std::uint32_t shard = 0;
-    fencing_token epoch;  ///< That of its lock; without one a count, in the empty domain.
+    fencing_token epoch;  ///< The token of its lock; else a count, in the empty domain.
 };
 
-/// What the table remembers of a shard. What the sink remembers is newer, but for what it forgot.
+/// What the table remembers of a shard. The sink knows more, except what it forgot.
 class shadow {
 public:
     shadow() = default;
 
     mark last;
-    std::string sink;   ///< The identity of the sink that it went to; empty: of none yet.
-    std::string place;  ///< Where the mark lies there.
+    std::string sink;   ///< The identity of the shard's sink; empty: none yet.
+    std::string place;  ///< Where the mark is at the sink.
 };
 
 class claim {
@@ -41,42 +41,42 @@ public:
 
     holder by;
     shadow known;
-    bool done = false;          ///< All of it is published, and nothing more will come.
+    bool done = false;          ///< All rows are published, and no more will come.
     bool others_first = false;  ///< Shards of an earlier layout are not done yet.
-    bool refused = false;       ///< The one before did not go on.
+    bool refused = false;       ///< The last relay refused to go on.
 };
 
-/// A shard that is not done, of whatever layout.
+/// A shard of any layout that is not done.
 class open_shard {
 public:
     open_shard() = default;
 
     std::uint32_t shard = 0;
     std::int64_t marked = 0;  ///< The row of the table's mark.
-    std::int64_t last = 0;    ///< The last row that there is; not more than `marked` if none is.
-    bool away = false;        ///< Its relay looks for topics of messages that are parked.
+    std::int64_t last = 0;    ///< The last row; not above `marked` if there is none.
+    bool away = false;        ///< Its relay looks for topics of parked messages.
 };
 std::vector<open_shard> open_shards(db::connection& on);
 
-/// What the table has where a mark at the sink stands.
+/// The table's data for the row of a sink's mark.
 class mark_place {
 public:
     mark_place() = default;
 
-    std::optional<std::string> message;  ///< The id of the one in its row, if there is that row.
-    std::int64_t last_row = 0;           ///< The highest number that any row has had.
+    std::optional<std::string> message;  ///< The id of the message in that row, if the row exists.
+    std::int64_t last_row = 0;           ///< The highest number that was ever given.
 };
 mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row);
 
 /// Takes the shard over.
 ///
-/// @param held the token of its lock; an empty one takes it from whoever has it
-/// @return `superseded` if somebody has it with a higher token of the same domain.
+/// @param held The token of its lock; an empty one takes the shard from any holder.
+/// @return `superseded` if another relay has it with a higher token of the same domain.
 result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
 
-/// Remembers how far the shard was sent, and forgets rows before the mark that were written before
-/// `written_before`, and those of shards that are done, at most `limit`; the row of the mark stays.
-/// @return how many were forgotten, or `superseded`, also after a `rebase`.
+/// Stores how far the shard was sent. Deletes rows before the mark, and rows of done shards, that
+/// were written before `written_before`, at most `limit`. The row of the mark stays.
+/// @return how many were deleted, or `superseded`, also after a `rebase`.
 result<std::size_t> purge(
     db::connection& on,
     const holder& by,
@@ -85,28 +85,28 @@ result<std::size_t> purge(
     std::size_t limit
 );
 
-/// If the shard is of an earlier layout and has no rows after the mark: nothing more will come.
+/// Marks the shard as done if it is of an earlier layout and has no rows after the mark.
 /// @return whether it is done now, or `superseded`.
 result<bool> finish(db::connection& on, const holder& by, const shadow& now);
 
-/// Remembers to which sink the shard goes. @return `superseded`, or none.
+/// Stores the sink of the shard. @return `superseded`, or no error.
 error_code bind_to_sink(db::connection& on, const holder& by, const std::string& sink);
 
-/// Forgets that a relay did not go on. @return `superseded`, or none.
+/// Removes the refusal of an earlier relay. @return `superseded`, or no error.
 error_code accept(db::connection& on, const holder& by);
 
-/// Remembers why a relay does not go on, and what the sink's mark was.
-/// @return `superseded`, or none.
+/// Stores why a relay refuses to go on, and the sink's mark.
+/// @return `superseded`, or no error.
 error_code refuse(
     db::connection& on, const holder& by, const std::string& why, const std::optional<mark>& seen
 );
 
 /// Whether shards of an earlier layout are not done yet.
 bool others_first(db::connection& on, std::uint32_t shard);
-/// What the table remembers of the shard.
+/// Reads what the table remembers of the shard.
 shadow known_of(db::connection& on, std::uint32_t shard);
 
-/// Whether it is still this one that works on the shard.
+/// Whether this relay still works on the shard.
 bool holds(db::connection& on, const holder& by);
 
 }  // namespace mortise::outbox::table

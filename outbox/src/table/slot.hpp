@@ -7,14 +7,15 @@
 
 namespace mortise::outbox::table {
 
-// Where a row lies in the message table: by its shard, then by its number. So the rows of a shard
-// lie together, and a relay reads them one after the other. The number is the table's, not the
-// shard's: no two rows have the same.
+// The slot is the place of a row in the message table: first by shard, then by number. So the rows
+// of a shard lie together, and a relay reads them in sequence. Numbers belong to the table, not to
+// the shard: no two rows have the same.
 constexpr int row_bits = 46;
 constexpr std::int64_t rows_end = std::int64_t{1} << row_bits;
 constexpr std::int64_t shards_end = std::int64_t{1} << (63 - row_bits);
 
-// Of numbers that no row can have, which a mark or a user may bring along, the next one.
+// Clamps numbers that no row can have, which a mark or a user may supply, to the nearest possible
+// one.
 constexpr std::int64_t slot_of(std::uint32_t shard, std::int64_t row) noexcept {
     return std::min<std::int64_t>(shard, shards_end - 1) * rows_end +
            std::clamp<std::int64_t>(row, 0, rows_end - 1);

@@ -10,19 +10,19 @@
 
 namespace mortise::outbox {
 
-/// What a handler says of a message.
+/// The decision of a handler about one message.
 class answer {
 public:
     enum class kind : std::uint8_t { done, refused, parked };
 
-    /// What it wrote is kept.
+    /// Keeps what the handler wrote.
     static answer done() { return answer(); }
 
-    /// The business says no, for good: what the handler wrote is undone, and this message is sent
-    /// instead, so that whoever sent the first one can take back what it stands for. It names the
-    /// first one in the header `mortise-compensates`.
+    /// Refuses the message for good, for a reason of the business. What the handler wrote is undone
+    /// and `compensation` is sent instead, for the producer to take back what the message stands
+    /// for. The header `mortise-compensates` of `compensation` names the refused message.
     ///
-    /// A message that has this header is parked instead: nothing compensates a compensation.
+    /// A message that has this header itself is parked instead: a compensation is not compensated.
     static answer refused(message compensation) {
         answer made;
         made.what = kind::refused;
@@ -30,8 +30,8 @@ public:
         return made;
     }
 
-    /// Nobody can do anything with it: what the handler wrote is undone, and the message is put
-    /// aside for people to see, with what comes later with its key.
+    /// Sets the message aside for an operator, together with later messages of its key. What the
+    /// handler wrote is undone. Use it for a message that nobody can handle.
     static answer parked(std::string why) {
         answer made;
         made.what = kind::parked;

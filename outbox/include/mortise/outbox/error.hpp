@@ -6,42 +6,41 @@
 
 namespace mortise::outbox {
 
-/// What can go wrong with a message table, its relay and its inbox. The message of each code says
-/// what to do about it.
+/// Errors of a message table, its relay and its inbox. The message of each code says what to do.
 enum class errc : int {
     // Messages.
-    no_topic = 1,       ///< A message names a topic of 1 to 249 bytes.
-    bad_message_id,     ///< The id of a message has 1 to 255 bytes.
-    message_too_large,  ///< A message is longer than SQLite, or the table's limit, takes.
-    bad_header,         ///< A header has a name of 1 to 255 bytes, and a message at most 1,024.
+    no_topic = 1,       ///< The topic is empty, or too long, or has a zero byte.
+    bad_message_id,     ///< The id is too long; at an inbox also: there is none.
+    message_too_large,  ///< The message is longer than 64 MiB.
+    bad_header,         ///< A header has a bad name, or there are too many.
 
     // The table.
     newer_format,   ///< The tables were written by a newer mortise.
     older_format,   ///< The tables were written by an older mortise.
-    corrupt_row,    ///< A row contradicts itself.
+    corrupt_row,    ///< A row cannot be read.
     not_an_outbox,  ///< The database has no message table.
-    no_such_row,    ///< There is no such row.
-    bad_shards,     ///< A table has 1 to 256 shards.
+    no_such_row,    ///< The row, or the shard, does not exist.
+    bad_shards,     ///< The number of shards is not 1 to 256.
 
     // Inboxes.
     not_an_inbox,  ///< The database has no inbox.
-    no_position,   ///< By offsets a message has a source, of 1 to 255 bytes, and a place there.
+    no_position,   ///< By offsets: the message lacks a valid source or place.
 
-    // What the mark at the sink says of the table, and the other way round.
-    foreign_mark,     ///< The mark at the sink was made from another database.
-    restored,         ///< The mark at the sink is ahead: the database is an old copy.
-    foreign_sink,     ///< The sink is not the one to which the rows went before.
+    // The mark at the sink and the table contradict each other.
+    foreign_mark,     ///< The mark belongs to another message table.
+    restored,         ///< The mark has what the database never had: an old copy.
+    foreign_sink,     ///< The rows went to another sink before.
     mark_lost,        ///< The sink knows less than it once acknowledged.
-    nothing_refused,  ///< No relay has refused to go on: there is nothing to accept.
+    nothing_refused,  ///< The shard is not refused: there is nothing to decide.
 
-    // Relays.
-    refused,     ///< The function that was given the message refuses it.
-    superseded,  ///< Another relay has taken the shard over.
-    stopped,     ///< The relay was stopped.
-    bad_file,    ///< What the file says is not what a sink writes.
-    /// An fsync of the database's log failed: what was committed may not be on the disk.
+    // Relays, inboxes and sinks.
+    refused,     ///< The function that received the message refused it.
+    superseded,  ///< Another relay has taken the shard.
+    stopped,     ///< The relay, or the inbox, was stopped.
+    bad_file,    ///< The file was not written by a sink.
+    /// An fsync of the database's log failed: commits may not be on the disk.
     log_not_synced,
-    /// A message with that id was appended before, and was to be the only one for a time.
+    /// A message with that id was appended before, within the time of `unique_for`.
     duplicate_id,
     files_removed,  ///< Message files were removed before they were read.
 };

@@ -11,9 +11,10 @@
 
 namespace mortise::outbox {
 
-/// Hears one message after the other. What it throws is tried again, `attempts_max` times.
+/// Handles one message after the other. If it throws, the message is tried again, at most
+/// `attempts_max` times in all.
 ///
-/// @par Lifetimes The message is there until it returns.
+/// @par Lifetimes `what` is valid until the handler returns.
 using message_handler = std::function<asio::awaitable<verdict>(const outgoing& what)>;
 
 struct handler_sink_options {
@@ -23,19 +24,19 @@ struct handler_sink_options {
 static_assert(std::is_trivially_destructible_v<handler_sink_options>, "docs/compilers.md, G1");
 
 /// A sink that hands the messages to a function in this process, those of a shard one after the
-/// other. The mark is kept in the table, after the fact: after a crash the last messages come a
-/// second time, with the same ids, for which there is `inbox`.
+/// other. The mark is kept in the table and written after the call. So after a crash the last
+/// messages come a second time, with the same ids; `inbox` removes such repetitions.
 ///
-/// A message that the function refuses is parked, and so is one for which it has thrown
-/// `attempts_max` times: what has its topic and key waits behind it, all else goes on. Attempts are
-/// counted in memory, from one when another relay takes the shard; what the function throws after a
-/// signal of cancellation does not count. The pauses between them are the relay's (`retry_first`,
-/// `retry_max`), and the shard waits meanwhile.
+/// A message is parked if the function refuses it, or has thrown for it `attempts_max` times. Later
+/// messages with its topic and key wait behind it; all others go on. Attempts are counted in
+/// memory, and start at one again when another relay takes the shard. An exception after a
+/// cancellation signal does not count. Between attempts the relay pauses (`retry_first`,
+/// `retry_max`), and the whole shard waits.
 ///
-/// @throws mortise::error (`bad_config`) for attempts that are out of their limits
-/// @par Threads   The function is called on the relay's strand; a signal of cancellation comes when
+/// @throws mortise::error (`bad_config`) if `attempts_max` is outside its limits
+/// @par Threads   The function is called on the relay's strand. It gets a cancellation signal when
 ///                the relay stops or loses the shard.
-/// @par Lifetimes What it refers to lives until `relay::async_stop` is complete.
+/// @par Lifetimes What the function refers to must live until `relay::async_stop` is complete.
 sink_factory make_handler_sink(message_handler handler, handler_sink_options options = {});
 
 }  // namespace mortise::outbox

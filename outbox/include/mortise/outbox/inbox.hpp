@@ -44,23 +44,24 @@ void start_stop_inbox(
 
 }  // namespace detail
 
-/// Lets messages have their effect exactly once, however often they come: a handler's effect and
-/// the memory of the message are in one transaction of the user's own database.
+/// Gives each message its effect exactly once, however often it is delivered. The effect of the
+/// handler and the record of the message are committed in one transaction of the user's own
+/// database.
 ///
-/// A handler that fails is called again after a while, and what has the same topic and key waits
-/// behind it, while all else goes on. In the end the message is parked, for people to see. What is
-/// held so is in the database: whoever delivers need not deliver it again.
+/// A message whose handler fails is tried again later. Later messages with the same topic and key
+/// wait behind it; all others go on. After the last attempt the message is parked for an operator.
+/// The inbox keeps these messages in the database, so the deliverer need not deliver them again.
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes What the handler refers to lives until `async_stop` is complete, or the session
-///                is gone. The inbox itself may be destroyed at any time: what was not answered was
-///                handled as a whole, or not at all. With nothing to try again it does not keep
-///                the context of its executor at work, and it ends with that, too.
+/// @par Lifetimes What the handler refers to must live until `async_stop` is complete, or the
+///                session is destroyed. The inbox may be destroyed at any time: each unanswered
+///                message was handled completely, or not at all. An inbox with nothing to try again
+///                does not keep the context of its executor at work, and ends with that context.
 class inbox {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// @param session with the database that the handler's effects are in
+    /// @param session The database that the effects of the handler go to.
     /// @throws error if the configuration breaks a limit.
     inbox(executor_type executor, std::shared_ptr<db::sqlite> session, inbox_config config);
     ~inbox();
@@ -68,27 +69,29 @@ public:
     inbox& operator=(inbox&&) noexcept;
 
     executor_type get_executor() const noexcept;
-    /// By what it knows a message again.
+    /// How the inbox recognises a message that it already knows.
     inbox_config::kind by() const noexcept;
 
-    /// Deals with these messages, in their order: each of them is handled, known already, or held
-    /// in the database for later. Then it need not be delivered again.
+    /// Deals with these messages in order: each one is handled, recognised as known, or held in the
+    /// database for later. None of them need be delivered again.
     ///
-    /// They share transactions, and the failure of one undoes nothing of another. A transaction
-    /// takes no further message after 20 ms, so that others who write get their turn, and is
-    /// followed by the next; each remembers what it has handled. If a handler ends its transaction,
-    /// or tries to, it takes more of them, until its message alone is held. By offsets what comes
-    /// of a source is delivered one call after the other.
+    /// The messages share transactions, and the failure of one undoes nothing of another. A
+    /// transaction takes no further message after 20 ms, for other writers to get their turn;
+    /// another transaction follows. Each transaction records which messages it has handled. If a
+    /// handler ends the transaction, or tries to, the inbox uses further transactions until only
+    /// the message of that handler is held. By offsets, the calls for one source run one after the
+    /// other.
     ///
-    /// @par Completion   `void(error_code)`, when it is on the disk.
-    /// @par Errors       `bad_message_id`: one has no id, or no place, and nothing was done;
-    ///                   `stopped`; what the session says: nothing was done, or a first
-    ///                   part, or, with `commit_unknown`, perhaps all of it. Deliver all of them
-    ///                   again.
-    /// @par Cancellation terminal, partial, total, all alike: while queued, nothing is done.
+    /// @par Completion   `void(error_code)`, when the result is on the disk.
+    /// @par Errors       `bad_message_id`, `no_position`: a message has no id, or no place, and
+    ///                   nothing was done; `stopped`; the errors of the session: nothing was done,
+    ///                   or a first part, or, with `commit_unknown`, perhaps all of it. Deliver all
+    ///                   messages again.
+    /// @par Cancellation terminal, partial, total; all mean the same: while the call is queued,
+    ///                   nothing is done.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     /// @par Lifetimes    `messages` are moved in.
-    /// @par Cost         One closure of the session for each transaction; for each message a
+    /// @par Cost         One closure of the session for each transaction; for each message one
     ///                   savepoint and, by ids, one row.
     template <class Token = asio::deferred_t>
     auto async_receive(std::vector<received> messages, Token&& token = Token{}) {
@@ -101,10 +104,10 @@ public:
         );
     }
 
-    /// By source, the offset from which on nothing is known: where to begin to deliver.
+    /// Reads, for each source, the first offset that is not yet known: where to begin to deliver.
     ///
     /// @par Completion   `void(error_code, std::map<std::string, std::int64_t>)`.
-    /// @par Errors       `stopped`, and what the session says.
+    /// @par Errors       `stopped`, and the errors of the session.
     /// @par Cancellation as `async_receive`.
     /// @par Threads      as `async_receive`.
     template <class Token = asio::deferred_t>
@@ -114,12 +117,12 @@ public:
         );
     }
 
-    /// Which inbox this is, of all: the random id of the tables, which are made if they are not
-    /// there, and its name. Whoever delivers can tell by it that another database has taken part.
-    /// A copy of the database has the same.
+    /// Reads the identity of this inbox: the random id of its tables, and its name. Creates the
+    /// tables if they are missing. A deliverer compares it to notice that another database has
+    /// taken part. A copy of the database has the same identity.
     ///
     /// @par Completion   `void(error_code, std::string)`.
-    /// @par Errors       `stopped`, and what the session says.
+    /// @par Errors       `stopped`, and the errors of the session.
     /// @par Cancellation as `async_receive`.
     /// @par Threads      as `async_receive`.
     template <class Token = asio::deferred_t>
@@ -129,7 +132,7 @@ public:
         );
     }
 
-    /// Takes no more messages. When it is complete the handler is not called any more.
+    /// Stops taking messages. Once it is complete, the handler is not called again.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.

@@ -8,24 +8,24 @@
 
 namespace mortise::outbox {
 
-/// Something that happened to a message of an inbox.
+/// An event in the life of a message at an inbox.
 class inbox_event {
 public:
     enum class kind : std::uint8_t {
-        handled,   ///< Its effect is committed; `attempt` says at which attempt.
-        repeated,  ///< It has come before, and nothing was done.
+        handled,   ///< Its effect is committed; `attempt` is the number of the attempt.
+        repeated,  ///< It came before; nothing was done.
         failed,    ///< Its handler threw: `text`. It is tried again later.
-        refused,   ///< The business said no: a compensating message is sent.
-        parked,    ///< People have to see to it: `text`.
-        waits,     ///< One of its key is tried again or parked, and it waits behind that.
+        refused,   ///< The handler refused it: a compensating message is sent.
+        parked,    ///< An operator must look at it: `text`.
+        waits,     ///< It waits behind a message of its key that is retried or parked.
     };
 
     inbox_event() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     kind what = kind::failed;
-    std::string message;  ///< The id.
+    std::string message;  ///< The id of the message.
     std::string text;
-    std::uint32_t attempt = 0;  ///< Which one it was, from 1; zero: none was made.
+    std::uint32_t attempt = 0;  ///< The number of the attempt, from 1; zero: there was none.
 };
 
 std::string_view to_string(inbox_event::kind what) noexcept;

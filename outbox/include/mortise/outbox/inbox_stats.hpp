@@ -6,16 +6,16 @@
 
 namespace mortise::outbox {
 
-/// What an inbox has done since it was made.
+/// Counters of an inbox, from its construction.
 class inbox_stats {
 public:
     std::uint64_t handled = 0;   ///< Messages whose effect was committed.
-    std::uint64_t repeated = 0;  ///< They had come before.
-    std::uint64_t refused = 0;   ///< A compensating message was sent for them.
+    std::uint64_t repeated = 0;  ///< Messages that had come before.
+    std::uint64_t refused = 0;   ///< Messages that were refused, each with a compensating message.
     std::uint64_t failed = 0;    ///< Attempts that threw.
     std::uint64_t parked = 0;
-    std::uint64_t retried = 0;  ///< Attempts after the first one of a message.
-    std::uint64_t waited = 0;   ///< Messages that came to wait behind one of their key.
+    std::uint64_t retried = 0;  ///< Attempts after the first attempt of a message.
+    std::uint64_t waited = 0;   ///< Messages that began to wait behind another one of their key.
 };
 
 }  // namespace mortise::outbox

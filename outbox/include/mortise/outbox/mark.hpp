@@ -9,23 +9,25 @@
 
 namespace mortise::outbox {
 
-/// How far a shard of a table has been published, and of which table: what a sink keeps together
-/// with the messages, so that one cannot be there without the other.
+/// How far a shard of a message table was published, and of which table. A sink stores it together
+/// with the messages, so neither exists without the other.
 class mark {
 public:
     mark() = default;  // declared: no aggregate (docs/compilers.md, G3)
     friend bool operator==(const mark&, const mark&) = default;
 
-    /// One line of text, with a checksum.
+    /// Writes the mark as one line of text with a checksum.
     std::string text() const;
-    /// @return nothing unless it is what `text` makes, of this version or an older one.
+    /// Reads a line of `text`, of this or an older version.
+    /// @return the mark; nothing for any other text.
     static std::optional<mark> parse(std::string_view text);
 
-    std::string table;             ///< Random id of the message table.
+    std::string table;             ///< The random id of the message table.
     std::uint64_t generation = 0;  ///< Grows each time an operator decides where to go on.
     std::uint32_t shard = 0;
-    /// Random id of the layout that the shard belongs to: the same number may be given again after
-    /// an old copy was restored. Empty in tables and marks of older versions.
+    /// The random id of the layout that the shard belongs to. Without it, a shard that was added
+    /// again after an old copy was restored would look the same. Empty in tables and marks of older
+    /// versions.
     std::string layout;
     std::uint64_t sequence = 0;  ///< Grows by one with each batch, from 1.
     std::int64_t row = 0;        ///< Every row up to this one is published, parked or skipped.

@@ -13,7 +13,7 @@
 
 namespace mortise::outbox {
 
-/// A name and a value that travel beside the payload; a name may come several times.
+/// A name and a value that travel beside the payload. A name may occur several times.
 class header {
 public:
     header() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -22,38 +22,39 @@ public:
     friend bool operator==(const header&, const header&) = default;
 
     std::string name;   ///< 1 to 255 bytes.
-    std::string value;  ///< Bytes, as are key and payload.
+    std::string value;  ///< Any bytes, like key and payload.
 };
 
-/// What somebody else is to hear.
+/// A message to another program.
 class message {
 public:
     message() = default;
     message(std::string where, std::optional<std::string> about, std::optional<std::string> what)
         : topic(std::move(where)), key(std::move(about)), payload(std::move(what)) {}
 
-    /// A random id, as it is drawn for a message that has none: a UUID of version 7 (RFC 9562).
+    /// Draws a random id, as for a message without one: a UUID of version 7 (RFC 9562).
     static std::string draw_id();
 
-    /// Adds a header that names a lock and the token it is held under, so that whoever receives
-    /// the message can refuse what comes from a holder of before.
+    /// Adds a header with the name of a lock and the token under which it is held. The receiver can
+    /// then refuse messages of an earlier holder.
     void under(std::string_view lock, const fencing_token& held);
-    /// The token that was given for that lock; an empty one if there is none.
+    /// Finds the token that was added for that lock; empty if there is none.
     fencing_token token_of(std::string_view lock) const;
-    /// The first header of that name.
+    /// Finds the first header of that name; null if there is none.
     const std::string* find_header(std::string_view name) const noexcept;
 
     std::string topic;  ///< 1 to 249 bytes.
     /// Messages of a topic with the same key arrive in the order in which they were committed.
-    /// Those without one have no order.
+    /// Messages without a key have no order.
     std::optional<std::string> key;
-    std::optional<std::string> payload;  ///< None: a tombstone, for topics that are compacted.
+    std::optional<std::string> payload;  ///< Absent: a tombstone, for compacted topics.
     std::vector<header> headers;         ///< At most 1,024.
 
-    /// What tells one message from another: 1 to 255 bytes; empty: drawn when it is appended.
+    /// Tells this message from all others: 1 to 255 bytes. If empty, it is drawn on append.
     std::string id;
 
-    /// By the wall clock: not to be sent earlier. Its order is that of when it became due.
+    /// The earliest time of sending, by the wall clock. The message is ordered as if it were
+    /// appended when it becomes due.
     std::optional<std::chrono::system_clock::time_point> not_before;
 };
 

@@ -12,85 +12,88 @@
 #include <string_view>
 #include <vector>
 
-/// What people see of a message table, and can do with it.
+/// What operators can see of a message table, and do with it.
 ///
-/// @par Errors  All throw `error`: `not_an_outbox`, `newer_format`, `older_format`, what is said
-///              below, and what SQLite says.
-/// @par Threads As the connection: one at a time.
+/// @par Errors  All functions throw `error`: `not_an_outbox`, `newer_format`, `older_format`, the
+///              codes named below, and the errors of SQLite.
+/// @par Threads As for the connection: one at a time.
 namespace mortise::outbox {
 
-/// The table as a whole.
-/// @par Cost It counts the rows that are waiting.
+/// Describes the table as a whole.
+/// @par Cost Counts the waiting rows.
 table_view describe(db::connection& on);
 
-/// The rows of that kind after that one, in the order of their numbers, at most `limit`.
+/// Lists rows of a kind with numbers above `after`, in the order of the numbers, at most `limit`.
 std::vector<row_view>
 list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit);
 
-/// One row; of the waiting ones, else of those that are parked.
+/// Finds a row among the waiting ones, then among the parked ones.
 std::optional<row_view> find(db::connection& on, std::int64_t row);
 
-/// The messages with that id that are not due yet; several may have been given the same.
+/// Finds the messages with that id that are not yet due; several may have the same id.
 std::vector<row_view> find_later(db::connection& on, std::string_view id);
 
-// In a transaction that is open; relays hear of it when it is committed, in a closure of
-// `db::sqlite`, else by `ring`.
+// The functions below need an open transaction. Relays hear of the change after the commit: at once
+// from a closure of `db::sqlite`, else by `ring`.
 
-/// Sends a parked message again, after its cause was mended, and what waits behind it in the order
-/// in which it was written.
-/// @return how many messages are to be sent again.
+/// Sends a parked message again, after its cause was removed, and then what waits behind it in the
+/// order in which it was written.
+/// @return how many messages will be sent again.
 /// @par Errors `no_such_row`.
 std::size_t replay(db::connection& on, std::int64_t row);
 
-/// The same, with the parked message changed before: topic, key, payload and headers are those of
-/// `edited`, and its id, if it has one. What waits behind it stays as it is.
-/// @par Errors `no_such_row`, and what `append` says of a message that cannot be a row.
+/// The same, but changes the parked message first: topic, key, payload and headers are those of
+/// `edited`, and so is the id, unless it is empty. The messages that wait behind it stay as they
+/// are.
+/// @par Errors `no_such_row`, and the errors of `append` for a message that cannot be a row.
 std::size_t replay(db::connection& on, std::int64_t row, const message& edited);
 
-/// The same for all that is parked.
-/// @par Cost Others who write wait: with very many messages, repeat `replay_some`.
+/// The same for all parked messages.
+/// @par Cost Other writers wait. With very many messages, repeat `replay_some` instead.
 std::size_t replay_all(db::connection& on);
 
-/// The same for `limit` of the messages that were parked first, and for the rest of their keys,
-/// which keep their order. With a transaction for each portion others who write get their turn.
-/// @return how many messages are to be sent again; zero: nothing is parked.
+/// The same for the `limit` messages that were parked first, and for all other parked messages of
+/// their keys, which keep their order. Use one transaction for each portion to give other writers
+/// their turn.
+/// @return how many messages will be sent again; zero: nothing is parked.
 std::size_t replay_some(db::connection& on, std::size_t limit);
 
-/// Gives a parked message up for ever; what waits behind it is sent.
-/// @return how many messages are to be sent now.
+/// Gives up a parked message for ever; what waits behind it is sent.
+/// @return how many messages will be sent now.
 /// @par Errors `no_such_row`.
 std::size_t drop(db::connection& on, std::int64_t row);
 
-/// Gives a message up that waits to be sent: the relay passes over it. One that a relay has read
-/// already is sent all the same; to be sure, stop the relays before. Its row stays, without what it
-/// held, until all before it is sent: the mark at the sink may name it.
-/// @par Errors `no_such_row`; also if it is before the mark of its shard, and was sent.
+/// Gives up a waiting message: the relay passes over it. A message that a relay has already read is
+/// sent all the same; to be sure, stop the relays first. The row stays, without its content, until
+/// all rows before it are sent, because the mark at the sink may name it.
+/// @par Errors `no_such_row`; also if the row is at or before the mark of its shard, and so was
+///             sent.
 void discard(db::connection& on, std::int64_t row);
 
-/// Takes messages with that id back that are not due yet; none of them is ever sent. The id may be
-/// used again (`append_options::unique_for`).
+/// Takes back the messages with that id that are not yet due; none of them is ever sent. The id may
+/// be used again (`append_options::unique_for`).
 /// @return how many; zero: there is none, or it was too late.
 std::size_t cancel(db::connection& on, std::string_view id);
 
-/// Messages with that id that are not due yet become due at that time instead, at once if it has
-/// passed.
+/// Changes when the messages with that id become due, if they are not yet due. A time in the past
+/// makes them due at once.
 /// @return how many; zero: there is none, or it was too late.
 std::size_t
 reschedule(db::connection& on, std::string_view id, std::chrono::system_clock::time_point due);
 
-/// Where a shard goes on whose sink and table contradict each other.
+/// Where a refused shard goes on: a shard whose sink and table contradict each other.
 class position {
 public:
-    /// After that row: it counts as sent, as do all before it.
+    /// After that row: it counts as sent, like all rows before it.
     static constexpr position after(std::int64_t row) noexcept {
         return position(row < 0 ? 0 : row);
     }
-    /// Everything that is in the table is sent again.
+    /// At the beginning: everything in the table is sent again.
     static constexpr position beginning() noexcept { return position(0); }
-    /// Only what is appended from now on.
+    /// At the end: only what is appended from now on is sent.
     static constexpr position end() noexcept { return position(-1); }
 
-    /// -1: the last row.
+    /// The row after which the shard goes on; -1 stands for the last row.
     constexpr std::int64_t row() const noexcept { return row_; }
 
 private:
@@ -98,14 +101,14 @@ private:
     std::int64_t row_;
 };
 
-/// Decides where a shard that a relay has refused goes on. Nothing checks whether that is right:
-/// what is before the position and was not sent is lost, what is after it and was sent comes twice.
-/// @par Errors `nothing_refused`; `no_such_row`: there is no such shard, or no row has had that
-///             number yet, and what comes would be skipped.
+/// Decides where a refused shard goes on. Nothing checks the decision: unsent messages before the
+/// position are lost, messages after it that were already sent come twice.
+/// @par Errors `nothing_refused`; `no_such_row`: the shard does not exist, or no row has had that
+///             number yet, and the rows up to it would be skipped.
 void rebase(db::connection& on, std::uint32_t shard, position where);
 
-/// Changes the number of shards: 1 to 256. What was appended before is sent first, so that messages
-/// with the same key keep their order.
+/// Changes the number of shards: 1 to 256. Everything appended before is sent first, for messages
+/// with the same key to keep their order.
 /// @par Errors `bad_shards`.
 void reshard(db::connection& on, std::uint32_t shards);
 

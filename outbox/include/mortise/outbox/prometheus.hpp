@@ -8,20 +8,20 @@
 #include <string>
 #include <string_view>
 
-// Counters in Prometheus' text format (version 0.0.4), for a `/metrics` page, as those of a
-// `lock_client` in mortise/prometheus.hpp: each metric has a label, whose value may have any bytes;
-// the texts end with a line break, and can stand one after the other as long as each has a label of
-// its own and only the first of its kind comes with help.
+// Writes counters in Prometheus' text format (version 0.0.4), for a `/metrics` page, like
+// mortise/prometheus.hpp does for a `lock_client`. Each metric has a label, whose value may have
+// any bytes. The texts end with a line break and may be joined. Each then needs a label value of
+// its own, and only the first of its kind comes with help.
 namespace mortise::outbox {
 
-/// With the label `relay="..."`.
+/// Labels each metric `relay="..."`.
 ///
 /// @par Threads Any.
 std::string
 prometheus_text(const relay_stats& stats, std::string_view relay, bool with_help = true);
 std::string prometheus_text(const relay_lag& lag, std::string_view relay, bool with_help = true);
 
-/// With the label `inbox="..."`.
+/// Labels each metric `inbox="..."`.
 ///
 /// @par Threads Any.
 std::string

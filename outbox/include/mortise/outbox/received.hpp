@@ -10,31 +10,32 @@
 
 namespace mortise::outbox {
 
-/// A message that has come, and where from.
+/// A message as it was received, and where it came from.
 class received {
 public:
     received() = default;  // declared: no aggregate (docs/compilers.md, G3)
     received(std::string from, std::int64_t at, message came)
         : source(std::move(from)), offset(at), what(std::move(came)) {}
 
-    /// The stream that it came in (a partition of a topic, say), 1 to 255 bytes.
+    /// The stream of the message, for example a partition of a topic: 1 to 255 bytes.
     std::string source;
-    /// Its place there, which grows from one message to the next, below the last that there is
-    /// (2^63 - 1), as the one that comes next is kept; negative: it has none.
+    /// The place of the message in its source. It grows from one message to the next. It must be
+    /// below 2^63 - 1, because the inbox stores the next offset. Negative: the message has no
+    /// place.
     std::int64_t offset = -1;
-    /// The id was made up, of the place: `kind::offsets_and_ids` does not remember it.
+    /// The id was made from the place, so `kind::offsets_and_ids` does not remember it.
     bool id_is_place = false;
     message what;
 
-    // What the inbox says to its handler.
+    // Set by the inbox, for its handler:
 
-    /// Which attempt it is, from 1. One whose transaction came to nothing for somebody else's fault
-    /// is not counted.
+    /// The number of the attempt, from 1. An attempt whose transaction failed for another cause
+    /// than this message is not counted.
     std::uint32_t attempt = 0;
     /// `inbox_config::attempts_max`.
     std::uint32_t attempts_max = 0;
-    /// If this one throws, the message is parked: a handler may say `answer::refused` instead, and
-    /// so have a compensating message sent.
+    /// Whether the message is parked if this attempt throws. A handler may return `answer::refused`
+    /// then, to send a compensating message instead.
     bool is_last_attempt() const noexcept { return attempt >= attempts_max; }
 };
 

@@ -30,28 +30,29 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core);
 
 }  // namespace detail
 
-/// Sends what is in the message table of a database, from when it is made: messages with the same
-/// key in the order in which they were committed, each together with the mark that says how far it
-/// got. It sleeps until a commit rings, in whatever process of the host, and looks once in a while
-/// (`relay_config::look_every`) for one whose writer died before it could ring.
+/// Sends the rows of a message table from its construction on. Messages with the same key go out in
+/// the order of their commits, and each batch goes together with the mark that says how far it
+/// reaches. The relay sleeps until a commit rings, in any process of the host. From time to time it
+/// also looks (`relay_config::look_every`) for a commit whose writer died before it rang.
 ///
-/// A message that the sink will never take is *parked*, and what has its topic and key waits behind
-/// it. Whatever else goes wrong is tried again, but for one thing: where the mark at the sink and
-/// the database contradict each other (one of them was restored, or replaced) the shard is
-/// *refused*, until an operator has said where to go on (`rebase`).
+/// A message that the sink will never take is *parked*, and later messages with its topic and key
+/// wait behind it. The relay retries after all other failures, with one exception. The mark at the
+/// sink and the database may contradict each other, because one of them was restored or replaced.
+/// The shard is then *refused* until an operator decides where to go on (`rebase`).
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes It may be destroyed at any time; a batch under way is sent or not, and its mark
-///                with it. To let the sinks be closed in good order await `async_stop`. With
-///                nothing to do it does not keep the context of its executor at work, and it ends
-///                with that, too.
-/// @par Cost      Per batch one read and one fdatasync; writes only for what is purged or parked.
-///                At rest one short read for each `look_every`.
+/// @par Lifetimes The relay may be destroyed at any time: a batch under way is sent together with
+///                its mark, or not at all. Await `async_stop` to close the sinks in good order. An
+///                idle relay does not keep the context of its executor at work, and ends with that
+///                context.
+/// @par Cost      One read and one fdatasync per batch. Writes only to take a shard, to purge, to
+///                park, and to store the mark of a sink that keeps none. When idle, one short read
+///                per `look_every`.
 class relay {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Opens the database, which is I/O.
+    /// Opens the database, which blocks for I/O.
     /// @throws error if the configuration breaks a limit, or the database cannot be opened.
     relay(executor_type executor, relay_config config);
     ~relay();
@@ -60,11 +61,12 @@ public:
 
     executor_type get_executor() const noexcept;
 
-    /// Waits until everything is sent, or parked, that was committed before; not for what is not
-    /// due yet. Of what another relay sends it hears when that one purges.
+    /// Waits until everything that was committed before this call is sent or parked, except
+    /// messages that are not yet due. The relay learns what another relay has sent only when that
+    /// one purges.
     ///
     /// @par Completion   `void(error_code)`.
-    /// @par Errors       why a shard is refused; `stopped`, and what the database says.
+    /// @par Errors       the reason why a shard is refused; `stopped`; the errors of the database.
     /// @par Cancellation none.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
@@ -74,13 +76,13 @@ public:
         );
     }
 
-    /// Waits until the relay hears of commits: what is committed and rung for from then on is sent
-    /// without waiting for the next look (`relay_config::look_every`). What was committed before is
-    /// read anyway.
+    /// Waits until the relay hears of commits. What is committed and rung for after that is sent
+    /// without waiting for the next look (`relay_config::look_every`). Earlier commits are read in
+    /// any case.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Errors       `stopped`; `operation_aborted`.
-    /// @par Cancellation terminal, partial, total, all alike: nobody waits any more.
+    /// @par Cancellation terminal, partial, total; all mean the same: the wait ends.
     /// @par Threads      as `async_drained`.
     template <class Token = asio::deferred_t>
     auto async_wait_listening(Token&& token = Token{}) {
@@ -89,7 +91,7 @@ public:
         );
     }
 
-    /// Lets the batches that are under way end, gives the shards away and closes the sinks.
+    /// Lets the batches under way end, gives up the shards and closes the sinks.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.
@@ -101,14 +103,14 @@ public:
         );
     }
 
-    /// Counts what waits in the table: for a `/metrics` page, with `prometheus_text`.
+    /// Counts what waits in the table, for a `/metrics` page (see `prometheus_text`).
     ///
     /// @par Completion   `void(error_code, relay_lag)`.
-    /// @par Errors       `stopped`; `not_an_outbox` before the relay has made its tables; what the
-    ///                   database says.
+    /// @par Errors       `stopped`; `not_an_outbox` before the relay has created its tables; the
+    ///                   errors of the database.
     /// @par Cancellation none: it is one read.
     /// @par Threads      as `async_drained`.
-    /// @par Cost         It counts the rows that are waiting; nobody who writes waits for that.
+    /// @par Cost         Counts the waiting rows; no writer waits for it.
     template <class Token = asio::deferred_t>
     auto async_lag(Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, relay_lag)>(
@@ -116,9 +118,9 @@ public:
         );
     }
 
-    /// By the numbers of the shards.
+    /// The shards, ordered by number.
     std::vector<shard_status> status() const;
-    /// Of all shards together.
+    /// The counters of all shards together.
     relay_stats stats() const;
 
 private:

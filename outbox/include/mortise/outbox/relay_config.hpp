@@ -22,66 +22,67 @@ class time_source;
 
 namespace mortise::outbox {
 
-/// Which message table a relay empties, and into what.
+/// The message table that a relay reads, and the sink to which it sends.
 class relay_config {
 public:
     relay_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// The database with the message table, which is made if it is not there. The relay opens a
+    /// The database with the message table, which is created if it is missing. The relay opens a
     /// session of its own.
     std::filesystem::path database;
 
-    /// A file system layer that was registered with SQLite; empty: the default one.
+    /// A file system layer (VFS) that is registered with SQLite; empty: the default one.
     std::string vfs;
 
-    /// Makes the sink of each shard.
+    /// Creates the sink of each shard.
     sink_factory sink;
 
-    /// With locks, several relays share the table: each shard is emptied by the one that holds its
-    /// lock (`mortise.outbox/ID-SHARD`), and the others stand by. Null: the last to come takes all.
+    /// With locks, several relays share the table. Each shard is sent by the relay that holds its
+    /// lock (`mortise.outbox/ID-SHARD`), and the others stand by. Null: the newest relay takes all
+    /// shards.
     std::shared_ptr<lock_client> locks;
 
-    /// With locks, how often a relay with more than one shard looks whether another has at least
-    /// two fewer, to which it then passes some on: zero (never), or 1 ms to one day. It acts on the
-    /// second look in a row that says so. A look costs a request to the store of the locks for each
-    /// shard; with more than 16 shards it comes less often.
+    /// How often a relay that has locks and more than one shard looks whether another relay has at
+    /// least two fewer. It then passes some on, after two such looks in a row. Zero (never), or 1
+    /// ms to one day. A look costs one request per shard to the store of the locks; with more than
+    /// 16 shards it is made less often.
     std::chrono::milliseconds share_every{1'000};
 
-    /// How often the relay looks whether the database was written to (`PRAGMA data_version`), for a
-    /// commit that nobody rang for: its writer died before it could. 1 ms to one day, of real time.
-    /// A look is one short read, and more only if there was something.
+    /// How often the relay looks whether the database was written to (`PRAGMA data_version`). This
+    /// finds a commit whose writer died before it rang. 1 ms to one day, of real time. A look is
+    /// one short read, and more only after a change.
     std::chrono::milliseconds look_every{1'000};
 
-    /// Messages of a batch: up to so many, and bytes in them: 1 to 1,000,000, 1 to 1 GiB. Each
-    /// shard has two of them in memory: one is sent, the next one is read. After a failure batches
-    /// are smaller for a while.
+    /// Limits of a batch: its messages (1 to 1,000,000) and their bytes (1 to 1 GiB). Each shard
+    /// has two batches in memory: one is sent while the next is read. After a failure, batches are
+    /// smaller for a while.
     std::size_t batch_rows = 5'000;
     std::size_t batch_bytes = 4u << 20;
 
-    /// Rows that were sent are forgotten when there are so many (1 to 10,000,000), or after that
-    /// time: 1 ms to one day.
+    /// When sent rows are purged: once there are this many (1 to 10,000,000), or after this time (1
+    /// ms to one day).
     std::size_t purge_rows = 20'000;
     std::chrono::milliseconds purge_after{10'000};
 
-    /// How long rows are kept after they were written, at least.
+    /// How long a row is kept after it was written, at least.
     std::chrono::milliseconds keep{0};
 
-    /// The pause after something failed: drawn evenly up to a bound, which doubles from the first
-    /// to the last of these; 1 ms to one day.
+    /// The pause after a failure: drawn evenly below a bound, which doubles from `retry_first` up
+    /// to `retry_max`; 1 ms to one day each.
     std::chrono::milliseconds retry_first{50};
     std::chrono::milliseconds retry_max{10'000};
 
-    /// How often it is looked whether topics are there by now to which messages were parked because
-    /// they were not: 10 ms to one day. What was parked for that is then sent, each key in order.
+    /// How often the relay looks whether a missing topic exists by now, if messages were parked for
+    /// it: 10 ms to one day. It then sends what was parked for that reason, each key in order.
     std::chrono::milliseconds topic_look_every{2'000};
 
-    /// Hears what happens, on the relay's strand; must not throw or block.
+    /// Called for each event, on the relay's strand; must not throw or block.
     std::function<void(const relay_event&)> observer;
 
-    /// Where time comes from; null: the real time.
+    /// The source of time; null: the real time.
     std::shared_ptr<coro::time_source> time;
 
-    /// Of the pauses; zero: a random one.
+    /// The seed for drawing the pauses; zero: a random one.
     std::uint64_t jitter_seed = 0;
 };
 

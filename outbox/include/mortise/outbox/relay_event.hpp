@@ -11,21 +11,21 @@
 
 namespace mortise::outbox {
 
-/// Something that happened to a shard of a relay.
+/// An event at a shard of a relay.
 class relay_event {
 public:
     enum class kind : std::uint8_t {
-        taken,      ///< This relay works on it from now on.
+        taken,      ///< The relay has taken the shard.
         opened,     ///< Its sink is open.
-        sent,       ///< A batch of `messages` got through, up to `row`; the sink had it for `took`.
-        failed,     ///< Something did not work, and is tried again: `code`, `text`.
-        mark_lost,  ///< The sink has forgotten how far it got: messages may be sent twice.
-        refused,    ///< It does not go on until an operator has decided: `code`, `text`.
+        sent,       ///< `messages` were sent, up to `row`; the sink took `took` for them.
+        failed,     ///< An operation failed and is tried again: `code`, `text`.
+        mark_lost,  ///< The sink forgot its mark: messages may be sent twice.
+        refused,    ///< The shard stops until an operator decides: `code`, `text`.
         parked,     ///< The message in `row` cannot be sent; those of its key wait behind it.
-        returned,   ///< Topic `text` is there: what was parked as it was not is sent now.
-        noticed,    ///< The sink tells something that people should know: `text`.
-        left,       ///< Another relay has it now, or this one stops.
-        done,       ///< All of it is sent, and no more will come: the number of shards changed.
+        returned,   ///< Topic `text` exists now: what was parked for its absence is sent.
+        noticed,    ///< The sink has a notice for people: `text`.
+        left,       ///< Another relay has the shard now, or this one stops.
+        done,       ///< The shard is empty for ever: the number of shards changed.
     };
 
     relay_event() = default;  // declared: no aggregate (docs/compilers.md, G3)

@@ -7,28 +7,28 @@
 
 namespace mortise::outbox {
 
-/// What a relay counted since it was made, of all its shards, and what it has just now.
+/// Counters of a relay over all its shards since its construction, and its present shards.
 struct relay_stats {
-    std::uint64_t sent = 0;        ///< Messages.
-    std::uint64_t batches = 0;     ///< Of messages.
-    std::uint64_t parked = 0;      ///< Rows that were moved out of the way.
-    std::uint64_t purged = 0;      ///< Rows that were forgotten.
-    std::uint64_t writes = 0;      ///< Transactions with the database.
-    std::uint64_t failures = 0;    ///< Tries that did not work, and were or will be repeated.
+    std::uint64_t sent = 0;        ///< Messages sent.
+    std::uint64_t batches = 0;     ///< Batches with messages.
+    std::uint64_t parked = 0;      ///< Rows that were parked.
+    std::uint64_t purged = 0;      ///< Rows that were purged.
+    std::uint64_t writes = 0;      ///< Write transactions on the database.
+    std::uint64_t failures = 0;    ///< Attempts that failed and were or will be repeated.
     std::uint64_t refusals = 0;    ///< Times that a shard was refused.
-    std::uint64_t marks_lost = 0;  ///< Times that a sink had forgotten how far it got.
+    std::uint64_t marks_lost = 0;  ///< Times that a sink had forgotten its mark.
     std::uint64_t taken = 0;       ///< Times that a shard was taken over.
-    std::uint64_t held = 0;        ///< Shards that it has just now.
-    std::uint64_t refused = 0;     ///< Those of them for which an operator has to decide.
+    std::uint64_t held = 0;        ///< Shards that the relay has now.
+    std::uint64_t refused = 0;     ///< Those of them that wait for an operator.
 };
 
-/// What waits in a message table, as far as a relay knows: of the shards that it has it knows how
-/// far they are, of the others what the table says.
+/// What waits in a message table, as far as a relay knows. For its own shards the relay knows their
+/// progress; for the others it counts by the marks in the table.
 struct relay_lag {
-    std::uint64_t rows = 0;               ///< To be sent.
-    std::chrono::microseconds oldest{0};  ///< How long ago the oldest of them was written.
+    std::uint64_t rows = 0;               ///< Rows to send.
+    std::chrono::microseconds oldest{0};  ///< The age of the oldest of these rows.
     std::uint64_t later = 0;              ///< Not due yet.
-    std::uint64_t parked = 0;             ///< They cannot be sent, or wait behind such a one.
+    std::uint64_t parked = 0;             ///< Rows that cannot be sent, or wait behind such a row.
 };
 
 }  // namespace mortise::outbox

@@ -11,16 +11,16 @@
 
 namespace mortise::outbox {
 
-/// What a relay does with a shard just now, and has done since it was made.
+/// The state of a shard at a relay, and its counters since the construction of the relay.
 class shard_status {
 public:
     enum class state : std::uint8_t {
         standby,  ///< Another relay has it, as far as is known.
-        waiting,  ///< Shards of before their number changed are emptied first.
-        opening,  ///< The sink is not open yet, or not open again.
+        waiting,  ///< Earlier shards are sent first, after a change of their number.
+        opening,  ///< The sink is not open, or not open again.
         sending,  ///< There is something to send.
         idle,     ///< Everything is sent.
-        refused,  ///< An operator has to decide: `trouble`, `text`.
+        refused,  ///< An operator must decide: `trouble`, `text`.
         done,     ///< It is empty for ever.
     };
 
@@ -28,14 +28,14 @@ public:
 
     std::uint32_t shard = 0;
     state what = state::standby;
-    mark last;                   ///< As far as is known.
+    mark last;                   ///< The newest mark that is known.
     std::uint64_t messages = 0;  ///< Sent.
-    std::uint64_t batches = 0;   ///< Sent, without those that had a mark only.
-    std::uint64_t parked = 0;    ///< Rows that were moved out of the way.
-    std::uint64_t purged = 0;    ///< Rows that were forgotten.
-    std::uint64_t writes = 0;    ///< Transactions with the database; reads are none.
-    std::uint64_t purges = 0;    ///< Those of them that forgot rows.
-    error_code trouble;          ///< What went wrong last; none if something went well after that.
+    std::uint64_t batches = 0;   ///< Batches sent, except those with a mark only.
+    std::uint64_t parked = 0;    ///< Rows that were parked.
+    std::uint64_t purged = 0;    ///< Rows that were purged.
+    std::uint64_t writes = 0;    ///< Write transactions on the database.
+    std::uint64_t purges = 0;    ///< Those of them that purged rows.
+    error_code trouble;          ///< The last failure; none if an operation succeeded after it.
     std::string text;
 };
 

@@ -23,7 +23,7 @@ namespace mortise::outbox {
 
 namespace asio = boost::asio;
 
-/// A message on its way, with the number of its row.
+/// A message that is being sent, with the number of its row.
 class outgoing {
 public:
     outgoing() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -33,42 +33,44 @@ public:
     std::chrono::system_clock::time_point written;  ///< When it was appended.
 };
 
-/// Which stream of messages a sink is for.
+/// Names the shard that a sink serves.
 class shard_name {
 public:
     shard_name() = default;
 
-    std::string table;         ///< Random id of the message table.
-    std::uint32_t shard = 0;   ///< Never used twice for other rows, also when their number changes.
-    std::string first_sought;  ///< The `place` that was acknowledged last, if any.
+    std::string table;         ///< The random id of the message table.
+    std::uint32_t shard = 0;   ///< Never reused for other rows, even after a `reshard`.
+    std::string first_sought;  ///< The `place` of the last acknowledged mark, if any.
 };
 
-/// What a sink says when it was opened.
+/// The result of opening a sink.
 class opening {
 public:
     opening() = default;
 
-    /// Which sink it is (a cluster's id, a file's), so that another one in its place is noticed.
+    /// Identifies the sink (by the id of a cluster, or a file), to notice if another one takes its
+    /// place.
     std::string identity;
-    /// What an older version called the same sink; empty: the same. A table that knows it by that
-    /// name goes on.
+    /// The name that an older version gave to the same sink; empty: the same name. A table that
+    /// knows the sink by this name goes on.
     std::string older_identity;
-    /// The last mark; none: it keeps none for this shard.
+    /// The last mark; none: the sink has no mark for this shard.
     std::optional<mark> last;
-    /// Something stands in the place of the mark that is none: why, and what it is. The shard is
-    /// refused until an operator has said where to go on; the next mark then takes its place.
+    /// Why the text in the place of the mark cannot be read as a mark, and what that text is. The
+    /// shard is refused until an operator decides where to go on; the next mark then replaces the
+    /// text.
     error_code unreadable;
     std::string unreadable_text;
 };
 
-/// What became of a batch.
+/// The outcome of publishing a batch.
 class published {
 public:
     enum class kind : std::uint8_t {
-        committed,  ///< All of it is published, and the mark with it.
-        refused,    ///< Nothing is, as some messages never can be: `poison`.
-        again,      ///< Nothing is; the same may work a moment later.
-        lost,       ///< Nobody knows, or the sink is not ours any more: open it anew.
+        committed,  ///< All messages and the mark are published.
+        refused,    ///< Nothing is published: some messages never can be, see `poison`.
+        again,      ///< Nothing is published; a later try may succeed.
+        lost,       ///< The outcome is unknown, or the sink lost its shard: open it anew.
     };
     /// A message that the sink will never take.
     class poisoned {
@@ -77,10 +79,10 @@ public:
         poisoned(std::size_t at, error_code why, std::string said, bool has_no_topic = false)
             : index(at), code(why), text(std::move(said)), away(has_no_topic) {}
 
-        std::size_t index = 0;  ///< In the batch.
+        std::size_t index = 0;  ///< The index in the batch.
         error_code code;
         std::string text;
-        bool away = false;  ///< Its topic is not there. The message is sent when it is.
+        bool away = false;  ///< The topic is missing. The message is sent once it exists.
     };
 
     published() = default;
@@ -89,54 +91,56 @@ public:
         : what(came), code(why), text(std::move(said)) {}
 
     kind what = kind::committed;
-    std::vector<poisoned> poison;  ///< Of `refused`: at least one.
-    error_code code;               ///< Of `again` and `lost`.
+    std::vector<poisoned> poison;  ///< For `refused`: at least one.
+    error_code code;               ///< For `again` and `lost`.
     std::string text;
-    std::vector<std::string> notices;  ///< What people should know, whatever came of the batch.
-    std::string place;                 ///< Of `committed`: where the mark lies; helps to find it.
-    /// Of all but `committed`, by a sink that keeps no marks: so many from the front got through.
+    std::vector<std::string> notices;  ///< Notices for people, independent of the outcome.
+    std::string place;                 ///< For `committed`: a hint where to find the mark.
+    /// How many messages from the front were published nevertheless. For every outcome but
+    /// `committed`, and only from a sink that keeps no marks.
     std::size_t done = 0;
 };
 
-/// Where messages go: Kafka, a file, a function in the process. One object for each shard, which
-/// the relay opens, uses for one batch after the other, closes, and may open again.
+/// The destination of messages: Kafka, a file, or a function in the process. There is one object
+/// per shard. The relay opens it, publishes one batch after the other, closes it, and may open it
+/// again.
 ///
-/// What a sink has to promise: messages and mark of a batch become visible together or not at all,
-/// and whoever used it before `open` cannot add anything after it. One that cannot keep a mark says
-/// so by `keeps_marks`; then a batch may come twice after a crash.
+/// A sink promises two things. The messages of a batch and its mark become visible together, or not
+/// at all. An earlier user of the shard can add nothing after `open` has completed. A sink that
+/// cannot keep a mark returns false from `keeps_marks`; then a batch may come twice after a crash.
 ///
 /// @par Threads The relay's strand.
 class sink {
 public:
     virtual ~sink() = default;
 
-    /// Whether the mark is kept with the messages. If not, the table has the only one.
+    /// Whether the sink keeps the mark with the messages. If not, the only mark is in the table.
     virtual bool keeps_marks() const noexcept = 0;
-    /// How long a shard may be idle before the sink would forget it: the relay then sends an empty
-    /// batch, with a mark only. Zero: for ever.
+    /// How long a shard may be idle before the sink forgets it. To prevent that, the relay sends a
+    /// batch with a mark only. Zero: for ever.
     virtual std::chrono::milliseconds idle_max() const noexcept { return {}; }
 
-    /// Takes the shard over from whoever had it, and only then reads the last mark. After an error
-    /// it is called again a moment later.
+    /// Takes the shard over from its earlier user, and only then reads the last mark. After an
+    /// error the relay calls it again a moment later.
     virtual asio::awaitable<result<opening>> open(const shard_name& shard) = 0;
-    /// Why the last `open` failed, for people; empty: the code says it all.
+    /// Explains to people why the last `open` failed; empty: the code says everything.
     virtual std::string trouble() const { return {}; }
 
-    /// Publishes these messages in their order, with the mark. Both stay until the answer is there.
-    /// What a message holds is the sink's to move from, but for the id of one that got through
-    /// (`done`): what is to be sent again is read again. A signal of cancellation may end it early,
-    /// as `lost`.
+    /// Publishes the messages in order, together with the mark. Both stay valid until completion.
+    /// The sink may move from the messages, except from the ids of those that got through (`done`);
+    /// the relay reads again what it has to send again. A cancellation signal may end the call
+    /// early, with `lost`.
     virtual asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) = 0;
 
-    /// Whether a topic is there that was `away`. An error: nobody knows; it is asked again later.
-    /// Used while the sink is open, and never beside `publish`.
+    /// Asks whether a topic exists that was `away`. An error means unknown; the relay asks again
+    /// later. Called while the sink is open, and never during `publish`. The default answers yes.
     virtual asio::awaitable<result<bool>> has_topic(const std::string& topic);
 
-    /// Lets go of everything. Nothing happens if it is not open. Blocks nobody.
+    /// Releases everything. Does nothing if the sink is not open. Never blocks.
     virtual asio::awaitable<void> close() = 0;
 };
 
-/// Makes the sink of one shard, for use on that strand.
+/// Creates the sink of one shard, for use on `strand`.
 using sink_factory =
     std::function<std::unique_ptr<sink>(asio::any_io_executor strand, std::uint32_t shard)>;
 

@@ -14,43 +14,43 @@
 
 namespace mortise::outbox {
 
-/// Which rows of a message table.
+/// The kinds of rows in a message table.
 enum class row_kind : std::uint8_t {
-    waiting,  ///< To be sent, or sent already and not purged.
-    later,    ///< Not due yet.
-    parked,   ///< They cannot be sent, or wait behind such a one.
+    waiting,  ///< To be sent, or already sent and not yet purged.
+    later,    ///< Not yet due.
+    parked,   ///< Rows that cannot be sent, or wait behind such a row.
 };
 
-/// A row of a message table, as it stands there.
+/// A row of a message table, as it is stored.
 class row_view {
 public:
     row_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     row_kind kind = row_kind::waiting;
     std::int64_t row = 0;
-    std::optional<std::uint32_t> shard;  ///< Not of those that are due later.
+    std::optional<std::uint32_t> shard;  ///< None for rows that are not yet due.
     message what;
     std::chrono::system_clock::time_point written;
     std::optional<std::chrono::system_clock::time_point> parked;
-    /// Why it cannot be sent; none: it waits behind one of its key.
+    /// Why it cannot be sent; none: it waits behind a row of its key.
     std::optional<std::string> reason;
     bool corrupt = false;    ///< Its headers cannot be read.
-    bool discarded = false;  ///< An operator has emptied it: it is passed over.
+    bool discarded = false;  ///< An operator emptied it: the relay passes over it.
 };
 
-/// A shard of a message table, as the table knows it. What the sink knows is newer.
+/// A shard, as the table knows it. The sink may know a newer mark.
 class shard_view {
 public:
     shard_view() = default;
 
     std::uint32_t shard = 0;
-    mark last;               ///< What was acknowledged when rows were last purged.
-    std::string sink;        ///< By whom; empty: by nobody yet.
-    bool newest = false;     ///< Rows that are appended now may come here.
-    bool done = false;       ///< It is of before the number of shards changed, and empty.
-    std::uint64_t rows = 0;  ///< After the mark.
-    std::optional<std::string> refused;  ///< Why no relay goes on, until an operator decides.
-    std::optional<mark> refused_mark;    ///< What the sink says.
+    mark last;                           ///< The mark that was acknowledged before the last purge.
+    std::string sink;                    ///< The sink that acknowledged it; empty: none yet.
+    bool newest = false;                 ///< New rows may go to this shard.
+    bool done = false;                   ///< The shard is of an earlier layout, and empty.
+    std::uint64_t rows = 0;              ///< Rows after the mark.
+    std::optional<std::string> refused;  ///< Why relays refuse it, until an operator decides.
+    std::optional<mark> refused_mark;    ///< The mark at the sink.
 };
 
 /// A message table.
@@ -60,10 +60,10 @@ public:
 
     std::string id;
     std::vector<shard_view> shards;
-    std::uint64_t waiting = 0;  ///< After the marks of the table: some may be sent already.
+    std::uint64_t waiting = 0;  ///< After the marks in the table; some may already be sent.
     std::uint64_t later = 0;
     std::uint64_t parked = 0;
-    /// How long ago the oldest of the waiting ones was written.
+    /// The age of the oldest waiting row.
     std::chrono::microseconds oldest{0};
 };
 

@@ -8,12 +8,12 @@
 
 namespace mortise::outbox {
 
-/// What became of a message.
+/// The result of handling a message in a handler sink.
 class verdict {
 public:
     enum class kind : std::uint8_t {
-        done,     ///< It was dealt with.
-        refused,  ///< It never will be: it is put aside, with what has its key, for people to see.
+        done,     ///< The message was handled.
+        refused,  ///< The message can never be handled: it is parked with later ones of its key.
     };
 
     verdict() = default;

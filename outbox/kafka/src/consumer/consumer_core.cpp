@@ -18,12 +18,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A turn takes no longer, so that the end of a context is seen; and librdkafka has to see that
-// somebody is there.
+// The longest turn. It is short because librdkafka must see that the consumer is alive, and the end
+// of the context must be noticed.
 constexpr milliseconds turn_time{500};
 constexpr int identity_wait_ms = 2'000;
 
-// What a group takes to hear that somebody leaves. If nobody answers it goes on in the background.
+// How long to wait for the group to hear that this member leaves; later it goes on in the
+// background.
 constexpr milliseconds close_time{3'000};
 
 }  // namespace
@@ -67,7 +68,7 @@ void consumer_core::request_stop() noexcept {
     call();
 }
 
-// @return whether there is something new of librdkafka's; else the turn is over.
+// Waits for news. @return whether librdkafka has some; otherwise the turn is over.
 bool consumer_core::wait_stirred() {
     std::unique_lock hold(mutex_);
     changed_.wait_for(hold, turn_time, [this] { return stirred_ || called_; });
@@ -100,7 +101,7 @@ consumer_report consumer_core::turn(std::size_t rows, std::size_t bytes) {
         throw boost::system::system_error(asio::error::operation_aborted);
     join();
     consumer_report came;
-    // Statistics may come more often than a turn takes, and are nothing to report.
+    // Statistics may come more often than a turn ends, and are not worth a report.
     const clock::time_point end = clock::now() + turn_time;
     do {
         gather(rows, bytes, came);
@@ -118,7 +119,7 @@ std::string consumer_core::cluster_id() {
     return found;
 }
 
-// What is not a record: changes of the group, errors, statistics.
+// Collects everything but records: changes of the group, errors, statistics.
 void consumer_core::serve(consumer_report& into) {
     while (const owned<rd_kafka_message_t> message{::rd_kafka_consumer_poll(handle_.get(), 0)})
         sort(*message, into);
@@ -127,8 +128,8 @@ void consumer_core::serve(consumer_report& into) {
     into.lost = lost_;
 }
 
-// In the order in which brokers sent them, so no partition is starved. There may be some of a
-// partition that is not read any more.
+// Collects records in the order in which brokers sent them, so no partition is starved. Some may be
+// of a partition that is no longer read.
 void consumer_core::gather(std::size_t rows, std::size_t bytes, consumer_report& into) {
     lead_to_records();
     std::size_t size = 0;
@@ -168,7 +169,7 @@ void consumer_core::sort(const rd_kafka_message_t& message, consumer_report& int
     into.failures.push_back(std::move(failed));
 }
 
-// It is answered later, by `take` and `release`: librdkafka waits for that.
+// The answer comes later, from `take` and `release`: librdkafka waits for it.
 void consumer_core::on_rebalance(int code, const rd_kafka_topic_partition_list_t& which) {
     const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
     const bool taken = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS;
@@ -193,7 +194,8 @@ std::vector<topic_partition> consumer_core::all_read() const {
     return all;
 }
 
-// librdkafka would have it come by way of the queue with the news of the group.
+// Detaches the queue of a partition, or librdkafka would deliver its records together with the news
+// of the group.
 owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
     owned<rd_kafka_queue_t> queue(
         ::rd_kafka_queue_get_partition(handle_.get(), which.topic.c_str(), which.partition)
@@ -205,8 +207,9 @@ owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
     return queue;
 }
 
-// Each time: where a partition is to be read anew, librdkafka undoes it at a moment that it does
-// not tell, and then records wait in the partition's own queue.
+// Forwards the queues of all partitions, on every turn. When librdkafka starts to read a partition
+// anew, it undoes the forwarding at an unknown moment, and the records then wait in the partition's
+// own queue.
 void consumer_core::lead_to_records() {
     for (const auto& [which, queue] : reading_)
         ::rd_kafka_queue_forward(queue.get(), records_.get());
@@ -257,7 +260,7 @@ void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
         one->offset = each.next;
         if (each.note.empty())
             continue;
-        one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it
+        one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it.
         one->metadata_size = one->metadata != nullptr ? each.note.size() : 0;
     }
     ::rd_kafka_commit(handle_.get(), told.get(), 1);
@@ -280,7 +283,7 @@ void consumer_core::close() noexcept {
     const clock::time_point end = clock::now() + close_time;
     const auto is_closed = [&] { return ::rd_kafka_consumer_closed(handle_.get()) != 0; };
     while (!failed && !is_closed() && clock::now() < end) {
-        // It is answered in `on_rebalance`.
+        // `on_rebalance` answers the revocation that closing causes.
         const owned<rd_kafka_message_t> none(::rd_kafka_consume_queue(events.get(), 50));
     }
     reading_.clear();

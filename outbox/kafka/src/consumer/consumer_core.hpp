@@ -21,53 +21,53 @@ namespace mortise::kafka {
 
 /// The blocking half of a member of a consumer group. It reads, and decides nothing.
 ///
-/// Its turns have to follow each other, or the group takes it for dead. What is not asked for waits
-/// in librdkafka, which fetches ahead within its own limits.
+/// Turns must follow each other, or the group takes the member for dead. Records that were not
+/// requested wait in librdkafka, which fetches ahead within its own limits.
 ///
-/// @par Threads `request_stop`, `call`: any. All else: one, the consumer's own.
+/// @par Threads `request_stop`, `call`: any. All others: one, the consumer's own.
 class consumer_core {
 public:
-    /// Asks nobody yet. @throws mortise::error (`bad_config`)
+    /// Connects to nobody yet. @throws mortise::error (`bad_config`)
     consumer_core(kafka_config config, const std::string& group, std::vector<std::string> topics);
     ~consumer_core();
     consumer_core(const consumer_core&) = delete;
     consumer_core& operator=(const consumer_core&) = delete;
 
-    /// What failed last, for people.
+    /// The last failure, for people.
     std::string trouble() { return handle_.says().trouble(); }
 
-    /// Ends the turn that runs, or the next.
+    /// Ends the running turn, or the next one.
     void call() noexcept;
-    /// What runs ends soon, and what comes later at once.
+    /// Ends the running operation soon, and later ones at once.
     void request_stop() noexcept;
 
-    /// Waits for something to report, for half a second. At most so many records, and some more
-    /// bytes than that at most by one record.
+    /// Waits up to half a second for something to report. Returns at most `rows` records; their
+    /// size exceeds `bytes` by less than one record.
     consumer_report turn(std::size_t rows, std::size_t bytes);
 
     /// @throws boost::system::system_error
     std::string cluster_id();
 
-    /// Answers that partitions were given: looks whether what is wanted is there, and reads it from
-    /// there. With `skip`, what retention has removed is passed over. `anew`: they were read
-    /// before, and these are all of them.
-    /// @throws boost::system::system_error nothing was done; or, with `anew`, it may be that no
-    /// partition is read any more. Either way it can be called again.
+    /// Answers an assignment: checks that the wanted offsets exist, and reads from there. `skip`
+    /// passes over what retention has removed. `anew` means that the partitions were read before
+    /// and that `which` names all of them.
+    /// @throws boost::system::system_error Nothing was done; or, with `anew`, perhaps no partition
+    ///         is read any longer. Either way it can be called again.
     std::vector<start_offset> take(std::vector<start_offset> which, bool skip, bool anew);
 
-    /// Answers that partitions are taken back.
+    /// Answers a revocation.
     void release(const std::vector<topic_partition>& which);
 
-    /// Tells the group; does not wait for its answer.
+    /// Sends offsets to the group; does not wait for the answer.
     void commit(const std::vector<group_offset>& offsets) noexcept;
 
-    /// As whom the group knows this member now; none if it has lost what it read. Any thread, but
-    /// not beside `close`.
+    /// The present membership in the group; none if the assignment is lost. Any thread, but not
+    /// during `close`.
     owned<rd_kafka_consumer_group_metadata_t> group_metadata();
-    /// How far the group is; no value where it has none. @throws boost::system::system_error
+    /// The offsets of the group; no value where it has none. @throws boost::system::system_error
     std::vector<start_offset> committed(const std::vector<topic_partition>& which);
 
-    /// Leaves the group, for which it takes no longer than three seconds.
+    /// Leaves the group, in at most three seconds.
     void close() noexcept;
 
 private:
@@ -98,8 +98,9 @@ private:
     handle handle_;
     std::vector<group_change> changes_;
     queues reading_;
-    /// Where the records of all of these wait. What is not asked for stays there, and the group is
-    /// heard all the same. There is one for all, as librdkafka bounds each queue by itself.
+    /// The common queue for the records of all partitions. Records that were not requested stay in
+    /// it, and the group is heard all the same. It is one queue for all because librdkafka limits
+    /// each queue by itself.
     owned<rd_kafka_queue_t> records_;
     bool joined_ = false;
     bool closing_ = false;

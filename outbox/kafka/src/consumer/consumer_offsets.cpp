@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// From where a member of a group reads its partitions.
+// Finds the offset from which a member of a group reads a partition.
 #include "consumer/consumer_core.hpp"
 #include "consumer/offset_note.hpp"
 #include "failure_classes.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int ask_ms = 500;
 
-// A leader that was elected a moment ago may not know its end yet.
+// A leader that was just elected may not know the end of its partition yet.
 constexpr std::chrono::milliseconds election_time{1'000};
 
 std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
@@ -75,8 +75,8 @@ void consumer_core::find_begin(start_offset& which, bool skip) {
     which.read = !which.fault || (skip && which.fault == errc::offset_removed);
 }
 
-// Behind the last record there may be what is none (the ends of transactions). If the group was
-// told that nothing but such came up to there, retention has removed no record.
+// Offsets behind the last record may hold none, only the ends of transactions. If the group's note
+// says that no record follows `wanted` up to the group's offset, retention removed no record.
 bool consumer_core::was_read_past(const start_offset& which) const {
     const list asked = list_of({which.of});
     check(::rd_kafka_committed(

@@ -12,18 +12,18 @@
 
 namespace mortise::kafka {
 
-/// How far a partition was dealt with, as the group is told.
+/// The position in a partition that is told to the group.
 class group_offset {
 public:
     group_offset() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     topic_partition of;
     std::int64_t next = -1;
-    std::string note;  ///< Kept together with it.
+    std::string note;  ///< Stored by the group with the offset.
 };
 
-/// The group gives these partitions to the consumer, or takes them back. Either has to be answered:
-/// by `take` or `release`.
+/// The group gives these partitions to the consumer, or takes them back. `take` or `release` must
+/// answer.
 class group_change {
 public:
     group_change() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -34,28 +34,28 @@ public:
     std::vector<topic_partition> which;
 };
 
-/// Something that did not work. librdkafka goes on by itself, unless the report says `lost`.
+/// A failure. librdkafka goes on by itself, unless the report says `lost`.
 class consumer_failure {
 public:
     consumer_failure() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    topic_partition at;  ///< Without a topic: all of the consumer.
+    topic_partition at;  ///< Without a topic: the whole consumer.
     error_code code;
     std::string text;
 };
 
-/// What a turn of a consumer brought.
+/// The result of a consumer's turn.
 class consumer_report {
 public:
     consumer_report() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::vector<consumed_record> records;
-    std::vector<group_change> changes;  ///< Later than the records.
-    /// Nothing that can be read comes before that offset any more.
+    std::vector<group_change> changes;  ///< They happened after the records.
+    /// No record before that offset is still to come.
     std::vector<std::pair<topic_partition, std::int64_t>> ends;
-    std::vector<topic_partition> unsure;  ///< Not read any more: their offset is not there.
+    std::vector<topic_partition> unsure;  ///< No longer read: their offset does not exist.
     std::vector<consumer_failure> failures;
-    bool lost = false;  ///< The consumer has to be replaced.
+    bool lost = false;  ///< The consumer must be replaced.
 
     bool empty() const noexcept {
         return records.empty() && changes.empty() && ends.empty() && unsure.empty() &&

@@ -97,7 +97,7 @@ void group_consumer::attach() {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
 }
 
-// The context is being destroyed: let go of every handler, post nothing, ask nobody.
+// The context is being destroyed: drop every handler without calling it, and post nothing.
 void group_consumer::shut_down() noexcept {
     if (seat_.forked())
         return;
@@ -117,7 +117,7 @@ void group_consumer::start() {
     const auto ended = [self = shared_from_this()](const std::exception_ptr& failed) {
         self->running_ = false;
         self->end_stop();
-        if (failed)  // of the program's memory or threads, or of its observer
+        if (failed)  // The program lacks memory or threads, or its observer threw.
             self->tell_end(failed);
     };
     asio::co_spawn(seat_.strand(), run(), ended);
@@ -194,13 +194,13 @@ asio::awaitable<void> group_consumer::take_turn() {
     }
 }
 
-// In the order in which they came. While one has to wait, the turns go on.
+// Makes the changes in the order of their arrival. While a change must wait, the turns go on.
 asio::awaitable<void> group_consumer::make_changes() {
     while (!changes_.empty() && !stopping_ && !over_ && !lost_) {
         if (change_waits() && working_)
             co_return;
-        // Changes that came before it may have been made since it was asked for: the member drops
-        // all that it reads.
+        // The member drops everything that it reads. That may be more than when this change was
+        // requested, because earlier changes were made since.
         if (changes_.front().what == change::kind::take_anew)
             let_go_of_all(changes_.front());
         const change next = changes_.front();
@@ -216,7 +216,7 @@ asio::awaitable<void> group_consumer::make_changes() {
     }
 }
 
-/// Whether nothing may be with the inbox while the next change is made.
+/// Whether no batch may be under way while the next change is made.
 bool group_consumer::change_waits() const {
     return !changes_.empty() && changes_.front().what != change::kind::take;
 }
@@ -231,7 +231,7 @@ asio::awaitable<error_code> group_consumer::identify() {
     co_return std::get<0>(came);
 }
 
-// If it does not succeed it stays the next change, and is tried again later.
+// A change that fails stays the next one and is tried again later.
 asio::awaitable<void> group_consumer::take(const change& what) {
     std::vector<start_offset> wanted;
     for (const topic_partition& each : what.which) {
@@ -284,7 +284,7 @@ asio::awaitable<void> group_consumer::until_idle() {
     }
 }
 
-// When nothing is under way any more.
+// Leaves the group once nothing is under way.
 asio::awaitable<void> group_consumer::leave() {
     auto ending = until_idle();
     co_await std::move(ending);
@@ -301,7 +301,7 @@ asio::awaitable<void> group_consumer::leave() {
     forget_all();
 }
 
-// Ends early when it is to stop, or, unless it is to be whole, when work had better be dropped.
+// Ends early on a stop and, unless `whole`, also when the current work should be dropped.
 asio::awaitable<void> group_consumer::pause(clock::duration span, bool whole) {
     coro::detail::alarm alarm;
     bool over = false;

@@ -29,11 +29,10 @@
 
 namespace mortise::kafka::detail {
 
-/// What all consumers of ours are: one coroutine lets the member of the group, which has a thread,
-/// take its turns; beside it one batch at a time is worked on. What that means is for who derives
-/// from this.
+/// The base of the consumers. One coroutine lets the member of the group, which has a thread, take
+/// its turns. Beside it, one batch at a time is worked on; the derived class defines that work.
 ///
-/// @par Threads The strand, but for what is said to be for any.
+/// @par Threads The strand, except where a comment says any.
 class group_consumer : public std::enable_shared_from_this<group_consumer>,
                        public coro::detail::shutdown_hook {
 public:
@@ -41,7 +40,7 @@ public:
 
     ~group_consumer() override;
 
-    /// Once, after construction, as it needs `shared_from_this`.
+    /// Call it once, after construction: it needs `shared_from_this`.
     void attach();
 
     // Any thread.
@@ -53,34 +52,36 @@ protected:
     using kind = consumer_event::kind;
     using records = std::vector<consumed_record>;
 
-    /// @param tell_after how often the group is told how far it is; zero: never.
+    /// @param tell_after How often the group is told the position; zero: never.
     /// @throws mortise::error (`bad_config`)
     group_consumer(
         asio::any_io_executor executor, consumer_config config, std::chrono::milliseconds tell_after
     );
 
-    /// Finds out from where partitions are to be read. `why`: what more can be said of an error.
+    /// Finds the offsets at which to read partitions. On an error, `why` gets further text.
     virtual asio::awaitable<error_code>
     find(std::vector<start_offset>& which, std::string& why) = 0;
-    /// Begins to work on the records, which stay until one of the three below is called.
+    /// Begins to work on the records, which stay valid until one of the four functions below is
+    /// called.
     virtual void work(const records& these) = 0;
-    /// Whether with that error nothing will ever be done any more.
+    /// Whether this error ends all work for ever.
     virtual bool is_final(error_code code) const = 0;
-    /// When nothing is under way any more.
+    /// Called once nothing is under way.
     virtual asio::awaitable<void> finish();
 
-    /// They are dealt with, or are tried again later, or at once.
+    /// Reports that the records were handled, must be tried again later, or must be tried again at
+    /// once.
     void worked();
     void work_failed(error_code code, const char* at_what, const std::string& why = {});
     void work_dropped();
-    /// It is not known how far that came: all is read again from where `find` says.
+    /// Reports an unknown outcome: all partitions are read again from where `find` says.
     void work_lost(error_code code, const char* at_what);
-    /// Whether the work had better be dropped.
+    /// Whether the work should be dropped.
     bool hurry() const { return stopping_ || change_waits(); }
 
-    /// No more of that partition. While working.
+    /// Stops work on that partition. Call it while working.
     void refuse(const topic_partition& which, error_code code, std::string text);
-    /// What was dealt with up to there, as the group should have it.
+    /// The offset to report to the group once everything before `dealt_with` is handled.
     std::int64_t next_after(const topic_partition& which, std::int64_t dealt_with) const;
     void tell(
         kind what,
@@ -92,7 +93,7 @@ protected:
     asio::awaitable<void> pause(clock::duration span, bool whole = false);
     asio::awaitable<error_code> identify();
     std::uint64_t draw_seed() const;
-    /// As whom the group is told how far it is.
+    /// Sets the name under which the group is told the position.
     void set_owner(std::string owner) { owner_ = std::move(owner); }
     const std::string& owner() const noexcept { return owner_; }
 
@@ -105,7 +106,7 @@ protected:
 private:
     using progress = partition_progress;
 
-    /// Something to be done with the partitions, in the order in which it came.
+    /// A change to make to the partitions, in the order of arrival.
     struct change {
         enum class kind : std::uint8_t { take, take_anew, release };
         kind what;
@@ -154,11 +155,11 @@ private:
     std::deque<change> changes_;
     records waiting_;  ///< The next batch.
     std::size_t waiting_bytes_ = 0;
-    records batch_;         ///< What is not dealt with yet.
-    bool working_ = false;  ///< Somebody is at it.
-    bool delayed_ = false;  ///< What failed is not tried yet.
+    records batch_;         ///< Records not yet handled.
+    bool working_ = false;  ///< The batch is being worked on.
+    bool delayed_ = false;  ///< A failed step waits for its retry.
     bool lost_ = false;
-    bool over_ = false;  ///< Nothing will be done any more.
+    bool over_ = false;  ///< No work will be done any longer.
     coro::backoff pauses_;
     clock::time_point tell_at_{};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What comes of the turns of a member, and of the work.
+// Handles the results of a member's turns, and of the work.
 #include "consumer/group_consumer.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -15,7 +15,7 @@ void group_consumer::digest(consumer_report came) {
     lost_ = lost_ || came.lost;
     for (consumer_failure& each : came.failures)
         tell(kind::failed, each.at, each.code, std::move(each.text));
-    // What is taken back is not begun any more.
+    // Apply changes before records: work on a revoked partition must not begin.
     for (group_change& each : came.changes)
         digest_change(std::move(each));
     for (consumed_record& each : came.records)
@@ -44,7 +44,7 @@ void group_consumer::digest_change(group_change what) {
     changes_.push_back(std::move(made));
 }
 
-// What was not dealt with is read again.
+// Makes the member read again what was not handled.
 void group_consumer::take_anew() {
     change made;
     made.what = change::kind::take_anew;
@@ -53,7 +53,7 @@ void group_consumer::take_anew() {
         changes_.push_back(std::move(made));
 }
 
-// What is read counts as given, and is to be taken by that change.
+// Turns partitions that are read into given ones, for the change to take them again.
 void group_consumer::let_go_of_all(change& into) {
     for (auto& [which, each] : partitions_) {
         if (each.at != progress::state::reading)
@@ -79,7 +79,7 @@ void group_consumer::taken(const start_offset& what) {
     if (what.claim && !what.wanted)
         into.claimed = what.begin == RD_KAFKA_OFFSET_END ? what.high : what.low;
     if (what.claim && what.read)
-        tell_at_ = {};  // before anything of it is dealt with
+        tell_at_ = {};  // Tell the group before any record of it is handled.
     into.at = what.read ? progress::state::reading : progress::state::refused;
     std::string text = what.text;
     if (text.empty() && what.fault && what.wanted)
@@ -96,7 +96,7 @@ bool group_consumer::is_read(const topic_partition& which) const {
     return known != partitions_.end() && known->second.at == progress::state::reading;
 }
 
-// Nothing is begun of a partition that is not read any more.
+// Drops waiting records of partitions that are no longer read.
 void group_consumer::sweep() {
     const auto is_gone = [this](const consumed_record& each) { return !is_read(each.from); };
     std::erase_if(waiting_, is_gone);

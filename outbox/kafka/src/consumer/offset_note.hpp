@@ -10,12 +10,12 @@
 
 namespace mortise::kafka {
 
-/// What the group keeps with an offset: "NEXT OWNER". Versions before this one left the owner out.
+/// The note that a group stores with an offset: "NEXT OWNER". Older versions omitted the owner.
 class offset_note {
 public:
     offset_note() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    /// Behind the last record that was dealt with; -1: none was yet.
+    /// Behind the last record that was handled; -1: none was yet.
     std::int64_t dealt_with = -1;
     std::string owner;  ///< The identity of the inbox; empty: unknown.
 
@@ -26,7 +26,7 @@ public:
         return made;
     }
 
-    /// Of a text that somebody else has written there: -1, and no owner.
+    /// Reads a note; -1 and no owner for the text of another program.
     static offset_note parse(std::string_view text) {
         offset_note made;
         const std::string_view number = text.substr(0, text.find(' '));

@@ -12,7 +12,7 @@
 
 namespace mortise::kafka {
 
-/// How far a partition is: read, delivered, and told to the group.
+/// How far a partition was read, delivered, and told to the group.
 class partition_progress {
 public:
     enum class state : std::uint8_t { given, reading, refused, leaving };
@@ -21,18 +21,18 @@ public:
 
     state at = state::given;
     std::int64_t read = -1;  ///< Behind the last record that was read.
-    std::int64_t done = -1;  ///< Behind the last record that was dealt with.
-    std::int64_t end = -1;   ///< Nothing to be read comes before.
+    std::int64_t done = -1;  ///< Behind the last record that was handled.
+    std::int64_t end = -1;   ///< No record is left before it.
     std::int64_t told = -1;
-    std::int64_t claimed = -1;  ///< Where nothing was dealt with yet: the group is told this much.
+    std::int64_t claimed = -1;  ///< Told to the group before any record is handled.
 
-    /// Where to go on when all up to there is dealt with: where that is all that was read, behind
-    /// what comes next and is no record (the ends of transactions).
+    /// The next offset once everything before `dealt_with` is handled. If that is all that was
+    /// read, it lies behind the offsets without records that follow (the ends of transactions).
     std::int64_t next_after(std::int64_t dealt_with) const noexcept {
         return read <= dealt_with ? std::max(dealt_with, end) : dealt_with;
     }
 
-    /// What the group is to be told, if that is news. The note says what was dealt with, by whom.
+    /// What to tell the group, if it is new. The note says what was handled, and by whom.
     std::optional<group_offset> news(const topic_partition& which, const std::string& owner) {
         const std::int64_t next = done < 0 ? claimed : next_after(done);
         if (next < 0 || next <= told)

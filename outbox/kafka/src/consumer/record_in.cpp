@@ -6,7 +6,7 @@
 namespace mortise::kafka {
 namespace {
 
-// Null and the empty text differ.
+// Keeps null apart from the empty text.
 std::optional<std::string> text_of(const void* bytes, std::size_t size) {
     if (bytes == nullptr)
         return std::nullopt;
@@ -22,7 +22,7 @@ consumed_record record_in(const rd_kafka_message_t& message) {
     made.key = text_of(message.key, message.key_len);
     made.value = text_of(message.payload, message.len);
     made.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
-    rd_kafka_headers_t* headers = nullptr;  // the message's
+    rd_kafka_headers_t* headers = nullptr;  // owned by the message
     if (::rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
         return made;
     made.headers.reserve(::rd_kafka_header_cnt(headers));

@@ -7,7 +7,7 @@
 
 namespace mortise::kafka {
 
-/// What librdkafka's message, which is no error, holds.
+/// Converts a message of librdkafka that is not an error.
 consumed_record record_in(const rd_kafka_message_t& message);
 
 }  // namespace mortise::kafka

@@ -12,7 +12,7 @@
 
 namespace mortise::kafka {
 
-/// From where a partition is to be read.
+/// Where to begin to read a partition.
 class start_offset {
 public:
     start_offset() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -20,19 +20,19 @@ public:
         : of(std::move(which)), wanted(next) {}
 
     topic_partition of;
-    std::optional<std::int64_t> wanted;  ///< None: nothing of it was ever dealt with.
-    std::string note;     ///< What the group keeps together with its offset, if it was asked.
-    bool barred = false;  ///< It is not to be read: `fault` and `text` say why.
-    bool claim = false;   ///< The group is to be told at once, also where nothing was dealt with.
+    std::optional<std::int64_t> wanted;  ///< None: no record was ever handled.
+    std::string note;     ///< The note beside the group's offset, if it was asked for.
+    bool barred = false;  ///< Do not read it: `fault` and `text` say why.
+    bool claim = false;   ///< Tell the group at once, even before any record is handled.
 
-    // What `take` makes of it.
+    // Set by `take`:
 
     bool read = false;        ///< Whether it is read now.
-    std::int64_t begin = -1;  ///< From where; negative: librdkafka's beginning or end.
-    error_code fault;         ///< Why it is not read, or why something was passed over.
-    std::string text;         ///< What more can be said of that.
-    std::int64_t low = -1;    ///< Its beginning,
-    std::int64_t high = -1;   ///< and the end of what is committed, if they were asked for.
+    std::int64_t begin = -1;  ///< The first offset; negative: librdkafka's beginning or end.
+    error_code fault;         ///< Why it is not read, or why records were passed over.
+    std::string text;         ///< More about `fault`.
+    std::int64_t low = -1;    ///< The beginning of the partition,
+    std::int64_t high = -1;   ///< and the end of what is committed, if asked for.
 };
 
 }  // namespace mortise::kafka

@@ -76,7 +76,7 @@ inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
     co_return unread;
 }
 
-// What another database has done is not known here: it would be done again.
+// Bars partitions that another database has handled: this inbox would repeat their effects.
 asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_offset>& which) {
     std::vector<topic_partition> asked;
     for (const start_offset& each : which)
@@ -90,7 +90,7 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
         co_return wrong;
     which = std::move(std::get<1>(found));
     for (start_offset& each : which) {
-        each.wanted.reset();  // the inbox knows that
+        each.wanted.reset();  // The inbox knows it.
         each.claim = true;
         const std::string before = offset_note::parse(each.note).owner;
         if (before.empty() || before == owner() || adopt_group_)
@@ -116,7 +116,7 @@ void inbox_consumer_core::work(const records& these) {
     inbox_->async_receive(std::move(messages), asio::bind_executor(strand(), std::move(then)));
 }
 
-// An inbox that was stopped, or whose session is broken or was stopped, takes nothing any more.
+// A stopped inbox takes nothing any longer, nor does one whose session is poisoned or stopped.
 bool inbox_consumer_core::is_final(error_code code) const {
     return code == outbox::errc::stopped || code == mortise::errc::poisoned ||
            code == asio::error::operation_aborted;

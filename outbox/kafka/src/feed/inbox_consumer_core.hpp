@@ -12,7 +12,7 @@
 
 namespace mortise::kafka::detail {
 
-/// A consumer whose work is to deliver to an inbox.
+/// A consumer that delivers to an inbox.
 class inbox_consumer_core final : public group_consumer {
 public:
     inbox_consumer_core(

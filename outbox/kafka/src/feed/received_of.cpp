@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t id_max = 255;
 
-// The end of it tells one record from another.
+// Makes an id from the place. A long one loses its beginning: its end distinguishes records.
 std::string own_id(const consumed_record& what) {
     const std::string id = what.from.topic + "/" + std::to_string(what.from.partition) + "/" +
                            std::to_string(what.offset);
@@ -22,7 +22,7 @@ std::string source_of(const std::string& cluster, const topic_partition& which) 
     return cluster + "/" + which.topic + "/" + std::to_string(which.partition);
 }
 
-// The sink puts the id behind all that the user's message has.
+// Looks for the id in the last header only: the sink adds it behind all headers of the user.
 outbox::received
 received_of(const std::string& source, const std::string& id_header, consumed_record what) {
     outbox::received made;

@@ -12,8 +12,8 @@ namespace mortise::kafka {
 /// The name of a partition in an inbox.
 std::string source_of(const std::string& cluster, const topic_partition& which);
 
-/// What the sink of an outbox has made a record of. If it was somebody else, the message gets an id
-/// of its own, and a header that is null has an empty value.
+/// Turns a record of an outbox's sink back into its message. A record of another producer gets an
+/// id made from its place, and a null header value becomes empty.
 outbox::received
 received_of(const std::string& source, const std::string& id_header, consumed_record what);
 

@@ -8,7 +8,7 @@
 
 namespace mortise::kafka {
 
-/// The record as it came, for the dead-letter topic, with headers that say where from and why.
+/// Copies the record for the dead-letter topic, and adds headers with its position and the reason.
 record dead_letter_of(const std::string& topic, const consumed_record& what, std::string why);
 
 }  // namespace mortise::kafka

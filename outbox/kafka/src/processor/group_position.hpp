@@ -10,13 +10,13 @@
 
 namespace mortise::kafka {
 
-/// How far a member of a group has come, to be committed in a transaction.
+/// The offsets of a group member, to be committed in a transaction.
 class group_position {
 public:
     group_position(std::shared_ptr<consumer_core> of, std::vector<group_offset> offsets)
         : member_(std::move(of)), offsets_(std::move(offsets)) {}
 
-    /// As the group knows the member now; none if it has lost what it read.
+    /// The present membership in the group; none if the assignment is lost.
     owned<rd_kafka_consumer_group_metadata_t> metadata() const { return member_->group_metadata(); }
     owned<rd_kafka_topic_partition_list_t> list() const {
         owned<rd_kafka_topic_partition_list_t> made(

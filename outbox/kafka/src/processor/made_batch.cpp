@@ -25,7 +25,7 @@ void made_batch::give_up(const consumed_record& what, error_code code, std::stri
     drop_what_is_behind_stops();
 }
 
-// A dead letter that is given up is one that Kafka does not take either.
+// Gives a record up: it becomes a dead letter, or stops its partition if it is one already.
 void made_batch::give_up(entry& what, error_code code, std::string why) {
     failure reason;
     reason.of = what.of;

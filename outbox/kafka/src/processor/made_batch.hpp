@@ -16,35 +16,35 @@
 
 namespace mortise::kafka {
 
-/// What a processor made of a batch, and of which records it cannot make anything: these become
-/// dead letters, or their partitions stop there. The records it was made of outlive it.
+/// The records that a processor made from a batch. Records of which nothing can be made become dead
+/// letters, or stop their partitions. The consumed records must outlive the object.
 class made_batch {
 public:
-    /// Nothing can be made of a record.
+    /// The reason why nothing can be made of a record.
     struct failure {
         const consumed_record* of = nullptr;
         error_code code;
         std::string why;
     };
 
-    /// @param dead_letter_topic empty: there are none.
+    /// @param dead_letter_topic Empty: no dead letters.
     explicit made_batch(std::string dead_letter_topic)
         : dead_letter_topic_(std::move(dead_letter_topic)) {}
 
-    /// Whether its partition has stopped before it: it is not for this batch.
+    /// Whether the partition of this record stopped before it: it is not for this batch.
     bool stopped_before(const consumed_record& what) const;
 
-    // One of these for each record, in their order.
+    // Call one of these for each record, in order.
     void add(const consumed_record& what, std::vector<record> made);
     void give_up(const consumed_record& what, error_code code, std::string why);
 
-    /// Kafka will never take these of `records()`: what they were made of is given up.
-    /// @return whether that changes anything. A topic that is missing or forbidden is nobody's
-    /// fault here.
+    /// Gives up the consumed records of which Kafka will never take these members of `records()`.
+    /// @return whether that changes anything. A missing or forbidden topic is no record's fault
+    ///         here.
     bool refuse(const std::vector<refused_record>& which);
 
     std::vector<record> records() const;
-    /// The last record of each partition that this deals with.
+    /// The last record of each partition that this batch handles.
     std::map<topic_partition, std::int64_t> dealt_with() const;
     std::vector<failure> dead_letters() const;
     const std::map<topic_partition, failure>& stops() const noexcept { return stops_; }

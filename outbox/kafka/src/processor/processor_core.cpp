@@ -42,7 +42,8 @@ processor_core::processor_core(asio::any_io_executor executor, const processor_c
     : group_consumer(std::move(executor), config, std::chrono::milliseconds(0)),
       config_(checked(config)) {}
 
-// That none can be made, as a certificate is not there or a thread cannot begin, may pass, too.
+// Creates the producer. A missing certificate or a failed thread may be temporary, so it is tried
+// again.
 asio::awaitable<error_code> processor_core::prepare(std::string& why) {
     if (producer_)
         co_return error_code();
@@ -65,7 +66,7 @@ asio::awaitable<error_code> processor_core::prepare(std::string& why) {
     co_return wrong;
 }
 
-// A transaction of before is settled before it is read how far that came.
+// Settles an earlier transaction before it reads how far that one came.
 asio::awaitable<error_code>
 processor_core::find(std::vector<start_offset>& which, std::string& why) {
     auto preparing = prepare(why);
@@ -80,7 +81,7 @@ processor_core::find(std::vector<start_offset>& which, std::string& why) {
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
     which = std::move(std::get<1>(found));
-    // Where the group was away for so long that its offsets have expired, all would be made again.
+    // Refuse partitions without an offset: if the offsets expired, all records would be made again.
     if (config_.cluster.settings.contains("auto.offset.reset"))
         co_return error_code();
     for (start_offset& each : which) {
@@ -105,7 +106,7 @@ asio::awaitable<void> processor_core::finish() {
 void processor_core::work(const records& these) {
     const auto ended = [self = shared_from_this()](const std::exception_ptr& failed) {
         if (failed)
-            std::rethrow_exception(failed);  // of the program's memory, or of its observer
+            std::rethrow_exception(failed);  // The program lacks memory, or its observer threw.
     };
     asio::co_spawn(strand(), process(these), ended);
 }
@@ -130,7 +131,7 @@ asio::awaitable<void> processor_core::process(const records& these) {
     }
 }
 
-// @return whether it was to the end.
+// Makes the records of a batch. @return whether it reached the end.
 asio::awaitable<bool> processor_core::make_all(const records& these, made_batch& into) {
     for (const consumed_record& each : these) {
         if (into.stopped_before(each))
@@ -143,7 +144,7 @@ asio::awaitable<bool> processor_core::make_all(const records& these, made_batch&
     co_return true;
 }
 
-// @return whether the batch goes on.
+// Makes the records of one record. @return whether the batch goes on.
 asio::awaitable<bool> processor_core::make(const consumed_record& what, made_batch& into) {
     coro::backoff_options limits;
     limits.first = config_.retry_first;
@@ -203,7 +204,7 @@ asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& ma
     auto came = co_await std::move(running);
     transaction_outcome outcome = std::move(std::get<1>(came));
     if (std::get<0>(came))
-        outcome.code = std::get<0>(came);  // it did not begin, and says `lost`
+        outcome.code = std::get<0>(came);  // It did not begin; the outcome is `lost`.
     co_return outcome;
 }
 

@@ -13,7 +13,7 @@
 
 namespace mortise::kafka::detail {
 
-/// A consumer whose work is a handler and a transaction.
+/// A consumer that calls a handler and commits the results in a transaction.
 class processor_core final : public group_consumer {
 public:
     processor_core(asio::any_io_executor executor, const processor_config& config);
@@ -35,7 +35,7 @@ private:
 
     const processor_config config_;
     std::unique_ptr<transactional_producer> producer_;  ///< Ready, if there is one.
-    bool wary_ = false;  ///< The last producer was lost over a topic, nobody knows which.
+    bool wary_ = false;  ///< The last producer was lost over an unknown topic.
 };
 
 }  // namespace mortise::kafka::detail

@@ -26,7 +26,7 @@ namespace {
 using asio::awaitable;
 constexpr auto with_code = asio::as_tuple(asio::deferred);
 
-/// What a producer, or the cluster, is about to say. It may come when nobody waits any more.
+/// An answer expected from a producer or a cluster. It may come after nobody waits any longer.
 template <class Value>
 struct pending {
     explicit pending(const asio::any_io_executor& on) : came(on) {}
@@ -36,7 +36,7 @@ struct pending {
 };
 struct nothing {};
 
-/// The handler that says it.
+/// Makes the handler that stores the answer.
 template <class Value>
 auto telling(const std::shared_ptr<pending<Value>>& said) {
     return [said](error_code ec, Value value) {
@@ -53,7 +53,7 @@ public:
 
     bool keeps_marks() const noexcept override { return true; }
 
-    // Brokers forget a transactional id that was not used for a week.
+    // Brokers forget a transactional id after a week without use.
     std::chrono::milliseconds idle_max() const noexcept override { return std::chrono::hours(1); }
 
     awaitable<result<outbox::opening>> open(const outbox::shard_name& shard) override;
@@ -70,7 +70,8 @@ private:
 
     template <class Value>
     awaitable<void> until_said(std::shared_ptr<pending<Value>> what);
-    /// While it is opened: `failed`, but if a signal came, that, also when the answer was faster.
+    /// While opening: returns `failed`, or `operation_aborted` after a signal, even if the answer
+    /// came first.
     error_code unless_ended(error_code failed) const;
 
     const asio::any_io_executor strand_;
@@ -78,13 +79,13 @@ private:
     std::unique_ptr<cluster> cluster_;
     std::unique_ptr<transactional_producer> producer_;
     std::string cluster_id_;
-    std::string trouble_;  ///< Why it could not be opened, for people.
-    std::string mark_;     ///< The last one that is there, as it stands there; empty: none.
-    bool wary_ = false;    ///< The last producer was lost over a topic, nobody knows which.
-    bool stale_ = false;   ///< Better not used again.
+    std::string trouble_;  ///< Why `open` failed, for people.
+    std::string mark_;     ///< The text of the last mark at the sink; empty: none.
+    bool wary_ = false;    ///< The last producer was lost over an unknown topic.
+    bool stale_ = false;   ///< The producer should not be used again.
 };
 
-// At a signal what is asked is stopped, and then says something soon.
+// Waits for the answer. A signal stops the producer and the cluster, which then answer soon.
 template <class Value>
 awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
     auto waiting = what->came.async_wait(with_code);
@@ -105,7 +106,7 @@ error_code kafka_sink::unless_ended(error_code failed) const {
     return failed || cluster_ ? failed : error_code(asio::error::operation_aborted);
 }
 
-// That the progress topic is there, and which cluster it is in.
+// Finds the id of the cluster and ensures that the progress topic exists.
 awaitable<error_code> kafka_sink::prepare() {
     if (!cluster_)
         cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
@@ -142,7 +143,8 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
     co_return unless_ended(said->ec);
 }
 
-// From where it was last; but a topic that was made anew has it elsewhere, or not at all.
+// Looks for the mark from its last known place, then from the start: a topic that was made anew has
+// it elsewhere, or not at all.
 awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::shard_name& shard) {
     const std::int32_t partition = mark_partition(*config_, shard.shard);
     const auto sought = parse_place(shard.first_sought);
@@ -162,7 +164,7 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
     co_return error_code(errc::offset_gone);
 }
 
-// Only what is read after the producer before was fenced is the truth.
+// Fences the earlier producer before it reads the mark: only then is the mark final.
 awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& shard) {
     producer_.reset();
     trouble_.clear();
@@ -216,7 +218,7 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
     co_await std::move(waiting);
     transaction_outcome& outcome = said->value;
     if (said->ec)
-        outcome.code = said->ec;  // it did not begin, and says `lost`
+        outcome.code = said->ec;  // The transaction did not begin, and its outcome is `lost`.
     using kind = transaction_outcome::kind;
     stale_ = outcome.renew;
     if (outcome.what == kind::committed) {

@@ -10,9 +10,9 @@
 
 namespace mortise::kafka {
 
-/// "PARTITION:OFFSET"
+/// Writes "PARTITION:OFFSET".
 std::string place_text(const record_position& at);
-/// None unless it is such a text.
+/// Reads such a text; nothing for any other text.
 std::optional<record_position> parse_place(std::string_view text);
 
 }  // namespace mortise::kafka

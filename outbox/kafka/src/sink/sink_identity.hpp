@@ -8,12 +8,12 @@
 
 namespace mortise::kafka {
 
-/// Names a sink so that two that do not know of each other have different names: with another
-/// prefix the relays do not fence each other, with another number of partitions, or another topic,
-/// they do not find each other's marks.
+/// Names a sink such that two sinks that cannot work together have different names. With another
+/// prefix, relays do not fence each other. With another topic or number of partitions, they do not
+/// find each other's marks.
 std::string sink_identity(const kafka_sink_config& config, const std::string& cluster_id);
 
-/// The name of the same sink in older versions, which knew cluster and topic only.
+/// The name of the same sink in older versions, which used the cluster and the topic only.
 std::string older_sink_identity(const kafka_sink_config& config, const std::string& cluster_id);
 
 }  // namespace mortise::kafka

@@ -79,7 +79,7 @@ outbox::published published_by(transaction_outcome outcome, std::size_t messages
     case kind::refused:
         break;
     }
-    // If the mark is refused nothing can be published: opening anew looks at its topic.
+    // If the mark is refused, nothing can be published: opening the sink anew checks its topic.
     for (refused_record& each : outcome.refused) {
         if (each.index >= messages)
             return published(published::kind::lost, each.code, "the mark: " + each.text);

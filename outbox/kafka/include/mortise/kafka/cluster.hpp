@@ -15,16 +15,16 @@
 
 namespace mortise::kafka {
 
-/// What a cluster is, which topics it has, and the newest record of a key. A thread of its own
-/// asks, one thing after the other.
+/// Answers questions about a cluster: its id, its topics, and the newest record of a key. A thread
+/// of its own asks them, one after the other.
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes The destructor does not wait: what runs is given up.
+/// @par Lifetimes The destructor does not wait: it gives up the operation that runs.
 class cluster {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Asks nobody yet.
+    /// Connects to nobody yet.
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     cluster(executor_type executor, kafka_config config);
     ~cluster();
@@ -33,30 +33,30 @@ public:
 
     executor_type get_executor() const noexcept { return worker_->get_executor(); }
 
-    /// The id that the cluster got when it was made; another cluster at the same address has
-    /// another.
+    /// Asks for the id that the cluster got when it was created. Another cluster at the same
+    /// address has another id.
     ///
     /// @par Completion   `void(error_code, std::string)`
-    /// @par Errors       `mortise::errc::bad_config`: librdkafka does not take the settings, or a
-    ///                   certificate is missing, as `trouble` says; those of `kafka_category`:
+    /// @par Errors       `mortise::errc::bad_config`: librdkafka rejects the settings, or a
+    ///                   certificate is missing, as `trouble` says; of `kafka_category`:
     ///                   `_TIMED_OUT` after `answer_wait_max`, `condition::not_authorized`;
     ///                   `operation_aborted`.
-    /// @par Cancellation terminal, partial, total: as long as it is queued.
+    /// @par Cancellation terminal, partial, total: while it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
     auto async_id(Token&& token = Token{}) {
         return worker_->async_run(detail::id_job(core_), std::forward<Token>(token));
     }
 
-    /// Makes a topic, or finds that it is there and is what was wished for. It is never changed.
-    /// Where the login may not look at its settings, its clean-up policy is believed. One that
-    /// is to be compacted must not delete as well: it would forget the newest record of a key.
+    /// Creates a topic, or checks that the existing one is as requested. Never changes a topic. If
+    /// the login may not read the settings of the topic, its clean-up policy is not checked. A
+    /// topic that must be compacted must not also delete: it would forget the newest record of a
+    /// key.
     ///
-    /// @par Completion   `void(error_code, bool)`: whether it was made just now.
+    /// @par Completion   `void(error_code, bool)`: whether this call created the topic.
     /// @par Errors       `errc::topic_differs`; those of `kafka_category`, as for `async_id`, and
-    ///                   what Kafka objects to (`INVALID_REPLICATION_FACTOR`,
-    ///                   `POLICY_VIOLATION`).
-    /// @par Cancellation terminal, partial, total: as long as it is queued.
+    ///                   Kafka's objections (`INVALID_REPLICATION_FACTOR`, `POLICY_VIOLATION`).
+    /// @par Cancellation terminal, partial, total: while it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
     auto async_ensure_topic(topic_wish wish, Token&& token = Token{}) {
@@ -65,11 +65,12 @@ public:
         );
     }
 
-    /// How many partitions a topic has; zero if it is not there. It is never made by that.
+    /// Asks how many partitions a topic has; zero if there is no such topic. Asking never creates
+    /// it.
     ///
     /// @par Completion   `void(error_code, int)`.
     /// @par Errors       Those of `kafka_category`, as for `async_id`.
-    /// @par Cancellation terminal, partial, total: as long as it is queued.
+    /// @par Cancellation terminal, partial, total: while it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
     auto async_partitions(std::string topic, Token&& token = Token{}) {
@@ -78,18 +79,18 @@ public:
         );
     }
 
-    /// The newest committed record of a key in one partition.
+    /// Reads the newest committed record of a key in one partition.
     ///
-    /// Reads to the true end of the partition as it is when this begins. If a transaction is open
-    /// there, it waits for its end: so after `async_init` of the only producer that writes there,
-    /// what this finds is the truth.
+    /// It reads up to the true end that the partition has when the read begins. If a transaction is
+    /// open there, it waits for the end of that transaction. So after `async_init` of the only
+    /// producer that writes there, the result is final.
     ///
-    /// @par Completion   `void(error_code, std::optional<found_record>)`; none if there is none at
-    ///                   `from` or after it.
+    /// @par Completion   `void(error_code, std::optional<found_record>)`; empty if there is no
+    ///                   record at `from` or after it.
     /// @par Errors       `errc::still_open` after `answer_wait_max`; `errc::offset_gone` if the
     ///                   partition ends before `from`; those of `kafka_category`, as for
     ///                   `async_id`, and `condition::unknown_topic`.
-    /// @par Cancellation terminal, partial, total: as long as it is queued.
+    /// @par Cancellation terminal, partial, total: while it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     /// @par Cost         Two short-lived connections, and every record from `from` on.
     template <class Token = asio::deferred_t>
@@ -106,14 +107,15 @@ public:
         );
     }
 
-    /// What failed last, as librdkafka says it, without secrets: a connection, a name that is
-    /// not found, a login. Empty: nothing since something worked. An operation completes with
-    /// a code alone; this is for people to read beside it.
+    /// The last failure in the words of librdkafka, without secrets: a connection, a name that is
+    /// not found, a login. Empty if something has worked since. Operations complete with a code
+    /// alone; show this text to people beside it.
     ///
     /// @par Threads Any.
     std::string trouble() const;
 
-    /// What runs ends soon, and what comes later at once, with `operation_aborted`. Does not wait.
+    /// Ends the running operation soon, and later ones at once, with `operation_aborted`. Does not
+    /// wait.
     void stop() noexcept;
 
 private:

@@ -12,7 +12,7 @@
 
 namespace mortise::kafka {
 
-/// A record that a consumer was given. An absent key or value is Kafka's null.
+/// A record that a consumer received. An absent key or value is Kafka's null.
 class consumed_record {
 public:
     consumed_record() = default;  // declared: no aggregate (docs/compilers.md, G3)

@@ -6,34 +6,34 @@
 
 namespace mortise::kafka {
 
-/// The category of librdkafka's own codes, Kafka's (positive) and the client's (negative):
-/// `code.value()` can be compared with `RD_KAFKA_RESP_ERR_...`. What passes by itself (a broker
-/// that cannot be reached, a leader that moves) is `mortise::condition::retryable`.
+/// The category of librdkafka's codes: Kafka's own (positive) and the client's (negative).
+/// `code.value()` can be compared with `RD_KAFKA_RESP_ERR_...`. Temporary failures (a broker that
+/// cannot be reached, a leader that moves) equal `mortise::condition::retryable`.
 const boost::system::error_category& kafka_category() noexcept;
 
-/// A code of librdkafka as an error code; zero is success.
+/// Turns a code of librdkafka into an error code; zero is success.
 error_code kafka_error(int code) noexcept;
 
-/// What can go wrong besides. The message of each code says what to do about it.
+/// Errors of this library. The message of each code says what to do.
 enum class errc : int {
     uncertain = 1,   ///< It is not known whether the transaction was committed.
-    lost,            ///< The producer was lost before.
+    lost,            ///< The producer was already lost.
     not_ready,       ///< `async_init` has not succeeded yet.
     topic_differs,   ///< The topic exists, with other partitions or another clean-up policy.
-    still_open,      ///< A transaction that is open hides the end of the partition.
-    not_a_mark,      ///< What stands in the place of a shard's mark is none.
-    offset_gone,     ///< The partition ends before the offset that was asked for.
-    offset_removed,  ///< The partition begins after the offset that was asked for.
-    foreign_inbox,   ///< An inbox in another database has dealt with the partition for the group.
-    no_offset,       ///< The group has no offset for the partition: it is new, or that expired.
+    still_open,      ///< An open transaction hides the end of the partition.
+    not_a_mark,      ///< The record in the place of a shard's mark is not a mark.
+    offset_gone,     ///< The partition ends before the requested offset.
+    offset_removed,  ///< The partition begins after the requested offset.
+    foreign_inbox,   ///< An inbox in another database has handled the partition for the group.
+    no_offset,       ///< The group has no offset for the partition: never had one, or it expired.
 };
 
-/// Classes of the codes above, for `==`.
+/// Classes of the codes above, to compare with `==`.
 enum class condition : int {
-    fenced = 1,  ///< Another producer has the transactional id now, or our transaction timed out.
-    not_authorized,  ///< The login is refused, or what it may not do.
-    too_large,       ///< A record, or several together, are larger than the topic takes.
-    unknown_topic,   ///< There is no such topic, or not that partition.
+    fenced = 1,      ///< Another producer has the transactional id, or our transaction timed out.
+    not_authorized,  ///< The login is refused, or lacks a permission.
+    too_large,       ///< A record, or several together, exceed the topic's limit.
+    unknown_topic,   ///< The topic or the partition does not exist.
 };
 
 const boost::system::error_category& error_category() noexcept;

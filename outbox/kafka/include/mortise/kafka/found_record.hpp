@@ -10,7 +10,7 @@
 
 namespace mortise::kafka {
 
-/// A record that was read, and where it is.
+/// A record that was read, and its position.
 class found_record {
 public:
     found_record() = default;  // declared: no aggregate (docs/compilers.md, G3)

@@ -18,34 +18,35 @@ class inbox;
 
 namespace mortise::kafka {
 
-/// Delivers what is committed in topics of Kafka to an inbox, from when it is made, as a member of
-/// a consumer group: each message has its effect exactly once.
+/// Delivers committed records of Kafka topics to an inbox, from its construction on, as a member of
+/// a consumer group. Each message has its effect exactly once.
 ///
-/// How far a partition was dealt with is in the inbox's own database, where the effects are, and it
-/// is read from there on; the offset that the group has is for people to look at. Where that place
-/// is not in the partition (the topic was made anew; retention was faster) the partition is
-/// *refused*, until an operator has said where to go on (`outbox::move_inbox`); it is looked at
-/// again when it is assigned the next time.
+/// The inbox's database stores the position in each partition, together with the effects, and
+/// reading goes on from that position. The offset of the group is only for people to see. If the
+/// partition does not contain the position, because its topic was made anew or retention was
+/// faster, the partition is *refused*. An operator then decides where to go on
+/// (`outbox::move_inbox`), and the consumer looks again when the partition is next assigned.
 ///
 /// The source of a message is "CLUSTER/TOPIC/PARTITION", with the id of the cluster.
 ///
-/// librdkafka's calls are made by a thread of its own. While the inbox is at work, or cannot take
-/// anything, the consumer stays in its group. A partition is given back when what is under way for
-/// it has been committed.
+/// A thread of the consumer makes the calls of librdkafka. The consumer stays in its group while
+/// the inbox is busy or cannot take anything. A partition is given back after what is under way for
+/// it was committed.
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes It may be destroyed at any time; a batch under way takes effect or not, and the
-///                group is left in the background. To leave it in good order await `async_stop`.
-///                It does not keep the context of its executor at work, and ends with that, too.
-/// @par Cost      For each batch what the inbox says; a thread, and those of librdkafka: three, and
-///                one for each broker. What is fetched ahead takes up to 64 MiB (`kafka_config`).
+/// @par Lifetimes The consumer may be destroyed at any time: a batch under way takes effect or not,
+///                and the group is left in the background. Await `async_stop` to leave it in good
+///                order. The consumer does not keep the context of its executor at work, and ends
+///                with that context.
+/// @par Cost      The cost of the inbox for each batch; a thread, and those of librdkafka: three,
+///                and one for each broker. Fetching ahead takes up to 64 MiB (`kafka_config`).
 class inbox_consumer {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Asks nobody yet.
-    /// @param to an inbox by offsets, or by offsets and ids: that passes over what is published
-    ///           again, with its id, at a new offset
+    /// Connects to nobody yet.
+    /// @param to An inbox by offsets, or by offsets and ids. The latter passes over a message that
+    ///           is published again, with the same id, at a new offset.
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     inbox_consumer(
         executor_type executor,
@@ -58,7 +59,7 @@ public:
 
     executor_type get_executor() const noexcept;
 
-    /// Lets the batch that is under way end, tells the group how far it got, and leaves it.
+    /// Lets the batch under way end, tells the group the position, and leaves the group.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.

@@ -9,8 +9,8 @@
 
 namespace mortise::kafka {
 
-/// Which topics go into an inbox. All members of a group deliver to the same inbox in the same
-/// database; a partition that another one has dealt with is refused (`errc::foreign_inbox`).
+/// The topics that go into an inbox. All members of a group must deliver to the same inbox in the
+/// same database. A partition that another inbox has handled is refused (`errc::foreign_inbox`).
 class inbox_consumer_config : public consumer_config {
 public:
     inbox_consumer_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -20,12 +20,12 @@ public:
     /// "TOPIC/PARTITION/OFFSET", which no inbox remembers.
     std::string id_header = "mortise-id";
 
-    /// Whether to go on also where an inbox in another database has dealt with a partition for the
-    /// group: what that has done is done again. If not, such a partition is refused.
+    /// Whether to go on with a partition that an inbox in another database has handled for the
+    /// group; its messages then have their effects again. If not, such a partition is refused.
     bool adopt_group = false;
 
-    /// The group is told how far the inbox is, for the tools that show people a lag, at most so
-    /// often: 1 ms to one day. Nothing else depends on it.
+    /// How often, at most, the group is told the position of the inbox, for tools that show a lag:
+    /// 1 ms to one day. Nothing else depends on it.
     std::chrono::milliseconds tell_group_after{5'000};
 };
 

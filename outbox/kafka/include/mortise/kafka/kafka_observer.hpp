@@ -9,11 +9,11 @@
 
 namespace mortise::kafka {
 
-/// Something that librdkafka says. Secrets of the configuration do not occur in the text.
+/// A message from librdkafka. The text contains no secrets of the configuration.
 struct kafka_event {
     enum class kind : std::uint8_t {
-        log,         ///< A line of its log, with `level` as syslog has it (3 is an error).
-        error,       ///< A connection, or a login, failed with `code`.
+        log,         ///< A line of its log, with a syslog `level` (3 is an error).
+        error,       ///< A connection or a login failed with `code`.
         statistics,  ///< JSON, every `statistics.interval.ms`.
     };
 
@@ -23,11 +23,13 @@ struct kafka_event {
     std::string_view text{};  ///< Valid during the call.
 };
 
-/// Hears what librdkafka says; without one it says nothing, not even to the standard error.
+/// Receives the messages of librdkafka. Without an observer they are dropped and do not go to the
+/// standard error.
 ///
-/// @par Threads   Called on threads of librdkafka and of the object that has it, several at a time:
-///                it must be thread-safe, and must neither block nor call that object.
-/// @par Lifetimes Not owned: it must outlive the object. It is not called after that has gone.
+/// @par Threads   Called on threads of librdkafka and of the observed object, several at a time. It
+///                must be thread-safe, and must neither block nor call that object.
+/// @par Lifetimes Not owned: it must outlive the observed object, after whose destruction it is not
+///                called.
 class kafka_observer {
 public:
     virtual void on_event(const kafka_event& event) noexcept = 0;

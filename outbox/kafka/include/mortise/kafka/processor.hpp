@@ -14,29 +14,31 @@
 
 namespace mortise::kafka {
 
-/// Reads topics of Kafka as a member of a consumer group, has a handler make other records of what
-/// it reads, and writes them to Kafka: exactly once, for those who read committed records.
+/// Reads topics of Kafka as a member of a consumer group, lets a handler make other records of
+/// them, and writes those to Kafka. Each record is processed exactly once, for consumers that read
+/// committed records.
 ///
-/// The records of a batch and the offsets behind it are one transaction, in the name of the member
-/// that the group knows at that moment: one that has lost its partitions commits nothing. A
-/// partition is given back when the transaction that runs is over; what was read and not committed
-/// is read again from the offsets of the group, by whoever has it next.
+/// The records made from a batch and the offsets behind that batch are committed in one
+/// transaction. The commit names the present membership in the group, so a member that lost its
+/// partitions commits nothing. A partition is given back after the running transaction has ended.
+/// The next owner reads the uncommitted rest again, from the offsets of the group.
 ///
-/// A record for which the handler throws is tried again with growing pauses, and in the end goes to
-/// the dead-letter topic, or stops its partition, which is *refused* until it is assigned anew.
+/// If the handler throws for a record, it is tried again with growing pauses. After the last
+/// attempt the record goes to the dead-letter topic, or its partition is *refused* until it is
+/// assigned anew.
 ///
 /// @par Threads   All members: any.
-/// @par Lifetimes What the handler refers to lives until `async_stop` is complete. It may be
-///                destroyed at any time; a transaction under way is committed or not, and the group
-///                is left in the background. It does not keep the context of its executor at work,
-///                and ends with that, too.
-/// @par Cost      A transaction for each batch; two threads, and those of librdkafka: three, and
-///                one for each broker, twice.
+/// @par Lifetimes What the handler refers to must live until `async_stop` is complete. The
+///                processor may be destroyed at any time: a transaction under way is committed or
+///                not, and the group is left in the background. The processor does not keep the
+///                context of its executor at work, and ends with that context.
+/// @par Cost      A transaction per batch. Two threads, and twice those of librdkafka: three, and
+///                one for each broker.
 class processor {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Asks nobody yet.
+    /// Connects to nobody yet.
     /// @throws mortise::error (`bad_config`) that names the setting, and never shows a secret
     processor(executor_type executor, const processor_config& config);
     ~processor();
@@ -45,8 +47,8 @@ public:
 
     executor_type get_executor() const noexcept;
 
-    /// Lets the transaction that is under way end, drops what was not begun, and leaves the group.
-    /// A handler that runs is waited for.
+    /// Lets the running transaction and handler end, drops the records that were not begun, and
+    /// leaves the group.
     ///
     /// @par Completion   `void(error_code)`.
     /// @par Cancellation ignored.

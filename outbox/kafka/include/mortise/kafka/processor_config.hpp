@@ -14,16 +14,16 @@
 
 namespace mortise::kafka {
 
-/// Makes records out of one, on the processor's strand. `what` lives until it ends. It may be
-/// called again with the same record, and is then to make the same of it.
+/// Makes records out of one record, on the processor's strand. `what` is valid until the handler
+/// ends. The handler may be called again with the same record, and must then make the same records.
 using processor_handler =
     std::function<boost::asio::awaitable<std::vector<record>>(const consumed_record& what)>;
 
-/// What a processor reads, what it makes of that, and as whom.
+/// Configuration of a processor.
 ///
-/// `auto.offset.reset` among the settings of `cluster` has no default here: without it a partition
-/// for which the group has no offset is refused (`errc::no_offset`). That is so if the group is
-/// new, and also if it was away for so long that its offsets have expired.
+/// `auto.offset.reset` has no default here. Without it, a partition is refused (`errc::no_offset`)
+/// if the group has no offset for it. That happens to a new group, and to a group that was away for
+/// so long that its offsets have expired.
 class processor_config : public consumer_config {
 public:
     processor_config() = default;  // declared: no aggregate (docs/compilers.md, G3)
@@ -31,17 +31,17 @@ public:
 
     processor_handler handler;
 
-    /// Of the processor's producer, 1 to 249 bytes: each processor that runs has one of its own,
-    /// and keeps it over restarts. Then what the last run left in the middle is settled at once by
-    /// the next, and not when its time is up.
+    /// The transactional id of the processor's producer, 1 to 249 bytes. Each running processor
+    /// needs an id of its own and must keep it over restarts. Then the next run settles an
+    /// unfinished transaction of the last one at once, and not after a timeout.
     std::string transactional_id;
 
-    /// How often a record is tried for which the handler throws: 1 to 1,000,000.
+    /// How often a record is tried if the handler throws: 1 to 1,000,000.
     std::uint32_t attempts_max = 10;
 
-    /// Where a record goes for which the handler has thrown so often, or of which it makes what
-    /// Kafka will never take, with headers that name its place and the reason. Empty, or if that is
-    /// not taken either: the partition is refused at that record.
+    /// The topic for a record whose last attempt threw, or from which the handler makes a record
+    /// that Kafka will never take. Headers name its position and the reason. If this is empty, or
+    /// if the dead letter is refused as well, the partition is refused at that record.
     std::string dead_letter_topic;
 };
 

@@ -21,7 +21,7 @@ public:
     std::optional<std::string> value;
 };
 
-/// One record to produce. An absent key or value is Kafka's null, which is not the empty text.
+/// A record to produce. An absent key or value is Kafka's null, which differs from empty text.
 class record {
 public:
     record() = default;
@@ -33,14 +33,14 @@ public:
     std::optional<std::string> value;
     std::vector<record_header> headers;
 
-    /// Absent: chosen by the key, as the setting `partitioner` says.
+    /// Absent: chosen by the key, according to the setting `partitioner`.
     std::optional<std::int32_t> partition;
 
     /// Milliseconds since 1970; absent: now.
     std::optional<std::int64_t> timestamp;
 };
 
-/// Where a record is.
+/// The position of a record in its topic.
 struct record_position {
     std::int32_t partition = -1;
     std::int64_t offset = -1;

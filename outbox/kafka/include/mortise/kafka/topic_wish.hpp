@@ -8,23 +8,22 @@
 
 namespace mortise::kafka {
 
-/// What a topic should be.
+/// The properties that a topic must have.
 class topic_wish {
 public:
     topic_wish() = default;  // declared: no aggregate (docs/compilers.md, G3)
     topic_wish(std::string called, int parts) : name(std::move(called)), partitions(parts) {}
 
     std::string name;
-    int partitions = 1;  ///< One that exists must have as many.
+    int partitions = 1;  ///< An existing topic must have as many.
 
-    /// Copies of each partition; -1: as many as the brokers are set to. Where the topic exists it
-    /// is not looked at.
+    /// Copies of each partition; -1: the default of the brokers. Not checked for an existing topic.
     int replicas = -1;
 
-    /// Of each key the newest record is kept for ever. One that exists must be so, too.
+    /// Keeps the newest record of each key for ever. An existing topic must be compacted, too.
     bool compacted = false;
 
-    /// Other settings of a topic that is made, by Kafka's own names.
+    /// Other settings for a new topic, by Kafka's own names.
     std::map<std::string, std::string> settings;
 };
 

@@ -16,33 +16,34 @@ namespace mortise::kafka {
 
 class group_position;  // of the processor
 
-/// What is to be committed as one.
+/// Records that are committed in one transaction.
 class transaction_batch {
 public:
     transaction_batch() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::vector<record> records;
 
-    /// Goes out with the others, before them. One to the partition of `last` spares that a round
-    /// trip, for its partition is part of the transaction by then.
+    /// Goes out together with `records`, before them. If it goes to the partition of `last`, it
+    /// saves `last` a round trip, because the partition is part of the transaction by then.
     std::optional<record> first;
 
-    /// Goes out only when all others are acknowledged: the mark that says how far they reach.
+    /// Goes out only after all others are acknowledged: the mark that says how far they reach.
     std::optional<record> last;
 
-    /// Topics to which this producer has not written yet are first tried one by one, in
-    /// transactions that are never committed. For the batch with which a producer was `lost` with a
-    /// code that blames a topic: nothing else says which of them it was.
+    /// Tries new topics of this producer one by one first, in transactions that are never
+    /// committed. Use it for a batch that ended with `lost` and a code that blames a topic: nothing
+    /// else tells which topic it was.
     bool wary = false;
 
-    /// How far a processor has come, which is committed with what it made; else none.
+    /// The offsets up to which a processor has read, committed with the records that it made; else
+    /// null.
     std::shared_ptr<const group_position> consumed;
 };
 
-/// A record that cannot be delivered as it is. With `condition::unknown_topic` its topic is not
-/// there, and was waited for.
+/// A record that cannot be delivered as it is. `condition::unknown_topic` means that its topic is
+/// missing and was waited for.
 struct refused_record {
-    /// In the batch; `records.size()` is its last record, and one more is its first.
+    /// The index in the batch: `records.size()` stands for `last`, and one more for `first`.
     std::size_t index = 0;
     error_code code;
     std::string text;
@@ -54,15 +55,15 @@ public:
     enum class kind : std::uint8_t {
         /// All of the batch is in Kafka, and consumers see it.
         committed,
-        /// Nothing of the batch will ever be seen. `refused` names records that are the reason, not
-        /// always all of them: take them out and run the rest again, with the same producer unless
-        /// `renew` says that it is lost.
+        /// Nothing of the batch will ever be visible. `refused` names records that are the reason,
+        /// not always all of them. Remove them and run the rest again, with the same producer
+        /// unless `renew` is set.
         refused,
-        /// Nothing of the batch will ever be seen: run it again, with the same producer.
+        /// Nothing of the batch will ever be visible. Run it again with the same producer.
         again,
-        /// The producer must be destroyed. Whether the batch was committed, the mark says that a
-        /// new producer of the same transactional id reads after its `async_init`. So it ends
-        /// also if a broker may have been asked for an abort twice (KAFKA-17754).
+        /// The producer must be destroyed, and it is unknown whether the batch was committed. The
+        /// mark tells: read it after `async_init` of a new producer with the same transactional id.
+        /// A transaction also ends so if a broker may have received an abort twice (KAFKA-17754).
         lost,
     };
 
@@ -70,23 +71,25 @@ public:
 
     kind what = kind::lost;
 
-    /// Where the last record of the batch is, once committed.
+    /// The position of the last record, once committed: `transaction_batch::last`, else the last of
+    /// `records`.
     record_position last;
 
-    /// After `committed`: the commit needed several tries, and it is wise to go on with a new
-    /// producer, for a broker may still have an old request of this one (KAFKA-17754).
+    /// The producer must be replaced by a new one. After `refused` it is lost. After `committed` it
+    /// means that the commit needed several tries, so a broker may still hold an old request of
+    /// this producer (KAFKA-17754).
     bool renew = false;
 
     std::vector<refused_record> refused;
 
-    /// What people should know, whatever the outcome: a topic was given partitions, so that its
-    /// keys go elsewhere.
+    /// Notices for people, independent of the outcome: a topic got more partitions, and its keys go
+    /// to other ones now.
     std::vector<std::string> notices;
 
-    /// Why it was not committed. When lost: `condition::fenced`, `errc::uncertain`, `errc::lost`,
-    /// `errc::not_ready`, `operation_aborted` (stopped), or what was fatal.
+    /// Why it was not committed. With `lost`: `condition::fenced`, `errc::uncertain`, `errc::lost`,
+    /// `errc::not_ready`, `operation_aborted` (stopped), or a fatal error.
     error_code code;
-    std::string text;  ///< Of librdkafka, for people; may be empty.
+    std::string text;  ///< From librdkafka, for people; may be empty.
 };
 
 const char* to_string(transaction_outcome::kind what) noexcept;

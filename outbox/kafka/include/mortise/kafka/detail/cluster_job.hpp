@@ -17,7 +17,7 @@ class cluster_core;
 
 namespace detail {
 
-/// What the thread of a cluster does. Each keeps what it needs.
+/// The jobs of a cluster's thread. Each job keeps alive what it needs.
 class id_job {
 public:
     explicit id_job(std::shared_ptr<cluster_core> core) : core_(std::move(core)) {}

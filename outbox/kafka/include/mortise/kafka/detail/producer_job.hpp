@@ -13,7 +13,7 @@ class producer_core;
 
 namespace detail {
 
-/// What a producer's thread does. Each keeps what it needs.
+/// The jobs of a producer's thread. Each job keeps alive what it needs.
 class init_job {
 public:
     explicit init_job(std::shared_ptr<producer_core> core) : core_(std::move(core)) {}
