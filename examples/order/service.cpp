@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 namespace db = mortise::db;
 namespace txn = mortise::txn;
 
-/// What an order wants of a service: so many of that.
+/// What an order wants from a service: a name and an amount.
 struct wish {
     explicit wish(const std::string& payload) { std::istringstream(payload) >> name >> amount; }
 
