@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The three modes of a lock: one holder, many readers, or as many holders as there are permits.
+//
+// Prints:
+//     3 readers, and 0 writers beside them
+//     0 readers, and 1 writers beside them
+//     7 jobs were done by permits 1 to 2, at most 2 at a time
 
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/mortise.hpp"
