@@ -67,7 +67,7 @@ outbox::inbox inbox_of(const session_ptr& whose, outbox::inbox_handler handler) 
 }
 
 //[relay
-// Here both are in one process. With `kafka::make_kafka_sink` they need not be.
+// Both sides share one process here. With `kafka::make_kafka_sink` they can be apart.
 outbox::relay relay_of(db::sqlite& whose, outbox::inbox& to) {
     outbox::relay_config config;
     config.database = whose.path();

@@ -9,8 +9,9 @@ namespace {
 constexpr int blows_max = 3;       // of each kind, so that the sale ends
 constexpr int holders_before = 3;  // left alone, so that the sale gets going
 
-// How long to wait for the next holder. None comes if no buyer wants the lock any longer, or if the
-// victim was stopped while it had the store's files locked, which stops everybody.
+// How long to wait for the next holder. None comes if no buyer wants the lock any longer. None
+// comes either if the victim was stopped while it had the store's files locked: that stops
+// everybody.
 constexpr std::chrono::seconds patience{3};
 
 }  // namespace

@@ -171,7 +171,7 @@ int run_buyers(const sale_options& options) {
     shop goods(context.get_executor(), folder / ("shop-" + std::to_string(options.round) + ".db"));
     mortise::client_config config;
     if (options.round >= 3)
-        config.ttl = std::chrono::milliseconds(500);  // so long a stopped holder keeps the others
+        config.ttl = std::chrono::milliseconds(500);  // others wait this long for a stopped one
     const char* const store = std::getenv("MORTISE_STORE");
     if (store == nullptr)
         throw std::runtime_error("nobody said where the locks are");

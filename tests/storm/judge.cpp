@@ -43,8 +43,8 @@ void note(judgement& to, const record& of, const char* what, const record& other
     }
 }
 
-// Judges one lock. Between the first and the last moment at which a lease said "held", no other
-// client may have had the lock, whatever its lease said in between.
+// Judges one lock. A lease may say "held", then "unsure", then "held" again. From the first "held"
+// to the last, no other client may have had the lock.
 void find_overlaps(judgement& to, records_of held) {
     std::erase_if(held, [](const record* each) { return each->held_until <= each->held_from; });
     std::sort(held.begin(), held.end(), [](const record* one, const record* other) {
