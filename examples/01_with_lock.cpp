@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The best way to hold a lock: `with_lock` acquires it, runs some work and releases it. Start this
-// program twice at the same time: the second one waits for the first.
+// The recommended way to hold a lock: `with_lock` acquires it, runs some work, and releases it.
+// Start this program twice at the same time: the second one waits for the first.
 //
 // Prints:
 //     the lock is mine, with token N

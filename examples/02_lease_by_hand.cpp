@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lease by hand: for locks whose life does not fit into one body of code. Codes instead of
-// exceptions, effects behind `guard`, and a look at what is left when the lease was lost.
+// A lease without `with_lock`, for a lock that you cannot hold and release in one body of code. The
+// example uses error codes instead of exceptions, runs the effect under `guard`, and checks whether
+// the lease was lost before the end.
 //
 // Prints:
 //     posted with token N
@@ -20,16 +21,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Something that must not happen without the lock. Where it lives it should check the token, too:
-/// see the flash sale for a fence in a database.
+/// An effect that must not happen without the lock. A real resource should also check the token:
+/// the flash sale shows a fence in a database.
 asio::awaitable<void> post_interest(mortise::fencing_token token) {
     std::cout << "posted with token " << token.value << '\n';
     co_return;
 }
 
 asio::awaitable<void> post_once(mortise::lock_client& locks) {
-    // Two lines, not `auto [code, held] = co_await ...`: newer versions of g++ leak the hidden
-    // tuple when the coroutine is destroyed while it waits.
+    // Keep these two lines apart. With `auto [code, held] = co_await ...`, newer versions of g++
+    // leak the hidden tuple if the coroutine is destroyed while it waits.
     auto acquired =
         co_await locks.async_acquire("interest", {.wait_max = 2s}, asio::as_tuple(asio::deferred));
     auto& [code, held] = acquired;
@@ -40,7 +41,8 @@ asio::awaitable<void> post_once(mortise::lock_client& locks) {
     if (code)
         throw boost::system::system_error(code, locks.explain());
 
-    // Refused if the lease is not surely held when it begins; told if it was not until the end.
+    // Throws without posting if the lease is not held now. Throws afterwards if it was lost
+    // meanwhile.
     co_await held.guard(post_interest(held.token()));
 
     auto released = co_await held.async_release(asio::as_tuple(asio::deferred));
@@ -53,7 +55,7 @@ asio::awaitable<void> post_once(mortise::lock_client& locks) {
 
 asio::awaitable<void> run(mortise::lock_client& locks) {
     co_await post_once(locks);
-    co_await locks.async_stop();  // ends the session, and with it the work of the context
+    co_await locks.async_stop();  // ends the session; the context then runs out of work
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Not to wait, to wait for so long, and to stop waiting. A cancelled acquire leaves nothing behind:
-// afterwards nobody stands in the queue.
+// How to try without waiting, to limit a wait, and to cancel a wait. A cancelled acquire leaves no
+// request in the queue.
 //
 // Prints:
 //     a try: somebody has it
@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
 namespace {
 
 asio::awaitable<void> look_in(mortise::lock_client& guest) {
-    // Busy is no error of a try: there is a lease, or there is none.
+    // A busy lock is no error for a try: the result is a lease or nothing.
     const auto got = co_await guest.async_try_acquire("door");
     std::cout << "a try: " << (got ? "mine" : "somebody has it") << '\n';
 }
@@ -52,7 +52,7 @@ asio::awaitable<void> wait_a_little(mortise::lock_client& guest) {
         std::cout << "wait_max: not free within 50 ms\n";
 }
 
-/// How many wait for the door, as the store sees it.
+/// How many requests for the door wait at the store.
 asio::awaitable<std::uint64_t> queue_length(mortise::lock_client& locks) {
     const auto door = co_await locks.async_inspect("door", 10);
     co_return door ? door->waiter_count : 0;
@@ -149,7 +149,7 @@ asio::awaitable<void> visit(mortise::lock_client& host, mortise::lock_client& gu
 
 int main() try {
     asio::io_context context;
-    // Two clients are two parties to the store, as two processes are.
+    // To the store, two clients are two parties, like two processes.
     mortise::lock_client host(context.get_executor(), mortise::open_store("sqlite:locks.db"));
     mortise::lock_client guest(context.get_executor(), mortise::open_store("sqlite:locks.db"));
     asio::co_spawn(context, visit(host, guest), [](const std::exception_ptr& e) {

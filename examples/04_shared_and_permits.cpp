@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Three modes of a lock: one holder, many readers, or as many holders as there are permits.
+// The three modes of a lock: one holder, many readers, or as many holders as there are permits.
 //
 // Prints:
 //     3 readers, and 0 writers beside them
@@ -52,7 +52,7 @@ asio::awaitable<void> read(mortise::lock_client& locks, catalogue& books, bool s
 }
 
 asio::awaitable<void> write(mortise::lock_client& locks, catalogue& books) {
-    auto held = co_await locks.async_acquire("catalogue");  // exclusive: behind all readers
+    auto held = co_await locks.async_acquire("catalogue");  // exclusive: waits for the readers
     ++books.writers;
     std::cout << books.readers << " readers, and " << books.writers << " writers beside them\n";
     --books.writers;
@@ -67,7 +67,7 @@ struct presses {
     std::uint32_t slot_max = 0;
 };
 
-// Two presses: whoever has a permit knows from `slot()` which one is its own.
+// There are two presses. A holder learns from `slot()` which press its permit stands for.
 asio::awaitable<void> print(mortise::lock_client& locks, presses& hall) {
     auto held = co_await locks.async_acquire("presses", printing);
     hall.running_max = std::max(hall.running_max, ++hall.running);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Several locks at once: all of them or none, and always in the same order, so that two that want
-// the same locks cannot wait for each other for ever.
+// Acquires several locks at once: all of them or none. They are always taken in the same order, so
+// two callers that want the same locks cannot block each other for ever.
 //
 // Prints:
 //     anna and berta hold 200 together
@@ -29,7 +29,7 @@ namespace {
 
 using accounts = std::map<std::string, int>;
 
-/// Reads, lets others run, and writes: wrong, unless both accounts are locked.
+/// Reads, lets other coroutines run, then writes. This is wrong unless both accounts are locked.
 asio::awaitable<void> move_one(int& from, int& to) {
     const int from_had = from;
     const int to_had = to;

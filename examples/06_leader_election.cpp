@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One of many leads: the others stand by. A leader that resigns is followed by the next candidate,
-// and one that is deposed is stopped, and stands again.
+// Elects one leader among many candidates. When the leader resigns, the next candidate leads. A
+// deposed leader is stopped, and becomes a candidate again.
 //
 // Prints:
 //     anna leads
@@ -49,7 +49,7 @@ asio::awaitable<void> anna(mortise::lock_client& locks, mortise::coro::event& le
 }
 //]
 
-// Her first term would last for an hour; `lead` calls the body anew for each.
+// Berta's first term would last an hour. `lead` calls the body again for each term.
 asio::awaitable<void> berta(mortise::lock_client& locks, mortise::coro::event& leads) {
     std::uint64_t before = 0;
     auto term = [&before, &leads](const mortise::lease& held) -> asio::awaitable<void> {
@@ -63,7 +63,7 @@ asio::awaitable<void> berta(mortise::lock_client& locks, mortise::coro::event& l
     co_await mortise::lead(locks, "leader", {.pause_first = 20ms}, term);
 }
 
-/// Somebody with authority, who takes the office from its holder.
+/// An operator takes the office from its holder.
 asio::awaitable<void> depose_leader(mortise::lock_client& locks) {
     const auto leader = co_await locks.async_inspect("leader", 0);
     if (!leader)

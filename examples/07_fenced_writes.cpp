@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lock tells who may write, but a writer that was stopped for a while does not know that it is
-// too late. The resource does: it remembers the highest token that it has seen, and refuses lower
-// ones.
+// Fencing. The lock decides who may write, but a writer that was paused does not know that its lock
+// is gone. The resource must refuse it: it remembers the highest token that it has seen, and
+// refuses lower ones.
 //
 // Prints:
 //     in memory: the slow writer: stale_token
@@ -34,7 +34,7 @@ const char* text_of(error_code code) {
     return !code ? "accepted" : code == mortise::errc::stale_token ? "stale_token" : "refused";
 }
 
-/// A resource in memory: a `fencing_gate` is its door.
+/// A resource in memory, protected by a `fencing_gate`.
 struct display {
     mortise::fencing_gate gate;
     std::string text;
@@ -47,7 +47,7 @@ struct display {
     }
 };
 
-/// A resource in a database: the fence is checked in the transaction that writes.
+/// A resource in a database. The fence is checked in the transaction that writes.
 mortise::result<void> write(db::connection& on, std::string_view who, const fencing_token& held) {
     if (const error_code late = mortise::sqlite_fence::admit(on.handle(), "ledger", held))
         return late;
@@ -79,13 +79,13 @@ asio::awaitable<void> run(mortise::lock_client& one, mortise::lock_client& two, 
     co_await books.async_run(&make_ledger);
     display board;
 
-    // The slow writer gets the lock, and then hears and sees nothing for a while: here it simply
-    // does not look. Its lock is taken from it, as the end of its TTL would do.
+    // The slow writer gets the lock and then stalls; here it just does not look. Breaking its lock
+    // has the same effect as the end of its TTL.
     const auto slow = co_await one.async_acquire("ledger");
     const fencing_token slow_token = slow.token();
     co_await two.async_break("ledger", slow_token, "it has not moved for an hour");
 
-    // The next one announces itself to the fences, before it reads anything.
+    // The next writer raises both fences to its token before it reads anything.
     const auto next = co_await two.async_acquire("ledger");
     const fencing_token next_token = next.token();
     if (const error_code wrong = board.gate.admit(next_token))
@@ -96,7 +96,7 @@ asio::awaitable<void> run(mortise::lock_client& one, mortise::lock_client& two, 
         return {};
     });
 
-    // Now the slow one wakes up, in the middle of its work.
+    // Now the slow writer wakes up, in the middle of its work.
     std::cout << "in memory: the slow writer: "
               << text_of(board.show("the slow writer", slow_token))
               << "\nin memory: the writer after it: "
@@ -117,7 +117,8 @@ asio::awaitable<void> run(mortise::lock_client& one, mortise::lock_client& two, 
 int main() try {
     asio::io_context context;
     const auto executor = context.get_executor();
-    // Tokens of the SQLite store grow for ever, as the fence in the database has to outlive us.
+    // The tokens of the SQLite store grow for ever. They must: the fence in the database outlives
+    // this program.
     mortise::lock_client one(executor, mortise::open_store("sqlite:locks.db"));
     mortise::lock_client two(executor, mortise::open_store("sqlite:locks.db"));
     db::sqlite_config config;

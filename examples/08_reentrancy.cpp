@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Code under a lock calls code that takes the same lock. With an owner it gets it again at once;
-// without one it would wait for itself. And three things for those who come often or stay long:
-// `linger`, `contended` and `hold_max`.
+// Reentrancy: code under a lock calls code that takes the same lock. With the same owner the inner
+// acquire succeeds at once; without an owner it would wait for itself. Then three options for locks
+// that you take often or hold long: `linger`, `contended` and `hold_max`.
 //
 // Prints:
 //     posted 3 lines, the lock is held
@@ -45,7 +45,7 @@ asio::awaitable<void> post(lock_client& locks, owner_id owner, int& lines) {
 //]
 
 asio::awaitable<void> close_month(lock_client& locks) {
-    const auto owner = owner_id::draw();  // of this request: not of a thread, nor of the program
+    const auto owner = owner_id::draw();  // one owner per request, not per thread or program
     auto held = co_await locks.async_acquire("ledger", {.owner = owner});
     int lines = 0;
     for (int i = 0; i < 3; ++i)
@@ -58,7 +58,7 @@ asio::awaitable<void> close_month(lock_client& locks) {
               << (std::get<0>(again) == mortise::errc::busy ? "busy" : "granted") << '\n';
 }
 
-// The grant stays here for a while after the release, as long as no other client asks for it.
+// After a release the grant stays here for a while, unless another client asks for the lock.
 asio::awaitable<void> come_often(lock_client& locks) {
     const auto before = locks.stats().requests;
     for (int i = 0; i < 5; ++i) {
@@ -68,7 +68,7 @@ asio::awaitable<void> come_often(lock_client& locks) {
     std::cout << "5 visits cost " << locks.stats().requests - before << " requests\n";
 }
 
-// Long work in parts makes room between two of them.
+// Does long work in parts, and lets go between two parts if somebody waits.
 asio::awaitable<void> work_in_parts(lock_client& locks, lock_client& other) {
     auto held = co_await locks.async_acquire("archive");
     mortise::coro::task_scope tasks(co_await asio::this_coro::executor);
@@ -85,7 +85,7 @@ asio::awaitable<void> work_in_parts(lock_client& locks, lock_client& other) {
     co_await tasks.join();
 }
 
-// The classic lease: over after so long, whether its holder lives or not.
+// The classic lease: it ends after `hold_max`, even if its holder is alive.
 asio::awaitable<void> stay_too_long(lock_client& locks) {
     auto held = co_await locks.async_acquire("desk", {.hold_max = 100ms});
     co_await pause(150ms);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A database for coroutines: what many of them want at the same time shares one commit, and each
-// goes on when its own work is on the disk. No lock is needed for that, nor to change a row that
-// somebody else may change meanwhile.
+// A database for coroutines. Work that arrives at the same time shares one commit, and each
+// coroutine resumes when its own work is on the disk. This needs no lock. Nor does changing a row
+// that somebody else may change meanwhile.
 //
 // Prints:
 //     N left, and N to be seen
@@ -29,7 +29,7 @@ void make_tables(db::connection& on) {
     on.run("INSERT OR REPLACE INTO stock VALUES(42, 100, 250, 0)");
 }
 
-/// Somebody whose answer takes a while.
+/// A supplier whose answer takes a while.
 asio::awaitable<std::int64_t> ask_supplier(std::int64_t price) {
     asio::steady_timer timer(co_await asio::this_coro::executor, 20ms);
     co_await timer.async_wait(asio::deferred);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server whose handlers await locks: a shop that sells what is in stock, and no more than that,
-// however many servers on this host sell from the same books. It ends gracefully: the requests that
-// were heard are answered, and nothing stays locked.
+// An HTTP server whose handlers await locks: a shop that never sells more than its stock, even if
+// several servers on this host sell from the same books. It shuts down gracefully: it answers the
+// requests that it has received, and leaves nothing locked.
 //
 //     10_http_server [PORT]          serves the present folder's books, on port 8080
 //     10_http_server --self-test     two servers, and clients for them

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How does a service fare whose process is stopped while it holds a lock? A simulated world tells,
-// in no time and the same way each time: the coroutines of the service run in it as they are.
+// What happens to a service whose process is paused while it holds a lock? A simulated world shows
+// it at once, and the same way each time. The coroutines of the service run in it unchanged.
 //
 // Prints:
 //     a service that never looks back: settled twice in 20 of 20 worlds
@@ -26,17 +26,18 @@ namespace {
 
 enum class manner { never_looks_back, looks_at_its_lease };
 
-/// What the service writes to: how often the accounts of a day were settled.
+/// What the service writes to. Counts how often the accounts of a day were settled.
 struct ledger {
     int settled = 0;
 };
 
-/// The service itself. The clock is a parameter, as for everything that shall be simulated.
+/// The service itself. It takes the clock as a parameter, as all code does that runs in a
+/// simulation.
 asio::awaitable<void>
 settle(mortise::lock_client& locks, mortise::coro::time_source& time, ledger& books, manner how) {
     mortise::lease held = co_await locks.async_acquire("settlement");
     if (books.settled == 0) {
-        co_await mortise::coro::sleep_for(time, 300ms);  // the work; here it will be stopped
+        co_await mortise::coro::sleep_for(time, 300ms);  // the work; the process is paused here
         if (how == manner::never_looks_back || !held.check())
             ++books.settled;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Money goes from an account in one bank to an account in another, or stays where it is: never half
-// of it, whatever fails or dies meanwhile. Each bank keeps its own database; the coordinator keeps
-// its decisions in a third.
+// Moves money from an account in one bank to an account in another, or not at all: never half of
+// it, whatever fails or dies meanwhile. Each bank has its own database. The coordinator keeps its
+// decisions in a third.
 //
 // Prints:
 //     30 euros: confirmed
@@ -52,7 +52,7 @@ std::shared_ptr<txn::participant> payer(db::sqlite& bank) {
 }
 //]
 
-// The bank of who is paid: nothing to reserve.
+// The payee's bank has nothing to reserve.
 txn::reply nothing(db::connection&, const txn::call&) {
     return txn::reply::done();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // An order takes a lamp from the stock, its price from a wallet, and a coupon; or nothing at all.
-// Stock, wallet and coupons are services of their own: three processes with a database each, called
-// over HTTP. In the middle of it all the wallet is killed, and started again.
+// Stock, wallet and coupons are three services: each is a process with its own database, called
+// over HTTP. While the orders run, the wallet service is killed and started again.
 //
-// Orders 11 to 18 are of customers without money. Orders 31 to 40 have a coupon that one of the
-// orders 1 to 10 has, too: one of the two gets it.
+// Orders 11 to 18 come from customers without money. Orders 31 to 40 each use a coupon that one of
+// the orders 1 to 10 uses as well: only one of the two gets it.
 //
 //     13_order_service
 //
@@ -48,7 +48,7 @@ using services = std::vector<std::unique_ptr<order::service_process>>;
 
 constexpr int orders = 40;
 constexpr int price = 100;
-constexpr int killed_after = 5;  // orders that were decided
+constexpr int killed_after = 5;  // decided orders
 
 struct tally {
     int decided = 0;
@@ -149,7 +149,7 @@ void create_databases(const std::filesystem::path& folder) {
     );
 }
 
-// Until the coroutine ends.
+// Runs the coroutine to its end.
 void wait_for(asio::awaitable<void> task) {
     asio::io_context context{1};
     std::exception_ptr failed;

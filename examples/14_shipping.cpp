@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A shop tells its shippers what it sold, in the transaction of the sale. The shippers tell the
-// shop what they will not ship, and the shop takes that back. Each message has its effect exactly
-// once, whatever fails or dies meanwhile.
+// A shop writes a message about each sale to its shippers, in the transaction of the sale. The
+// shippers write back what they refuse to ship, and the shop takes that sale back. Each message has
+// its effect exactly once, whatever fails or dies meanwhile.
 //
 // Prints:
 //     sold: chair, piano, lamp
@@ -67,7 +67,7 @@ outbox::inbox inbox_of(const session_ptr& whose, outbox::inbox_handler handler) 
 }
 
 //[relay
-// Here both are in one process. With `kafka::make_kafka_sink` they need not be.
+// Both sides share one process here. With `kafka::make_kafka_sink` they can be apart.
 outbox::relay relay_of(db::sqlite& whose, outbox::inbox& to) {
     outbox::relay_config config;
     config.database = whose.path();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server that takes orders: an item from the stock for money from a wallet, and then it is
-// shipped. All that this takes is here: a lock for each item; a transaction over stock and wallets,
-// which are databases of their own; the order's message to the shippers, which is written with it,
-// and has its effect there once; and what they refuse, for want of an address, is taken back.
+// A server that takes orders: it sells an item from the stock for money from a wallet, and has it
+// shipped. The example shows all that this needs. A lock protects each item. A transaction spans
+// stock and wallets, which are separate databases. The message to the shippers is written with the
+// order, and has its effect once. If the shippers refuse an order, for want of an address, it is
+// taken back.
 //
-// Whoever asks again with the same key gets the same answer, and nothing happens twice: after a
-// broken connection, after a restart, after `kill -9`. Several servers may run in the same folder,
-// each on a port of its own.
+// A client that asks again with the same key gets the same answer, and nothing happens twice: after
+// a broken connection, after a restart, after `kill -9`. Several servers may run in the same
+// folder, each on its own port.
 //
 //     15_order_server [PORT]         serves the present folder's databases, on port 8080
 //     15_order_server --self-test    a server, its end, the next one, and clients for them
@@ -52,7 +53,7 @@ using namespace order_server;
 
 namespace {
 
-// What there is on the first day.
+// The goods and customers at the start.
 asio::awaitable<void> furnish(databases& books) {
     co_await books.put_in_stock("lamp", 10, 10);
     co_await books.put_in_stock("piano", 900, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server of one's own, by Boost.Beast, that has pages of its own and a participant of
-// transactions below /internal/txn. Coordinators show a token there; nobody else gets in.
+// Your own server, built on Boost.Beast. It serves its own pages, and below /internal/txn a
+// participant of transactions. Coordinators must send a token there; a call without it is refused.
 //
 // Prints:
 //     in stock: 10
@@ -41,7 +41,7 @@ using http_server::response;
 
 namespace {
 
-const std::string token = "only-the-shop-knows-it";  // in earnest: http_caller::token_file
+const std::string token = "only-the-shop-knows-it";  // in production use http_caller::token_file
 
 //[mount
 // Beast's request in, Beast's response out. The server has read the one and writes the other.
@@ -98,7 +98,7 @@ txn::participant_routes routes_to(db::sqlite& shelf) {
 }
 //]
 
-/// A warehouse: its own page, and its participant.
+/// A warehouse with its own page and its own participant.
 class warehouse final : public http_server::handler {
 public:
     explicit warehouse(db::sqlite& shelf) : shelf_(shelf), routes_(routes_to(shelf)) {}
@@ -130,7 +130,7 @@ asio::awaitable<void> order(txn::coordinator& tcc, int lamps) {
     std::cout << lamps
               << " lamps: " << (came.confirmed() ? "confirmed" : "cancelled, " + came.text())
               << '\n';
-    const auto settled = co_await tcc.async_settle(came.gid());  // the stock has heard it
+    const auto settled = co_await tcc.async_settle(came.gid());  // the stock is updated
 }
 
 asio::awaitable<void> look(http_server::customer& visitor) {

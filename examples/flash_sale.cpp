@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The flash sale: several processes with many buyers each compete for few items.
+// The flash sale: several processes, each with many buyers, compete for a few items.
 //
-// The stock is read, thought about and written, in separate steps, as careless code does. Round 1
-// does it without a lock and sells more than there is; round 2 does the same under a lock that all
-// processes share, and sells exactly the stock. In round 3 those who hold the lock are killed, or
-// stopped until somebody else has it, and the stock is sold exactly still. In round 4 the buyers
-// pay from wallets in another database, by transactions under the lock, and with each sale a
-// message is put down for the shippers. These ship most of the goods and refuse the rest, by
-// messages upon which the shop takes back what it sold; those who deliver are killed, too.
+// A buyer reads the stock, thinks, and writes it in separate steps, as careless code does. Round 1
+// uses no lock and sells more than there is. Round 2 does the same under a lock that all processes
+// share, and sells exactly the stock. In round 3 holders of the lock are killed, or stopped until
+// somebody else has the lock; the sale still sells exactly the stock. In round 4 the buyers pay
+// from wallets in another database, by transactions under the lock. Each sale writes a message to
+// the shippers. They ship most of the goods and refuse the rest, and their messages make the shop
+// take those sales back. The processes that deliver the messages are killed, too.
 //
-// What matters is in flash_sale/: buyers.cpp, checkout.cpp, delivery.cpp, shipping.cpp, refund.cpp.
-// The rest starts processes, does them harm, counts and shows.
+// Read these files in flash_sale/: buyers.cpp, checkout.cpp, delivery.cpp, shipping.cpp,
+// refund.cpp. The others start processes, attack them, count, and print.
 
 #include "flash_sale/buyers.hpp"
 #include "flash_sale/delivery.hpp"

@@ -9,8 +9,8 @@
 
 namespace mortise::tool {
 
-/// Runs `main` on this thread to its end, and the context until nothing is left to do.
-/// @return what it returns. @throws what it throws.
+/// Runs `main` on this thread until it ends, then runs the context until no work is left.
+/// @return the result of `main`. @throws what `main` throws.
 int await_main(asio::io_context& context, asio::awaitable<int> main);
 
 }  // namespace mortise::tool

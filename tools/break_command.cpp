@@ -45,7 +45,7 @@ failure held_by_another(const lock_view& lock) {
     );
 }
 
-/// The lock as it is now; only its name if nobody holds it or waits.
+/// Reads the lock. The view has only a name if nobody holds the lock or waits for it.
 asio::awaitable<lock_view> look(lock_client& locks, const std::string& store, std::string name) {
     auto looked = co_await locks.async_inspect(name, 1, with_code);
     auto& [code, found] = looked;
@@ -85,7 +85,7 @@ void tell_json(
     out << json::serialize(fields) << '\n';
 }
 
-/// Who gives the order, for the record: the library adds process and host.
+/// The operator's name for the record of the break. The library adds process and host.
 std::string who_breaks() {
     const ::passwd* user = ::getpwuid(::geteuid());
     return "mortise break, user " +

@@ -15,7 +15,7 @@ namespace mortise::tool {
 /// @throws failure, or what the library throws.
 int break_lock(const global_settings& global, const break_settings& settings);
 
-/// The same with a client that is there already.
+/// The same for a client that exists already.
 asio::awaitable<int> break_lock(
     lock_client& locks,
     const global_settings& global,
@@ -23,9 +23,9 @@ asio::awaitable<int> break_lock(
     std::ostream& out
 );
 
-/// The grant that is meant: the only one, or that of the given token or slot.
-/// @throws failure if nobody holds the lock, if another grant does, or if it is not clear which one
-/// is meant.
+/// Finds the grant to break: the only one, or the one with the given token or slot.
+/// @throws failure if nobody holds the lock, if another grant holds it, or if the choice is
+/// ambiguous.
 fencing_token choose_grant(const lock_view& lock, const break_settings& settings);
 
 }  // namespace mortise::tool

@@ -16,8 +16,9 @@
 
 namespace mortise::tool {
 
-/// Runs `order(db::connection&)` in one transaction, of which relays and inboxes hear. The database
-/// is made if it is not there. @return what the order does. @throws what the session says.
+/// Runs `order(db::connection&)` in one transaction and notifies relays and inboxes of the commit.
+/// Creates the database if it does not exist.
+/// @return the result of `order`. @throws what the session throws.
 template <class Order>
 asio::awaitable<std::invoke_result_t<Order&, db::connection&>>
 change_database(std::string database, Order order) {

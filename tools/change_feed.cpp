@@ -14,7 +14,7 @@ struct change_feed::state {
 
     coro::event woken;
     error_code failed;
-    bool waiting = false;  ///< At the client.
+    bool waiting = false;  ///< The client has an `async_watch` under way.
 };
 
 change_feed::change_feed(asio::any_io_executor executor)

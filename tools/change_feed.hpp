@@ -12,14 +12,14 @@
 
 namespace mortise::tool {
 
-/// Tells when a store is worth another look. For each look: `begin`, look, `next`; so a change that
-/// comes while one looks is seen by the next look.
+/// Tells when to look at a store again. For each look call `begin`, look, then `next`: a change
+/// during a look is then seen by the next look.
 ///
-/// It has to hear of its client's sessions, too: before the first is open the store knows nothing
-/// of the wait, and nobody tells of what changed between one session and the next.
+/// The feed also observes its client's sessions. Before the first session is open the store does
+/// not know of the watch. Between two sessions nobody reports a change.
 ///
-/// @par Threads   One at a time, and the client's context has one thread.
-/// @par Lifetimes Make it before its client, and name it in `client_config::observer`.
+/// @par Threads   One at a time; the client's context must have one thread.
+/// @par Lifetimes Create the feed before its client, and name it in `client_config::observer`.
 class change_feed final : public lock_observer {
 public:
     explicit change_feed(asio::any_io_executor executor);
@@ -28,11 +28,11 @@ public:
     /// Forgets the changes so far and begins to wait for the next one.
     void begin(lock_client& locks);
 
-    /// Until something changed after the last `begin`, or may have.
-    /// @throws system_error with what `lock_client::async_watch` says, or `operation_aborted`.
+    /// Waits until something changed, or may have changed, since the last `begin`.
+    /// @throws system_error with the code of `lock_client::async_watch`, or `operation_aborted`.
     asio::awaitable<void> next();
 
-    /// As if something had changed.
+    /// Wakes `next` as if something had changed.
     void poke();
 
     void on_event(const lock_event& event) noexcept override;

@@ -24,7 +24,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// Our environment with the entries of `added` in the place of those of the same name.
+/// Returns our environment, with `added` replacing the entries of the same names.
 std::vector<std::string>
 environment_with(const std::vector<std::pair<std::string, std::string>>& added) {
     std::vector<std::string> entries;
@@ -42,8 +42,8 @@ environment_with(const std::vector<std::pair<std::string, std::string>>& added) 
     return entries;
 }
 
-/// All that the child needs, made before the fork: other threads may own the heap's lock at that
-/// moment, so the child must not allocate.
+/// Everything that the child needs. It is made before the fork: another thread may own the heap's
+/// lock at that moment, so the child must not allocate.
 struct prepared {
     char** arguments;
     char** environment;
@@ -55,13 +55,13 @@ struct prepared {
 
 [[noreturn]] void become(const prepared& p) noexcept {
     // The kernel kills this process when the thread that forked it ends. If that thread ended
-    // before the call, nobody would: hence the look at the parent.
+    // before this call, the kernel does not: hence the check of the parent.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != p.parent)
         ::_exit(exit_code::internal);
     for (const int fd : p.kept)
         ::fcntl(fd, F_SETFD, 0);
-    // No signal has a handler here, and what we were told to ignore the command ignores, too.
+    // No signal has a handler here. The command inherits the signals that we ignore.
     ::sigprocmask(SIG_SETMASK, &p.signal_mask, nullptr);
     ::execvpe(p.arguments[0], p.arguments, p.environment);
     const int reason = errno;
@@ -108,7 +108,7 @@ int child_process::execution_error() {
         got = ::read(report_.get(), &reason, sizeof reason);
     } while (got < 0 && errno == EINTR);
     report_.reset();
-    return got == sizeof reason ? reason : 0;  // the end of the pipe: executed, which closed it
+    return got == sizeof reason ? reason : 0;  // the pipe ended: `exec` succeeded and closed it
 }
 
 bool child_process::reap(int flags) {

@@ -13,20 +13,18 @@
 
 namespace mortise::tool {
 
-/// What a new process is to be.
+/// Describes a process to start.
 class child_order {
 public:
     child_order();
 
     std::vector<std::string> command;                              ///< Looked up in PATH.
-    std::vector<std::pair<std::string, std::string>> environment;  ///< On top of our own.
+    std::vector<std::pair<std::string, std::string>> environment;  ///< In addition to ours.
     std::vector<int> kept;  ///< Descriptors that it inherits.
-    sigset_t signal_mask;   ///< Signals that it begins with blocked; at first: ours.
+    sigset_t signal_mask;   ///< Signals blocked at its start. Default: our mask.
 };
 
-/// A process of ours, which dies when the calling *thread* does: spawn from the main thread.
-///
-/// @par Threads One at a time.
+/// A child process. It dies when the *thread* that started it ends: spawn from the main thread.
 class child_process {
 public:
     /// Forks, and lets the child execute its command.
@@ -35,23 +33,24 @@ public:
 
     pid_t pid() const noexcept { return pid_; }
 
-    /// Becomes readable once the command was executed, or could not be.
+    /// A descriptor that becomes readable once the command was executed, or could not be.
     int execution() const noexcept { return report_.get(); }
 
-    /// Zero, or the `errno` of the execution. Blocks until it is known.
+    /// Zero, or the `errno` of the failed execution. Blocks until it is known.
     int execution_error();
 
-    /// Whether it has ended; asks without waiting, and reaps it.
+    /// Whether the process has ended. Does not block; reaps the process.
     bool ended();
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     void wait();
 
-    /// The exit code of the ended process as shells give it: its own, or 128 + the signal's number.
+    /// The exit code of the ended process, as shells report it: its own, or 128 + the signal's
+    /// number.
     int exit_code() const noexcept;
 
-    /// Sends a signal, if the process has not ended. Never reaches another one: the id stays ours
-    /// until it is reaped, here.
+    /// Sends a signal unless the process has ended. Cannot reach another process: the id stays ours
+    /// until this class reaps the process.
     void send(int signal) noexcept;
 
 private:
@@ -65,7 +64,7 @@ private:
     int status_ = 0;
 };
 
-/// The path of this program, for processes of the same kind.
+/// The path of this program, to start further processes of it.
 inline constexpr const char* own_program = "/proc/self/exe";
 
 }  // namespace mortise::tool

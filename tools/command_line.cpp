@@ -33,7 +33,7 @@ CLI::Option* add_duration(
     return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
 }
 
-/// CLI11 takes a negative number for a large one.
+/// Parses a token. CLI11 would accept a negative number as a large one.
 std::uint64_t parse_token(const std::string& text) {
     std::uint64_t value = 0;
     const char* const end = text.data() + text.size();
@@ -46,7 +46,7 @@ std::uint64_t parse_token(const std::string& text) {
     return value;
 }
 
-/// CLI11 does not know of what follows `--`.
+/// Writes the usage of `run`: CLI11 does not know about the command after `--`.
 class run_formatter final : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App*, std::string) const override {
@@ -54,7 +54,7 @@ public:
     }
 };
 
-/// What may be said, and the places where it goes.
+/// The options and commands of `mortise`, and the variables that CLI11 writes to.
 class grammar {
 public:
     grammar();
@@ -480,7 +480,7 @@ std::vector<std::string>::const_iterator command_mark(const std::vector<std::str
 }  // namespace
 
 command_line parse_command_line(const std::vector<std::string>& arguments) {
-    // What follows `--` is another program's: CLI11 never sees it.
+    // What follows `--` belongs to another program: do not let CLI11 see it.
     const auto mark = command_mark(arguments);
     std::vector<std::string> after;
     if (mark != arguments.end())

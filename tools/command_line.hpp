@@ -16,7 +16,7 @@ struct help_wanted {
     std::string text;
 };
 
-/// The command line, understood.
+/// The parsed command line.
 struct command_line {
     using order = std::variant<
         version_wanted,
@@ -40,7 +40,7 @@ struct command_line {
 /// @throws failure with `exit_code::usage` if the arguments cannot be understood.
 command_line parse_command_line(const std::vector<std::string>& arguments);
 
-/// Whether `--json` is among them, for failures that come before anything is understood.
+/// Whether `--json` is among the arguments. For failures that come before they are parsed.
 bool wants_json(const std::vector<std::string>& arguments);
 
 }  // namespace mortise::tool

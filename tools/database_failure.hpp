@@ -8,8 +8,8 @@
 
 namespace mortise::tool {
 
-/// Of what the library threw that works on a message table or an inbox. Where it names no value
-/// this is `value`.
+/// Makes a failure from an error of a message table or an inbox. `value` stands for the value that
+/// is wrong if the error names none.
 failure database_failure(
     const boost::system::system_error& thrown, const std::string& database, std::string value = {}
 );

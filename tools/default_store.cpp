@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A variable that holds an absolute path; anything else counts as unset, as the XDG rules say.
+/// Reads a variable that holds an absolute path. Anything else counts as unset, as the XDG
+/// specification demands.
 fs::path absolute_from(const char* variable) {
     const char* value = std::getenv(variable);
     fs::path path = value == nullptr ? "" : value;

@@ -12,16 +12,15 @@ namespace mortise::tool {
 /// The URL of the SQLite store at `path`.
 std::string sqlite_url(const std::filesystem::path& path);
 
-/// The path in the URL of an SQLite store; nothing if it is the URL of another store.
+/// The path in the URL of an SQLite store, or nothing if the URL names another kind of store.
 std::optional<std::filesystem::path> sqlite_path(std::string_view url);
 
-/// The store of the user: `locks.db` in `$XDG_STATE_HOME/mortise`, else in
-/// `~/.local/state/mortise`.
-/// @throws failure if there is no such place.
+/// The user's store: `locks.db` in `$XDG_STATE_HOME/mortise`, else in `~/.local/state/mortise`.
+/// @throws failure if neither folder can be named.
 std::string default_store_url();
 
-/// Makes the folder of the user's store, which only its owner may enter, if it is not there.
-/// @throws failure if it cannot be made.
+/// Creates the folder of the user's store if it does not exist. Only its owner may enter it.
+/// @throws failure if it cannot be created.
 void make_default_folder();
 
 }  // namespace mortise::tool

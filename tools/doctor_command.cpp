@@ -41,7 +41,7 @@ examine_and_stop(signal_source& signals, doctor_probe& probe, doctor_report& rep
     co_return code;
 }
 
-/// To look for faults is no reason to make a store.
+/// Refuses an SQLite store that does not exist: an examination must not create one.
 void require_store(const std::string& url) {
     const auto path = sqlite_path(url);
     std::error_code failed;
@@ -62,7 +62,7 @@ int doctor(const global_settings& global, const doctor_settings& settings) {
         require_store(global.store);
     asio::io_context context(1);
     signal_source signals(context.get_executor());  // before the clients, which start threads
-    // Two clients measure it: a store in memory that nobody else knows must be known to both.
+    // Two clients measure the store. Name a store in memory, or each client would get its own.
     const std::string url = global.store == "memory:" ? "memory:doctor" : global.store;
     const auto make = [&] { return open_store(url); };
     doctor_report report;

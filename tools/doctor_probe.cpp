@@ -32,7 +32,7 @@ std::string text_of(clock::duration time) {
     return std::to_string(whole) + " us";
 }
 
-/// The value that `share` of all are not above. Sorts them.
+/// The value that `share` of all values do not exceed. Sorts them.
 clock::duration quantile(std::vector<clock::duration>& times, double share) {
     std::sort(times.begin(), times.end());
     const auto last = static_cast<double>(times.size() - 1);
@@ -43,8 +43,8 @@ std::string reason_of(const error_code& code, const std::string& detail) {
     return code.message() + (detail.empty() ? "." : ": " + detail);
 }
 
-/// A store that may have forgotten who holds what grants nothing for the longest TTL of its
-/// clients, which is not ours; so long an answer is worth waiting for.
+/// How long to wait for the store to open. A store in quarantine grants nothing for the longest TTL
+/// of its clients, and other clients may have a longer TTL than ours.
 constexpr std::chrono::milliseconds open_max = 6s;
 constexpr clock::duration slow_open = 500ms;
 
@@ -73,7 +73,7 @@ client_config doctor_probe::config() {
     return config;
 }
 
-/// Short, for nobody wants to wait long for a heartbeat.
+/// A short TTL, to keep the measurement of a heartbeat short.
 std::chrono::milliseconds doctor_probe::ttl_for(const store_traits& traits) {
     return std::clamp<std::chrono::milliseconds>(1'500ms, traits.ttl_min, traits.ttl_max);
 }
@@ -91,7 +91,7 @@ asio::awaitable<void> doctor_probe::examine(doctor_report& report) {
     if (unopened == asio::error::operation_aborted)
         throw boost::system::system_error(unopened);
     report.begin("promises");
-    report.add_promises(first_.traits());  // some depend on the server that was met
+    report.add_promises(first_.traits());  // some traits depend on the server that answered
     report.begin("store");
     if (unopened == errc::busy)
         report.add(verdict::broken, "opening", closed_text(took));
@@ -115,7 +115,7 @@ asio::awaitable<void> doctor_probe::examine(doctor_report& report) {
         report.add(verdict::broken, "locks", reason_of(failed, first_.explain()));
 }
 
-/// As the first acquire of any program does. @return why that fails.
+/// Opens the store as the first acquire of any program does. @return the reason if that fails.
 asio::awaitable<error_code> doctor_probe::open() {
     lock_options options;
     options.wait_max = open_max;
@@ -128,7 +128,8 @@ asio::awaitable<error_code> doctor_probe::open() {
     co_return late;
 }
 
-/// What it says of itself, also if it cannot be opened: that may be the reason.
+/// Adds what the store reports about itself. Asks even if the store cannot be opened: the answer
+/// may give the reason.
 asio::awaitable<void> doctor_probe::ask_store(doctor_report& report, error_code unopened) {
     auto asked = co_await first_.async_examine(with_code);
     auto& [code, findings] = asked;
@@ -197,7 +198,7 @@ asio::awaitable<void> doctor_probe::measure_pushes(doctor_report& report) {
         );
 }
 
-/// The time from the release by one client to the grant of the other, who waits.
+/// Measures the time from the release by one client to the grant to the other, which waits.
 asio::awaitable<clock::duration> doctor_probe::push_once() {
     coro::task_scope scope(co_await asio::this_coro::executor);
     clock::time_point released;
@@ -231,7 +232,8 @@ asio::awaitable<void> doctor_probe::receive(clock::time_point& at) {
     co_await held.async_release();
 }
 
-/// Until the store has the request of the second client: only then the release is a push.
+/// Waits until the store has the request of the second client. Only then does the release cause a
+/// push.
 asio::awaitable<void> doctor_probe::await_queued() {
     const clock::time_point end = time_->now() + ttl_;
     for (;;) {

@@ -18,12 +18,12 @@
 
 namespace mortise::tool {
 
-/// Measures a store with two clients, on a lock of its own name.
+/// Measures a store with two clients, on a lock that only the probe uses.
 ///
-/// @par Threads One, that of the clients' context.
+/// @par Threads One: that of the clients' context.
 class doctor_probe final : private lock_observer {
 public:
-    /// Makes the clients; `make` is called once for each.
+    /// Creates the two clients. Calls `make` once for each.
     template <class Make>
     doctor_probe(
         asio::any_io_executor executor, std::shared_ptr<coro::time_source> time, const Make& make
@@ -33,10 +33,11 @@ public:
           first_(executor, make(), config()),
           second_(executor, make(), config()) {}
 
-    /// Examines the store and measures it. What cannot be done is a finding.
+    /// Examines and measures the store. A step that fails becomes a finding; only a cancellation
+    /// throws.
     asio::awaitable<void> examine(doctor_report& report);
 
-    /// Gives back whatever is held or asked for.
+    /// Releases all locks and withdraws all requests.
     asio::awaitable<void> stop();
 
 private:

@@ -13,7 +13,7 @@ namespace {
 
 using verdict = store_finding::verdict;
 
-/// A mark that is found at a glance, and by `grep`.
+/// A mark that is easy to see, and to find with `grep`.
 const char* mark_of(verdict what) noexcept {
     switch (what) {
     case verdict::holds:

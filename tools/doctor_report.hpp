@@ -13,31 +13,31 @@
 
 namespace mortise::tool {
 
-/// What `mortise doctor` found out, in groups, and the verdict on it.
+/// The findings of `mortise doctor`, in groups, and the verdict on the store.
 class doctor_report {
 public:
     using verdict = store_finding::verdict;
 
-    /// What is added from here on belongs to this group.
+    /// Begins a group. Later findings belong to it.
     void begin(std::string group);
 
     void add(verdict what, std::string subject, std::string found);
     void add(const store_finding& finding) { add(finding.what, finding.subject, finding.found); }
 
-    /// What follows from the traits of a store.
+    /// Adds the findings that follow from the traits of the store.
     void add_promises(const store_traits& traits);
 
-    /// A figure for programs, in the object `measured`.
+    /// Adds a figure for programs to the JSON object `measured`.
     void measure(std::string_view key, double value) { measured_[key] = value; }
 
-    /// The worst of all.
+    /// The worst verdict of all findings.
     verdict worst() const noexcept { return worst_; }
 
-    /// A table with a line for each finding, and a last line with the verdict.
+    /// Writes a table with a line for each finding, and a last line with the verdict.
     void write(std::ostream& out) const;
 
-    /// An object: `store`, `findings` (of `group`, `verdict`, `subject`, `found`), `measured`, and
-    /// `verdict`.
+    /// Writes an object: `store`, `findings` (of `group`, `verdict`, `subject`, `found`),
+    /// `measured`, and `verdict`.
     void write_json(std::ostream& out, const std::string& store) const;
 
 private:

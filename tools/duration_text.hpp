@@ -8,11 +8,11 @@
 
 namespace mortise::tool {
 
-/// Reads `500ms`, `10s`, `2m`, `1h`, or `0`.
-/// @throws failure that names `option`, for anything else.
+/// Parses `500ms`, `10s`, `2m`, `1h`, or `0`.
+/// @throws failure that names `option`, for any other text.
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
-/// A duration for people: `250 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+/// Writes a duration for people: `250 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
 std::string duration_text(std::chrono::milliseconds duration);
 
 template <class Rep, class Period>

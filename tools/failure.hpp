@@ -9,24 +9,24 @@
 
 namespace mortise::tool {
 
-/// Ends a command: what went wrong, with which value, what to do about it, and the exit code.
+/// Ends a command. Holds what went wrong, with which value, what to do about it, and the exit code.
 class failure : public std::exception {
 public:
     failure(int exit_code, std::string message, std::string value = {}, std::string remedy = {});
 
-    /// Of what the library threw.
+    /// Makes a failure from an exception of the library.
     static failure of(const std::exception& thrown);
 
-    /// Of a code that an operation on the store gave; `detail` is what the store says of it.
+    /// Makes a failure from the code of a store operation. `detail` is the store's explanation.
     static failure of_code(const error_code& code, std::string value, std::string detail);
 
-    /// Of the last call to the system, by `errno`.
+    /// Makes a failure from `errno`, after a system call failed.
     static failure of_errno(std::string what);
 
     int exit_code() const noexcept { return exit_code_; }
     const char* what() const noexcept override { return message_.c_str(); }
 
-    /// "message: value; remedy", one line, safe to show on a terminal.
+    /// "message: value; remedy" on one line, safe to show on a terminal.
     std::string text() const;
 
     /// Writes `mortise: message: value; remedy` to the standard error, or a JSON object.

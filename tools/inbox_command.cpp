@@ -67,13 +67,13 @@ void list_parked(
     out << json::serialize(fields) << '\n';
 }
 
-/// None is to be made.
+/// Fails if there is no inbox. The command must not create one.
 void require_inbox(const std::string& database) {
     db::read_only looked(database);
     looked.ask([](db::connection& on) { return outbox::list_held(on, 0, 1); });
 }
 
-/// An order, for a transaction. @return how many messages, or sources, it was about.
+/// An operator's order, run in a transaction. @return how many messages or sources it changed.
 class inbox_order {
 public:
     explicit inbox_order(const inbox_settings& settings) : settings_(settings) {}

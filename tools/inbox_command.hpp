@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-/// `mortise inbox`: what people see of the inboxes in a database, and can do with them.
+/// `mortise inbox`: shows the inboxes of a database, and repairs them on order.
 /// @return the exit code. @throws failure, or what the library throws.
 int inboxes(const global_settings& global, const inbox_settings& settings);
 
@@ -19,7 +19,7 @@ int look_at_inboxes(
     const global_settings& global, const inbox_settings& settings, std::ostream& out
 );
 
-/// `replay` and `drop`.
+/// `replay`, `drop` and `move`.
 boost::asio::awaitable<int>
 mend_inbox(const global_settings& global, const inbox_settings& settings, std::ostream& out);
 

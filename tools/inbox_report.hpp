@@ -16,31 +16,32 @@
 
 namespace mortise::tool {
 
-/// The inboxes, and how far each has come in its sources.
+/// Writes the inboxes, and how far each has read its sources.
 void write_inboxes(std::ostream& out, const std::vector<outbox::inbox_view>& all);
 json::array inboxes_json(const std::vector<outbox::inbox_view>& all);
 
-/// A message that could not be dealt with.
+/// A message that could not be handled.
 struct unhandled_message {
     outbox::held_message held;
-    std::uint64_t behind = 0;  ///< So many wait for it.
+    std::uint64_t behind = 0;  ///< How many messages wait for it.
 };
 
-/// Sorts what inboxes hold into what could not be dealt with, and what waits behind that.
+/// Sorts the held messages of inboxes: those that could not be handled, and those that wait behind
+/// them.
 class held_list {
 public:
     explicit held_list(bool with_retried) : with_retried_(with_retried) {}
 
-    /// In the order of their numbers.
+    /// Adds a message. Call in the order of the row numbers.
     void add(outbox::held_message held);
 
-    /// Those that are parked, and, if that is wanted, those that are tried again.
+    /// The parked messages and, if wanted, those that are being retried.
     std::vector<unhandled_message> messages() const;
 
 private:
     bool with_retried_;
     std::vector<unhandled_message> messages_;
-    // By inbox, topic and key.
+    // by inbox, topic and key
     std::map<std::tuple<std::string, std::string, std::string>, std::size_t> of_key_;
 };
 

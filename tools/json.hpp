@@ -14,12 +14,12 @@ namespace mortise::tool {
 
 namespace json = boost::json;
 
-/// `bytes` as they are if they are UTF-8, else in the form of `printable`: JSON knows no other
-/// text.
+/// Returns `bytes` unchanged if they are UTF-8, else in the form of `printable`: JSON strings must
+/// be UTF-8.
 std::string json_text(std::string_view bytes);
 
-/// Sets `key` to `json_text(bytes)`, and `key_hex` to the bytes themselves where that is not the
-/// same.
+/// Sets `key` to `json_text(bytes)`. If that differs from the bytes, also sets `key_hex` to them in
+/// hexadecimal.
 void set_bytes(json::object& object, std::string_view key, std::string_view bytes);
 
 }  // namespace mortise::tool

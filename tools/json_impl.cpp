@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: BSL-1.0
-// Boost.JSON has no compiled library in Debian's packages: this file, and no other, compiles it.
+// Compiles Boost.JSON, in this file only: Debian's packages have no library of it.
 #include <boost/json/src.hpp>

@@ -25,7 +25,7 @@ constexpr std::string_view blanks = " \t\r";
     throw failure(exit_code::usage, what, std::move(value), remedy);
 }
 
-/// NAME and what comes after the sign. What has none is not shown: it may be a secret.
+/// Splits NAME=VALUE. Does not show a text without `=` in the error: it may be a secret.
 std::pair<std::string, std::string> split(const std::string& text, const std::string& where) {
     const auto at = text.find('=');
     if (at == std::string::npos || at == 0)
@@ -89,19 +89,19 @@ private:
     std::map<std::string, std::string> all_;
 };
 
-/// Shows what librdkafka's log says, to who asked for it.
+/// Prints the log of librdkafka for a user who asked for it.
 class log_printer final : public kafka::kafka_observer {
 public:
     void on_event(const kafka::kafka_event& event) noexcept override {
         if (event.what != kafka::kafka_event::kind::log)
             return;
-        // One piece: several threads say something.
+        // Write one string: several threads print.
         std::cerr << "librdkafka: " + printable(event.text, newlines::as_spaces) + '\n';
     }
 };
 
 kafka::kafka_observer& printer_of_program() {
-    static log_printer& printer = *new log_printer();  // never destroyed: threads may be later
+    static log_printer& printer = *new log_printer();  // never destroyed: threads may end later
     return printer;
 }
 

@@ -7,8 +7,8 @@
 
 namespace mortise::tool {
 
-/// Where `outbox relay --kafka` sends to. @throws failure that names what is wrong in the settings,
-/// and shows no secret; also in a program without Kafka.
+/// The sink of `outbox relay --kafka`. @throws failure that names the setting that is wrong and
+/// shows no secret. A program without Kafka always throws.
 outbox::sink_factory kafka_target(const kafka_settings& said);
 
 }  // namespace mortise::tool

@@ -13,7 +13,7 @@
 namespace mortise::tool {
 namespace {
 
-// ECMA-48, and the private modes that every terminal of today has from xterm.
+// ECMA-48 sequences, and private modes of xterm that every terminal of today has.
 constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view leave = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view home = "\x1b[H";
@@ -74,7 +74,7 @@ std::string frame_of(std::string_view text, screen_size size) {
     }
     std::string frame(home);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        // Never into the last column: clearing the rest of the line would take it away again.
+        // Leave the last column free: clearing the rest of the line would erase it.
         frame += i == 0 ? "" : "\r\n";
         frame += cut(lines[i], size.columns - 1);
         frame += clear_line;
@@ -95,7 +95,7 @@ live_screen::live_screen(int fd) : fd_(fd) {
 }
 
 live_screen::~live_screen() {
-    write_all(fd_, leave);  // a terminal that is gone needs no care
+    write_all(fd_, leave);  // ignores errors: the terminal may be gone
 }
 
 void live_screen::draw(std::string_view text) {

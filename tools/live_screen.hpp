@@ -13,25 +13,25 @@ struct screen_size {
     std::size_t columns = 80;
 };
 
-/// What to write so that a terminal shows `text`, each line cut at its right edge. If there are
+/// Makes the output that shows `text` on a terminal, each line cut at the right edge. If there are
 /// more lines than rows, the last row says how many are left out.
 std::string frame_of(std::string_view text, screen_size size);
 
-/// The terminal behind a descriptor, taken over as long as this lives: its other screen, without a
-/// cursor. What was there before is there again afterwards.
+/// Takes over the terminal behind a descriptor as long as this object lives: its alternate screen,
+/// without a cursor. The destructor restores what was there before.
 class live_screen {
 public:
-    /// Whether a text can be drawn there again and again.
+    /// Whether a text can be redrawn on that descriptor.
     static bool possible(int fd) noexcept;
 
-    /// @throws failure if the terminal does not take it.
+    /// @throws failure if the terminal cannot be written to.
     explicit live_screen(int fd);
     ~live_screen();
     live_screen(const live_screen&) = delete;
     live_screen& operator=(const live_screen&) = delete;
 
-    /// Shows this, in the place of what was shown before.
-    /// @throws failure if the terminal does not take it.
+    /// Replaces what is shown by `text`.
+    /// @throws failure if the terminal cannot be written to.
     void draw(std::string_view text);
 
 private:

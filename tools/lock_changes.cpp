@@ -19,7 +19,8 @@ bool same_request(const party_view& a, const party_view& b) {
     return a.session == b.session && a.mode == b.mode && a.hold_max == b.hold_max;
 }
 
-/// Those of `all` that have no partner in `others`; each of these is the partner of one at most.
+/// The parties of `all` without a partner in `others`. Each of `others` is the partner of at most
+/// one.
 parties without(const parties& all, parties others, const alike& same) {
     parties rest;
     for (const party_view& one : all) {

@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-/// Something that differs between two looks at the locks.
+/// A difference between two looks at the locks.
 struct lock_change {
     enum class kind : std::uint8_t { acquired, released, waits, left };
 
@@ -21,11 +21,11 @@ struct lock_change {
 
 const char* to_string(lock_change::kind what) noexcept;
 
-/// What happened between two looks, as far as they tell: who came and went between them is not
-/// seen. Both are in the order of the names. Of one lock first those that let it go, then those
-/// that got it, then those that left the queue, then those that joined it.
+/// What changed between two looks. Parties that came and went in between are not seen. Both looks
+/// must be sorted by name. The changes of one lock are sorted: releases, acquisitions, waiters that
+/// left, new waiters.
 ///
-/// Who waited before and holds now acquired; that it left the queue is not said.
+/// A waiter that now holds the lock counts as an acquisition only, not as one that left the queue.
 std::vector<lock_change>
 changes_between(const std::vector<lock_view>& before, const std::vector<lock_view>& after);
 

@@ -10,10 +10,10 @@
 
 namespace mortise::tool {
 
-/// A table with a line for each holder, and with `waiters` also one for each waiter.
+/// Writes a table with a line for each holder and, with `waiters`, one for each waiter.
 void write_table(std::ostream& out, const std::vector<lock_view>& locks, bool waiters);
 
-/// A JSON object: `store`, and `locks`, an array of `name`, `holders`, `waiter_count` and
+/// Writes a JSON object: `store`, and `locks`, an array of `name`, `holders`, `waiter_count` and
 /// `waiters`.
 void write_json(std::ostream& out, const std::string& store, const std::vector<lock_view>& locks);
 

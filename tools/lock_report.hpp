@@ -10,18 +10,18 @@
 
 namespace mortise::tool {
 
-/// One lock in full: who holds it, who waits, and who was parted from it by force.
+/// One lock in full: its holders, its waiters, and the forced breaks.
 class lock_report {
 public:
     lock_report() = default;
 
-    lock_view view;  ///< With a name, and else empty if nobody holds the lock or waits for it.
+    lock_view view;  ///< Has only a name if nobody holds the lock or waits for it.
     std::vector<break_record> breaks;  ///< Newest first.
 
-    /// For people.
+    /// Writes the report for people.
     void write(std::ostream& out) const;
 
-    /// An object: `store`, the fields of `lock_json`, `waiters_not_shown`, and `breaks`.
+    /// Writes an object: `store`, the fields of `lock_json`, `waiters_not_shown`, and `breaks`.
     void write_json(std::ostream& out, const std::string& store) const;
 
 private:

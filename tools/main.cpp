@@ -24,7 +24,7 @@
 namespace mortise::tool {
 namespace {
 
-/// Does what the command line wants; one call operator for each command.
+/// Runs the command of the command line; one call operator for each command.
 class dispatcher {
 public:
     explicit dispatcher(const global_settings& global) : global_(global) {}
@@ -53,7 +53,8 @@ public:
     }
 
 private:
-    /// With the URL of a store, whose folder is there if it is that of the user.
+    /// The settings with the URL of a store filled in. Creates the folder of the user's default
+    /// store.
     global_settings used() const { return with_url(true); }
 
     global_settings with_url(bool make_folder) const {

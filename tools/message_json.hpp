@@ -13,7 +13,7 @@
 
 namespace mortise::tool {
 
-/// Sets `key` as `set_bytes` does, or to null.
+/// Sets `key` as `set_bytes` does, or to null if there are no bytes.
 void set_bytes_or_null(
     json::object& object, std::string_view key, const std::optional<std::string>& bytes
 );
@@ -24,14 +24,14 @@ void set_message_head(json::object& object, const outbox::message& what);
 /// Sets `payload` and `headers`.
 void set_message_body(json::object& object, const outbox::message& what);
 
-/// Headers and payload, a line for each.
+/// Writes headers and payload, a line for each.
 void write_message_body(std::ostream& out, const outbox::message& what);
 
-/// For a cell of a table: `-` if there is none.
+/// The key for a cell of a table: `-` if there is none.
 std::string key_text(const outbox::message& what);
 
 double seconds_of(std::chrono::microseconds span);
-/// `12.345 s`
+/// Writes seconds as `12.345 s`.
 std::string seconds_text(std::chrono::microseconds span);
 
 }  // namespace mortise::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For a program without Kafka.
+// Replaces kafka_target.cpp in a program without Kafka.
 #include "exit_code.hpp"
 #include "failure.hpp"
 #include "kafka_target.hpp"

@@ -35,7 +35,7 @@ outbox::table_view described(db::read_only& from) {
     return from.ask([](db::connection& on) { return outbox::describe(on); });
 }
 
-/// Reads them page by page, until `take` has enough.
+/// Reads rows page by page until `take` returns false.
 void each_row(
     db::read_only& from, outbox::row_kind which, const std::function<bool(outbox::row_view)>& take
 ) {
@@ -55,7 +55,7 @@ void each_row(
     }
 }
 
-/// The rows that `ls` counts: those after the marks.
+/// The rows that `ls` counts: those behind the marks of their shards.
 void each_waiting(
     db::read_only& from,
     const outbox::table_view& table,
@@ -139,7 +139,7 @@ void list_parked(
 ) {
     parked_list all;
     each_row(from, outbox::row_kind::parked, [&](outbox::row_view row) {
-        row.what.payload.reset();  // there may be many
+        row.what.payload.reset();  // saves memory: there may be many rows
         all.add(std::move(row));
         return true;
     });
@@ -174,16 +174,16 @@ void list_later(
     out << json::serialize(fields) << '\n';
 }
 
-// So many rows are moved in a part of a second, for which others who write wait.
+// Moving this many rows takes a fraction of a second, during which other writers wait.
 constexpr std::size_t portion = 5'000;
 
-/// What came of an order.
+/// The result of an order.
 struct change {
-    std::size_t messages = 0;  ///< To be sent now, or later, or not at all: so many it was about.
+    std::size_t messages = 0;  ///< Changed ones: sent now, sent later, or given up.
     std::vector<rebased_shard> rebased;
 };
 
-/// An order, for a transaction.
+/// An operator's order, run in a transaction.
 class outbox_order {
 public:
     explicit outbox_order(const outbox_settings& settings) : settings_(settings) {}
@@ -277,7 +277,7 @@ private:
     const outbox_settings& settings_;
 };
 
-/// What the order is about.
+/// Names what the order changed.
 std::string subject_of(const outbox_settings& settings) {
     switch (settings.what) {
     case outbox_verb::rebase:

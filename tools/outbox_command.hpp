@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-/// `mortise outbox`: what people see of a message table, and can do with it.
+/// `mortise outbox`: shows a message table, and repairs it on order.
 /// @return the exit code. @throws failure, or what the library throws.
 int message_table(const global_settings& global, const outbox_settings& settings);
 

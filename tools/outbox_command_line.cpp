@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t shards_max = 256;
 
-/// CLI11 takes a negative number for a large one.
+/// Parses a number. CLI11 would accept a negative number as a large one.
 template <class Number>
 Number parse_number(const std::string& text, Number least, const char* what, const char* remedy) {
     Number value = 0;
@@ -65,7 +65,7 @@ void add_id(CLI::App& to, std::string& target) {
     to.add_option("ID", target, "The id of the message")->required()->type_name("");
 }
 
-/// `replay` and `drop`, of outbox and inbox alike.
+/// Adds `replay` and `drop`, which outbox and inbox both have.
 template <class Settings>
 CLI::App&
 add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* drop_help) {
@@ -79,7 +79,7 @@ add_orders(CLI::App& to, Settings& target, const char* replay_help, const char* 
     return replay;
 }
 
-/// What is changed of a message before it is sent again.
+/// Adds the options that change a message before it is sent again.
 void add_edits(CLI::App& replay, outbox_settings& target) {
     CLI::Option* all = replay.get_option("--all");
     replay.add_option("--topic", target.topic, "Send it to this topic instead")
@@ -94,7 +94,7 @@ void add_edits(CLI::App& replay, outbox_settings& target) {
         ->excludes(all);
 }
 
-/// Orders about messages that are not due, or were not sent yet.
+/// Adds the orders on messages that are not due or not sent yet.
 void add_withdrawals(CLI::App& outbox, outbox_settings& target) {
     using kind = outbox_settings::kind;
     CLI::App& discard = add_command(outbox, "discard", help::outbox_discard, target, kind::discard);

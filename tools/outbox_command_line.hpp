@@ -10,11 +10,11 @@ class App;
 
 namespace mortise::tool {
 
-/// Adds what may be said of `outbox` to a command line; what is said goes to `target`.
+/// Adds `outbox` and its options to a command line. Parsing writes them to `target`.
 CLI::App& add_outbox(CLI::App& app, outbox_settings& target);
 CLI::App& add_inbox(CLI::App& app, inbox_settings& target);
 
-/// @return what it is given. @throws failure if something is missing in it.
+/// Returns its argument. @throws failure if a needed option is missing.
 const outbox_settings& checked(const outbox_settings& said);
 const inbox_settings& checked(const inbox_settings& said);
 

@@ -31,7 +31,7 @@
 namespace mortise::tool {
 namespace {
 
-/// How it was found that everything is sent.
+/// Whether everything is sent, or the error that ended the wait for that.
 class emptiness {
 public:
     explicit emptiness(const asio::any_io_executor& executor) : found(executor) {}
@@ -62,13 +62,13 @@ outbox::relay_config config_for(
     made.locks = std::move(locks);
     made.observer = [&out, as_json = global.json](const outbox::relay_event& what) {
         if (what.what == outbox::relay_event::kind::sent)
-            return;  // each batch would be a line
+            return;  // it comes with each batch: too many lines
         const auto now = std::chrono::system_clock::now();
         if (as_json)
             out << json::serialize(event_json(what, now)) << '\n';
         else
             out << event_text(what, now) << '\n';
-        out.flush();  // who reads them is to hear of each at once
+        out.flush();  // a reader must see each event at once
     };
     return made;
 }
@@ -91,7 +91,7 @@ void tell_sum(std::ostream& out, bool as_json, const std::vector<outbox::shard_s
     out << json::serialize(fields) << '\n';
 }
 
-/// Until it is cancelled, or, if that is wanted, until nothing is left.
+/// Sends until it is cancelled or, if wanted, until no row is left.
 asio::awaitable<int> send_all(
     outbox::relay& relay,
     const global_settings& global,
@@ -107,13 +107,13 @@ asio::awaitable<int> send_all(
     }
     auto waiting = empty->found.async_wait(asio::as_tuple(asio::deferred));
     const auto [cancelled] = co_await std::move(waiting);
-    // What is under way ends in good order all the same.
+    // Let the sending that is under way end in good order, even after a cancellation.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     const auto shards = relay.status();
     auto stopping = relay.async_stop(asio::as_tuple(asio::deferred));
     co_await std::move(stopping);
     if (cancelled)
-        co_return exit_code::success;  // whoever cancelled it knows better
+        co_return exit_code::success;  // the one that cancelled picks the exit code
     if (empty->came)
         throw boost::system::system_error(empty->came);
     tell_sum(out, global.json, shards);
@@ -164,7 +164,7 @@ int relay_messages(
         throw database_failure(thrown, settings.database);
     }
     asio::io_context context(1);
-    signal_source signals(context.get_executor());  // before anything that starts threads
+    signal_source signals(context.get_executor());  // must come before anything that starts threads
     const auto locks = locks_for(global, context.get_executor());
     const auto work = [&] { return relay_until_signalled(signals, locks, global, settings, out); };
     if (!locks)

@@ -9,13 +9,15 @@
 
 namespace mortise::tool {
 
-/// `mortise outbox relay`: sends what is in a message table until a signal comes, or until nothing
-/// is left. @return the exit code. @throws failure
+/// `mortise outbox relay`: sends the rows of a message table until a signal comes or, if wanted,
+/// until no row is left.
+/// @return the exit code. @throws failure
 int relay_messages(
     const global_settings& global, const outbox_settings& settings, std::ostream& out
 );
 
-/// @throws error if the database is not there or has no message table: none is to be made.
+/// Checks that the database has a message table. The command must not create one.
+/// @throws error if it has none, or if the database does not exist.
 void require_outbox(const std::string& database);
 
 }  // namespace mortise::tool

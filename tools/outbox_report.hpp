@@ -15,11 +15,11 @@
 
 namespace mortise::tool {
 
-/// A message table: totals, shards, and what to do about those that are refused.
+/// Writes a message table: totals, shards, and what to do about the shards that the sink refuses.
 void write_table(std::ostream& out, const outbox::table_view& what);
 json::object table_json(const outbox::table_view& what);
 
-/// A table of rows that wait.
+/// A table of waiting rows.
 text_table waiting_rows();
 void add_waiting(text_table& to, const outbox::row_view& row, wall_time now);
 
@@ -27,9 +27,9 @@ void add_waiting(text_table& to, const outbox::row_view& row, wall_time now);
 text_table later_rows();
 void add_later(text_table& to, const outbox::row_view& row, wall_time now);
 
-/// One row whole.
+/// Writes one row in full.
 void write_row(std::ostream& out, const outbox::row_view& row, wall_time now);
-/// Without payload and headers.
+/// A row without payload and headers.
 json::object row_head_json(const outbox::row_view& row, wall_time now);
 json::object row_json(const outbox::row_view& row, wall_time now);
 
@@ -41,11 +41,11 @@ struct rebased_shard {
     outbox::shard_view before;
     outbox::shard_view after;
 };
-/// What that means, in a line for each.
+/// Writes what each rebase means, a line for each shard.
 void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all);
 json::array rebased_json(const std::vector<rebased_shard>& all);
 
-/// One line.
+/// An event on one line.
 std::string event_text(const outbox::relay_event& what, wall_time now);
 json::object event_json(const outbox::relay_event& what, wall_time now);
 

@@ -13,16 +13,16 @@
 
 namespace mortise::tool {
 
-/// A message that cannot be sent.
+/// A message that could not be sent.
 struct parked_message {
     outbox::row_view row;
-    std::uint64_t behind = 0;  ///< So many parked ones wait for it.
+    std::uint64_t behind = 0;  ///< How many parked messages wait for it.
 };
 
-/// Sorts what is parked into what cannot be sent, and what waits behind that.
+/// Sorts the parked rows: those that could not be sent, and those that wait behind them.
 class parked_list {
 public:
-    /// In the order of their numbers.
+    /// Adds a row. Call in the order of the row numbers.
     void add(outbox::row_view row);
 
     const std::vector<parked_message>& messages() const noexcept { return messages_; }

@@ -11,10 +11,10 @@ namespace mortise::tool {
 /// `exclusive`, `shared` or `permits(N)`.
 std::string mode_text(const lock_mode& mode);
 
-/// Who it is, on one line that is safe on a terminal: "run: sh, process 12 on host".
+/// Describes a party on one line that is safe on a terminal: "run: sh, process 12 on host".
 std::string party_text(const party_view& party);
 
-/// The grant of a holder and whose it is: "token 4711 (slot 2), run: sh, process 12 on host".
+/// Describes a holder's grant: "token 4711 (slot 2), run: sh, process 12 on host".
 std::string grant_text(const party_view& holder);
 
 }  // namespace mortise::tool

@@ -12,8 +12,8 @@ struct character {
     std::size_t size = 0;  ///< In bytes; zero if the bytes are not UTF-8.
 };
 
-/// Decodes the first character of `bytes`, which is not empty. Overlong forms, surrogates and what
-/// lies above U+10FFFF are not UTF-8.
+/// Decodes the first character of `bytes`, which must not be empty. Overlong forms, surrogates and
+/// code points above U+10FFFF are not UTF-8.
 character first_of(std::string_view bytes) noexcept {
     const auto byte_at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
     const unsigned lead = byte_at(0);
@@ -45,7 +45,8 @@ character first_of(std::string_view bytes) noexcept {
     return {};
 }
 
-/// Control characters move the cursor, the direction marks turn a line around: both can lie.
+/// Control characters move the cursor, and direction marks reverse a line: both can mislead a
+/// reader.
 bool harmless(std::uint32_t code) noexcept {
     const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
     const bool invisible = (code >= 0x200b && code <= 0x200f) ||

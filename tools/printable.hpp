@@ -10,23 +10,23 @@ namespace mortise::tool {
 
 enum class newlines { escaped, as_spaces };
 
-/// `bytes` as text that is safe on a terminal: valid UTF-8 stays, all else becomes `\xNN` per byte,
-/// and so do control characters, those that turn the direction of writing, and the backslash itself
-/// (as `\\`). With `newlines::as_spaces` backslashes stay: for sentences that are shown and never
-/// read back.
+/// Makes `bytes` safe to show on a terminal. Valid UTF-8 stays; every other byte becomes `\xNN`. So
+/// do control characters and the characters that change the direction of writing. A backslash
+/// becomes `\\`. With `newlines::as_spaces` backslashes stay: for sentences that nobody parses
+/// again.
 std::string printable(std::string_view bytes, newlines lines = newlines::escaped);
 
-/// A sentence on one line.
+/// Makes a sentence safe to show, on one line.
 inline std::string sentence(std::string_view text) {
     return printable(text, newlines::as_spaces);
 }
 
 bool valid_utf8(std::string_view bytes) noexcept;
 
-/// Two lower-case hexadecimal digits for each byte.
+/// Writes two lower-case hexadecimal digits for each byte.
 std::string hexadecimal(std::string_view bytes);
 
-/// How many characters a valid UTF-8 text has.
+/// The number of characters of a valid UTF-8 text.
 std::size_t width_of(std::string_view text) noexcept;
 
 }  // namespace mortise::tool

@@ -23,7 +23,7 @@ std::string name_before(std::string prefix) {
     if (last == 0)
         return prefix;
     prefix += static_cast<char>(last - 1);
-    // Nothing that begins so comes later: names have an end.
+    // Names have a size limit, so no name that begins with the prefix sorts after this one.
     prefix.resize(std::max(prefix.size(), name_size_max), '\xff');
     return prefix;
 }

@@ -13,16 +13,16 @@
 
 namespace mortise::tool {
 
-/// How many waiters of a lock are read where all are wanted.
+/// How many waiters of a lock are read when the caller wants all.
 inline constexpr std::size_t queue_shown_max = 1'000;
 
-/// The largest name of a lock that comes before `prefix` and all that begins with it; empty if
-/// `prefix` is.
+/// The largest lock name that sorts before `prefix` and all names that begin with it. Empty if
+/// `prefix` is empty.
 std::string name_before(std::string prefix);
 
-/// All locks whose name begins with `prefix`, page after page, in the order of their bytes. A lock
-/// that comes or goes meanwhile may or may not be among them.
-/// @throws failure with `store` in it, if the store cannot be asked.
+/// Reads all locks whose names begin with `prefix`, page by page, in the order of their bytes. A
+/// lock that appears or disappears meanwhile may or may not be among them.
+/// @throws failure that names `store` if the store cannot be asked.
 asio::awaitable<std::vector<lock_view>>
 read_locks(lock_client& locks, std::string store, std::string prefix, std::size_t queue_max);
 

@@ -30,7 +30,7 @@ void tell(const std::string& line) {
     std::cerr << "mortise: " << printable(line, newlines::as_spaces) << '\n';
 }
 
-constexpr std::size_t label_size_max = 64;  // it is for people to read
+constexpr std::size_t label_size_max = 64;  // people read it
 
 client_config config_for(const run_settings& settings) {
     client_config config;
@@ -40,8 +40,8 @@ client_config config_for(const run_settings& settings) {
     return config;
 }
 
-/// One call of `mortise run`. Everything happens on the one thread of the context, which is the
-/// main thread: the command dies with the thread that forked it.
+/// One call of `mortise run`. Everything runs on the context's only thread, which is the main
+/// thread: the command dies with the thread that forked it.
 class lock_run {
 public:
     lock_run(
@@ -69,7 +69,7 @@ private:
     coro::event child_ended_;
     asio::cancellation_signal withdraw_;
     std::optional<child_process> child_;
-    int ended_by_ = 0;  ///< The signal that ended the waiting.
+    int ended_by_ = 0;  ///< The signal that ended the wait for the lock.
     bool waiting_ = false;
     error_code lost_;
 };
@@ -94,7 +94,7 @@ asio::awaitable<int> lock_run::conduct() {
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await locks_.async_stop(with_code);  // what is not acknowledged ends with the session
+    co_await locks_.async_stop(with_code);  // ignores errors: the end of the session frees the rest
     scope.cancel();
     co_await scope.join();
     if (failed)
@@ -127,7 +127,7 @@ asio::awaitable<int> lock_run::under_lock() {
     co_return code;
 }
 
-/// The lease, or nothing if a signal ended the waiting.
+/// Waits for the lease. Returns nothing if a signal ended the wait.
 asio::awaitable<std::optional<lease>> lock_run::acquire() {
     lock_options options;
     options.wait_max = settings_.wait;
@@ -177,7 +177,7 @@ asio::awaitable<int> lock_run::supervise(lease& held) {
         failed = std::current_exception();
     }
     co_await child_ended_.async_wait(with_code);
-    // The clock, not a timer, has the last word: after a pause no timer may have run yet.
+    // Ask the clock: after a pause of the process the timer may not have run yet.
     if (const error_code late = held.check(); late && !lost_)
         lost_ = late;
     watch.cancel();
@@ -191,7 +191,7 @@ void lock_run::start_command(const lease& held) {
     child_order order;
     order.command = settings_.command;
     order.environment.emplace_back("MORTISE_LOCK", settings_.lock);
-    const fencing_token token = held.token();  // Not every store gives one.
+    const fencing_token token = held.token();  // Not every store gives a token.
     order.environment.emplace_back("MORTISE_TOKEN", token ? std::to_string(token.value) : "");
     order.environment.emplace_back("MORTISE_TOKEN_DOMAIN", token.domain.name());
     order.environment.emplace_back("MORTISE_SLOT", std::to_string(held.slot()));
@@ -215,8 +215,8 @@ asio::awaitable<void> lock_run::await_execution() {
     );
 }
 
-/// Ends the command when the lease is about to be lost: it is asked to, and after the grace time it
-/// is made to.
+/// Ends the command when the lease is about to be lost: asks it by SIGTERM, and kills it after the
+/// grace time.
 asio::awaitable<void> lock_run::stop_when_lost(lease& held) {
     auto waited = co_await held.async_wait_lost(with_code);
     auto& [why] = waited;

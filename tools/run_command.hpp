@@ -6,8 +6,8 @@
 
 namespace mortise::tool {
 
-/// `mortise run`: runs a command under a lock. @return the exit code; `help::run_footer` names
-/// them.
+/// `mortise run`: runs a command under a lock. @return the exit code; `help::run_footer` lists the
+/// codes.
 /// @throws failure, or what the library throws.
 int run_under_lock(const global_settings& global, const run_settings& settings);
 

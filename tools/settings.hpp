@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// What the command line says, one type for each command.
+// The settings of each command, as the command line gives them.
 
 namespace mortise::tool {
 
@@ -23,7 +23,7 @@ struct global_settings {
     std::string store;  ///< Empty: the default of `default_store_url`; `bench` then makes its own.
     bool json = false;
 
-    /// The store as it may be shown.
+    /// The URL of the store without passwords.
     std::string shown_store() const { return without_passwords(store); }
 };
 
@@ -66,18 +66,18 @@ struct txn_settings {
     kind what = kind::ls;
     std::string log;
     txn::list_filter filter = txn::list_filter::unfinished;
-    std::string transaction;  ///< Its gid, or the number in that.
+    std::string transaction;  ///< The gid, or only its number.
     txn::branch_number branch = 0;
     std::string why;
     std::chrono::milliseconds wait{5'000};
 };
 
-/// Where `outbox relay` finds a Kafka cluster. What is empty is as the sink has it by itself.
+/// How `outbox relay` reaches a Kafka cluster. An empty field keeps the default of the sink.
 struct kafka_settings {
     std::string servers;
     std::vector<std::string> settings;   ///< "NAME=VALUE", each.
     std::vector<std::string> variables;  ///< "NAME=VARIABLE": of the environment.
-    std::string file;                    ///< With lines of the first kind.
+    std::string file;                    ///< A file with lines NAME=VALUE.
     std::string progress_topic;
     int progress_partitions = 0;
     std::string id_prefix;
@@ -105,19 +105,19 @@ struct outbox_settings {
     bool rows = false;
     std::size_t rows_max = std::numeric_limits<std::size_t>::max();
     std::optional<std::int64_t> row;
-    std::string id;                       ///< Of a message, for `cancel` and `reschedule`.
-    std::chrono::milliseconds due_in{0};  ///< Of `reschedule`: from now on.
-    std::optional<std::string> topic;     ///< Of `replay`: instead of the one it has.
-    std::string payload_file;             ///< Of `replay`: whose bytes are its payload.
-    std::vector<std::string> headers;     ///< Of `replay`: "NAME=VALUE", each.
+    std::string id;                       ///< The id of a message, for `cancel` and `reschedule`.
+    std::chrono::milliseconds due_in{0};  ///< `reschedule`: the time from now.
+    std::optional<std::string> topic;     ///< `replay`: replaces the topic of the message.
+    std::string payload_file;             ///< `replay`: the file that holds the new payload.
+    std::vector<std::string> headers;     ///< `replay`: "NAME=VALUE", each.
     std::optional<std::uint32_t> shard;
     bool all = false;                       ///< Instead of one row, or one shard.
-    bool yes = false;                       ///< The user knows that something is given up.
-    std::optional<outbox::position> where;  ///< Of `rebase`.
-    std::uint32_t shards = 0;               ///< Of `reshard`.
-    std::string folder;                     ///< For message files; empty: to Kafka.
-    std::uint64_t file_bytes = 0;           ///< When a file is closed; zero: never.
-    std::uint64_t files_kept = 0;           ///< Closed files of each shard; zero: all.
+    bool yes = false;                       ///< The user accepts that something is given up.
+    std::optional<outbox::position> where;  ///< `rebase`: where to go on.
+    std::uint32_t shards = 0;               ///< `reshard`: the new number.
+    std::string folder;                     ///< The folder for message files. Empty: send to Kafka.
+    std::uint64_t file_bytes = 0;           ///< The size at which a file is closed; zero: never.
+    std::uint64_t files_kept = 0;           ///< Closed files kept of each shard; zero: all.
     kafka_settings kafka;
     bool until_empty = false;
 };
@@ -130,9 +130,9 @@ struct inbox_settings {
     std::optional<std::int64_t> row;
     bool all = false;
     bool yes = false;
-    std::string inbox = "inbox";  ///< Which one of the database, of `move`;
-    std::string source;           ///< of what;
-    std::int64_t next = 0;        ///< and where it goes on.
+    std::string inbox = "inbox";  ///< `move`: which inbox of the database,
+    std::string source;           ///< which of its sources,
+    std::int64_t next = 0;        ///< and the offset where it goes on.
 };
 
 struct bench_settings {
@@ -158,12 +158,12 @@ struct bench_settings {
     std::uint64_t waiters = 100'000;
     std::uint64_t locks = 10'000;
     unsigned kills = 10;
-    std::uint64_t transactions = 0;  ///< Zero: as many as there is time for.
-    std::uint64_t recovery = 0;      ///< Unfinished transactions to recover; zero: leave that out.
-    std::uint64_t handover = 0;      ///< Transactions under way at a stop; zero: leave that out.
-    std::uint64_t backlog = 0;       ///< Transactions that wait; zero: leave that out.
+    std::uint64_t transactions = 0;  ///< Zero: as many as the time allows.
+    std::uint64_t recovery = 0;      ///< Unfinished transactions to recover; zero: skip that.
+    std::uint64_t handover = 0;      ///< Transactions under way at a stop; zero: skip that.
+    std::uint64_t backlog = 0;       ///< Transactions that wait; zero: skip that.
     std::string folder = ".";
-    std::string kafka;  ///< Some of its brokers.
+    std::string kafka;  ///< Some brokers of the cluster.
     std::uint64_t rows = 200'000;
     unsigned size = 200;  ///< Bytes of payload of each row.
     std::chrono::milliseconds ttl{1'000};
@@ -173,15 +173,14 @@ struct bench_settings {
     std::chrono::milliseconds think{50};
 };
 
-/// A process of `bench` that works for the one that was called: `bench-worker`, which help does not
-/// show.
+/// A process that works for a `bench` process: `bench-worker`, which `--help` does not list.
 struct bench_worker_settings {
     bench_settings bench;
     std::string lock;
-    unsigned index = 0;  ///< Which of the processes.
-    int board = -1;      ///< Descriptors that were inherited: the shared memory,
-    int ready = -1;      ///< the pipe that says "I am ready" by a byte and "I am gone" by its end,
-    int go = -1;         ///< the pipe whose end says "begin",
+    unsigned index = 0;  ///< The index of this process.
+    int board = -1;      ///< Inherited descriptors: the shared memory,
+    int ready = -1;      ///< the pipe that reports "ready" by a byte and "gone" by its end,
+    int go = -1;         ///< the pipe whose end means "begin",
     int peer = -1;       ///< and the socket to the other process, or -1.
 };
 

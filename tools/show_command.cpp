@@ -36,7 +36,7 @@ asio::awaitable<int> show_lock(
     report.view.name = settings.lock;
     auto read = co_await locks.async_breaks(settings.lock, breaks_shown, with_code);
     auto& [unread, records] = read;
-    if (unread && unread != errc::unsupported)  // Not every store keeps records.
+    if (unread && unread != errc::unsupported)  // not every store keeps records
         throw failure::of_code(unread, global.shown_store(), locks.explain());
     report.breaks = std::move(records);
     if (global.json)

@@ -15,7 +15,7 @@ namespace mortise::tool {
 /// @throws failure, or what the library throws.
 int show_lock(const global_settings& global, const show_settings& settings);
 
-/// The same with a client that is there already.
+/// The same for a client that exists already.
 asio::awaitable<int> show_lock(
     lock_client& locks,
     const global_settings& global,

@@ -11,7 +11,7 @@
 namespace mortise::tool {
 
 signal_source::signal_source(const asio::any_io_executor& executor) : descriptor_(executor) {
-    // A parent may have told us to ignore it; the end of a child would then never be seen.
+    // The parent may have made us ignore SIGCHLD; we would never see the end of a child.
     std::signal(SIGCHLD, SIG_DFL);
     sigset_t wanted;
     ::sigemptyset(&wanted);
@@ -30,7 +30,7 @@ signal_source::~signal_source() = default;
 asio::awaitable<signal_source::arrival> signal_source::next() {
     ::signalfd_siginfo info{};
     co_await descriptor_.async_read_some(asio::buffer(&info, sizeof info), asio::deferred);
-    // What the terminal driver sends comes from the kernel; what `kill` sends comes from a process.
+    // The terminal driver's signals come from the kernel; those of `kill` come from a process.
     co_return arrival{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
 }
 

@@ -14,11 +14,11 @@ namespace mortise::tool {
 
 /// Reads the signals of this process from a descriptor.
 ///
-/// Asio's `signal_set` does not say where a signal comes from. Here that matters: what the terminal
-/// sends goes to every process of its foreground group, so passing it on would deliver it twice.
+/// Asio's `signal_set` does not tell where a signal comes from. That matters here: a signal of the
+/// terminal goes to every process of its foreground group, so passing it on would deliver it twice.
 ///
-/// Blocks the signals in the calling thread and in those that it starts later: make it before any
-/// other thread.
+/// Blocks the signals in the calling thread and in the threads that it starts later. Create it
+/// before any other thread.
 class signal_source {
 public:
     struct arrival {
@@ -31,10 +31,10 @@ public:
     signal_source(const signal_source&) = delete;
     signal_source& operator=(const signal_source&) = delete;
 
-    /// The next signal: HUP, INT, QUIT, TERM, USR1, USR2, WINCH or CHLD.
+    /// Waits for the next signal: HUP, INT, QUIT, TERM, USR1, USR2, WINCH or CHLD.
     asio::awaitable<arrival> next();
 
-    /// The mask that was in force before: what a new process must begin with.
+    /// The signal mask that was in force before. A new process must start with it.
     const sigset_t& mask_before() const noexcept { return before_; }
 
 private:

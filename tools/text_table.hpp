@@ -9,15 +9,15 @@
 
 namespace mortise::tool {
 
-/// A table for people: columns two spaces apart, as wide as their widest cell.
+/// A table for people. The columns are two spaces apart and as wide as their widest cell.
 class text_table {
 public:
     explicit text_table(std::vector<std::string> heads);
 
-    /// Aligns a column at its right edge, as numbers are.
+    /// Aligns a column at its right edge, as numbers are aligned.
     void align_right(std::size_t column);
 
-    /// Cells are UTF-8; missing ones are empty.
+    /// Adds a row. Cells are UTF-8; missing cells are empty.
     void add(std::vector<std::string> cells);
 
     void write(std::ostream& out) const;
@@ -25,7 +25,7 @@ public:
 private:
     void write_row(std::ostream& out, const std::vector<std::string>& cells) const;
 
-    std::vector<std::vector<std::string>> rows_;  // the first is the heads
+    std::vector<std::vector<std::string>> rows_;  // the first row is the heads
     std::vector<std::size_t> widths_;
     std::vector<bool> right_;
 };

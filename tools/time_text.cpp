@@ -18,13 +18,14 @@ std::chrono::microseconds since(wall_time then, wall_time now) {
 
 std::string time_text(wall_time at) {
     using std::chrono::milliseconds;
-    // Not in the clock's own unit: a whole second may lie before its first moment.
+    // Do not use the clock's own unit: the start of a second may lie before the clock's first
+    // moment.
     const auto when = std::chrono::floor<milliseconds>(at);
     const auto second = std::chrono::floor<std::chrono::seconds>(when);
     const auto count = static_cast<std::time_t>(second.time_since_epoch().count());
     std::tm parts{};
     if (::gmtime_r(&count, &parts) == nullptr)
-        return "?";  // a year that no calendar of this machine has
+        return "?";  // a year that this machine's calendar does not have
     std::array<char, 64> text{};
     const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
     const auto part = (when - second).count();

@@ -9,10 +9,10 @@ namespace mortise::tool {
 
 using wall_time = std::chrono::system_clock::time_point;
 wall_time wall_now();
-/// How long that is ago; clocks may be set back: not less than nothing.
+/// The time from `then` to `now`, at least zero: a clock may be set back.
 std::chrono::microseconds since(wall_time then, wall_time now);
 
-/// A moment as ISO 8601 writes it, in UTC: `2026-01-31T12:34:56.789Z`.
+/// A time in UTC as ISO 8601 writes it: `2026-01-31T12:34:56.789Z`.
 std::string time_text(wall_time at);
 
 }  // namespace mortise::tool

@@ -41,7 +41,7 @@ txn::log_reader opened(const txn_settings& settings) {
     }
 }
 
-/// `GID`, or only its number.
+/// Finds a transaction by its gid, or by only its number.
 txn::gid which_of(const txn::log_reader& log, const std::string& text) {
     if (const auto found = txn::gid::parse(text))
         return *found;
@@ -102,7 +102,7 @@ void list(
     out << json::serialize(fields) << '\n';
 }
 
-/// Who gives the order, for the record: user@host.
+/// The operator's name for the record of the order: user@host.
 std::string who_orders() {
     const ::passwd* user = ::getpwuid(::geteuid());
     std::array<char, 256> host{};

@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-/// `mortise txn`: what a coordinator's log knows, and what an operator wants done about it.
+/// `mortise txn`: shows the log of a coordinator, and hands it the orders of an operator.
 /// @return the exit code. @throws failure, or what the library throws.
 int transactions(const global_settings& global, const txn_settings& settings);
 

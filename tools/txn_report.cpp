@@ -26,7 +26,7 @@ std::string moment(std::int64_t ms) {
     return time_text(std::chrono::system_clock::time_point(milliseconds(ms)));
 }
 
-/// `12.345 ms`
+/// Writes milliseconds as `12.345 ms`.
 std::string span_text(microseconds span) {
     std::ostringstream text;
     text << std::fixed << std::setprecision(3) << static_cast<double>(span.count()) / 1'000

@@ -12,13 +12,13 @@
 
 namespace mortise::tool {
 
-/// `open`, `confirmed`, `cancelled`, and what keeps it from its end: "confirmed, 1 stuck".
+/// `open`, `confirmed` or `cancelled`, and what keeps it from its end: "confirmed, 1 stuck".
 std::string state_text(const txn::transaction_view& what);
 
-/// A table of transactions.
+/// Writes a table of transactions.
 void write_transactions(std::ostream& out, const std::vector<txn::transaction_view>& all);
 
-/// One transaction in full: a timeline.
+/// Writes one transaction in full, as a timeline.
 void write_transaction(std::ostream& out, const txn::transaction_view& what);
 
 json::object transaction_json(const txn::transaction_view& what);

@@ -8,7 +8,7 @@
 
 namespace mortise::tool {
 
-/// A descriptor that is closed at the end of its scope.
+/// Owns a file descriptor and closes it at the end of its scope.
 class unique_fd {
 public:
     unique_fd() = default;

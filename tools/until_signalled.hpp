@@ -10,14 +10,14 @@
 
 namespace mortise::tool {
 
-/// Whether the signal is one of those that ask a program to end.
+/// Whether the signal asks a program to end: HUP, INT, QUIT or TERM.
 bool ends_a_program(int signal) noexcept;
 
-/// Runs `body` to its end; HUP, INT, QUIT and TERM cancel it, and are waited for no longer then. So
-/// a command lets go of what it has at the store before it ends. `on_other` hears of the other
-/// signals; it may be empty.
-/// @return what the body returns, or 128 + N if signal N cancelled it. @throws what the body throws
-/// if no signal came.
+/// Runs `body` to its end. HUP, INT, QUIT and TERM cancel it; after the first of them no signal is
+/// read. The command can then release what it has at the store before it ends. `on_other` gets the
+/// other signals; it may be empty.
+/// @return the result of `body`, or 128 + N if signal N cancelled it. @throws what `body` throws,
+/// if no signal cancelled it.
 asio::awaitable<int> until_signalled(
     signal_source& signals, asio::awaitable<int> body, const std::function<void(int)>& on_other
 );

@@ -24,8 +24,7 @@ std::string boost_version() {
            std::to_string(BOOST_VERSION / 100 % 1'000) + '.' + std::to_string(BOOST_VERSION % 100);
 }
 
-/// Of what the client library for Redis, a part of Boost, speaks TLS by; nothing if this program
-/// knows no Redis.
+/// The version of OpenSSL, which Boost.Redis uses for TLS. Nothing if this program has no Redis.
 std::optional<std::string> openssl_version() {
 #ifdef MORTISE_WITH_REDIS
     return ::OpenSSL_version(OPENSSL_VERSION_STRING);

@@ -6,7 +6,7 @@
 
 namespace mortise::tool {
 
-/// `mortise --version`: the version, and of what it was built. @return the exit code.
+/// `mortise --version`: prints the version of mortise and of its libraries. @return the exit code.
 int show_version(const global_settings& global);
 
 }  // namespace mortise::tool

@@ -9,8 +9,8 @@
 
 namespace mortise::tool {
 
-/// `label`, `pid`, `host`, `session`, `mode`, and `hold_max_ms` where there is a limit; of a holder
-/// also `token`, `token_domain`, `slot` (of a permit) and `held_ms`, of a waiter `waited_ms`.
+/// `label`, `pid`, `host`, `session`, `mode`, and `hold_max_ms` if there is a limit. A holder also
+/// has `token`, `token_domain`, `slot` (of a permit) and `held_ms`; a waiter has `waited_ms`.
 json::object party_json(const party_view& party, bool holds);
 
 json::array holders_json(const std::vector<party_view>& holders);

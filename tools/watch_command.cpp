@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::chrono::seconds tick{1};
 
-/// What is on a screen grows older by itself: that needs no look.
+/// Updates the ages on a screen between two looks.
 asio::awaitable<void> grow_older(watch_scene scene, const clock::time_point& looked) {
     for (;;) {
         co_await coro::sleep_for(scene.time, tick);
@@ -82,7 +82,7 @@ follow_locks(watch_scene scene, const global_settings& global, const watch_setti
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await asio::this_coro::throw_if_cancelled(false);  // the task is waited for all the same
+    co_await asio::this_coro::throw_if_cancelled(false);  // the task must be joined even then
     scope.cancel();
     co_await scope.join();
     std::rethrow_exception(failed);
@@ -98,7 +98,7 @@ int watch_locks(const global_settings& global, const watch_settings& settings) {
     config.time = coro::make_boot_time_source(context.get_executor());
     const auto time = config.time;
     lock_client locks(context.get_executor(), open_store(global.store), std::move(config));
-    // The screen is left before a failure is told.
+    // Leave the screen before a failure is printed.
     const auto output = output_for(global, settings.prefix);
     const watch_scene scene{locks, feed, *time, *output};
     const std::function<void(int)> on_other = [&](int signal) {

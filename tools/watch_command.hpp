@@ -14,14 +14,14 @@
 
 namespace mortise::tool {
 
-/// Least time between two looks.
+/// The least time between two looks.
 inline constexpr std::chrono::milliseconds look_gap{100};
 
 /// `mortise watch`: shows the locks until a signal ends it. @return the exit code.
 /// @throws failure, or what the library throws.
 int watch_locks(const global_settings& global, const watch_settings& settings);
 
-/// What a look needs. All of it outlives the watching.
+/// The objects that a look needs. All must outlive the watching.
 struct watch_scene {
     lock_client& locks;
     change_feed& feed;
@@ -29,8 +29,9 @@ struct watch_scene {
     watch_output& output;
 };
 
-/// Shows the locks whose name begins with the prefix, now and after each change, until it is
-/// cancelled. Changes that come faster than `look_gap` are shown together, the last one always.
+/// Shows the locks whose names begin with the prefix, now and after each change, until it is
+/// cancelled. Changes that come faster than `look_gap` are shown together; the last one is always
+/// shown.
 asio::awaitable<int>
 follow_locks(watch_scene scene, const global_settings& global, const watch_settings& settings);
 

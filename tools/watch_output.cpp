@@ -48,7 +48,7 @@ void watch_lines::show(std::vector<lock_view> locks) {
             out_ << line_of(change, at) << '\n';
     }
     before_ = std::move(locks);
-    out_.flush();  // who reads it waits for it
+    out_.flush();  // a reader waits for each line
     if (!out_)
         throw failure::of_errno("the changes cannot be written");
 }

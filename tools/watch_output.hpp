@@ -12,19 +12,19 @@
 
 namespace mortise::tool {
 
-/// Where `mortise watch` shows what it sees.
+/// Shows what `mortise watch` sees.
 class watch_output {
 public:
     virtual ~watch_output() = default;
 
-    /// Shows the locks as they are now, after a look.
+    /// Shows the present state of the locks, after a look.
     virtual void show(std::vector<lock_view> locks) = 0;
 
-    /// So much time has passed since the last look. Nothing else is new.
+    /// Tells how much time has passed since the last look. Nothing else has changed.
     virtual void age(clock::duration since_look) = 0;
 };
 
-/// A line for each change, and at first for all that is there: for people, or JSON objects.
+/// Writes a line for each change, and at first one for each party: for people, or JSON objects.
 class watch_lines final : public watch_output {
 public:
     watch_lines(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
@@ -38,7 +38,7 @@ private:
     std::vector<lock_view> before_;
 };
 
-/// A table that is drawn anew.
+/// A table that is redrawn in place.
 class watch_screen final : public watch_output {
 public:
     watch_screen(int fd, std::string title) : screen_(fd), title_(std::move(title)) {}

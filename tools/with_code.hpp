@@ -7,7 +7,7 @@
 
 namespace mortise::tool {
 
-/// A completion token for `co_await` that gives the error code instead of throwing it.
+/// A completion token for `co_await` that returns the error code instead of throwing it.
 inline constexpr auto with_code = boost::asio::as_tuple(boost::asio::deferred);
 
 }  // namespace mortise::tool

@@ -11,14 +11,14 @@
 
 namespace mortise::tool {
 
-/// What a command does with the store. It is asked once.
+/// What a command does with the store. Called once.
 using store_work = std::function<asio::awaitable<int>(lock_client&)>;
 
-/// Opens the store, lets `work` use it, and stops the client however that ends: for commands that
-/// only ask. @return what the work returns. @throws what it throws, and what the library throws.
+/// Opens the store, runs `work`, and stops the client on success and on failure. For commands that
+/// only read. @return the result of `work`. @throws what `work` or the library throws.
 int with_store(const global_settings& global, client_config config, const store_work& work);
 
-/// The same with a client that is there already.
+/// The same for a client that exists already.
 asio::awaitable<int> work_and_stop(lock_client& locks, const store_work& work);
 
 }  // namespace mortise::tool

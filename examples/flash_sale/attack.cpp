@@ -6,11 +6,12 @@
 namespace flash_sale {
 namespace {
 
-constexpr int blows_max = 3;       // of each kind: so the sale comes to an end
-constexpr int holders_before = 3;  // who are left in peace, so that the sale is under way
+constexpr int blows_max = 3;       // of each kind, so that the sale ends
+constexpr int holders_before = 3;  // left alone, so that the sale gets going
 
-// If nobody gets the lock: because nobody wants it any more, or because it was stopped while it had
-// the store's files to itself, which stops everybody.
+// How long to wait for the next holder. None comes if no buyer wants the lock any longer. None
+// comes either if the victim was stopped while it had the store's files locked: that stops
+// everybody.
 constexpr std::chrono::seconds patience{3};
 
 }  // namespace
@@ -33,7 +34,7 @@ void attack::resume_victim() {
     victim_.reset();
 }
 
-// The first that can be are stopped and killed for sure, the others by chance.
+// Stops and kills the first possible holders for certain, later ones by chance.
 void attack::strike(int holder) {
     if (++holders_ <= holders_before)
         return;
@@ -42,7 +43,7 @@ void attack::strike(int holder) {
         victim_ = holder;
         since_ = mortise::clock::now();
         if (!whom_.stop(holder))
-            resume_victim();  // too late: it has let go of the lock already
+            resume_victim();  // too late: it has released the lock
     } else if (killed_ == 0 || (chance == 1 && killed_ < blows_max)) {
         whom_.replace(holder);
         ++killed_;

@@ -11,17 +11,17 @@
 
 namespace flash_sale {
 
-/// Kills and stops those who hold the lock, at random, a few times. Who is stopped goes on when
-/// somebody else has the lock and has raised the fence: then its write comes too late for sure.
+/// Kills and stops holders of the lock, at random, a few times. A stopped holder resumes when
+/// somebody else has the lock and has raised the fence: its write then surely comes too late.
 class attack {
 public:
     explicit attack(crowd& whom) : whom_(whom) {}
 
-    /// To be called with what was told since the last call, also if that is nothing.
+    /// Call this with the events since the last call, even if there are none.
     void see(std::span<const sale_event> fresh);
 
     int killed() const noexcept { return killed_; }
-    /// Those who were stopped until somebody else had the lock.
+    /// Holders stopped until somebody else had the lock.
     int stopped() const noexcept { return stopped_; }
 
 private:
@@ -33,7 +33,7 @@ private:
     int holders_ = 0;  // seen so far
     int killed_ = 0;
     int stopped_ = 0;
-    std::optional<int> victim_;  // which is stopped just now
+    std::optional<int> victim_;  // the one that is stopped now
     mortise::clock::time_point since_;
 };
 

@@ -29,7 +29,7 @@ struct market {
     asio::any_io_executor executor;
     flash_sale::shop& shop;
     mortise::lock_client& locks;
-    checkout* till;  ///< In round 4.
+    checkout* till;  ///< Only in round 4.
 };
 
 void tell(const market& m, sale_event::kind what) {
@@ -41,8 +41,8 @@ asio::awaitable<void> think(const market& m) {
     co_await timer.async_wait(asio::deferred);
 }
 
-// Round 1. Read, think, write: right as long as nobody else does the same. Each of the buyers that
-// read the same stock sells the same last item.
+// Round 1. Read, think, write: right only as long as nobody else does the same. All buyers that
+// read the same stock sell the same last item.
 asio::awaitable<bool> buy_without_lock(const market& m, int buyer) {
     const int stock = co_await m.shop.read_stock();
     if (stock == 0)
@@ -52,9 +52,9 @@ asio::awaitable<bool> buy_without_lock(const market& m, int buyer) {
     co_return true;
 }
 
-// Round 2. The same three steps under a lock, which all processes share. Two lines carry the fence:
-// if this process is stopped for so long that the lock passes on to the next buyer, its late write
-// is refused by the database.
+// Round 2. The same three steps under a lock that all processes share. Two lines carry the fence:
+// if this process is stopped until the lock passes to the next buyer, the database refuses its late
+// write.
 asio::awaitable<bool> buy_with_lock(const market& m, int buyer) {
     co_return co_await mortise::with_lock(
         m.locks,
@@ -73,9 +73,9 @@ asio::awaitable<bool> buy_with_lock(const market& m, int buyer) {
     );
 }
 
-// Round 3. The lease by hand, and never looked at: this buyer believes what it was told once. It
-// may be stopped while it thinks, for so long that others have bought meanwhile; then it wakes up
-// and writes what it computed long ago. The fence alone keeps the books right.
+// Round 3. A lease without `with_lock` that is never checked: this buyer trusts the first answer.
+// If it is stopped while it thinks, others buy meanwhile; then it wakes up and writes an old
+// result. Only the fence keeps the books right.
 asio::awaitable<bool> buy_without_looking(const market& m, int buyer) {
     mortise::lease held = co_await m.locks.async_acquire("sku:42");
     const mortise::fencing_token token = held.token();
@@ -86,13 +86,13 @@ asio::awaitable<bool> buy_without_looking(const market& m, int buyer) {
         co_return false;
     co_await think(m);
     co_await m.shop.write_sale_fenced(stock - 1, buyer, token);
-    co_return true;  // whoever lets go of the lease releases the lock
+    co_return true;  // the destructor of the lease releases the lock
 }
 
-// Round 4. Stock and money are in two databases, and change hands together or not at all: a
-// transaction goes over both, under the lock, whose token goes with it. If this process dies in the
-// middle another one finishes what it has begun. While the last item is set aside for somebody
-// nobody knows whether it is sold: so the others wait.
+// Round 4. Stock and money are in two databases, and change together or not at all: a transaction
+// spans both, under the lock, and carries the lock's token. If this process dies in the middle,
+// another one finishes the transaction. While the last item is reserved, nobody knows whether it is
+// sold: the other buyers wait.
 asio::awaitable<bool> buy_with_money(const market& m, int buyer) {
     for (;;) {
         mortise::lease held = co_await m.locks.async_acquire("sku:42");
@@ -171,7 +171,7 @@ int run_buyers(const sale_options& options) {
     shop goods(context.get_executor(), folder / ("shop-" + std::to_string(options.round) + ".db"));
     mortise::client_config config;
     if (options.round >= 3)
-        config.ttl = std::chrono::milliseconds(500);  // so long a stopped holder keeps the others
+        config.ttl = std::chrono::milliseconds(500);  // others wait this long for a stopped one
     const char* const store = std::getenv("MORTISE_STORE");
     if (store == nullptr)
         throw std::runtime_error("nobody said where the locks are");

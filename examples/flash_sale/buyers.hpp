@@ -6,7 +6,7 @@
 
 namespace flash_sale {
 
-/// One process full of buyers. @return its exit code.
+/// Runs one process full of buyers. @return its exit code.
 int run_buyers(const sale_options& options);
 
 }  // namespace flash_sale

@@ -27,8 +27,8 @@ namespace txn = mortise::txn;
 
 constexpr const char* log_file = "decisions.db";
 
-// The stock: one item goes aside, and is sold or comes back. With the sale the order is put down
-// for the shippers, who are told if and only if it is committed.
+// The stock: one item is set aside, then sold or put back. The sale appends the message to the
+// shippers: they hear of it if and only if the sale is committed.
 
 txn::reply set_aside(db::connection& on, const txn::call&) {
     on.run("UPDATE item SET stock = stock - 1, reserved = reserved + 1 WHERE stock > 0");
@@ -54,7 +54,7 @@ txn::reply put_back(db::connection& on, const txn::call&) {
     return txn::reply::done();
 }
 
-// The wallets: the price is taken aside, and goes to the shop or comes back.
+// The wallets: the price is set aside, then goes to the shop or back to the buyer.
 
 txn::reply take_aside(db::connection& on, const txn::call& what) {
     on.run(
@@ -88,8 +88,8 @@ txn::coordinator_config config_for(
     txn::coordinator_config made;
     made.log = folder / log_file;
     made.locks = std::move(locks);
-    // A barrier stands before the work of each: it lets each call work once, and refuses the try of
-    // a buyer whose lock has passed on.
+    // A barrier protects the work of each participant: it lets each call work once, and refuses the
+    // try of a buyer whose lock has passed on.
     made.participants.emplace(
         "stock", std::make_shared<txn::sqlite_participant>(goods, set_aside, hand_out, put_back)
     );
@@ -191,7 +191,7 @@ asio::awaitable<txn::outcome> checkout::sell(int buyer, const mortise::lease& he
     auto [failed, came] = co_await std::move(running);
     if (failed && failed != txn::errc::standby && failed != txn::errc::stepped_down)
         throw boost::system::system_error(failed);
-    // Whoever took over from this process knows, or will soon.
+    // The process that takes over from this one knows the outcome, or soon will.
     while (came.unknown() && came.gid()) {
         co_await pause();
         came = co_await tcc_.async_outcome(came.gid());

@@ -17,28 +17,28 @@ namespace flash_sale {
 
 namespace asio = boost::asio;
 
-/// What the databases of round 4 say.
+/// The contents of the databases of round 4.
 struct books {
-    int stock = 0;     ///< Free to be sold.
+    int stock = 0;     ///< Free for sale.
     int reserved = 0;  ///< By sales that are not decided or not finished.
     int sold = 0;
-    int paid = 0;        ///< Euros that the shop has.
-    int in_wallets = 0;  ///< Euros that the buyers have.
+    int paid = 0;        ///< Euros of the shop.
+    int in_wallets = 0;  ///< Euros of the buyers.
     int on_the_way = 0;  ///< Euros that are reserved.
 };
 
-/// Sells an item and takes the money for it, or does neither: stock and wallets are in databases of
-/// their own, and a transaction goes over both. All processes share the log of its decisions; when
-/// one dies another finishes what it has begun.
+/// Sells an item and takes the money for it, or does neither. Stock and wallets are separate
+/// databases, and a transaction spans both. All processes share the log of its decisions: when one
+/// dies, another finishes what it has begun.
 class checkout {
 public:
     static constexpr int price = 10;
 
-    /// A new shop. Of the buyers each third one has no money.
+    /// Creates a new shop. Every third buyer has no money.
     static void open(const std::filesystem::path& folder, int stock, int buyers);
     /// @throws boost::system::system_error
     static books read(const std::filesystem::path& folder);
-    /// Finishes what is left when all buyers are gone.
+    /// Finishes what is left after all buyers are gone.
     static void finish(const std::filesystem::path& folder, const char* store);
 
     checkout(
@@ -49,8 +49,8 @@ public:
 
     asio::awaitable<books> look();
 
-    /// Reserves an item and the money for it, and decides, while the lease is held. An outcome
-    /// without a gid: it was not begun, as other processes decide just now.
+    /// Reserves an item and the money for it, and decides, while the lease is held. The outcome has
+    /// no gid if no transaction was begun because other processes decide at present.
     asio::awaitable<mortise::txn::outcome> sell(int buyer, const mortise::lease& held);
 
     asio::awaitable<void> stop();

@@ -29,7 +29,7 @@ pid_t spawn(std::vector<std::string> arguments, int output) {
     if (process < 0)
         throw std::runtime_error("no process can be started");
     if (process == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody shops on when the program was killed
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // buyers must not outlive the program
         if (::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0)
             ::execv("/proc/self/exe", pointers.data());
         ::_exit(127);
@@ -68,7 +68,7 @@ void crowd::start() {
         arguments.insert(arguments.end(), {"--kafka", options_.kafka});
     members_.push_back({number, -1, ends[0]});
     members_.back().pid = spawn(arguments, ends[1]);
-    ::close(ends[1]);  // now the pipe ends when the process does
+    ::close(ends[1]);  // the pipe now ends when the process does
 }
 
 crowd::~crowd() {
@@ -87,7 +87,7 @@ crowd::~crowd() {
 bool crowd::read_events(std::vector<sale_event>& events, std::chrono::milliseconds limit) {
     std::vector<pollfd> waiting;
     for (const member& each : members_)
-        waiting.push_back({each.events, POLLIN, 0});  // one below zero is passed over
+        waiting.push_back({each.events, POLLIN, 0});  // `poll` skips a negative descriptor
     throw_if_interrupted();
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count())) < 0) {
         throw_if_interrupted();
@@ -101,7 +101,7 @@ bool crowd::read_events(std::vector<sale_event>& events, std::chrono::millisecon
     return more;
 }
 
-// Whole events, as they were written.
+// Reads whole events only, as they were written.
 bool crowd::read_from(member& whom, std::vector<sale_event>& events) {
     std::array<sale_event, 1'024> fresh{};
     const ssize_t got = ::read(whom.events, fresh.data(), sizeof fresh);
@@ -125,7 +125,7 @@ crowd::member& crowd::find(int process) {
     return *found;
 }
 
-// What it had told before is read as ever.
+// Events that the victim wrote before are still read.
 void crowd::replace(int process) {
     member& victim = find(process);
     ::kill(victim.pid, SIGKILL);

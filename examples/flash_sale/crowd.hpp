@@ -13,25 +13,25 @@
 
 namespace flash_sale {
 
-/// All processes of one round: this program again, once for each.
+/// All processes of one round. Each runs this program again.
 ///
-/// @throws std::runtime_error if the system refuses what cannot be done without.
+/// @throws std::runtime_error if a necessary system call fails.
 class crowd {
 public:
     crowd(const sale_options& options, int round, const std::filesystem::path& folder);
 
-    /// Kills those that are left.
+    /// Kills the processes that still run.
     ~crowd();
     crowd(const crowd&) = delete;
     crowd& operator=(const crowd&) = delete;
 
-    /// Waits for the next events, for so long at most, and appends them.
-    /// @return whether there will be more: if not, all processes have ended.
+    /// Waits for the next events, at most `limit`, and appends them.
+    /// @return false if all processes have ended: no more events will come.
     bool read_events(std::vector<sale_event>& events, std::chrono::milliseconds limit);
 
-    /// Kills it, and starts another one in its place, of another number.
+    /// Kills a process and starts another one in its place, with a new number.
     void replace(int process);
-    /// Stops it. @return whether it has told nothing meanwhile that is not read yet.
+    /// Stops a process. @return whether it has written no event that is still unread.
     bool stop(int process);
     void resume(int process);
 

@@ -6,8 +6,9 @@
 
 namespace flash_sale {
 
-/// The process that brings the orders of round 4 to the shippers, and their refusals to the shop,
-/// until none is left. It may be killed at any time; the next one goes on. @return its exit code.
+/// Runs the process that carries the orders of round 4 to the shippers, and their refusals to the
+/// shop, until none is left. It may be killed at any time; the next one continues. @return its exit
+/// code.
 int run_delivery(const sale_options& options);
 
 }  // namespace flash_sale

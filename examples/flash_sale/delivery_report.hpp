@@ -6,11 +6,11 @@
 
 namespace flash_sale {
 
-/// The lines of a table and what to learn from it, for the standard output.
+/// Print the table of the delivery, and what it shows, to the standard output.
 void write_delivery_table(const delivery_result& result);
 void explain_delivery(const delivery_result& result);
 
-/// A JSON object.
+/// Prints a JSON object.
 void write_delivery_json(const delivery_result& result);
 
 }  // namespace flash_sale

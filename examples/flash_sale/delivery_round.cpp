@@ -24,7 +24,8 @@ namespace db = mortise::db;
 
 constexpr int killed_max = 2;
 
-// One process at a time; the first ones are killed when their part of the messages has arrived.
+// Runs one delivery process at a time. Kills the first ones when their share of the messages has
+// arrived.
 void let_them_deliver(
     sale_options options,
     const std::filesystem::path& folder,
@@ -42,7 +43,7 @@ void let_them_deliver(
         bar.show(std::min(arrived, messages));
         if (more && result.killed < killed_max &&
             arrived > messages * (result.killed + 1) / (killed_max + 1))
-            carriers.replace(result.killed++);  // they are numbered in the order of their start
+            carriers.replace(result.killed++);  // numbered in the order of their start
     }
     carriers.join();
 }
@@ -63,13 +64,13 @@ run_delivery_round(const sale_options& options, const std::filesystem::path& fol
     delivery_result result;
     const books before = checkout::read(folder);
     const auto begin = mortise::clock::now();
-    // Two hear of each refusal.
+    // Two inboxes receive each refusal.
     const int messages = before.sold + 2 * (before.sold / shipping::refused_share);
     progress_bar bar("delivery after round 4 ", std::max(messages, 1), options.json, "delivered");
     let_them_deliver(options, folder, bar, messages, result);
     result.seconds = std::chrono::duration<double>(mortise::clock::now() - begin).count();
     read_books(folder, result);
-    bar.show(result.arrived() + 2 * result.taken_back);  // whatever those told who were killed
+    bar.show(result.arrived() + 2 * result.taken_back);  // killed processes may have reported less
     const books after = checkout::read(folder);
     result.balanced = after.paid + after.in_wallets == before.paid + before.in_wallets;
     return result;

@@ -17,14 +17,14 @@ struct delivery_result : ledger {
     double seconds = 0;
     bool balanced = true;  ///< No money was lost or made.
 
-    /// Each message had its effect exactly once.
+    /// Whether each message had its effect exactly once.
     bool exact() const {
         return balanced && settled() && ordered == sold && twice == 0 &&
                refused == ordered / shipping::refused_share;
     }
 };
 
-/// Delivers what round 4 sold in that folder, and kills now and then who does.
+/// Delivers the orders of round 4 in `folder`, and now and then kills the process that delivers.
 /// @throws std::runtime_error
 delivery_result
 run_delivery_round(const sale_options& options, const std::filesystem::path& folder);

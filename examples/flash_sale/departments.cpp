@@ -20,8 +20,7 @@ namespace outbox = mortise::outbox;
 
 constexpr std::chrono::milliseconds look_again{50};
 
-// What has arrived is known by its place in the stream that it came in, and has no effect a second
-// time.
+// The inbox knows a message by its offset in the stream, and ignores a repetition.
 std::shared_ptr<outbox::inbox>
 inbox_of(const std::shared_ptr<db::sqlite>& whose, outbox::inbox_handler handler, int process) {
     outbox::inbox_config config;
@@ -41,7 +40,7 @@ inbox_of(const std::shared_ptr<db::sqlite>& whose, outbox::inbox_handler handler
 outbox::relay relay_of(db::sqlite& whose, outbox::sink_factory to) {
     outbox::relay_config config;
     config.database = whose.path();
-    config.keep = std::chrono::hours(1);  // to be counted at the end
+    config.keep = std::chrono::hours(1);  // the report counts the rows
     config.sink = std::move(to);
     return {whose.get_executor(), std::move(config)};
 }

@@ -16,19 +16,19 @@ namespace flash_sale {
 
 namespace asio = boost::asio;
 
-/// Those between whom messages go: each has a database of its own, and an inbox in it.
+/// The three parties that exchange messages. Each has its own database with an inbox.
 class departments {
 public:
     departments(asio::any_io_executor executor, const std::filesystem::path& folder, int process);
 
-    /// Before anything else.
+    /// Await this before anything else.
     asio::awaitable<void> open();
 
-    /// A relay of what the shop, or the shippers, put down.
+    /// Relays for the messages of the shop, and of the shippers.
     mortise::outbox::relay relay_of_shop(mortise::outbox::sink_factory to) const;
     mortise::outbox::relay relay_of_shippers(mortise::outbox::sink_factory to) const;
 
-    /// Waits until each order had its effect, and each refusal.
+    /// Waits until each order and each refusal has had its effect.
     asio::awaitable<void> settled();
     asio::awaitable<void> stop();
 

@@ -4,12 +4,12 @@
 
 namespace flash_sale {
 
-/// Lets Ctrl-C and SIGTERM end the sale in good order: its temporary folder is removed, and what it
-/// has started ends.
+/// Makes Ctrl-C and SIGTERM end the sale in good order: it removes its temporary folder, and ends
+/// the processes that it started.
 void listen_for_interruption();
 
-/// @throws std::runtime_error if such a signal came. A signal ends one wait early at most, and none
-/// if it comes between two, so whoever waits in a loop calls this in each turn.
+/// @throws std::runtime_error if such a signal came. A signal ends at most one wait early, and none
+/// if it comes between two waits. A loop that waits must call this in each turn.
 void throw_if_interrupted();
 
 }  // namespace flash_sale

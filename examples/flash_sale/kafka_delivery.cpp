@@ -16,7 +16,7 @@ namespace {
 namespace kafka = mortise::kafka;
 namespace outbox = mortise::outbox;
 
-// One group for each inbox: both that hear of refusals hear of all of them.
+// One consumer group for each inbox: both inboxes for refusals then receive all of them.
 kafka::inbox_consumer consumer_of(
     std::shared_ptr<outbox::inbox> inbox,
     const char* name,
@@ -24,7 +24,7 @@ kafka::inbox_consumer consumer_of(
     const std::string& servers
 ) {
     kafka::inbox_consumer_config config(kafka::kafka_config(servers), name, {topic});
-    config.cluster.settings["session.timeout.ms"] = "1000";  // so long the next waits for the dead
+    config.cluster.settings["session.timeout.ms"] = "1000";  // how long a dead one is missed
     const auto executor = inbox->get_executor();
     return {executor, std::move(inbox), config};
 }

@@ -10,7 +10,7 @@
 
 namespace flash_sale {
 
-/// Delivers by topics of Kafka, until everything has had its effect.
+/// Delivers over topics of Kafka until each message has had its effect.
 asio::awaitable<void> deliver_by_kafka(departments& between, std::string servers);
 
 }  // namespace flash_sale

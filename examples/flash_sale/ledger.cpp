@@ -19,14 +19,14 @@ int integer(db::connection& on, const char* sql) {
     return static_cast<int>(row.integer(0));
 }
 
-// Those that were sent are kept for a while.
+// Counts all messages. The table keeps sent ones for a while.
 int messages_in(db::connection& on) try {
     constexpr int all = std::numeric_limits<int>::max();
     return static_cast<int>(outbox::list(on, outbox::row_kind::waiting, 0, all).size());
 } catch (const boost::system::system_error& e) {
     if (e.code() != outbox::errc::not_an_outbox)
         throw;
-    return 0;  // nothing was ever put down
+    return 0;  // nothing was ever appended
 }
 
 }  // namespace

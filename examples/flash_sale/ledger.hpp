@@ -12,25 +12,25 @@ namespace flash_sale {
 
 namespace asio = boost::asio;
 
-/// For `co_spawn`: what a coroutine throws comes out of `context.run()`.
+/// A handler for `co_spawn`: the coroutine's exception leaves `context.run()`.
 inline void rethrow(const std::exception_ptr& thrown) {
     if (thrown)
         std::rethrow_exception(thrown);
 }
 
-/// What the databases say of the sales of round 4, and of the messages about them.
+/// The contents of the databases after round 4: the sales, and the messages about them.
 struct ledger {
     int sold = 0;
-    int ordered = 0;  ///< Messages that the shop has put down.
+    int ordered = 0;  ///< Messages that the shop has appended.
     int shipped = 0;
-    int refused = 0;     ///< Messages that the shippers have put down.
+    int refused = 0;     ///< Messages that the shippers have appended.
     int taken_back = 0;  ///< By the shop.
-    int twice = 0;       ///< Parcels and returns that are one too many.
-    int paid = 0;        ///< Euros that the shop has.
+    int twice = 0;       ///< Surplus parcels and returns.
+    int paid = 0;        ///< Euros of the shop.
 
     int arrived() const { return shipped + refused; }
 
-    /// Nothing is on its way.
+    /// Whether no message is on its way.
     bool settled() const;
 };
 

@@ -22,7 +22,7 @@ using receivers = std::vector<std::shared_ptr<outbox::inbox>>;
 
 constexpr std::chrono::milliseconds on_the_road{10};
 
-// A shard of the table is a stream: its messages come in the order of their rows.
+// Each shard of the table is a stream: its messages come in the order of their rows.
 outbox::message_handler hand_over(receivers to, std::uint32_t shard) {
     return [to = std::move(to),
             shard](const outbox::outgoing& sent) -> asio::awaitable<outbox::verdict> {
@@ -51,7 +51,7 @@ asio::awaitable<void> deliver_locally(departments& between) {
     auto to_shippers = between.relay_of_shop(sink_to({between.orders}));
     auto to_shop = between.relay_of_shippers(sink_to({between.returns, between.refunds}));
     co_await to_shippers.async_drained();
-    co_await to_shop.async_drained();  // after the other: each order that arrived is answered
+    co_await to_shop.async_drained();  // last: each order that arrived is answered
     co_await to_shippers.async_stop();
     co_await to_shop.async_stop();
 }

@@ -8,7 +8,7 @@
 
 namespace flash_sale {
 
-/// Hands over what is put down from one database to the other, until everything has had its effect.
+/// Hands messages from one database to the other until each has had its effect.
 asio::awaitable<void> deliver_locally(departments& between);
 
 }  // namespace flash_sale

@@ -8,20 +8,20 @@
 
 namespace flash_sale {
 
-/// An item that was sold, as shop and shippers write to each other about it.
+/// A sold item, as shop and shippers describe it in their messages.
 class order {
 public:
     order(int numbered, int bought_by) : number(numbered), buyer(bought_by) {}
-    /// What a message of either kind is about.
+    /// Reads the order from a message of either kind.
     /// @throws std::invalid_argument
     explicit order(const mortise::outbox::message& from);
 
-    /// To the shippers.
+    /// The message to the shippers.
     mortise::outbox::message placed() const;
-    /// From the shippers.
+    /// The message of the shippers.
     mortise::outbox::message refused(std::string why) const;
 
-    int number = 0;  ///< From 1, without a gap.
+    int number = 0;  ///< Counts from 1, without gaps.
     int buyer = 0;
 
 private:

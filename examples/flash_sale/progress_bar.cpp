@@ -10,7 +10,7 @@
 namespace flash_sale {
 namespace {
 
-constexpr int stock_width = 20;  // of a bar that is just sold out
+constexpr int stock_width = 20;  // of a bar at exactly sold out
 constexpr int width_max = 40;
 
 }  // namespace

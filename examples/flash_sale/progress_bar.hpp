@@ -6,9 +6,9 @@
 
 namespace flash_sale {
 
-/// How much of the stock is sold, as a bar that is redrawn in its line; `!` for each part that was
-/// sold and not there. If the standard output is not a terminal: a line at the beginning and one at
-/// the end.
+/// Shows how much of the stock is sold, as a bar that is redrawn in its line; `!` stands for sold
+/// items that were not there. If the standard output is not a terminal: one line at the beginning
+/// and one at the end.
 class progress_bar {
 public:
     progress_bar(std::string title, int stock, bool quiet, const char* done = "sold");

@@ -23,8 +23,8 @@
 namespace flash_sale {
 namespace {
 
-constexpr int not_found = 127;  // as in a shell
-constexpr int tries = 5;        // somebody else may take the port before the server does
+constexpr int not_found = 127;  // as in shells
+constexpr int tries = 5;        // another process may take the port first
 constexpr std::chrono::milliseconds look_step{10};
 constexpr int steps_max = 1'000;
 
@@ -36,7 +36,7 @@ sockaddr_in loopback(std::uint16_t port) {
     return name;
 }
 
-/// A port of 127.0.0.1 where nobody listens just now.
+/// Finds a port of 127.0.0.1 that is free at present.
 std::uint16_t free_port() {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in name = loopback(0);
@@ -118,7 +118,7 @@ void redis_process::start(const std::filesystem::path& folder) {
     if (pid_ > 0)
         return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Not Ctrl-C for the server: the sale still needs it to end.
+    // Keep Ctrl-C from the server: the sale still needs it to end in order.
     if (::getppid() == parent && ::setpgid(0, 0) == 0) {
         const int nowhere = ::open("/dev/null", O_RDWR);
         if (nowhere >= 0 && ::dup2(nowhere, STDIN_FILENO) >= 0 &&

@@ -9,12 +9,12 @@
 
 namespace flash_sale {
 
-/// A Redis server of our own on a free port of 127.0.0.1, which keeps nothing on the disk. It dies
-/// with this process, whatever ends it.
+/// A private Redis server on a free port of 127.0.0.1 that keeps nothing on the disk. It dies with
+/// this process, whatever ends it.
 class redis_process {
 public:
-    /// Starts `redis-server`, and waits until it answers. Its log goes into that folder.
-    /// @throws std::runtime_error if there is none, or it does not answer.
+    /// Starts `redis-server` and waits until it answers. Writes its log to `folder`.
+    /// @throws std::runtime_error if there is no such program, or the server does not answer.
     explicit redis_process(const std::filesystem::path& folder);
     ~redis_process();
     redis_process(const redis_process&) = delete;

@@ -10,7 +10,7 @@ namespace flash_sale::refund {
 
 namespace outbox = mortise::outbox;
 
-// Both count, so that what would have an effect twice would be seen in the books.
+// Both functions count, so that a second effect would show in the books.
 
 outbox::answer take_back(mortise::db::connection& goods, const outbox::received& came) {
     const order what(came.what);

@@ -6,15 +6,15 @@
 #include "mortise/outbox/answer.hpp"
 #include "mortise/outbox/received.hpp"
 
-/// What becomes of a sale that the shippers refuse. Goods and wallets hear of it each by itself:
-/// neither can say no, so no transaction has to go over both.
+/// What happens after the shippers refuse a sale. Goods and wallets each receive the message:
+/// neither can refuse it, so no transaction needs to span both.
 namespace flash_sale::refund {
 
-/// The item is back. It is not sold again: who would have bought it has left.
+/// Puts the item back. It is not sold again: the buyers who wanted it have left.
 mortise::outbox::answer
 take_back(mortise::db::connection& goods, const mortise::outbox::received& came);
 
-/// The buyer has the money back.
+/// Gives the money back to the buyer.
 mortise::outbox::answer
 pay_back(mortise::db::connection& wallets, const mortise::outbox::received& came);
 

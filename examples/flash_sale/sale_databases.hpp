@@ -9,12 +9,12 @@
 
 namespace flash_sale {
 
-// The databases of round 4: each belongs to a part of the company of its own.
+// The databases of round 4: each belongs to another part of the company.
 inline constexpr const char* goods_file = "goods.db";
 inline constexpr const char* wallets_file = "wallets.db";
 inline constexpr const char* shipping_file = "shipping.db";
 
-/// One of these, in the folder of the sale.
+/// Opens one of them, in the folder of the sale.
 inline mortise::db::sqlite_config
 database_in(const std::filesystem::path& folder, const char* file) {
     mortise::db::sqlite_config made;

@@ -7,15 +7,15 @@
 
 namespace flash_sale {
 
-/// What a process tells the one that started it, on its standard output: these two bytes.
+/// What a process reports to its parent, on its standard output: these two bytes.
 struct sale_event {
     enum class kind : char {
         holds = 'h',  ///< A buyer has the lock (rounds 3 and 4 only).
         sold = 's',
-        refused = 'r',    ///< A writer came too late, and the fence or the lease said so.
-        poor = 'p',       ///< A buyer had not enough money (round 4 only).
-        delivered = 'd',  ///< A message has arrived (of the delivery only).
-        repeated = 'a',   ///< And it had come before.
+        refused = 'r',    ///< A late writer, refused by the fence or the lease.
+        poor = 'p',       ///< A buyer had too little money (round 4 only).
+        delivered = 'd',  ///< A message has arrived (delivery only).
+        repeated = 'a',   ///< It had arrived before.
     };
 
     kind what = kind::sold;
@@ -23,8 +23,8 @@ struct sale_event {
 };
 static_assert(sizeof(sale_event) == 2);
 
-/// To be called by the process of that number.
-/// @throws std::runtime_error if nobody listens.
+/// Writes an event of process number `process`.
+/// @throws std::runtime_error if nobody reads it.
 void tell(int process, sale_event::kind what);
 
 int count(std::span<const sale_event> events, sale_event::kind what);

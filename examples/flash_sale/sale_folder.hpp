@@ -11,7 +11,7 @@
 
 namespace flash_sale {
 
-/// A new folder among the temporary files, removed at the end of the scope.
+/// A new temporary folder, removed at the end of the scope.
 class sale_folder {
 public:
     sale_folder() {

@@ -8,7 +8,7 @@
 
 namespace flash_sale {
 
-/// What the command line says.
+/// The options of the command line.
 struct sale_options {
     int processes = 4;
     int buyers = 32;  ///< In each process.
@@ -16,21 +16,21 @@ struct sale_options {
     int visits = 4;                       ///< How often each buyer comes back for one more.
     std::chrono::milliseconds think{30};  ///< Between reading the stock and writing it.
     std::string store = "sqlite";         ///< Where the locks are: `sqlite`, `redis`, or a URL.
-    std::string kafka;  ///< Where brokers are that carry the messages; empty: none.
+    std::string kafka;                    ///< Brokers that carry the messages; empty: none.
     bool json = false;
     bool help = false;
 
-    // Set only for the processes that the program starts by itself.
+    // Set only for the processes that the program starts itself.
     std::string folder;  ///< Not empty: be one process full of buyers.
     int round = 1;       ///< Or `delivery`.
     int process = 0;
 
-    static constexpr int delivery = 5;  ///< What comes after the last round.
+    static constexpr int delivery = 5;  ///< The delivery comes after the last round.
 
     int demand() const { return processes * buyers * visits; }
 };
 
-/// Nothing if the arguments cannot be understood.
+/// Nothing if the arguments are not valid.
 std::optional<sale_options> parse_options(int argc, char** argv);
 
 extern const char* const usage;

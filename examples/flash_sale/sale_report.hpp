@@ -11,10 +11,10 @@
 
 namespace flash_sale {
 
-/// A table and what to learn from it, or a JSON object, on the standard output.
-/// `store`: what the locks were kept by.
-/// @return whether each round with a lock sold exactly what was there, and each message had its
-/// effect exactly once.
+/// Prints a table and what it shows, or a JSON object, to the standard output. `store` names the
+/// store of the locks.
+/// @return whether each round with a lock sold exactly the stock, and each message had its effect
+/// exactly once.
 bool report(
     const sale_options& options,
     const std::string& store,

@@ -17,7 +17,7 @@
 namespace flash_sale {
 namespace {
 
-constexpr std::chrono::milliseconds look_for_stopped{100};  // for who was stopped for long enough
+constexpr std::chrono::milliseconds look_for_stopped{100};  // how often to check on a stopped one
 
 const char* title_of(int round) {
     switch (round) {
@@ -81,7 +81,7 @@ sell_goods(const sale_options& options, int round, const std::filesystem::path& 
 }
 
 round_result sell_for_money(const sale_options& options, const std::filesystem::path& folder) {
-    // Who replaces a process that is killed has buyers of its own.
+    // Each process that replaces a killed one has buyers of its own.
     constexpr int replaced_max = 8;
     checkout::open(folder, options.stock, (options.processes + replaced_max) * options.buyers);
     const int money = checkout::read(folder).in_wallets;

@@ -10,15 +10,15 @@
 
 namespace flash_sale {
 
-/// Where the locks of the sale are. All processes that are started later find it in their
-/// environment, under MORTISE_STORE: there nobody but their user can read a password.
+/// The store of the locks of the sale. Processes that are started later find its URL in the
+/// environment variable MORTISE_STORE: only their user can read a password there.
 class sale_store {
 public:
-    /// `wanted` is `sqlite`, `redis` (a server that lives as long as this), or a URL.
+    /// `wanted` is `sqlite`, `redis` (a server that lives as long as this object), or a URL.
     /// @throws std::exception if there is no such store.
     sale_store(const std::string& wanted, const std::filesystem::path& folder);
 
-    /// For people: what it is.
+    /// A description for people.
     const std::string& title() const noexcept { return title_; }
 
 private:

@@ -9,19 +9,19 @@ namespace flash_sale::shipping {
 
 namespace outbox = mortise::outbox;
 
-// Nothing in the table forbids a second parcel: that there is none is due to the inbox.
+// The table would accept a second parcel: only the inbox prevents it.
 void make_tables(mortise::db::connection& on) {
     on.run("CREATE TABLE IF NOT EXISTS parcel(number INTEGER, buyer INTEGER, token INTEGER)");
 }
 
 outbox::answer ship(mortise::db::connection& on, const outbox::received& came) {
     const order what(came.what);
-    const auto token = came.what.token_of("sku:42");  // of the holder of the lock who sold it
+    const auto token = came.what.token_of("sku:42");  // of the holder that sold it
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     const auto proof = static_cast<std::int64_t>(token.value);
     on.run("INSERT INTO parcel VALUES(?1, ?2, ?3)", what.number, what.buyer, proof);
-    if (what.number % refused_share == 0)  // which undoes the parcel
+    if (what.number % refused_share == 0)  // refusing undoes the parcel
         return outbox::answer::refused(what.refused("no ship goes there"));
     return outbox::answer::done();
 }

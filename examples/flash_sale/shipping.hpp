@@ -6,15 +6,15 @@
 #include "mortise/outbox/answer.hpp"
 #include "mortise/outbox/received.hpp"
 
-/// The shippers: they have a database of their own, and know of a sale what they are written.
+/// The shippers. They have their own database, and know of a sale only what its message says.
 namespace flash_sale::shipping {
 
-/// One order in so many is for a place where they do not go.
+/// One order in this many goes to a place that they do not serve.
 inline constexpr int refused_share = 7;
 
 void make_tables(mortise::db::connection& on);
 
-/// Sends a parcel on its way, or refuses to: then the shop is told, in the same transaction.
+/// Ships a parcel, or refuses it. A refusal tells the shop in the same transaction.
 mortise::outbox::answer ship(mortise::db::connection& on, const mortise::outbox::received& came);
 
 }  // namespace flash_sale::shipping

@@ -18,8 +18,8 @@ void require(const mortise::error_code& code) {
 shop::shop(asio::any_io_executor executor, const std::filesystem::path& file)
     : database_(file), worker_(std::move(executor)) {}
 
-// The lambdas capture references only: g++ 12 destroys a temporary closure that owns something
-// twice when it stands in a `co_await` expression.
+// The lambdas capture only references: g++ 12 destroys a temporary closure that owns something
+// twice if it is part of a `co_await` expression.
 
 asio::awaitable<int> shop::read_stock() {
     co_return co_await worker_.async_run([this] { return database_.read_stock(); });

@@ -14,8 +14,8 @@ namespace flash_sale {
 
 namespace asio = boost::asio;
 
-/// The shop as coroutines see it. SQLite blocks, so it works on a thread of its own; the event
-/// loop, which also keeps the locks alive, is never held up.
+/// The shop as coroutines see it. SQLite blocks, so it runs on a thread of its own: it must not
+/// delay the event loop, which keeps the locks alive.
 ///
 /// @throws boost::system::system_error; with `mortise::errc::stale_token` for a writer that comes
 /// too late.
@@ -31,7 +31,7 @@ public:
 
 private:
     shop_database database_;
-    mortise::coro::worker worker_;  // after the database: its thread ends first
+    mortise::coro::worker worker_;  // after the database: its thread must end first
 };
 
 }  // namespace flash_sale

@@ -12,10 +12,10 @@ struct sqlite3;
 
 namespace flash_sale {
 
-/// The shop: one row with the stock, and a row for each order. Plain SQLite, blocking, one thread
-/// at a time.
+/// The shop: one row with the stock, and a row for each order. Plain SQLite calls, which block.
+/// Only one thread at a time.
 ///
-/// @throws std::runtime_error when SQLite does.
+/// @throws std::runtime_error if SQLite reports an error.
 class shop_database {
 public:
     static shop_database create(const std::filesystem::path& file, int stock);
@@ -28,10 +28,10 @@ public:
     /// Writes the new stock and the order, in one transaction.
     void write_sale(int stock_left, int buyer);
 
-    /// From here on, no writer with a lower token is let in.
+    /// Refuses all later writers with a lower token.
     mortise::error_code raise_fence(const mortise::fencing_token& token);
 
-    /// The same as `write_sale`, unless a writer with a higher token has been here.
+    /// Does the same as `write_sale`, unless a writer with a higher token came before.
     mortise::error_code
     write_sale_fenced(int stock_left, int buyer, const mortise::fencing_token& token);
 

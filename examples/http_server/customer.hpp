@@ -11,21 +11,21 @@
 
 namespace http_server {
 
-/// One connection to a server, which is kept alive from request to request.
+/// A connection to a server, kept alive from request to request.
 class customer {
 public:
-    /// @throws boost::system::system_error if nobody listens there.
+    /// @throws boost::system::system_error if no server listens at `where`.
     customer(const asio::any_io_executor& executor, const tcp::endpoint& where);
 
-    /// @throws std::runtime_error if there is no answer.
+    /// @throws std::runtime_error if the server does not answer.
     asio::awaitable<response> ask(request wish);
     asio::awaitable<response> ask(http::verb what, std::string target);
 
-    /// Asks for a page until it is as it is hoped for.
+    /// Requests a page again and again until `hoped` accepts it.
     asio::awaitable<void>
     await_page(std::string target, std::function<bool(const std::string&)> hoped);
 
-    /// Waits until the server hangs up.
+    /// Waits until the server closes the connection.
     asio::awaitable<void> hung_up();
 
 private:
@@ -33,8 +33,8 @@ private:
     boost::beast::flat_buffer buffer_;
 };
 
-/// The value of a counter on the page of metrics.
-/// @throws std::runtime_error if it is not there.
+/// The value of a counter on the metrics page.
+/// @throws std::runtime_error if the counter is missing.
 int counter_on(const std::string& page, const std::string& name);
 
 }  // namespace http_server

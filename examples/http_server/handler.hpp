@@ -10,15 +10,15 @@
 
 namespace http_server {
 
-/// What a server does with the requests that it hears.
+/// What a server does with the requests that it receives.
 class handler {
 public:
     virtual ~handler() = default;
 
-    /// A failure is an answer, too: 503 if the same request may succeed later, else 500.
+    /// Turns a failure into an answer, too: 503 if the same request may succeed later, else 500.
     asio::awaitable<response> answer(const request& wish);
 
-    /// Ends what was begun and lets go of every lock. No request is under way any more.
+    /// Finishes begun work and releases every lock. Called when no request is under way.
     virtual asio::awaitable<void> stop() = 0;
 
 protected:

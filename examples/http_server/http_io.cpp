@@ -23,7 +23,7 @@ using boost::system::system_error;
 constexpr std::chrono::seconds silence_max{30};
 constexpr std::size_t read_bytes = 4'096;
 
-/// Feeds what has arrived to Beast's parser.
+/// Feeds the received bytes to Beast's parser.
 /// @return whether the message is complete.
 template <bool IsRequest>
 bool feed(http::parser<IsRequest, http::string_body>& parser, boost::beast::flat_buffer& buffer) {
@@ -40,7 +40,7 @@ template <bool IsRequest>
 asio::awaitable<std::optional<http::message<IsRequest, http::string_body>>>
 read_message(tcp::socket& socket, boost::beast::flat_buffer& buffer) {
     http::parser<IsRequest, http::string_body> parser;
-    parser.eager(true);  // header and body in one go
+    parser.eager(true);  // parses header and body in one pass
     parser.header_limit(header_bytes_max);
     parser.body_limit(body_bytes_max);
     while (!feed(parser, buffer)) {
@@ -58,7 +58,7 @@ read_message(tcp::socket& socket, boost::beast::flat_buffer& buffer) {
     co_return parser.release();
 }
 
-/// The bytes of a message, from Beast's serializer. Ours are short: one string holds them.
+/// The bytes of a message, from Beast's serializer. Our messages are short: one string holds them.
 template <bool IsRequest>
 std::string bytes_of(http::message<IsRequest, http::string_body>& message) {
     message.prepare_payload();

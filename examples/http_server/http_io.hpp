@@ -19,15 +19,15 @@ using asio::ip::tcp;
 using request = http::request<http::string_body>;
 using response = http::response<http::string_body>;
 
-/// What a peer may send before it is cut off.
+/// What a peer may send before the connection is cut.
 inline constexpr std::size_t header_bytes_max = 8'192;
 inline constexpr std::size_t body_bytes_max = 16'384;  // a page of metrics
 inline constexpr std::size_t buffer_bytes_max = 2 * (header_bytes_max + body_bytes_max);
 
-/// The next message of a connection; nothing if the peer has no more. What comes after it stays in
+/// The next message of a connection, or nothing if the peer has closed it. Later bytes stay in
 /// `buffer`.
-/// @throws boost::system::system_error if it breaks the rules of HTTP or the limits above, if the
-///         connection breaks, or nothing comes for half a minute.
+/// @throws boost::system::system_error if the message breaks the rules of HTTP or the limits above,
+/// if the connection breaks, or if nothing comes for half a minute.
 asio::awaitable<std::optional<request>>
 read_request(tcp::socket& socket, boost::beast::flat_buffer& buffer);
 asio::awaitable<std::optional<response>>

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <string_view>
 
-/// What the `main` of a server is made of.
+/// Helpers for the `main` of a server.
 namespace http_server {
 
-/// @throws std::invalid_argument, with how to use the program of that name, if it is none.
+/// Parses a port. @throws std::invalid_argument with a hint on how to call `program`.
 std::uint16_t parse_port(std::string_view text, std::string_view program);
 
-/// Runs the coroutine, and all that it leaves behind. What it throws is thrown.
+/// Runs the coroutine and all work that it starts. Rethrows its exception.
 void run(boost::asio::io_context& context, boost::asio::awaitable<void> task);
 
 }  // namespace http_server

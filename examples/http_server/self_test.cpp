@@ -66,7 +66,7 @@ asio::awaitable<void> buy_vase(const server& from) {
               << (answer.keep_alive() ? "keep-alive" : "close") << '\n';
 }
 
-/// A purchase is under way when the signal comes.
+/// Sends the signal while a purchase is under way.
 asio::awaitable<void> terminate(const server& one) {
     const auto executor = co_await asio::this_coro::executor;
     customer self(executor, one.address());

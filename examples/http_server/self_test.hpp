@@ -6,9 +6,10 @@
 
 namespace http_server {
 
-/// Two servers that sell from the same books, and a crowd of clients that want more than there is.
-/// Prints what came of it. Uses the present folder, and a port of the loopback device for each.
-/// @throws std::exception if a server does not do what it should.
+/// Runs two servers that sell from the same books, and a crowd of clients that want more than there
+/// is. Prints the result. Uses the present folder, and one port of the loopback device for each
+/// server.
+/// @throws std::exception if a server misbehaves.
 void run_self_test(boost::asio::io_context& context);
 
 }  // namespace http_server

@@ -20,7 +20,7 @@ namespace {
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// How long a connection may take to end when the server does.
+/// How long connections may take to end after the server stops.
 constexpr auto grace = 10s;
 
 tcp::acceptor listen_at(const asio::any_io_executor& executor, const tcp::endpoint& where) try {
@@ -60,18 +60,18 @@ asio::awaitable<void> server::accept() {
         if (!code) {
             connections_.spawn(serve(std::move(socket)));
         } else if (!stopping_) {
-            // Most likely too many open files, which gets better when connections end.
+            // Most likely too many files are open; that gets better as connections end.
             asio::steady_timer timer(acceptor_.get_executor(), 100ms);
             co_await timer.async_wait(asio::deferred);
         }
     }
 }
 
-// Nobody is heard any more: a connection that waits for its next request sees the end of it. Who
-// was heard before is answered.
+// Stops receiving: a connection that waits for its next request sees the end of its input. Requests
+// received before are still answered.
 void server::stop() {
     stopping_ = true;
-    error_code ignored;  // a socket that is broken already needs no end
+    error_code ignored;  // a broken socket is closed already
     acceptor_.close(ignored);
     for (tcp::socket* each : open_)
         each->shutdown(tcp::socket::shutdown_receive, ignored);
@@ -95,8 +95,7 @@ asio::awaitable<void> server::serve(tcp::socket socket) {
     try {
         co_await converse(socket);
     } catch (const boost::system::system_error&) {  // NOLINT(bugprone-empty-catch)
-        // The peer has gone, sent no HTTP, or was too slow: that is the end of this connection, and
-        // of nothing else.
+        // The peer is gone, sent no HTTP, or was too slow. Only this connection ends.
     }
     open_.erase(&socket);
     error_code ignored;

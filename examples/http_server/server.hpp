@@ -18,14 +18,14 @@ namespace http_server {
 /// @par Threads One: that of the context.
 class server {
 public:
-    /// Port zero: any that is free, see `address`.
-    /// @throws std::runtime_error if there is a server at that port.
+    /// Port zero means any free port; see `address`.
+    /// @throws std::runtime_error if the port is taken.
     server(const asio::any_io_executor& executor, handler& behind, const tcp::endpoint& where);
 
     tcp::endpoint address() const { return acceptor_.local_endpoint(); }
 
-    /// Serves until a signal comes. Then it takes no more connections and no more requests, answers
-    /// those that were heard, and stops the handler, which releases every lock.
+    /// Serves until a signal comes. Then it accepts no more connections or requests, answers the
+    /// requests it has received, and stops the handler, which releases every lock.
     asio::awaitable<void> run();
 
 private:

@@ -32,7 +32,7 @@ std::optional<std::int64_t> count_of(db::connection& on, std::string_view item) 
     return row.step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
-/// The payment, at somebody else's: it takes a while.
+/// A payment at another company; it takes a while.
 asio::awaitable<void> charge() {
     asio::steady_timer timer(co_await asio::this_coro::executor, 10ms);
     co_await timer.async_wait(asio::deferred);
@@ -77,7 +77,8 @@ asio::awaitable<response> shop::route(const request& wish) {
     co_return make_response(http::status::not_found, "no such page\n");
 }
 
-// One at a time for each item, in whichever process; the items do not hold each other up.
+// Makes purchases of one item take turns, across all processes. Different items do not block each
+// other.
 asio::awaitable<response> shop::buy(std::string item) {
     http::status status = http::status::ok;
     std::string text = co_await mortise::with_lock(
@@ -89,7 +90,7 @@ asio::awaitable<response> shop::buy(std::string item) {
     co_return make_response(status, std::move(text));
 }
 
-// Looks, thinks, writes. The fence is raised before the look and asked again with the write: a
+// Reads, thinks, writes. The fence is raised before the read and checked again with the write: a
 // server that was stopped in between sells nothing.
 asio::awaitable<std::string>
 shop::sell_one(std::string item, mortise::fencing_token token, http::status& status) {

@@ -14,8 +14,8 @@
 
 namespace http_server {
 
-/// What the server does: sells what is in stock. Several shops, also in several processes, sell
-/// from the same books, for they take the same locks.
+/// The work of the server: sells what is in stock. Several shops, also in several processes, can
+/// sell from the same books because they take the same locks.
 ///
 /// | request | answer |
 /// | --- | --- |
@@ -25,10 +25,10 @@ namespace http_server {
 /// | `GET /metrics` | the counters of the lock client, for Prometheus |
 class shop : public handler {
 public:
-    /// With `locks.db` and `books.db` in the present folder.
+    /// Opens `locks.db` and `books.db` in the present folder.
     shop(const asio::any_io_executor& executor, std::string label);
 
-    /// Makes the tables, if they are not there. To be awaited before anything else.
+    /// Creates the tables if they do not exist. Await this before anything else.
     asio::awaitable<void> open();
     asio::awaitable<void> put_in_stock(std::string item, std::int64_t count);
 

@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 namespace db = mortise::db;
 namespace txn = mortise::txn;
 
-/// What an order wants of a service: so many of that.
+/// What an order wants from a service: a name and an amount.
 struct wish {
     explicit wish(const std::string& payload) { std::istringstream(payload) >> name >> amount; }
 
@@ -35,8 +35,8 @@ struct wish {
 };
 
 // [service_work]
-// What a service does for a try, a confirm and a cancel. It is called once for each, whatever is
-// repeated, delayed or lost, and in the transaction that remembers that it was.
+// What a service does for a try, a confirm and a cancel. It is called once for each, even if calls
+// are repeated, delayed or lost. It runs in the transaction that stores that it was called.
 txn::reply work(db::connection& on, txn::operation what, const wish& wanted) {
     switch (what) {
     case txn::operation::try_:

@@ -8,15 +8,17 @@
 
 namespace order {
 
-/// The database of a service: what it has, by name, of which some is reserved and some used up.
+/// The database of a service. For each name it holds what is there, what is reserved, and what is
+/// used.
 std::filesystem::path database_of(const std::filesystem::path& folder, const std::string& service);
 
-/// Fills it: `lamp` for the stock, `customer-N` for the wallet, `coupon-N` for the coupons.
+/// Fills the database: `lamp` for the stock, `customer-N` for the wallet, `coupon-N` for the
+/// coupons.
 void create_database(
     const std::filesystem::path& folder, const std::string& service, const std::string& rows
 );
 
-/// Serves until SIGTERM, as a process of its own. Says its port on standard output.
+/// Runs the service in this process until SIGTERM. Prints its port to the standard output.
 int serve(const std::filesystem::path& folder, const std::string& service, std::uint16_t port);
 
 }  // namespace order

@@ -16,7 +16,7 @@
 namespace order {
 namespace {
 
-constexpr int not_found = 127;  // as in a shell
+constexpr int not_found = 127;  // as in shells
 
 std::string line_of(int from) {
     std::string line;

@@ -10,10 +10,10 @@
 
 namespace order {
 
-/// A service as a process of its own. It dies with the main thread of this one.
+/// A service in a child process, which dies with the main thread of this one.
 class service_process {
 public:
-    /// Starts it, and waits until it listens.
+    /// Starts the process, and waits until it listens.
     service_process(std::filesystem::path folder, std::string service);
     ~service_process() { end(); }
     service_process(const service_process&) = delete;
@@ -22,9 +22,9 @@ public:
     const std::string& name() const noexcept { return service_; }
     std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + '/' + service_; }
 
-    /// Kills it, wherever it is, and starts another one at the same place.
+    /// Kills the process at any point of its work, and starts another one on the same port.
     void kill_and_start_again();
-    /// Has it end what it has begun, and waits for that.
+    /// Lets the process finish what it has begun, and waits for its end.
     void end() noexcept;
 
 private:

@@ -6,10 +6,10 @@
 
 namespace order_server {
 
-/// What the databases say, as a few lines on the standard output.
+/// Prints the contents of the databases on a few lines of the standard output.
 asio::awaitable<void> print_account(databases& from);
 
-/// Only where the money is.
+/// Prints only where the money is.
 asio::awaitable<void> print_money(databases& from);
 
 }  // namespace order_server

@@ -15,20 +15,20 @@ namespace order_server {
 
 namespace asio = boost::asio;
 
-/// The databases of those who take part, in the present folder: each has one of its own.
+/// The databases of all parties, in the present folder. Each party has its own.
 class databases {
 public:
     using session_ptr = std::shared_ptr<mortise::db::sqlite>;
 
     explicit databases(const asio::any_io_executor& executor);
 
-    /// Makes the tables, if they are not there.
+    /// Creates the tables if they do not exist.
     asio::awaitable<void> open();
     asio::awaitable<void> stop();
 
-    /// What there is to begin with, unless it is there already.
+    /// Adds an item, unless it exists.
     asio::awaitable<void> put_in_stock(std::string item, std::int64_t euros, int count);
-    /// Somebody without an address can order, and gets nothing.
+    /// Adds a buyer, unless it exists. A buyer without an address can order, but receives nothing.
     asio::awaitable<void> enrol(std::string buyer, std::int64_t euros, std::string address);
 
     const session_ptr shop;

@@ -23,7 +23,7 @@ bool is_word(std::string_view text, std::size_t size_max) {
            std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-/// What is wrong with the headers of an order; empty if nothing is.
+/// Describes what is wrong with the headers of an order. Empty if nothing is.
 std::string fault_of(const request& wish) {
     if (!is_word(wish[key_header], key_max))
         return "Send a header Idempotency-Key of 1 to 128 visible characters: a new one for each "
@@ -76,7 +76,7 @@ asio::awaitable<response> desk::place(order wanted) {
         co_return make_response(http::status::conflict, "sold out\n");
     if (made->is(order_book::no_money))
         co_return make_response(http::status::payment_required, "not enough money\n");
-    // What became of it since then is for GET to say: this is the answer to whoever ordered it.
+    // Repeat the first answer to the order. GET tells what has become of it since.
     auto answer = make_response(http::status::created, line_about(*made, order_book::accepted));
     answer.set(http::field::location, "/orders/" + std::to_string(made->number));
     co_return answer;

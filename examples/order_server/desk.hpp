@@ -9,14 +9,14 @@
 
 namespace order_server {
 
-/// Where a shop hears requests.
+/// The HTTP interface of a shop.
 ///
 /// | request | answer |
 /// | --- | --- |
-/// | `POST /orders/ITEM` with `Buyer` and `Idempotency-Key` | 201 and the order's number, or 402
-/// without the money, 404 if there is no such item, 409 if it is sold out; 400 for a header that is
-/// missing, 422 for a key that was used for another item; 503 if it is not known yet: ask again.
-/// For the same key it is always the same answer |
+/// | `POST /orders/ITEM` with `Buyer` and `Idempotency-Key` | 201 and the order's number; 402 for
+/// too little money, 404 for an unknown item, 409 if it is sold out; 400 for a missing header, 422
+/// for a key that was used for another item; 503 if the result is not known yet: ask again. The
+/// same key always gets the same answer |
 /// | `GET /orders/NUMBER` | 200 and whether it is accepted, shipped or taken back, or 404 |
 /// | `GET /metrics` | counters of locks and messages, for Prometheus |
 class desk : public http_server::handler {

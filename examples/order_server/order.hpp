@@ -9,34 +9,34 @@
 
 namespace order_server {
 
-/// What somebody wants, or has bought, as all who take part write to each other about it.
+/// An order, as all parties write it in their messages.
 class order {
 public:
     order() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    /// @throws std::invalid_argument if it is not what `text` makes.
+    /// @throws std::invalid_argument if `text` is not a result of `text()`.
     explicit order(const std::string& text);
 
-    /// No part of it has spaces in it.
+    /// No field may contain spaces.
     std::string text() const;
 
-    /// The item's lock.
+    /// The name of the item's lock.
     std::string lock() const { return "item/" + item; }
 
-    /// A message about it, in the order of what else is written about it.
+    /// A message about this order. Messages about one order keep their order.
     mortise::outbox::message about(const char* which) const;
 
-    std::int64_t number = 0;  ///< Zero until it is in the shop's book.
+    std::int64_t number = 0;  ///< Zero until the shop's book has it.
     std::string buyer;
     std::string item;
     std::int64_t euros = 0;
-    std::string key;  ///< By which the buyer's own repetition of it is known.
+    std::string key;  ///< Tells the buyer's repetition of an order from a new one.
 };
 
-/// What is written about orders.
+/// The topics of messages about orders.
 namespace topic {
 inline constexpr const char* orders = "orders";        ///< To the shippers.
-inline constexpr const char* shipments = "shipments";  ///< From them: it is on its way.
-inline constexpr const char* refusals = "refusals";    ///< From them: it has to be taken back.
+inline constexpr const char* shipments = "shipments";  ///< From them: the parcel is on its way.
+inline constexpr const char* refusals = "refusals";    ///< From them: take the sale back.
 }  // namespace topic
 
 }  // namespace order_server

@@ -11,11 +11,11 @@
 #include <string>
 #include <string_view>
 
-/// The shop's book of orders: a table with one row for each key of each buyer. Who asks again finds
-/// what was answered before.
+/// The shop's book of orders: a table with one row for each key of each buyer. A buyer that asks
+/// again gets the stored answer.
 namespace order_server::order_book {
 
-// What has become of an order.
+// The states of an order.
 inline constexpr std::string_view pending = "pending";  ///< Not decided, or not carried out.
 inline constexpr std::string_view accepted = "accepted";
 inline constexpr std::string_view shipped = "shipped";
@@ -31,7 +31,7 @@ public:
     std::int64_t number = 0;
     std::string item;
     std::string state;
-    mortise::txn::gid under;  ///< The transaction that it was begun by; none if it was refused.
+    mortise::txn::gid under;  ///< The transaction that began it; none if refused.
 };
 
 void make_table(mortise::db::connection& on);
@@ -39,16 +39,16 @@ void make_table(mortise::db::connection& on);
 std::optional<entry> find(mortise::db::connection& on, const order& which);
 std::optional<entry> find(mortise::db::connection& on, std::int64_t number);
 
-/// @return whether it is the first one with its key.
+/// @return whether this is the first order with its key.
 bool begin(mortise::db::connection& on, const order& which, const mortise::txn::gid& under);
-/// @return it, with its number.
+/// @return the order with its number.
 order accept(mortise::db::connection& on, order which);
-/// As if it had never begun.
+/// Removes the order, as if it had never begun.
 void forget(mortise::db::connection& on, const order& which);
-/// Remembers the answer, unless the key has got another one meanwhile.
+/// Stores the refusal, unless the key has another answer by now.
 void refuse(mortise::db::connection& on, const order& which, std::string_view why);
 
-/// Writes down what the shippers say, and counts it: it is to have its effect once.
+/// Stores what the shippers report, and counts how often: each report must have its effect once.
 /// @throws std::runtime_error if there is no such order.
 void hear(mortise::db::connection& on, const order& which, std::string_view state);
 

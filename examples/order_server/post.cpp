@@ -51,7 +51,7 @@ outbox::message_handler to_shippers(const inbox_ptr& shippers, int copies) {
     };
 }
 
-// The money first: an order that the shop calls taken back is paid back.
+// Pay back first: an order that the shop shows as taken back must be paid back already.
 outbox::message_handler to_shop(const inbox_ptr& shop, const inbox_ptr& wallets, int copies) {
     return
         [shop, wallets, copies](const outbox::outgoing& sent) -> asio::awaitable<outbox::verdict> {

@@ -11,12 +11,12 @@
 
 namespace order_server {
 
-/// Brings orders to the shippers, and what they say to the shop and the wallets, from when it is
-/// made. Of several servers each has a part of that: whoever holds the lock of a shard.
+/// Carries orders to the shippers, and their reports to the shop and the wallets, as long as it
+/// lives. With several servers, each carries the shards whose locks it holds.
 class post {
 public:
-    /// @param copies of each message that are handed over. Any post may repeat itself after a
-    ///               crash; this one can be told to do it always.
+    /// @param copies how often each message is handed over. A post may repeat a message after a
+    /// crash; for a test it can always do so.
     post(const databases& between, const std::shared_ptr<mortise::lock_client>& locks, int copies);
 
     asio::awaitable<void> stop();

@@ -68,7 +68,7 @@ int count_differing(const wishes& all) {
     return sum;
 }
 
-/// All at a time, each of them twice.
+/// Sends all wishes at the same time, each of them twice.
 asio::awaitable<void> storm(tcp::endpoint where, wishes& all) {
     mortise::coro::task_scope crowd(co_await asio::this_coro::executor);
     for (wish& each : all)
@@ -89,7 +89,7 @@ asio::awaitable<void> ask_oddly(tcp::endpoint where) {
               << ", a key of another order: " << used_key.status() << '\n';
 }
 
-/// Until each of them is shipped, or taken back.
+/// Waits until each order is shipped or taken back.
 asio::awaitable<void> await_shippers(tcp::endpoint where, const wishes& all) {
     customer self(co_await asio::this_coro::executor, where);
     const auto ended = [](const std::string& page) {
@@ -112,13 +112,13 @@ asio::awaitable<void> await_waiter(mortise::lock_client& locks, std::string name
     }
 }
 
-/// Somebody orders, and waits for the lock of the item, when the signal comes.
+/// Sends the signal while an order waits for the lock of its item.
 asio::awaitable<void> terminate(tcp::endpoint where, mortise::lock_client& locks, wish& late) {
     const auto executor = co_await asio::this_coro::executor;
     auto held = co_await locks.async_acquire("item/vase");
     customer self(executor, where);
     customer idle(executor, where);
-    co_await idle.ask(http_server::http::verb::get, "/metrics");  // so that it is let in
+    co_await idle.ask(http_server::http::verb::get, "/metrics");  // to be accepted
     mortise::coro::task_scope scope(executor);
     scope.spawn(late.send(self));
     co_await await_waiter(locks, "item/vase");
@@ -131,7 +131,7 @@ asio::awaitable<void> terminate(tcp::endpoint where, mortise::lock_client& locks
               << (late.answer().keep_alive() ? "keep-alive" : "close") << '\n';
 }
 
-/// A server from its start to its end, and what is to be done meanwhile.
+/// Runs `scene` beside a server, from the server's start to its end.
 template <class Scene>
 asio::awaitable<void> open_while(Scene scene) {
     const auto executor = co_await asio::this_coro::executor;

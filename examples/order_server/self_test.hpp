@@ -6,10 +6,10 @@
 
 namespace order_server {
 
-/// A crowd that wants more than there is, and asks twice; a server that ends while somebody orders,
-/// and another one that goes on. Prints what the clients heard and what the databases say. Uses the
-/// present folder, and ports of the loopback device.
-/// @throws std::exception if a server does not do what it should.
+/// Runs a crowd that wants more than there is and asks twice, a server that ends during an order,
+/// and another one that continues. Prints what the clients heard and what the databases hold. Uses
+/// the present folder, and ports of the loopback device.
+/// @throws std::exception if a server misbehaves.
 boost::asio::awaitable<void> test();
 
 }  // namespace order_server

@@ -11,7 +11,7 @@ namespace order_server::shipping {
 namespace db = mortise::db;
 namespace outbox = mortise::outbox;
 
-// Nothing in the table forbids a second parcel: that there is none is due to the inbox.
+// The table would accept a second parcel: only the inbox prevents it.
 void make_tables(db::connection& on) {
     on.run("CREATE TABLE IF NOT EXISTS address(buyer TEXT PRIMARY KEY, street TEXT)");
     on.run("CREATE TABLE IF NOT EXISTS parcel(number INTEGER, item TEXT, street TEXT,"
@@ -24,7 +24,7 @@ void note_address(db::connection& on, std::string_view buyer, std::string_view a
 
 outbox::answer ship(db::connection& on, const outbox::received& came) {
     const order what(*came.what.payload);
-    const auto token = came.what.token_of(what.lock());  // of whoever held the lock and sold it
+    const auto token = came.what.token_of(what.lock());  // of the lock under which it was sold
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     on.run(

@@ -8,16 +8,16 @@
 
 #include <string_view>
 
-/// The shippers: they have a database of their own, with addresses, and know of an order what they
-/// are written.
+/// The shippers. They have their own database, with addresses, and know of an order only what its
+/// message says.
 namespace order_server::shipping {
 
 void make_tables(mortise::db::connection& on);
-/// Unless it is there.
+/// Does nothing if the buyer has an address already.
 void note_address(mortise::db::connection& on, std::string_view buyer, std::string_view address);
 
-/// Sends a parcel on its way, or refuses to, if nobody knows where to. The shop is told, in the
-/// same transaction.
+/// Ships a parcel, or refuses if there is no address. Writes the report to the shop in the same
+/// transaction.
 mortise::outbox::answer ship(mortise::db::connection& on, const mortise::outbox::received& came);
 
 }  // namespace order_server::shipping

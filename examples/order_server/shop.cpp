@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* place_again = "place the order again, with the same key";
 
-// A barrier stands before the work of each participant: it lets each call work once, and refuses
-// the try of a server whose lock has passed on.
+// A barrier protects the work of each participant: it lets each call work once, and refuses the try
+// of a server whose lock has passed on.
 txn::coordinator_config
 config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) {
     txn::coordinator_config made;
@@ -45,7 +45,7 @@ config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) 
     return made;
 }
 
-/// By its number, or as the order of somebody who asks again.
+/// Finds an order by its number, or by its key for a buyer that asks again.
 template <class Which>
 asio::awaitable<std::optional<order_book::entry>> look_up(db::sqlite& book, const Which& which) {
     co_return co_await book.async_read([&which](db::connection& on) {
@@ -84,7 +84,8 @@ asio::awaitable<void> shop::stop() {
     co_await locks_->async_stop();
 }
 
-// One at a time for each item, in whichever process; the items do not hold each other up.
+// Makes purchases of one item take turns, across all processes. Different items do not block each
+// other.
 asio::awaitable<std::optional<shop::entry>> shop::place(order wanted) {
     try {
         const auto price = co_await books_.shop->async_read([&wanted](db::connection& on) {
@@ -106,8 +107,8 @@ asio::awaitable<std::optional<shop::entry>> shop::place(order wanted) {
     }
 }
 
-// A server may have died in the midst of it, or lost its lock. Then the log knows what is to become
-// of it, and that is seen to first.
+// An earlier server may have died during the sale, or lost its lock. The log then knows how the
+// sale must end: finish it first.
 asio::awaitable<shop::entry> shop::find_or_sell(const mortise::lease& held, const order& wanted) {
     auto found = co_await look_up(*books_.shop, wanted);
     if (found && found->is(order_book::pending)) {
@@ -123,7 +124,8 @@ asio::awaitable<shop::entry> shop::find_or_sell(const mortise::lease& held, cons
     co_return *found;
 }
 
-// The wallet is asked after the stock: who has no money hears that only while there are items.
+// The wallet is asked after the stock: a buyer hears of too little money only while there are
+// items.
 asio::awaitable<void> shop::sell(const mortise::lease& held, const order& wanted) {
     txn::transaction what;
     const auto item = what.add("stock", wanted.text());
@@ -131,7 +133,7 @@ asio::awaitable<void> shop::sell(const mortise::lease& held, const order& wanted
     what.under(held);
     auto running = tcc_->async_run(std::move(what));
     const txn::outcome came = co_await std::move(running);
-    if (came.gid()) {  // what was refused leaves the book before the refusal comes in
+    if (came.gid()) {  // a refused sale leaves the book first
         [[maybe_unused]] const auto settled = co_await tcc_->async_settle(came.gid());
     }
     if (came.text() != order_book::sold_out && came.text() != order_book::no_money)

@@ -18,31 +18,31 @@
 namespace order_server {
 
 /// Sells what is in stock, takes the money for it, and has it shipped. Several shops, also in
-/// several processes, sell from the same databases: they take the same locks, and share the log of
-/// their decisions.
+/// several processes, can sell from the same databases: they take the same locks, and share the log
+/// of decisions.
 class shop {
 public:
     using entry = order_book::entry;
 
-    /// With the databases in the present folder.
+    /// Opens the databases in the present folder.
     explicit shop(const asio::any_io_executor& executor);
 
-    /// To be awaited before anything else. What was left undone is gone on with.
-    /// @param copies of each message that the post brings.
+    /// Await this before anything else. Continues what an earlier shop left unfinished.
+    /// @param copies how often the post hands over each message.
     asio::awaitable<void> open(int copies = 1);
 
-    /// For what there is to begin with.
+    /// For adding goods and buyers.
     databases& books() { return books_; }
 
-    /// Sells an item, or not, or finds what came of the same order before. Nothing: there is no
-    /// such item.
+    /// Sells an item, refuses, or finds the earlier answer to the same order. Returns nothing if
+    /// there is no such item.
     /// @throws boost::system::system_error that is `mortise::condition::retryable`, whatever goes
-    ///         wrong: the order may be placed again, with the same key, until there is an answer.
+    /// wrong: place the order again, with the same key, until there is an answer.
     asio::awaitable<std::optional<entry>> place(order wanted);
 
     asio::awaitable<std::optional<entry>> find(std::int64_t number);
 
-    /// For Prometheus.
+    /// The metrics for Prometheus.
     asio::awaitable<std::string> metrics();
 
     /// Releases every lock and closes the databases.

@@ -12,22 +12,22 @@
 #include <optional>
 #include <string_view>
 
-/// What the shop has, in the database that its book is in, too.
+/// The goods of the shop, in the same database as its book of orders.
 namespace order_server::stock {
 
 void make_table(mortise::db::connection& on);
-/// Unless it is there.
+/// Does nothing if the item exists.
 void put(mortise::db::connection& on, std::string_view item, std::int64_t euros, int count);
 /// Nothing if there is no such item.
 std::optional<std::int64_t> price_of(mortise::db::connection& on, std::string_view item);
 
-// Its part in the transaction of a sale: one item is set aside, and sold or put back. The order
-// becomes a message for the shippers in the same database transaction that says it is sold.
+// The stock's branch of a sale: one item is set aside, then sold or put back. The transaction that
+// sells it also appends the message to the shippers.
 mortise::txn::reply set_aside(mortise::db::connection& on, const mortise::txn::call& what);
 mortise::txn::reply hand_out(mortise::db::connection& on, const mortise::txn::call& what);
 mortise::txn::reply put_back(mortise::db::connection& on, const mortise::txn::call& what);
 
-/// What the shippers write: it is on its way, or it has to be taken back.
+/// Handles a report of the shippers: on its way, or to be taken back.
 mortise::outbox::answer hear(mortise::db::connection& on, const mortise::outbox::received& came);
 
 }  // namespace order_server::stock

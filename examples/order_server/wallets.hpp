@@ -11,19 +11,19 @@
 #include <cstdint>
 #include <string_view>
 
-/// The money of the buyers, and the shop's, in a database of its own.
+/// The money of the buyers and of the shop, in a separate database.
 namespace order_server::wallets {
 
 void make_tables(mortise::db::connection& on);
-/// Unless it is there.
+/// Does nothing if the buyer has a wallet.
 void open(mortise::db::connection& on, std::string_view buyer, std::int64_t euros);
 
-// Their part in the transaction of a sale: the price is taken aside, and paid or given back.
+// The wallets' branch of a sale: the price is set aside, then paid or given back.
 mortise::txn::reply take_aside(mortise::db::connection& on, const mortise::txn::call& what);
 mortise::txn::reply pay(mortise::db::connection& on, const mortise::txn::call& what);
 mortise::txn::reply give_back(mortise::db::connection& on, const mortise::txn::call& what);
 
-/// The shippers refuse an order that is paid for.
+/// Handles a refusal by the shippers of an order that is paid for.
 mortise::outbox::answer
 pay_back(mortise::db::connection& on, const mortise::outbox::received& came);
 

@@ -9,20 +9,20 @@
 
 namespace order_server {
 
-/// An order as a client sends it, as often as it likes, and what it hears.
+/// An order that a client sends as often as it likes, and the answers to it.
 class wish {
 public:
     wish(std::string who, std::string what, std::string named)
         : buyer_(std::move(who)), item_(std::move(what)), key_(std::move(named)) {}
 
-    /// Orders, until there is an answer that says what came of it.
+    /// Sends the order until an answer tells its result.
     boost::asio::awaitable<void> send(http_server::customer& by);
 
     const http_server::response& answer() const { return answer_; }
     unsigned status() const { return answer_.result_int(); }
-    /// Where the server tells what has become of it.
+    /// The page that shows what has become of the order.
     std::string page() const;
-    /// How many answers were others than the one before.
+    /// How many answers differed from the one before.
     int differing() const { return differing_; }
 
 private:

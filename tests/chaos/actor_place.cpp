@@ -23,7 +23,7 @@ std::string refused(const char* what) {
     return std::string(what) + ": " + std::strerror(errno);
 }
 
-// The process that stays outside ends as the one inside does.
+// The outer process waits for the inner one, and ends in the same way.
 [[noreturn]] void wait_outside(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -43,7 +43,7 @@ std::string move_to_container() {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
         return refused("mount /");
-    // Where the kernel does not let us have a /proc of our own, that of the host has us, too.
+    // A kernel that refuses a new /proc leaves us the host's, which lists this process as well.
     if (::mount("proc", "/proc", "proc", 0, nullptr) != 0 && user == 0)
         return refused("mount /proc");
     return {};

@@ -6,25 +6,26 @@
 
 namespace mortise::test {
 
-/// Where a process is to run, by its word on the command line of an actor.
+/// Where a process must run. An actor's command line names it by a word.
 enum class actor_place {
     here,
-    /// A namespace of its own for process ids, with the first of its ids, and its own /proc: what a
-    /// container is. A user namespace around it for who is not root.
+    /// A new namespace for process ids, in which the process has the first id, and a new /proc:
+    /// that is what a container is. A user that is not root also gets a new user namespace around
+    /// it.
     container,
-    other_user,  ///< As the user `nobody`, for whom root is another.
+    other_user,  ///< As the user `nobody`, to whom root is another user.
 };
 
 const char* word_for(actor_place where) noexcept;
 
-/// Moves this process there. Of a container, the caller goes on as its first process; the process
-/// outside waits for its end, and never returns.
+/// Moves this process there. For a container the caller continues as its first process; the outer
+/// process waits for the end of the inner one, and never returns.
 /// @return what the system refused; empty: nothing.
 std::string move_to(const std::string& word);
 
-/// Why no container can be made here; empty: one can.
+/// Why no container can be created here; empty: one can.
 std::string why_no_container();
-/// Whether this process has the right to administer the system (CAP_SYS_ADMIN).
+/// Whether this process may administer the system (CAP_SYS_ADMIN).
 bool may_administer();
 
 }  // namespace mortise::test

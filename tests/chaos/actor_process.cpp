@@ -103,7 +103,7 @@ actor_process::hear(const std::string& begins, std::chrono::milliseconds limit) 
             return line;
         if (line)
             continue;
-        if (extended || clock::now() < end)  // the actor has ended
+        if (extended || clock::now() < end)  // the actor ended or is too late
             return std::nullopt;
         extended = true;
         end += std::chrono::ceil<std::chrono::milliseconds>(delay.so_far());
@@ -120,7 +120,7 @@ std::uint64_t actor_process::acquire(const std::string& name) {
     return std::stoull(words_of(*line).at(2));
 }
 
-// In a container, the process that was started waits outside for the one that is meant.
+// In a container, the process that we started waits outside for the actor.
 pid_t actor_process::inner() const {
     if (where_ != actor_place::container)
         return pid_;

@@ -15,7 +15,7 @@
 
 namespace mortise::test {
 
-/// A `lock_actor` beside the test, on the SQLite store and the resource in a folder, or at the
+/// A `lock_actor` beside the test. It uses the SQLite store and the resource in a folder, or the
 /// store of a URL.
 class actor_process {
 public:
@@ -37,20 +37,21 @@ public:
 
     void tell(const std::string& line);
 
-    /// The next line that begins with these words, if it comes in time; lines before it are passed
-    /// over. What the machine makes processes wait meanwhile is added to the limit, once.
+    /// The next line that begins with these words, if it comes in time; skips earlier lines. The
+    /// delay that the machine causes meanwhile is added to the limit, once.
     std::optional<std::string>
     hear(const std::string& begins, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-    /// Tells it to acquire and waits until it holds. @return the token.
+    /// Tells the actor to acquire, and waits until it holds the lock. @return the token.
     std::uint64_t acquire(const std::string& name);
 
     void send(int signal) const;
-    /// Kills it and waits until it is gone. @return when, in nanoseconds of CLOCK_BOOTTIME.
+    /// Kills the actor and waits until it is gone. @return the time, in nanoseconds of
+    /// CLOCK_BOOTTIME.
     std::int64_t kill();
-    /// Waits until it has died by itself. @return the signal that killed it, or zero.
+    /// Waits until the actor has died by itself. @return the signal that killed it, or zero.
     int await_death();
-    /// Waits until it has stopped itself.
+    /// Waits until the actor has stopped itself.
     void await_stop() const;
 
 private:
@@ -67,7 +68,7 @@ private:
     std::string buffer_;
 };
 
-/// The words of a line.
+/// Splits a line into words.
 std::vector<std::string> words_of(const std::string& line);
 
 }  // namespace mortise::test

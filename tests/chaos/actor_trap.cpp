@@ -29,7 +29,7 @@ int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) 
     return real_methods->xWrite(file, data, size, offset);
 }
 
-// The file of a log is SQLite's own, but for how it writes.
+// Opens a file with SQLite's own methods, except that a log gets another `xWrite`.
 int open(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* out) {
     sqlite3_vfs* const real = ::sqlite3_vfs_find(nullptr);
     const int code = real->xOpen(real, path, file, flags, out);

@@ -10,15 +10,15 @@ struct sqlite3_vfs;
 
 namespace mortise::test {
 
-/// SQLite's file system, in which this process can be made to stop, or to die, while it writes to a
-/// write-ahead log: in the middle of a commit. Registered under `name()` for ever; one of them.
+/// SQLite's file system, except that a write to a write-ahead log can stop or kill this process: in
+/// the middle of a commit. Stays registered as `name()` for ever; a process has only one.
 class write_trap {
 public:
     write_trap();
 
     const std::string& name() const { return name_; }
 
-    /// The n-th write from now on, counted from one, raises this signal before it is done.
+    /// Makes the n-th write from now on, counted from one, raise `signal` before it writes.
     void arm(int writes, int signal);
 
 private:
@@ -26,7 +26,7 @@ private:
     std::unique_ptr<sqlite3_vfs> vfs_;
 };
 
-/// From now on the kernel kills this process when any of its threads sends to a socket.
+/// Makes the kernel kill this process when any of its threads next sends to a socket.
 /// @return whether the kernel can.
 bool die_at_the_next_send();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Others have the store's database to themselves: a foreign program, or one of its own processes
-// that was stopped in the middle of a commit.
+// Somebody else has the store's database locked: a foreign program, or a process of the store that
+// was stopped in the middle of a commit.
 
 #include "chaos/chaos_test.hpp"
 #include "mortise/error.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A program that knows nothing of the store, in a transaction on its database.
+/// A program that does not know the store, with a transaction on its database.
 class foreigner {
 public:
     foreigner(const std::filesystem::path& database, const char* begin) {
@@ -83,14 +83,14 @@ TEST_F(BusyStorage, AForeignWriterOfSecondsTakesNoLeaseAndLeavesNothingBehind) {
             EXPECT_NE(
                 why.value_or("").find("another program has the database open"), std::string::npos
             ) << why.value_or("");
-            std::this_thread::sleep_for(4s);  // TTL and budget are over, the heartbeats go on
+            std::this_thread::sleep_for(4s);  // TTL and budget end, heartbeats continue
             EXPECT_EQ(state_of(*holder, "door"), "state door held");
         }
         EXPECT_EQ(state_of(*holder, "door"), "state door held");
         EXPECT_FALSE(waiter->hear("held door", 200ms)) << "it was not free";
         holder->tell("release door");
         EXPECT_TRUE(waiter->hear("held door", 2s));
-        // What failed left nothing of itself.
+        // The failed acquire left nothing behind.
         waiter->tell("acquire window");
         EXPECT_TRUE(waiter->hear("held window", 2s));
         for (const auto* each : {&holder, &waiter}) {
@@ -116,19 +116,19 @@ TEST_F(BusyStorage, WhatCouldNotBeReleasedOrWithdrawnIsMadeUpForAfterwards) {
         holder->tell("release door");
         waiter->tell("withdraw window");
         EXPECT_FALSE(waiter->hear("held door", 5s));  // longer than TTL and budget together
-        // Both have something to make up for, and lose no lease for it.
+        // Each has an order to repeat, and loses no lease because of that.
         EXPECT_EQ(state_of(*holder, "window"), "state window held");
         EXPECT_EQ(state_of(*waiter, "attic"), "state attic held");
     }
     EXPECT_TRUE(waiter->hear("held door", 3s)) << "the release was forgotten";
     EXPECT_EQ(state_of(*holder, "window"), "state window held");
     EXPECT_EQ(state_of(*waiter, "attic"), "state attic held");
-    // The withdrawal is tried again by itself, up to a second later than the release.
+    // The client retries the withdrawal by itself, up to a second later than the release.
     EXPECT_TRUE(eventually([&] { return sql("SELECT count(*) FROM entry WHERE queued = 1") == 0; }))
         << "somebody still waits";
 }
 
-/// One that is stopped in the middle of the commit of its release, and others beside it.
+/// Stops a process in the middle of the commit of its release, with others beside it.
 class StoppedInside : public BusyStorage {
 protected:
     static constexpr auto ttl = 1s;
@@ -142,7 +142,7 @@ protected:
         ASSERT_TRUE(inside->hear("trap set"));
         inside->tell("release door");
         inside->await_stop();
-        // The store stands still, for everybody, and for longer than the TTL: no lease is lost.
+        // The store stands still for everybody, longer than the TTL: no lease is lost.
         beside->tell("acquire attic");
         EXPECT_FALSE(beside->hear("held attic", 2 * ttl));
         EXPECT_EQ(state_of(*beside, "window"), "state window held");

@@ -15,26 +15,26 @@
 
 namespace mortise::test {
 
-/// A test with real processes on one SQLite store, in a folder of its own.
+/// A test with real processes on one SQLite store, in a new folder.
 class chaos_test : public testing::Test {
 protected:
     std::unique_ptr<actor_process>
     start(std::chrono::milliseconds ttl = std::chrono::seconds(5), actor_place = actor_place::here);
 
-    /// What the resource holds now.
+    /// The present content of the resource.
     std::string content(const std::string& name);
 
-    /// The first number that this statement gives in the store's database.
+    /// The first number that the statement returns from the store's database.
     std::int64_t sql(const std::string& statement);
 
-    /// Whether nothing of any session is left, in the tables or in the folder, or comes to that
-    /// within some seconds.
+    /// Whether every trace of sessions is gone, from the tables and the folder, at the latest after
+    /// some seconds.
     bool nothing_is_left();
 
-    /// Waits until so many hold the lock or wait for it, and have done what comes after.
+    /// Waits until this many parties hold the lock or wait for it, and have finished what follows.
     void queued(const std::string& name, int entries);
 
-    /// Lets the others do what nobody can see.
+    /// Gives the other processes time for steps that no test can observe.
     static void settle();
 
 private:
@@ -44,11 +44,11 @@ protected:
     const std::filesystem::path folder = scratch_.path();
 };
 
-/// When this was, of a line "held NAME TOKEN at NS" or "failed NAME CODE at NS".
+/// The time in a line "held NAME TOKEN at NS" or "failed NAME CODE at NS".
 std::int64_t time_in(const std::string& line);
 std::uint64_t token_in(const std::string& held_line);
 
-/// That long ago, in milliseconds.
+/// The milliseconds since that time.
 double ms_since(std::int64_t nanoseconds);
 
 }  // namespace mortise::test

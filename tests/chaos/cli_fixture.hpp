@@ -13,7 +13,7 @@
 
 namespace mortise::test {
 
-/// Tests of the built `mortise` as a process, each with a store of its own.
+/// Tests of the built `mortise` as a process, each with a new store.
 class Cli : public testing::Test {
 public:
     Cli();
@@ -26,10 +26,10 @@ protected:
     /// Starts `mortise run OPTIONS... -- sh -c SCRIPT`.
     cli_process start_script(std::vector<std::string> options, const std::string& script) const;
 
-    /// What `mortise ls --json` shows.
+    /// The output of `mortise ls --json`.
     boost::json::value listed() const;
 
-    /// How many wait for that lock; -1 if it is not held.
+    /// How many parties wait for the lock; -1 if nobody holds it.
     std::int64_t waiters_of(const std::string& lock) const;
 
     std::filesystem::path file(const std::string& name) const { return folder_ / name; }

@@ -76,7 +76,7 @@ TEST_F(CliKafka, AnOldCopyOfTheDatabaseIsRefusedUntilSomebodyDecides) {
         auto sending = empty_to_broker();
         ASSERT_EQ(sending.wait(), 0) << told(sending);
     }
-    // As backups do.
+    // Copies the closed database, as a backup does.
     session_->async_stop(asio::use_future).get();
     session_.reset();
     std::filesystem::copy_file(database(), copy);
@@ -120,7 +120,7 @@ TEST_F(CliKafka, SecretsComeFromAFileOrTheEnvironmentAndAreNeverShown) {
     EXPECT_EQ(relay.wait(), 0) << told(relay);
     const kafka_reader reader(guarded.address(), login("admin", "admin"));
     EXPECT_EQ(reader.settled_values(topic_), texts{"1"});
-    // A wrong one is not shown either, and tried again until somebody ends it.
+    // A wrong password is not shown either. The relay tries it again until a signal ends it.
     append("2");
     auto wrong = start_relay(guarded, by_variable, {{"ALICE", "alice-guesses"}});
     EXPECT_TRUE(eventually([&] { return wrong.out().find(" failed: ") != std::string::npos; }))
@@ -165,7 +165,7 @@ TEST_F(CliKafka, WhatHasNoTopicIsParkedWithTheReasonAndSentWhenThereIsOne) {
     ASSERT_EQ(again.wait(), 0) << told(again);
     EXPECT_NE(again.out().find("\n1 sent, 0 parked\n"), std::string::npos) << again.out();
     EXPECT_EQ(kafka_reader(shared_kafka().address()).settled_values(topic_), texts{"1"});
-    // The other one has a name that Kafka never takes.
+    // The topic of the other message has a name that Kafka never accepts.
     auto replay = start_outbox({"replay", "--all"});
     ASSERT_EQ(replay.wait(), 0) << told(replay);
     auto in_vain = empty_to_broker();

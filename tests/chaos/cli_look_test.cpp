@@ -20,7 +20,7 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-/// The changes that `mortise watch --json` has written: "acquired a", one for each.
+/// The changes in the output of `mortise watch --json`: "acquired a", one for each line.
 std::vector<std::string> changes_in(const std::string& out) {
     std::vector<std::string> changes;
     std::istringstream lines(out);
@@ -77,7 +77,7 @@ TEST_F(Cli, BreakPassesTheLockOnAndIsRecorded) {
         << broken.out();
     EXPECT_TRUE(has(broken.out(), "held now by: token ")) << broken.out();
     EXPECT_TRUE(has(broken.out(), "process " + std::to_string(next.pid()))) << broken.out();
-    EXPECT_EQ(holder.wait(), 76) << holder.err();  // it was told, and ended its command
+    EXPECT_EQ(holder.wait(), 76) << holder.err();  // it learned of the break, and ended its command
     EXPECT_TRUE(eventually([&] { return next.out() == "mine\n"; })) << next.err();
     cli_process show = start({"show", "a", "--json"});
     ASSERT_EQ(show.wait(), 0) << show.err();
@@ -169,7 +169,7 @@ TEST_F(Cli, DoctorCallsWhatIsNoStoreBroken) {
 
 TEST_F(Cli, ADoctorThatIsInterruptedLeavesNothing) {
     cli_process doctor = start({"doctor", "--create"});
-    // At this moment it opens the store; it needs half a second more for its heartbeats alone.
+    // The doctor opens the store at present. Its heartbeats alone take half a second more.
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("locks.db")); }));
     doctor.send(SIGTERM);
     EXPECT_EQ(doctor.wait(5s), 128 + SIGTERM) << doctor.err();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// `mortise run` when the lock is lost or mortise dies, and on a terminal.
+// `mortise run` if the lock is lost or mortise dies, and on a terminal.
 
 #include "chaos/cli_fixture.hpp"
 #include "mortise/coro/clock.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Waits until the script has written its process id, and gives it.
+/// Waits until the script has written its process id, and returns the id.
 pid_t id_from(const std::filesystem::path& file) {
     EXPECT_TRUE(eventually([&] { return text_of(file).ends_with("\n"); }));
     const std::string text = text_of(file);
@@ -30,7 +30,7 @@ TEST_F(Cli, AStoppedRunLosesItsLockAndStopsItsCommandOnWaking) {
     ASSERT_TRUE(eventually([&] { return run.out().ends_with("\n"); })) << run.err();
     run.send(SIGSTOP);
     cli_process next = start_script({"--lock", "a", "--wait", "10s"}, "echo $MORTISE_TOKEN");
-    EXPECT_EQ(next.wait(), 0) << next.err();  // after the TTL, though nobody let go
+    EXPECT_EQ(next.wait(), 0) << next.err();  // after the TTL, although nobody released it
     EXPECT_GT(std::stoull(next.out()), std::stoull(run.out()));
     EXPECT_EQ(run.out().find("told"), std::string::npos);
     run.send(SIGCONT);
@@ -46,7 +46,7 @@ TEST_F(Cli, ACommandThatDoesNotListenIsKilledAfterTheGraceTime) {
     const pid_t command = id_from(file("pid"));
     ASSERT_GT(command, 0) << run.err();
     run.send(SIGSTOP);
-    ::usleep(800'000);  // beyond the TTL: time that has to pass, not an event
+    ::usleep(800'000);  // beyond the TTL: time must pass, no event tells of it
     run.send(SIGCONT);
     EXPECT_EQ(run.wait(), 76) << run.err();
     EXPECT_FALSE(runs(command));
@@ -66,7 +66,7 @@ TEST_F(Cli, TheCommandDiesWithMortiseAndTheLockIsFreeAtOnce) {
 }
 
 TEST_F(Cli, CtrlCReachesTheCommandOnce) {
-    // Not a shell: it runs a trap once for several signals that come while it waits.
+    // Do not use a shell: it runs a trap only once for several signals that come while it waits.
     const std::string script = R"(
 import signal, time
 count = 0

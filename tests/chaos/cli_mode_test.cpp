@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// `mortise run` with shared locks, permits and a longest time; and what signals leave behind.
+// `mortise run` with shared locks, permits and `hold_max`; and what signals leave behind.
 
 #include "chaos/cli_fixture.hpp"
 #include "mortise/coro/clock.hpp"
@@ -42,7 +42,7 @@ TEST_F(Cli, SharedRunsMeetAndKeepOthersOut) {
     ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
     first.send(SIGTERM);
     EXPECT_EQ(first.wait(), 128 + SIGTERM);
-    EXPECT_EQ(waiters_of("a"), 1);  // the other one still shares it
+    EXPECT_EQ(waiters_of("a"), 1);  // the other reader still shares it
     second.send(SIGTERM);
     EXPECT_EQ(second.wait(), 128 + SIGTERM);
     EXPECT_EQ(writer.wait(2s), 0) << writer.err();
@@ -87,7 +87,7 @@ TEST_F(Cli, ATermWhileHoldingPassesTheLockOnAtOnce) {
     ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
     holder.send(SIGTERM);
     EXPECT_EQ(holder.wait(), 128 + SIGTERM);
-    EXPECT_EQ(next.wait(5s), 0) << next.err();  // the TTL has nothing to do with it
+    EXPECT_EQ(next.wait(5s), 0) << next.err();  // long before the TTL
     EXPECT_EQ(waiters_of("a"), -1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// `mortise outbox` and `mortise inbox` as processes, beside that of who appends.
+// `mortise outbox` and `mortise inbox` as processes, beside the process that appends.
 #include "chaos/cli_process.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "support/built_program.hpp"
@@ -43,7 +43,7 @@ protected:
         return boost::json::parse(ls.out());
     }
     int waiting() const { return listed().at("waiting").to_number<int>(); }
-    /// Of one key.
+    /// The messages of one key in the files.
     texts in_files(const std::string& key) const {
         std::map<std::int64_t, std::string> found;
         if (!std::filesystem::exists(files()))
@@ -120,7 +120,7 @@ TEST_F(CliOutbox, ARelayHearsOfWhatComesAndEndsByASignal) {
     EXPECT_TRUE(eventually([&] { return in_files("k").size() == 1; })) << relay.err();
     append("k", "2");
     EXPECT_TRUE(eventually([&] { return in_files("k").size() == 2; })) << relay.err();
-    // Where it holds the locks another one stands by, until the first has gone.
+    // While the first relay holds the locks, the next one stands by.
     append("k", "3");
     auto next =
         start_relay({"--until-empty", "--store", "sqlite:" + (folder_.path() / "locks.db").native()}
@@ -148,7 +148,7 @@ TEST_F(CliOutbox, ARelaySaysThatAShardIsRefused) {
     append("k", "1");
     auto first = start_relay({"--until-empty"});
     ASSERT_EQ(first.wait(), 0) << first.err();
-    // The files of another table.
+    // Pretends that the files belong to another table.
     run([](db::connection& on) {
         on.run("UPDATE mortise_outbox_about SET value = 'another' WHERE name = 'id'");
     });

@@ -27,7 +27,7 @@ std::filesystem::path fresh_file(const std::filesystem::path& folder, const char
     return folder / (std::to_string(++count) + kind);
 }
 
-/// Pointers to these, as `exec` takes them.
+/// Pointers to the texts, as `exec` takes them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (std::string& text : texts)
@@ -36,7 +36,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// The environment of this process with these variables changed; an empty value takes one away.
+/// The environment of this process with these changes; an empty value removes a variable.
 std::vector<std::string> environment_with(const cli_process::variables& changes) {
     std::vector<std::string> entries;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -67,7 +67,7 @@ cli_process::cli_process(
     const std::vector<char*> all_variables = pointers_to(entries);
     const int out = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    // Another thread may hold the heap's lock just now: nothing is allocated in the child.
+    // Another thread may hold the heap's lock at present: the child must not allocate.
     pid_ = ::fork();
     if (pid_ == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -14,20 +14,20 @@
 
 namespace mortise::test {
 
-/// A program that runs beside the test; what it writes goes into files.
+/// A program that runs beside the test and writes its output to files.
 class cli_process {
 public:
     using variables = std::vector<std::pair<std::string, std::string>>;
 
-    /// `folder` is where the files go. `environment` comes on top of the test's own; an empty value
-    /// takes the variable away.
+    /// `folder` is for the files. `environment` is added to the test's own; an empty value removes
+    /// a variable.
     cli_process(
         const std::filesystem::path& folder,
         const std::vector<std::string>& arguments,
         const variables& environment
     );
 
-    /// Kills it if it still runs.
+    /// Kills the program if it still runs.
     ~cli_process();
     cli_process(cli_process&& other) noexcept;
     cli_process& operator=(cli_process&&) = delete;
@@ -35,8 +35,10 @@ public:
     pid_t pid() const noexcept { return pid_; }
     void send(int signal) const;
 
-    /// Waits for its end, for so long and for what the machine is late meanwhile. @return the exit
-    /// code, 128 + N after signal N, or -1 (and a test failure) if it does not end in time.
+    /// Waits for the end of the program, for `limit` and for the delay that the machine causes
+    /// meanwhile.
+    /// @return the exit code, 128 + N after signal N, or -1 (and a test failure) if it does not end
+    /// in time.
     int wait(std::chrono::milliseconds limit = std::chrono::seconds(60));
 
     std::string out() const;
@@ -50,11 +52,11 @@ private:
 
 std::string text_of(const std::filesystem::path& file);
 
-/// The output of a program on a terminal of its own, on which Ctrl-C is typed once it has written
-/// "ready". `status` becomes that of `waitpid`.
+/// The output of a program on a new terminal. Types Ctrl-C there once the program has written
+/// "ready". Sets `status` as `waitpid` does.
 std::string typed_at(const std::vector<std::string>& arguments, int& status);
 
-/// Whether a process of this id runs; one that has ended but was not reaped does not.
+/// Whether the process runs. A process that has ended but was not reaped does not.
 bool runs(pid_t pid);
 
 }  // namespace mortise::test

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* secret = "s3cret-w0rd";
 
-/// A server of this program's own; what it has not seen yet it surely never had.
+/// The URL of a server of this test only. It may assume that the server is new.
 std::string url_of(const redis_server& server, const std::string& login = {}) {
     return "redis://" + login + server.address() + "/?assume_new=1";
 }
@@ -33,7 +33,7 @@ class CliAtRedis : public Cli {
 protected:
     CliAtRedis() { environment_.front().second = url_of(shared_redis()); }
 
-    /// What `mortise bench ARGUMENTS... --json` found out.
+    /// The findings of `mortise bench ARGUMENTS... --json`.
     json::value measured(std::vector<std::string> arguments) const {
         arguments.insert(arguments.begin(), "bench");
         arguments.emplace_back("--json");
@@ -47,7 +47,7 @@ protected:
 
     using command_list = std::vector<std::vector<std::string>>;
 
-    /// All that these commands say with `store`, in words and as JSON, for which it is an argument.
+    /// All output of these commands with `store`, which is their argument: as text and as JSON.
     std::string all_said(const command_list& commands, const std::string& store) const {
         std::vector<cli_process> running;
         for (const auto& command : commands) {
@@ -76,7 +76,7 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Whether this process or one that it started has `part` in its arguments, as `ps` shows them.
+/// Whether this process, or one that it started, has `part` in its arguments, as `ps` shows them.
 bool in_arguments(pid_t process, const std::string& part) {
     const auto folder = std::filesystem::path("/proc") / std::to_string(process);
     if (has(text_of(folder / "cmdline"), part))
@@ -171,7 +171,7 @@ TEST_F(CliAtRedis, DoctorExaminesAServerAndMeasuresIt) {
     cli_process doctor = start({"doctor", "--json"});
     ASSERT_EQ(doctor.wait(), 0) << doctor.out() << doctor.err();
     const json::value found = json::parse(doctor.out());
-    EXPECT_EQ(found.at("verdict").as_string(), "weak");  // nothing is on the disk
+    EXPECT_EQ(found.at("verdict").as_string(), "weak");  // the server saves nothing to the disk
     EXPECT_GT(found.at("measured").at("handover_us_p50").as_double(), 0);
     EXPECT_TRUE(has(doctor.out(), "maxmemory-policy") || has(doctor.out(), "refuses new locks"));
 }
@@ -201,7 +201,7 @@ TEST_F(CliAtRedis, InTheSingleKeyFormACommandMeetsOthersAndTheDoctorSaysWhatIsWe
 }
 
 TEST_F(CliAtRedis, ADoctorWaitsForAServerThatMayHaveForgottenLocks) {
-    const redis_server server;  // it has just started, and nothing says that it is new
+    const redis_server server;  // it has just started, and the URL does not say that it is new
     cli_process doctor = start({"doctor"}, "redis://" + server.address() + "?longest_ttl_ms=1500");
     EXPECT_EQ(doctor.wait(), 0) << doctor.out() << doctor.err();
     EXPECT_TRUE(has(doctor.out(), "grants nothing for the longest TTL")) << doctor.out();
@@ -238,7 +238,7 @@ TEST_F(CliAtRedis, BenchHoldsManyLocksWithOneHeartbeat) {
 }
 
 TEST_F(CliAtRedis, BenchKillsHoldersAndTakesLingeringLocksAway) {
-    // How late is a matter of how busy the machine is: the bench itself says so.
+    // The allowed lateness depends on how busy the machine is: use the bench's own verdict.
     const json::value killed = measured({"takeover", "--kills", "2", "--ttl", "2s"});
     EXPECT_EQ(killed.at("late").as_int64(), 0);
     EXPECT_GT(killed.at("takeover_ms").at("p50").as_double(), 1'000);

@@ -26,7 +26,7 @@ TEST_F(Cli, RunTellsAbsentFromNotExecutable) {
     EXPECT_EQ(absent.wait(), 127);
     EXPECT_NE(absent.err().find("no-such-program"), std::string::npos) << absent.err();
     EXPECT_EQ(start({"run", "--lock", "a", "--", "/etc/passwd"}).wait(), 126);
-    EXPECT_EQ(waiters_of("a"), -1);  // and lets the lock go
+    EXPECT_EQ(waiters_of("a"), -1);  // and releases the lock
 }
 
 TEST_F(Cli, TokensGrowFromRunToRun) {
@@ -74,7 +74,7 @@ TEST_F(Cli, RunGivesUpWhenTheLockIsNotFreeInTime) {
     EXPECT_EQ(start({"run", "--lock", "a", "--wait", "300ms", "--", "true"}).wait(), 75);
     EXPECT_GE(clock::now() - begin, 300ms);
     EXPECT_EQ(start({"run", "--lock", "b", "--wait", "0", "--", "true"}).wait(), 0);
-    EXPECT_EQ(waiters_of("a"), 0);  // nothing of them is left
+    EXPECT_EQ(waiters_of("a"), 0);  // nothing of their requests is left
 }
 
 TEST_F(Cli, SignalsAreForwarded) {

@@ -61,7 +61,7 @@ TEST_F(Cli, VersionSaysWhatItIs) {
 struct mistake {
     std::vector<std::string> arguments;
     int exit_code;
-    std::vector<std::string> words;  ///< The error says the value and what to do.
+    std::vector<std::string> words;  ///< What the error must contain: the value, and what to do.
 };
 
 std::vector<mistake> mistakes() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// `mortise txn` as a process, beside that of the coordinator.
+// `mortise txn` as a process, beside the coordinator's.
 #include "chaos/cli_process.hpp"
 #include "support/built_program.hpp"
 #include "unit/txn/coordinator_fixture.hpp"

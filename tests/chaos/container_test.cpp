@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a kernel may refuse, but not to whoever administers it; a place that is itself a container
-/// or a chroot may have no mounts to work with.
+/// Skips the test if no container can be created. An administrator must be allowed to `unshare`,
+/// else the test fails. Inside another container or a chroot, mounts may be impossible even then.
 #define MORTISE_NEEDS_CONTAINERS()                                                                 \
     if (const std::string why = why_no_container(); !why.empty()) {                                \
         ASSERT_FALSE(may_administer() && why.starts_with("unshare")) << why;                       \
@@ -47,7 +47,7 @@ TEST_F(Containers, ExcludeEachOtherAndHandOver) {
     for (const auto& [from, to] : steps) {
         from->tell("release door");
         ASSERT_TRUE(from->hear("released door"));
-        const auto line = to->hear("held door", 1s);  // by a push: a heartbeat comes later
+        const auto line = to->hear("held door", 1s);  // by a push: a heartbeat would come later
         ASSERT_TRUE(line);
         EXPECT_GT(token_in(*line), last);
         last = token_in(*line);
@@ -103,12 +103,12 @@ protected:
             GTEST_SKIP() << "only root can become another user";
     }
 
-    /// Names, sizes, modes and last changes of all files of the store.
+    /// Name, size, mode and last change of each file of the store.
     std::map<std::string, std::string> files() const {
         std::map<std::string, std::string> found;
         for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
             if (each.path() == folder / "resource.db")
-                continue;  // the actors' own
+                continue;  // belongs to the actors
             struct stat about {};
             EXPECT_EQ(::lstat(each.path().c_str(), &about), 0);
             found[each.path()] =
@@ -137,17 +137,17 @@ protected:
 };
 
 TEST_F(OtherUser, IsRefusedAndChangesNothing) {
-    // Nobody keeps the stranger from looking, or from making files of its own beside.
+    // The stranger can look at the store, and create files beside it.
     ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
     {
         const auto owner = start(1s);
         owner->acquire("door");
-        owner->tell("stop");  // the store is closed, nothing of it changes by itself
+        owner->tell("stop");  // closed, the store does not change
         EXPECT_TRUE(owner->hear("stopped"));
     }
-    std::filesystem::remove(folder / "resource.db");  // the stranger has one of its own
+    std::filesystem::remove(folder / "resource.db");  // the stranger creates another one
     expect_refused();
-    // Also if only the folder with the sockets, or only the database, is his.
+    // The same if only the folder of the sockets, or only the database, is open to the stranger.
     ASSERT_EQ(::chmod((folder / "locks.db.mortise").c_str(), 0777), 0);
     expect_refused();
     ASSERT_EQ(::chmod((folder / "locks.db.mortise" / "lock").c_str(), 0666), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Processes that die at one moment: between the commit of an operation and the datagram that tells
-// the next one, and in the middle of the commit itself.
+// Processes that die at one moment: between the commit of an operation and the datagram that
+// notifies the next waiter, and in the middle of the commit.
 
 #include "chaos/chaos_test.hpp"
 #include "mortise/coro/clock.hpp"
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 using CrashPoint = chaos_test;
 
-// Long, so that nothing of what is measured here comes from a heartbeat.
+// Long enough to keep heartbeats out of what is measured here.
 constexpr auto ttl = 12s;
 
 constexpr const char* granted_rows = "SELECT count(*) FROM entry WHERE queued = 0";
@@ -35,7 +35,7 @@ TEST_F(CrashPoint, OneThatDiesAfterTheCommitOfItsReleaseIsReplacedByTheNextAtOnc
     queued("door", 3);
     holder->tell("trap send");
     ASSERT_TRUE(holder->hear("trap set"));
-    // While the others are stopped, what the rows say was written by the release alone.
+    // Stop the others: only the release then changes the rows.
     next->send(SIGSTOP);
     last->send(SIGSTOP);
     holder->tell("release door");
@@ -68,7 +68,7 @@ TEST_F(CrashPoint, TheNextOneLearnsOfItAlsoIfOthersWatchedTheDead) {
     const auto next = start(ttl);
     next->tell("acquire door");
     queued("door", 2);
-    // Each session is watched by the three before it in the ring: of the first one these.
+    // The three sessions before it in the ring watch each session. These three watch the first.
     const auto one = start(ttl);
     const auto other = start(ttl);
     const auto third = start(ttl);
@@ -92,7 +92,7 @@ TEST_F(CrashPoint, OneThatDiesAfterTheCommitOfItsWithdrawalHoldsUpNobody) {
     ASSERT_TRUE(held);
     writer->tell("acquire door");
     queued("door", 2);
-    later->tell("acquire door shared");  // waits, for a writer is before it
+    later->tell("acquire door shared");  // waits: a writer is before it
     queued("door", 3);
     writer->tell("trap send");
     ASSERT_TRUE(writer->hear("trap set"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The flash sale whose orders and refusals go by a real broker.
+// The flash sale with its orders and refusals sent through a real broker.
 #include "chaos/cli_process.hpp"
 #include "support/built_program.hpp"
 #include "support/kafka_broker.hpp"
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(FlashSaleKafka, ShipsAndTakesBackByTopicsEachMessageOnce) {
-    const kafka_broker broker;  // its topics have names that are no test's own
+    const kafka_broker broker;  // the example's topics have fixed names
     const scratch_folder folder;
     const std::vector<std::string> sale{
         built_program("examples/flash_sale"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The example that people see first, as a process.
+// The example that newcomers see first, as a process.
 
 #include "chaos/cli_process.hpp"
 #include "support/built_program.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A temporary folder, and what a sale that was told to use it for its files came to.
+/// A temporary folder, and the results of a sale that keeps its files there.
 class FlashSale : public testing::Test {
 public:
     FlashSale() {
@@ -47,7 +47,7 @@ protected:
             "20",
             "--json"};
         all.insert(all.end(), more.begin(), more.end());
-        // The server that a sale starts by itself is that of the tests.
+        // The sale starts the Redis server of the tests.
         const auto servers = redis_server::program().parent_path();
         return cli_process(
             folder_,
@@ -56,7 +56,7 @@ protected:
         );
     }
 
-    /// Its rounds were as they should be, and it left nothing.
+    /// Checks that the rounds went as they should, and that the sale left nothing.
     void expect_exact(cli_process& sale) const {
         EXPECT_EQ(sale.wait(50s), 0) << sale.err();
         const boost::json::value result = boost::json::parse(sale.out());
@@ -83,7 +83,7 @@ protected:
         expect_nothing_left();
     }
 
-    /// Each order came to the shippers, and each seventh of them back.
+    /// Checks that each order reached the shippers, and that every seventh came back.
     static void expect_delivered(const boost::json::value& delivery) {
         EXPECT_EQ(delivery.at("ordered").as_int64(), 20);
         EXPECT_EQ(delivery.at("shipped").as_int64(), 18);
@@ -94,7 +94,7 @@ protected:
         EXPECT_GT(delivery.at("killed").as_int64(), 0) << "nobody was killed while delivering";
     }
 
-    /// What the server says that a sale started; nothing before it does.
+    /// The log of the server that a sale started; empty before it writes one.
     std::string server_log() const {
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_))
             if (entry.path().filename() == "redis.log")
@@ -119,7 +119,7 @@ TEST_F(FlashSale, SellsExactlyTheStockWithALockAlsoWhenItsHoldersAreKilledAndSto
 
 TEST_F(FlashSale, StartsARedisServerForItsLocksAndStopsItAgain) {
     cli_process sale = start({"--store", "redis"});
-    // Its first line has it: "1234:C 21 Nov 2026 ... Redis is starting"
+    // The first line contains the process id: "1234:C 21 Nov 2026 ... Redis is starting"
     ASSERT_TRUE(eventually([&] { return server_log().find(':') != std::string::npos; }))
         << sale.err();
     const pid_t server = static_cast<pid_t>(std::stol(server_log()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A waiter that is stopped, with an inbox into which nothing goes any more.
+// A stopped waiter whose inbox is full.
 
 #include "chaos/chaos_test.hpp"
 #include "mortise/coro/clock.hpp"
@@ -33,7 +33,7 @@ protected:
         return found;
     }
 
-    /// That of the session which comes after those.
+    /// The inbox of the session that came after the known ones.
     std::string inbox_besides(const std::set<std::string>& known) const {
         std::string found;
         const bool came = eventually([&] {
@@ -47,7 +47,8 @@ protected:
         return found;
     }
 
-    /// Until the kernel takes no more for it, from whomever. Its owner must be stopped.
+    /// Fills the inbox until the kernel accepts nothing more from any sender. Its owner must be
+    /// stopped.
     static void fill(const std::string& box) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -122,7 +123,7 @@ TEST_F(FullInbox, AHolderThatIsStoppedForTooLongLearnsOfItsLossByLooking) {
     EXPECT_GT(token_in(*line), first);
     holder->send(SIGCONT);
     EXPECT_TRUE(holder->hear("lost door", 2s));
-    // Its window ended while it stood still; that somebody else has the lock, it finds by looking.
+    // Its window ended while it was stopped. It learns by a look that another client has the lock.
     const bool found = eventually([&] {
         holder->tell("state door");
         return holder->hear("state door") == "state door lost";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process that takes locks as its parent tells it, line by line:
+// A process that uses locks on orders of its parent, one per line:
 //
 //   acquire NAME [shared]  held NAME TOKEN at NS | failed NAME CODE
 //   withdraw NAME       failed NAME 125                         (cancels the acquire)
@@ -13,9 +13,12 @@
 //   trap stop|kill N    trap set     (in the n-th write to the store's log from now on)
 //   stop                stopped
 //
-// It answers on its standard output; times are nanoseconds of CLOCK_BOOTTIME. Unasked, it says
-// `lost NAME CODE` when a lease is lost. usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE,
-// where STORE is a file for the SQLite store, or the URL of another one.
+// It answers on its standard output; times are nanoseconds of CLOCK_BOOTTIME. Unasked, it writes
+// `lost NAME CODE` when a lease is lost.
+//
+// usage: lock_actor PLACE STORE TTL_MS RESOURCE_DATABASE
+//
+// STORE is a file for the SQLite store, or the URL of another one.
 
 #include "chaos/actor_place.hpp"
 #include "chaos/actor_trap.hpp"
@@ -54,7 +57,7 @@ void say(const std::string& line) {
         std::abort();
 }
 
-/// The fenced resource: one row a name, in a database of its own.
+/// The fenced resource: one row for each name, in a separate database.
 class resource {
 public:
     explicit resource(const char* path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes on the SQLite store: killed and stopped at the moments that matter.
+// Real processes on the SQLite store, killed and stopped at critical moments.
 
 #include "chaos/chaos_test.hpp"
 #include "mortise/coro/clock.hpp"
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using LockChaos = chaos_test;
 
 TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
-    // Ten times, because one can be late on a busy machine; the median is what is promised.
+    // Ten rounds: on a busy machine one may be late. The promise is about the median.
     std::vector<double> took_ms, late_ms;
     std::uint64_t last = 0;
     for (int round = 0; round < 10; ++round) {
@@ -37,7 +37,8 @@ TEST_F(LockChaos, AKilledHolderIsReplacedWithinTenMilliseconds) {
         took_ms.push_back(
             static_cast<double>(time_in(*line) - killed) / 1e6 - delay.so_far().count()
         );
-        // It dies when its memory has been taken apart, and that of a sanitizer is large.
+        // The process is gone only after the kernel has freed its memory, and a sanitizer uses much
+        // of that.
         late_ms.push_back(
             static_cast<double>(time_in(*line) - gone) / 1e6 - delay.so_far().count()
         );
@@ -77,7 +78,7 @@ TEST_F(LockChaos, OneThatWasJustHandedTheLockMayDieOfIt) {
     queued("door", 2);
     last->tell("acquire door");
     queued("door", 3);
-    // Stopped, it cannot take notice: the grant is written for it, and then it is dead.
+    // A stopped process cannot react: it gets the grant, and then it is killed.
     next->send(SIGSTOP);
     holder->tell("release door");
     EXPECT_TRUE(holder->hear("released door"));
@@ -101,7 +102,7 @@ TEST_F(LockChaos, HolderAndNextWaiterDieTogether) {
 }
 
 TEST_F(LockChaos, AStoppedHolderIsReplacedAfterItsTtlAndItsLateWriteIsRefused) {
-    // The last heartbeat is a third of that old at most, and the machine may be slow.
+    // The last heartbeat is at most a third of the TTL old, and the machine may be slow.
     const auto holder = start(3s);
     const auto waiter = start(3s);
     const auto first = holder->acquire("door");
@@ -112,13 +113,13 @@ TEST_F(LockChaos, AStoppedHolderIsReplacedAfterItsTtlAndItsLateWriteIsRefused) {
     waiter->tell("acquire door");
     queued("door", 2);
     holder->send(SIGSTOP);
-    EXPECT_FALSE(waiter->hear("held door", 300ms));  // it may still come back
+    EXPECT_FALSE(waiter->hear("held door", 300ms));  // it may still resume
     const auto line = waiter->hear("held door", 10s);
     ASSERT_TRUE(line);
     EXPECT_GT(std::stoull(words_of(*line).at(2)), first);
     waiter->tell("raise door");
     EXPECT_TRUE(waiter->hear("raised door"));
-    // It wakes, and the first thing it does is to write: the fence refuses it.
+    // When it resumes it writes at once: the fence refuses it.
     holder->tell("write door late");
     holder->tell("state door");
     holder->send(SIGCONT);

@@ -12,7 +12,7 @@
 
 namespace mortise::test {
 
-/// A database that a test looks at beside its owner.
+/// A database that a test reads beside its owner.
 class looked_at_file {
 public:
     explicit looked_at_file(const std::filesystem::path& path) {
@@ -24,7 +24,7 @@ public:
         ::sqlite3_busy_timeout(opened, 10'000);
     }
 
-    /// For as long as the file lives.
+    /// The connection is valid as long as this object lives.
     db::connection connect() const { return db::connection(file_.get()); }
 
 private:

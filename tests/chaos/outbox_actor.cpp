@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process of a shop, or of those who ship what it sells:
+// A process of a shop, or of its shippers:
 //
 //     outbox_actor FOLDER sell count=N [locks=URL] [seconds=N]
 //     outbox_actor FOLDER ship
 //     outbox_actor FOLDER take_back
 //
-// The first sells so many things, of which some are not sold after all, and has its events sent to
-// files in FOLDER/events. The second has those events come into an inbox; what it refuses to ship
-// it tells in FOLDER/refusals. The third takes back what was refused.
+// The first sells `count` things and has its messages sent to files in FOLDER/events; some of the
+// sales are rolled back. The second receives those messages in an inbox, and reports what it
+// refuses to ship in FOLDER/refusals. The third takes back what was refused.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -44,7 +44,7 @@ using outbox::message;
 using outbox::received;
 
 constexpr int keys = 16;
-constexpr std::uint32_t shards = 4;  // as a table has them at first
+constexpr std::uint32_t shards = 4;  // the default of a table
 
 class outbox_actor {
 public:
@@ -68,7 +68,7 @@ public:
             const auto work = [i](db::connection& on) { sell_one(on, i); };
             auto selling =
                 session_->async_run(work, db::durability::force, asio::as_tuple(asio::deferred));
-            co_await std::move(selling);  // some of them fail
+            co_await std::move(selling);  // some sales fail
         }
         auto waiting = relay_->async_drained();
         co_await std::move(waiting);
@@ -164,7 +164,7 @@ private:
         return answer::done();
     }
 
-    // All that is in the files, a few messages at a time, and until nothing is held any more.
+    // Receives all messages in the files, a few at a time. Ends when no message is held any longer.
     asio::awaitable<void> receive(std::string from, outbox::inbox_handler handler) {
         outbox::inbox_config how;
         how.name = from;
@@ -177,7 +177,7 @@ private:
         for (std::uint32_t shard = 0; shard < shards; ++shard) {
             const std::string source = std::to_string(shard);
             const auto begin = known.contains(source) ? known.at(source) : 0;
-            // One is delivered again, as any who deliver would after a crash.
+            // Deliver one message again, as happens after a crash.
             const auto after = std::max<std::int64_t>(begin - 2, 0);
             const auto all = outbox::read_message_files(folder_ / from, shard, after);
             for (auto each = all.begin(); each != all.end();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A shop, and those who ship what it sells, killed at each of their named points. The judge reads
-// their tables and the files between them.
+// A shop and its shippers, killed at each of their named points. The judge reads their tables and
+// the files between them.
 #include "chaos/looked_at_file.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "support/built_program.hpp"
@@ -60,7 +60,7 @@ protected:
             found.push_back(row.integer(0));
         return found;
     }
-    /// By key, what was sent, in its order; of all shards.
+    /// The sent messages of all shards by key, in their order.
     std::map<std::string, numbers> sent(const char* where) const {
         std::map<std::string, numbers> found;
         for (std::uint32_t shard = 0; shard < 4; ++shard) {
@@ -69,7 +69,7 @@ protected:
         }
         return found;
     }
-    /// Every sale was told once, those of a key in their order.
+    /// Checks that each sale was sent once, and that each key kept its order.
     void expect_told() const {
         std::map<std::string, numbers> wanted;
         const looked_at_file file(folder_.path() / "shop.db");
@@ -80,7 +80,7 @@ protected:
         EXPECT_FALSE(wanted.empty());
         EXPECT_EQ(sent("events"), wanted);
     }
-    /// Everything was shipped once or taken back once.
+    /// Checks that each sale was either shipped once or taken back once.
     void expect_shipped() const {
         std::multiset<std::int64_t> shipped;
         for (const auto n : column("ship.db", "SELECT n FROM shipped"))
@@ -95,7 +95,7 @@ protected:
         EXPECT_FALSE(column("shop.db", "SELECT n FROM sale WHERE taken_back = 1").empty());
     }
     void carry_on() {
-        // The one that crashed may have sold less than it takes for one to be taken back.
+        // The crashed one may have sold too few for any to be taken back.
         ASSERT_EQ(run({"sell", "count=10"}), 0) << said();
         expect_told();
         ASSERT_EQ(run({"ship"}), 0) << said();
@@ -168,8 +168,8 @@ TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
 TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
     const std::string locks = "locks=sqlite:" + (folder_.path() / "locks.db").string();
     int deaths = 0;
-    // The one that is to die may have too few of the shards to come so far, most likely if the
-    // other one was there first: then it gets another round.
+    // The process that must die may own too few shards to reach the point, above all if the other
+    // one came first. Then it gets another round.
     for (int round = 0; round < 4 || (deaths == 0 && round < 20); ++round) {
         const std::string point = crash_at("relay.published", round < 4 ? 2 + 4 * round : 1);
         std::vector<std::unique_ptr<child_program>> both(2);

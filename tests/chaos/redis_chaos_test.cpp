@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Real processes at a Redis server: killed and stopped, they or the server.
+// Real processes at a Redis server. Processes or the server are killed and stopped.
 
 #include "chaos/actor_process.hpp"
 #include "chaos/chaos_test.hpp"
@@ -32,7 +32,7 @@ protected:
         return std::make_unique<actor_process>(url, folder_.path(), its_ttl);
     }
 
-    /// So many hold this lock or wait for it.
+    /// Waits until this many parties hold the lock or wait for it.
     void queued(int count, const std::string& name = "door") {
         const auto end = clock::now() + 10s;
         while (parties_at(admin_, "mortise:l:" + name) != count) {
@@ -41,7 +41,7 @@ protected:
         }
     }
 
-    /// So many sessions are left: the dead are buried by the heartbeats of the living.
+    /// Waits until this many sessions are left: heartbeats of the living reap the dead.
     void sessions(int count) {
         const auto end = clock::now() + 10s;
         while (admin_.command({"ZCARD", "mortise:d"}).number != count) {
@@ -199,7 +199,7 @@ TEST_F(RedisChaos, TheGrantOfAStoppedWaiterPassesOnAfterItsTtl) {
         static_cast<double>(time_in(*line) - stopped) / 1e6,
         takeover_max_ms + delay.so_far().count()
     );
-    // It goes on, with a new session, behind the other.
+    // It continues with a new session, behind the other waiter.
     next->send(SIGCONT);
     EXPECT_FALSE(next->hear("held door", 300ms));
     last->tell("release door");
@@ -254,7 +254,7 @@ TEST_F(RedisChaos, AServerThatStopsForLongEndsTheLeaseAndServesTheWaiter) {
 
 TEST_F(RedisChaos, TenThousandLocksOfAKilledHolderAreAllTakenOverAndNothingIsLeft) {
     constexpr int count = 10'000;
-    constexpr int at_once = 500;  // as many answers as a pipe can take
+    constexpr int at_once = 500;  // more answers would not fit into a pipe
     const auto holder = start(5s);
     for (int from = 0; from < count; from += at_once) {
         for (int i = from; i < from + at_once; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A primary dies while a lock is held and others wait, and its sentinels promote a replica.
+// A primary dies while a lock is held and others wait. Its sentinels promote a replica.
 #include "support/eventually.hpp"
 #include "support/redis_parties.hpp"
 #include "support/redis_user.hpp"
@@ -69,7 +69,7 @@ TEST_F(RedisFailOver, APromotedReplicaKnowsTheHolderIfAllOfThemHadTheGrant) {
     begin(2, 8'000ms);
     redis_server& old = set_.kill_primary();
     set_.wait_for_new_primary(old);
-    // There is one replica less, so that heartbeats count again when the old one is back.
+    // One replica is missing now: heartbeats count again when the old server is back.
     old.start();
     EXPECT_TRUE(
         eventually([&] { return first_.held.held() && first_.held.verified_ago() < 1s; }, 30s)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process of a shop whose events go to Kafka. One writes, another sends:
+// A process of a shop whose messages go to Kafka. One writes, another sends:
 //
 //     relay_actor FOLDER write topic=T [transactions=N] [rows=N] [pause=MS] [lazy=1] [huge=N]
 //     relay_actor FOLDER reshard shards=N
 //     relay_actor FOLDER relay servers=HOST:PORT progress=T [drain=1] [locks=URL] [...]
 //
-// Each transaction of the first makes some sales and tells of each; one of seven is rolled back.
-// If that is wanted the N-th also has a message that is too large to be sent.
-// The last sends until SIGTERM, or until all is sent, and says each event in a line.
+// Each transaction of the first makes some sales and appends a message for each; one in seven is
+// rolled back. With `huge=N`, transaction N also appends a message that is too large to send. The
+// last sends until SIGTERM, or until all is sent, and prints each event on a line.
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -68,8 +68,8 @@ public:
         for (std::int64_t i = 0; i < count; ++i) {
             const auto work = [this, i](db::connection& on) { sell(on, i); };
             auto selling = session_->async_run(work, how, asio::as_tuple(asio::deferred));
-            co_await std::move(selling);  // some of them fail
-            // At an even pace, also after a wait.
+            co_await std::move(selling);  // some sales fail
+            // Keep an even pace, also after a delay.
             const auto due = begin + std::chrono::milliseconds(number("pause", 0)) * (i + 1);
             if (due > time->now()) {
                 auto sleeping = coro::sleep_for(*time, due - time->now());
@@ -127,7 +127,7 @@ private:
             on.run("INSERT INTO sale(key) VALUES(?1)", std::string_view(key));
             auto last = on.query("SELECT last_insert_rowid()");
             last.step();
-            // The number of one that is rolled back is given again.
+            // SQLite reuses the number of a row that is rolled back.
             const std::string said = regrets ? "never" : std::to_string(last.integer(0));
             outbox::append(on, outbox::message(given_.at("topic"), key, said));
         }

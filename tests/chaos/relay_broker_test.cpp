@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The broker of a relay dies, or stops, in each phase of its work, and just when it is asked to
-// commit; it forgets the relay; it is replaced by another one.
+// The broker of a relay dies or stops in each phase of the relay's work, and just when it is asked
+// to commit. It forgets the relay. Another broker replaces it.
 #include "chaos/relay_shop.hpp"
 #include "support/amount.hpp"
 #include "support/eventually.hpp"
@@ -29,7 +29,7 @@ protected:
         "kafka.commit",
         "kafka.committed"};
 
-    /// One relay sends what is there, and in the middle of it the broker has that done to it.
+    /// Runs a relay, and calls `trouble` for the broker in the middle of the sending.
     template <class Trouble>
     void expect_patience_at(const std::string& phase, Trouble trouble) {
         SCOPED_TRACE(phase);
@@ -63,7 +63,7 @@ TEST_F(RelayBroker, StopsInEachPhase) {
     }
 }
 
-// Longer than a record may take, and than a transaction may last.
+// Longer than a record may take, and longer than a transaction may last.
 TEST_F(RelayBroker, IsAwayForLongerThanAnythingWaits) {
     for (const char* const phase : {"kafka.half_produced", "kafka.commit"}) {
         expect_patience_at(phase, [this](child_program& relay) {
@@ -75,14 +75,14 @@ TEST_F(RelayBroker, IsAwayForLongerThanAnythingWaits) {
     }
 }
 
-// Between the moment at which it decides a transaction and that at which all of it can be read.
+// Between the decision of a transaction and the moment when all of it can be read.
 TEST_F(RelayBroker, IsKilledAMomentAfterItWasAskedToCommit) {
     const int seeds = static_cast<int>(amount("MORTISE_COMMIT_SEEDS", 1, 12));
     ASSERT_GT(seeds, 0);
     std::mt19937_64 chance(amount("MORTISE_FIRST_SEED", 1, 1));
     for (int seed = 0; seed < seeds; ++seed) {
         const auto delay = std::chrono::milliseconds(chance() % 21);
-        const auto time = static_cast<int>(1 + chance() % 6);  // it has so many, at least
+        const auto time = static_cast<int>(1 + chance() % 6);  // it makes at least six commits
         SCOPED_TRACE(
             "the broker is killed " + std::to_string(delay.count()) + " ms after commit " +
             std::to_string(time)
@@ -106,7 +106,7 @@ TEST_F(RelayBroker, ThatDoesNotAnswerKeepsNoRelayFromStopping) {
     ASSERT_TRUE(relay);
     broker_.suspend();
     relay->resume();
-    eventually([] { return false; }, 300ms);  // now it waits for an answer
+    eventually([] { return false; }, 300ms);  // it waits for an answer by then
     relay->send(SIGTERM);
     const auto begin = clock::now();
     expect_end(*relay, 0);
@@ -116,7 +116,7 @@ TEST_F(RelayBroker, ThatDoesNotAnswerKeepsNoRelayFromStopping) {
     expect_exactly_once();
 }
 
-/// Which forgets in seconds what others forget in a week.
+/// Forgets within seconds what other brokers forget within a week.
 kafka_broker& forgetful_broker() {
     static kafka_broker broker(
         {"transactional.id.expiration.ms=1500",
@@ -146,7 +146,7 @@ TEST_F(RelayBrokerAlone, HasForgottenARelayThatWasIdleForTooLong) {
     expect_exactly_once();
 }
 
-// The topic of the marks is compacted: of each shard the newest is left.
+// The topic of the marks is compacted: only the newest mark of each shard stays.
 TEST_F(RelayBrokerAlone, HasForgottenAllMarksButTheNewest) {
     broker_.create_topic(
         progress_,
@@ -165,7 +165,7 @@ TEST_F(RelayBrokerAlone, HasForgottenAllMarksButTheNewest) {
         marks = static_cast<std::size_t>(sql("SELECT sum(sequence) FROM mortise_outbox_shard"));
     };
     write_and_send();
-    // What is newest in a file is kept, and a file ends when something is written after its time.
+    // Compaction keeps the newest file. A file ends at the first write after its time.
     EXPECT_TRUE(eventually([&] { return write_and_send(), left() * 2 < marks; }, 30s)) << marks;
     write_and_send();
     expect_exactly_once();

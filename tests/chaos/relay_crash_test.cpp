@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A relay is killed at each of its steps, and its writer, while another goes on writing. The judge
-// reads the shop's table and what a consumer sees at a real broker.
+// Kills a relay at each of its steps, and its writer, while another writer continues. The judge
+// reads the shop's table and what a consumer reads from a real broker.
 #include "chaos/relay_shop.hpp"
 #include "mortise/coro/clock.hpp"
 #include "support/eventually.hpp"
@@ -24,21 +24,22 @@ protected:
         const char* name;
         int time;
     };
-    /// While somebody writes the relay dies there; the next one sends the rest.
+    /// The relay dies at `where` while a writer is active; the next relay sends the rest.
     void expect_survival_of(const step& where, const words& more = {}) {
         SCOPED_TRACE(where.name + (":" + std::to_string(where.time)));
         const auto writer = start_writer({"transactions=40", "pause=15"});
         const auto relay = start_relay(more, {crash_at(where.name, where.time)});
         expect_end(*relay, killed_code);
         expect_end(*writer, 0);
-        // What the dead one had under way is ended by the next one, not by the time that it has.
+        // The next relay ends the dead one's transaction. It must not wait for the transaction's
+        // timeout.
         const machine_delay delay;
         const auto begin = clock::now();
         drain();
         EXPECT_LT(clock::now() - begin, transaction_time - 2s + delay.so_far());
         expect_exactly_once();
     }
-    static constexpr auto transaction_time = 10s;  // of the actor, unless it is told otherwise
+    static constexpr auto transaction_time = 10s;  // the actor's default
 };
 
 TEST_F(RelayCrash, AtEachStepOfATransaction) {
@@ -67,7 +68,7 @@ TEST_F(RelayCrash, AndTheNextOneHasItsLocksWhenItsLeaseIsOver) {
     for (const char* const point : {"kafka.half_produced", "kafka.commit", "relay.published"}) {
         SCOPED_TRACE(point);
         expect_end(*start_writer({"transactions=20"}), 0);
-        // Stopped, so that it still has its locks when the next one asks for them.
+        // Stop the relay, so that it still has its locks when the next one asks for them.
         const auto relay =
             stopped_relay(point, 3, {locks(), "purge=100000", "purge_after=3600000"});
         ASSERT_TRUE(relay);
@@ -82,7 +83,7 @@ TEST_F(RelayCrash, AndTheNextOneHasItsLocksWhenItsLeaseIsOver) {
     }
 }
 
-// The commit was asked for, and nobody has read the answer.
+// The relay has asked for the commit, and dies before it reads the answer.
 TEST_F(RelayCrash, BeforeItHearsOfItsCommit) {
     for (int delay = 0; delay <= 6; delay += 2) {
         SCOPED_TRACE(delay);
@@ -138,7 +139,7 @@ TEST_F(RelayCrash, OfTheWriterBetweenItsCommitAndItsRing) {
     const auto before = sales();
     expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
     EXPECT_GT(sales(), before) << "it has not committed";
-    // Nobody has told the relay: it looks by itself.
+    // The bell did not ring: the relay finds the rows by a look of its own.
     EXPECT_TRUE(all_is_told()) << said();
     expect_end(*start_writer({}, {crash_at("outbox.ringing", 1)}), killed_code);
     relay->send(SIGTERM);
@@ -147,7 +148,7 @@ TEST_F(RelayCrash, OfTheWriterBetweenItsCommitAndItsRing) {
     expect_exactly_once();
 }
 
-// From four shards to six, then to three, while somebody writes.
+// From four shards to six, then to three, while a writer is active.
 TEST_F(RelayCrash, AtEachStepOfAChangeOfTheNumberOfShards) {
     int shards = 4;
     for (const step& each :
@@ -180,7 +181,7 @@ TEST_F(RelayCrash, AtEachStepOfAChangeOfTheNumberOfShards) {
     EXPECT_EQ(sql("SELECT count(*) FROM mortise_outbox_shard WHERE done = 0"), 3);
 }
 
-// All that was sent was purged, so nothing comes twice.
+// All sent rows were purged before, so nothing is sent twice.
 TEST_F(RelayCrash, AndTheBrokerHasForgottenTheMarks) {
     expect_end(*start_writer(), 0);
     drain();
@@ -189,7 +190,7 @@ TEST_F(RelayCrash, AndTheBrokerHasForgottenTheMarks) {
     drain();
     EXPECT_EQ(said_times("mark lost"), 4u) << said();
     expect_exactly_once();
-    // What was sent since the last purge does, with the ids that it had.
+    // Rows sent since the last purge are sent twice, with the same ids.
     const words rarely{"purge=10000", "purge_after=60000"};
     const auto writer = start_writer();
     const auto relay = start_relay(rarely, {crash_at("relay.published", 9)});
@@ -201,7 +202,7 @@ TEST_F(RelayCrash, AndTheBrokerHasForgottenTheMarks) {
     EXPECT_EQ(what_is_wrong(repetitions::left_out), "");
 }
 
-// The judge is not blind: a relay that does not ask the broker how far the last one was is found.
+// Tests the judge: it must find a relay that does not read the mark of the last one.
 TEST_F(RelayCrash, IsFoundToRepeatIfTheMarkIsNotRead) {
     const words rarely{"purge=10000", "purge_after=60000"};
     expect_end(*start_writer(), 0);

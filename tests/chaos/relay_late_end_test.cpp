@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A request to end a transaction that the network delivers in the middle of the next one
-// (KAFKA-17754). Brokers that know only the first version of transactions cannot tell.
+// The network delivers a request to end a transaction in the middle of the next one (KAFKA-17754).
+// Brokers that know only the first version of transactions cannot tell.
 #include "chaos/relay_shop.hpp"
 #include "support/eventually.hpp"
 #include "support/proxied_broker.hpp"
@@ -25,7 +25,7 @@ protected:
     kafka_reader consumer() const { return kafka_reader(broker_.address()); }
 };
 
-// So it is with a producer that goes on after its commit was asked for twice.
+// Shows the harm to a producer that goes on after it has asked for its commit twice.
 TEST_F(RelayLateEnd, CommitsHalfOfTheNextTransactionOfAProducerThatIsKept) {
     const raw_kafka producer = open_raw_kafka(
         RD_KAFKA_PRODUCER, proxied(), {{"transactional.id", fresh_name("id")}, {"linger.ms", "0"}}
@@ -64,7 +64,7 @@ TEST_F(RelayLateEnd, IsRefusedByTheBrokerAsARelayHasANewProducerByThen) {
     expect_exactly_once();
 }
 
-// librdkafka tells of the same failure once in half a minute.
+// librdkafka reports the same failure only once in half a minute.
 TEST_F(RelayLateEnd, IsExpectedAlsoIfTheConnectionHadBeenLostBefore) {
     expect_end(*start({"reshard", "shards=1"}), 0);
     expect_end(*start_writer({"transactions=20"}), 0);
@@ -84,9 +84,9 @@ TEST_F(RelayLateEnd, IsExpectedAlsoIfTheConnectionHadBeenLostBefore) {
     expect_exactly_once();
 }
 
-// One that aborts is worse: the mark comes last, into what is left of the transaction, and would
-// say that rows were sent which were aborted. It is the broker that refuses the row: librdkafka
-// itself would do so before anything was sent, and a transaction without records needs no end.
+// A late abort is worse. The mark comes last, into the rest of the transaction, and would count
+// aborted rows as sent. The broker must refuse the row: librdkafka would refuse it before anything
+// was sent, and a transaction without records needs no end.
 TEST_F(RelayLateEnd, ThatAbortsIsRefusedAsWell) {
     expect_end(*start({"reshard", "shards=1"}), 0);
     expect_end(*start_writer({"transactions=20", "rows=100", "huge=19"}), 0);

@@ -127,7 +127,7 @@ bool relay_shop::all_is_told() const {
     return eventually([&] { return reader.read(topic_).size() >= sales(); }, patience);
 }
 
-// Of each key the first difference: all of it would be too much to read.
+// Reports only the first difference of each key: all of them would be too much to read.
 std::string relay_shop::what_is_wrong(repetitions how) const {
     const told expected = wanted();
     if (expected.empty())
@@ -156,7 +156,7 @@ void relay_shop::expect_exactly_once() const {
     expect_marks();
 }
 
-// Each goes out once more with the messages that come after it.
+// Each mark may occur twice: it is sent again with the messages that follow it.
 void relay_shop::expect_marks() const {
     std::map<std::uint32_t, outbox::mark> newest;
     std::map<std::string, int> times;
@@ -176,7 +176,7 @@ void relay_shop::expect_marks() const {
                         " WHERE slot >> 46 = shard) FROM mortise_outbox_shard");
     while (row.step()) {
         if (row.is_null(2))
-            continue;  // nothing was ever in it
+            continue;  // the shard never had a row
         const auto shard = static_cast<std::uint32_t>(row.integer(0));
         EXPECT_EQ(newest[shard].row, row.integer(2)) << "at the broker, of shard " << shard;
         EXPECT_EQ(row.integer(1), row.integer(2)) << "in the table, of shard " << shard;

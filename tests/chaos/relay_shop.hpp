@@ -23,8 +23,8 @@ namespace mortise::test {
 
 constexpr int killed_code = 128 + SIGKILL;
 
-/// A shop whose events go to Kafka: processes that write and that send (`relay_actor`), a topic of
-/// its own at a real broker, and the judge of what a consumer reads there.
+/// A shop whose messages go to Kafka: processes that write and that send (`relay_actor`), a new
+/// topic at a real broker, and the judge of what a consumer reads there.
 class relay_shop : public testing::Test {
 protected:
     using words = std::vector<std::string>;
@@ -32,32 +32,32 @@ protected:
 
     explicit relay_shop(kafka_broker& broker);
 
-    /// Runs beside the test. `environment` are words for env(1).
+    /// Runs beside the test. `environment` holds words for env(1).
     program start_writer(words more = {}, const words& environment = {}) const;
     program start_relay(words more = {}, const words& environment = {}) const;
     program start(words arguments, const words& environment = {}) const;
 
-    /// A relay that has come to that point for the n-th time, and is stopped there, until it is
-    /// resumed; null (and a failure) if it does not come there.
+    /// Starts a relay that stops at the point for the n-th time, until it is resumed. Null (and a
+    /// failure) if it does not get there.
     program stopped_relay(const std::string& point, int time, words more = {}) const;
 
-    /// Sends all that is there, by a process of its own that ends well.
+    /// Sends all rows with a new process, which must end well.
     void drain(const words& more = {}) const;
 
     void expect_end(child_program& which, int code) const;
 
-    /// Whether everything has come to a consumer within some time, by whomever.
+    /// Whether all messages reach a consumer within some time, whichever relay sends them.
     bool all_is_told() const;
-    /// Every sale was told once, those of a key in their order, and nothing that was rolled back;
-    /// and the mark of each shard is its last row, at the broker and in the table. Not all of it is
-    /// so while a relay runs.
+    /// Checks that each sale was sent once, that each key kept its order, and that nothing rolled
+    /// back was sent. The mark of each shard must be its last row, at the broker and in the table.
+    /// While a relay runs, not all of that holds yet.
     void expect_exactly_once() const;
-    /// What is wrong with what was told, without a look at the marks; empty if all is well. One may
-    /// leave out what has an id that was there before.
+    /// What is wrong with the sent messages, apart from the marks; empty if nothing is. `left_out`
+    /// ignores messages whose id came before.
     enum class repetitions { refused, left_out };
     std::string what_is_wrong(repetitions how = repetitions::refused) const;
 
-    /// How often a line that begins with these words was said by all of the processes together.
+    /// How often the processes together have printed a line that begins with these words.
     std::size_t said_times(const std::string& begins) const;
     std::string said() const;
     std::int64_t sql(const std::string& statement) const;

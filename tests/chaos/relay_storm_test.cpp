@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What nobody thought of: relays and their broker are killed and stopped at random while
-// 20,000 rows (100,000 in `./run proof`) are written and sent.
+// The unforeseen: relays and their broker are killed and stopped at random while 20,000 rows
+// (100,000 in `./run proof`) are written and sent.
 #include "chaos/relay_shop.hpp"
 #include "support/amount.hpp"
 #include "support/eventually.hpp"
@@ -38,13 +38,13 @@ protected:
         child_program& old = *relays_.front();
         old.send(signal);
         const int code = old.wait(90s).value_or(-1);
-        // It stops in good order, unless the signal came before it listened.
+        // It stops in good order, unless the signal comes before it listens.
         EXPECT_TRUE((signal == SIGTERM && code == 0) || code == 128 + signal) << code << said();
         relays_.erase(relays_.begin());
         relays_.push_back(add_relay());
         ++acts_;
     }
-    // Another one takes its place, until it goes on.
+    // Stops a relay: another one takes its place until it is resumed.
     void let_one_sleep() {
         child_program& sleeper = *relays_.front();
         for (sleeper.suspend(); !can_be_written(); sleeper.suspend())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Relays that are stopped in the middle of a step, and go on when another one has come; and two
-// that know nothing of each other.
+// Relays that are stopped in the middle of a step, and resumed after another one has come. Also two
+// relays that do not know of each other.
 #include "chaos/relay_shop.hpp"
 #include "support/eventually.hpp"
 
@@ -18,7 +18,7 @@ class RelayZombie : public relay_shop {
 protected:
     RelayZombie() : relay_shop(shared_kafka()) {}
 
-    // One that is stopped while it writes to the database would hold up all others.
+    // Makes database writes rare: a relay that is stopped while it writes would block all others.
     static inline const words rarely{"purge=100000", "purge_after=3600000"};
 
     void stop(child_program& which) const {
@@ -34,7 +34,7 @@ protected:
 };
 
 TEST_F(RelayZombie, ThatWasInTheMiddleOfATransactionPublishesNothingOfIt) {
-    // Each shard knows its sink then: to note that is a write.
+    // Each shard then has stored its sink, which is a write.
     expect_end(*start_writer({"transactions=20"}), 0);
     drain();
     for (const char* const point :
@@ -63,7 +63,7 @@ TEST_F(RelayZombie, ThatHoldsAStaleBatchPublishesNothingOfIt) {
         expect_end(*start_writer({"transactions=20"}), 0);
         const auto zombie = stopped_relay("relay.read", time, shared);
         ASSERT_TRUE(zombie);
-        // The other one gets the locks when their lease is over.
+        // The next relay gets the locks when their leases end.
         drain({locks()});
         expect_exactly_once();
         zombie->resume();
@@ -91,10 +91,10 @@ TEST_F(RelayZombie, OneThatSleptThroughItsOwnTransactionSendsItOnceMore) {
     expect_exactly_once();
 }
 
-// Each fences the other, and takes its shards away; in the end all is sent.
+// Each fences the other and takes over its shards; in the end all rows are sent.
 TEST_F(RelayZombie, TwoWithoutALockBetweenThemTakeTurns) {
-    // On a busy machine one needs more than the usual 200 ms to open and to commit: who was fenced
-    // has to leave the other that much time.
+    // On a busy machine a relay needs more than the usual 200 ms to open and to commit. A fenced
+    // relay must leave the other that much time.
     const auto one = start_relay({"retry_max=2000"});
     const auto two = start_relay({"retry_max=2000"});
     expect_end(*start_writer({"transactions=200", "pause=20"}), 0);

@@ -9,7 +9,8 @@
 
 namespace mortise::test::sentinel_set_test {
 
-// Who is told to follow another ends the connections of its clients.
+// Whether the replica follows the primary. A server that is told to follow another one ends the
+// connections of its clients.
 bool follows(const redis_server& replica, const redis_server& primary) {
     try {
         const auto now = replica.connect().info("replication");

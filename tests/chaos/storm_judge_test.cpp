@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The judge of the storm: it must see what must never happen, and nothing else.
+// The judge of the storm must find what must never happen, and nothing else.
 
 #include "mortise/lock_mode.hpp"
 #include "storm/judge.hpp"
@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t ms = 1'000'000;
 
-/// A lease that said "held" from one moment to another, in milliseconds, of a process of its own.
+/// A lease that said "held" from one moment to another, in milliseconds, each of a different
+/// process.
 record lease_of(std::uint32_t process, std::int64_t from, std::int64_t until, std::uint64_t token) {
     record made;
     made.process = process;
@@ -56,7 +57,7 @@ TEST(StormJudge, SeesThatTwoHeldAtOnceAlsoIfOneOfThemWasKilled) {
     EXPECT_EQ(found.overlaps, 1u);
     EXPECT_EQ(found.cut_off, 1u);
     EXPECT_NE(found.first_finding.find("process 2"), std::string::npos) << found.first_finding;
-    // A long one overlaps with each of those that came and went meanwhile.
+    // A long lease overlaps with each lease that came and went meanwhile.
     EXPECT_EQ(
         judged({lease_of(1, 10, 99, 5), lease_of(2, 20, 30, 6), lease_of(3, 40, 50, 7)}).overlaps,
         2u
@@ -65,10 +66,10 @@ TEST(StormJudge, SeesThatTwoHeldAtOnceAlsoIfOneOfThemWasKilled) {
 
 TEST(StormJudge, AStoppedHolderHeldUntilItsLeaseSaidSoForTheLastTime) {
     record stopped = lease_of(1, 10, 12, 5);
-    stopped.let_go = stopped.ended = 3'000 * ms;  // it woke up, asked, and was told of the loss
+    stopped.let_go = stopped.ended = 3'000 * ms;  // it resumed, asked, and learned of the loss
     stopped.end = ending::lost;
     EXPECT_EQ(judged({stopped, lease_of(2, 1'500, 1'600, 6)}).overlaps, 0u);
-    stopped.held_until = 2'999 * ms;  // it was told that it still holds
+    stopped.held_until = 2'999 * ms;  // it was told that it still held the lock
     EXPECT_EQ(judged({stopped, lease_of(2, 1'500, 1'600, 6)}).overlaps, 1u);
 }
 
@@ -132,9 +133,9 @@ TEST(StormJudge, MeasuresHandOffsOnlyWhereNothingHappenedToWhoWaited) {
     stop.from = 21 * ms;
     stop.until = 22 * ms;
     EXPECT_EQ(judged(logs, {stop}).hand_off.count, 0u);
-    stop.process = 3;  // has nothing to do with this lock
+    stop.process = 3;  // does not use this lock
     EXPECT_EQ(judged(logs, {stop}).hand_off.count, 1u);
-    stop.inside = true;  // but then the store stood still
+    stop.inside = true;  // but the store stood still
     EXPECT_EQ(judged(logs, {stop}).hand_off.count, 0u);
     auto late = logs;
     late[1].asked = 21 * ms;  // it did not wait

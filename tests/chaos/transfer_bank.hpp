@@ -10,15 +10,15 @@
 
 namespace mortise::test {
 
-/// A bank in an SQLite database, which takes part in transfers: a `transfer_ledger`.
+/// A bank in an SQLite database that takes part in transfers: a `transfer_ledger`.
 class transfer_bank final : public txn::participant {
 public:
-    /// Makes the accounts if they are not there.
+    /// Creates the accounts if they do not exist.
     transfer_bank(const asio::any_io_executor& executor, const std::filesystem::path& database);
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call what) override;
 
-    /// What a judge finds in its database at the end.
+    /// What the judge reads from the database at the end.
     static transfer_ledger::books read_books(const std::filesystem::path& database);
 
 private:

@@ -8,7 +8,7 @@
 
 namespace mortise::test {
 
-/// What the databases of two banks, and what callers were told, say at the end.
+/// The verdict on the databases of two banks and on what callers were told.
 class transfer_verdict {
 public:
     /// What is wrong; empty if nothing is.
@@ -17,8 +17,8 @@ public:
     std::size_t told = 0;       ///< Outcomes that callers heard.
 };
 
-/// Looks at what `txn_actor` left in its folder: the sum of all money is what it was, nothing is
-/// reserved, every transfer took place on both sides or on none, and as callers were told.
+/// Judges what `txn_actor` left in its folder. The sum of all money is unchanged and nothing is
+/// reserved. Every transfer took place on both sides or on none, and as callers were told.
 transfer_verdict judge_transfers(const std::filesystem::path& folder);
 
 }  // namespace mortise::test

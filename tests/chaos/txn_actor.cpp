@@ -7,10 +7,10 @@
 //     txn_actor FOLDER mend
 //     txn_actor FOLDER bank here|there PORT
 //
-// The first makes so many and waits for their end; the second only finishes what it finds. The
-// third makes one whose confirm is refused, and the fourth skips that branch, as an operator does.
-// What is told of a transaction is appended to FOLDER/told: its number and its outcome. The banks
-// are in the same process, unless they have URLs.
+// The first makes COUNT transfers and waits for their end; the second only finishes what it finds.
+// The third makes a transfer whose confirm is refused, and the fourth skips that branch, as an
+// operator does. Each outcome that is told is appended to FOLDER/told, with the transaction's
+// number. The banks are in the same process unless they have URLs.
 #include "chaos/transfer_bank.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/time_source.hpp"
@@ -53,7 +53,7 @@ using namespace std::chrono_literals;
 
 constexpr int in_flight = 16;
 
-/// Lines that are there whenever the process dies.
+/// A file whose lines survive the process.
 class told_file {
 public:
     explicit told_file(const std::filesystem::path& path)
@@ -81,7 +81,7 @@ public:
         how.retry_first = 2ms;
         how.retry_max = 50ms;
         how.deadline = 5s;
-        how.breaker_failures = 1'000'000;  // else it would not even call who has just died
+        how.breaker_failures = 1'000'000;  // keeps calls to a crashed bank going
         if (const auto locks = given.find("locks"); locks != given.end()) {
             client_config patience;
             patience.ttl = 1s;
@@ -146,7 +146,7 @@ private:
             asio::bind_executor(
                 strand_,
                 [this, then](error_code failed, const std::vector<txn::transaction_view>& found) {
-                    // What is taken up is asked once more, before it is stuck again.
+                    // A transaction that is taken up is tried once more before it is stuck again.
                     if (!failed && !found.empty() && tcc_->stats().stuck != 0)
                         return then(found.front().gid);
                     later_.set(*time_, strand_, time_->now() + 10ms, [this, then] {
@@ -170,7 +170,7 @@ private:
         return std::make_shared<transfer_bank>(context_.get_executor(), folder / (name + ".db"));
     }
 
-    /// Until that is so and nothing is open.
+    /// Runs until `done` and no transaction is open.
     int run(std::function<bool()> done) {
         work_.emplace(context_.get_executor());
         asio::post(strand_, [this, done] { look(done); });
@@ -196,7 +196,7 @@ private:
             );
         }
         if (done() && locks_ && left_ == 0 && tcc_->stats().partitions == 0)
-            return stop();  // others finish it
+            return stop();  // other processes finish it
         if (!stopping_)
             later_.set(*time_, strand_, time_->now() + 10ms, [this, done] { look(done); });
     }
@@ -246,7 +246,7 @@ private:
         );
     }
 
-    // Another one decides just now: this one stands by.
+    // Another coordinator decides at present: try again later.
     void again() {
         ++under_way_;
         auto pause = std::make_shared<coro::detail::alarm>();
@@ -273,7 +273,7 @@ private:
     bool failed_ = false;
 };
 
-// Until it is killed.
+// Runs until it is killed.
 int be_bank(const std::filesystem::path& folder, const std::string& name, const std::string& port) {
     asio::io_context context;
     txn::http_server_config at;

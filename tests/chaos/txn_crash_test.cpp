@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Coordinators that are killed at each of their named points, and once more while what they left
-// is recovered; the judge reads the tables of the participants.
+// Coordinators killed at each of their named points, and again during the recovery of what they
+// left. The judge reads the tables of the participants.
 #include "chaos/looked_at_file.hpp"
 #include "chaos/transfer_judge.hpp"
 #include "support/built_program.hpp"
@@ -26,7 +26,7 @@ constexpr int killed = 128 + SIGKILL;
 
 class TxnCrash : public testing::Test {
 protected:
-    /// @return its exit code, or 128 and the signal that killed it.
+    /// @return its exit code, or 128 plus the signal that killed it.
     int
     run(const std::vector<std::string>& words,
         const std::vector<std::string>& settings,
@@ -73,7 +73,7 @@ void PrintTo(const point& what, std::ostream* to) {
 
 class TxnCrashAt : public TxnCrash, public testing::WithParamInterface<point> {};
 
-// The first time is in the quiet beginning, later ones are amid sixteen transfers.
+// The first time is early, when little happens; later ones come amid sixteen transfers.
 INSTANTIATE_TEST_SUITE_P(
     Points,
     TxnCrashAt,
@@ -117,7 +117,8 @@ TEST_P(TxnCrashAt, NothingIsLostDoubledOrHalfDone) {
 TEST_F(TxnCrash, RecoveryCanBeKilledAtEveryRecordAndAtEveryStep) {
     ASSERT_EQ(transfers(100, {crash_at("txn.decided", 40)}), killed);
     for (const char* name : {"txn.take_up", "txn.decide", "log.decide", "txn.decided"}) {
-        // Of what was open some ends with each of these: so each dies a little later than the last.
+        // Each death ends some of the open transactions, so each comes a little later than the
+        // last.
         for (const int time : {1, 3, 2})
             static_cast<void>(settle({crash_at(name, time)}));
     }
@@ -157,10 +158,10 @@ TEST_F(TxnCrash, WhatAnOperatorDoesIsDoneAndOnRecordOrNeither) {
     EXPECT_EQ(count("mortise_txn WHERE ended IS NULL"), 0);
 }
 
-// What the points are good for: with this bug the judge finds something.
+// Shows what the points are good for: the judge finds this planted bug.
 TEST_F(TxnCrash, AConfirmThatIsSentBeforeItsDecisionIsDurableIsFound) {
     const std::string bug = "MORTISE_PLANT=confirm_before_commit";
-    // The first sixteen have made 32 tries; what follows are confirms.
+    // The first sixteen transfers make 32 tries; confirms follow.
     ASSERT_EQ(transfers(60, {bug, crash_at("txn.called", 40)}), killed) << said();
     EXPECT_EQ(run({"settle"}, {}, 2s), -1) << "a branch that is confirmed cannot be cancelled";
     const auto wrong = judge_transfers(folder_.path()).wrong;

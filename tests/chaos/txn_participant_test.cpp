@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Participants in processes of their own, called over HTTP, which are killed and stopped while
-// transfers are under way.
+// Participants in separate processes, called over HTTP, that are killed and stopped while transfers
+// are under way.
 #include "chaos/transfer_judge.hpp"
 #include "support/built_program.hpp"
 #include "support/child_program.hpp"
@@ -32,7 +32,7 @@ class TxnParticipant : public testing::Test {
 protected:
     using program = std::unique_ptr<child_program>;
 
-    /// With a crash point, if one is named.
+    /// Starts a bank, with a crash point if one is named.
     program start_bank(const std::string& name, const std::string& crash_at = "none:1") const {
         const auto port = name == "here" ? here_.port() : there_.port();
         return start({"bank", name, std::to_string(port)}, crash_at);
@@ -73,7 +73,7 @@ private:
     const port_reservation there_;
 };
 
-// Before its commit and after it, in tries and in what follows them.
+// It dies before its commit and after it, in tries and in later calls.
 TEST_F(TxnParticipant, MayDieAtEachOfItsCalls) {
     const auto there = start_bank("there");
     auto here = start_bank("here", "bank.received:1");
@@ -122,7 +122,7 @@ TEST_F(TxnParticipant, MayBeStoppedInTheMiddle) {
     EXPECT_EQ(wrong(), "");
 }
 
-// Coordinator and participant, one after the other and both.
+// Both die: the coordinator at its point, the participant at its own or soon after.
 TEST_F(TxnParticipant, MayDieTogetherWithTheCoordinator) {
     const auto there = start_bank("there");
     for (const char* const point : {"txn.called:30", "txn.decided:5", "txn.end:3"}) {

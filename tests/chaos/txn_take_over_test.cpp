@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Several coordinators in processes of their own, on one log and one lock store, which are killed
-// and stopped while transfers are under way.
+// Several coordinators in separate processes, on one log and one lock store. They are killed and
+// stopped while transfers are under way.
 #include "chaos/looked_at_file.hpp"
 #include "chaos/transfer_judge.hpp"
 #include "support/amount.hpp"
@@ -46,7 +46,7 @@ protected:
         std::ifstream file(folder_.path() / "output");
         return {std::istreambuf_iterator<char>(file), {}};
     }
-    /// How many outcomes were told up to now.
+    /// How many outcomes were told so far.
     std::size_t told() const {
         std::ifstream file(folder_.path() / "told");
         return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
@@ -55,8 +55,8 @@ protected:
         return eventually([&] { return told() > than + 20; }, limit);
     }
 
-    /// Stops it at a moment at which it holds none of the databases: one that is stopped in the
-    /// middle of a write keeps all others from writing until it goes on.
+    /// Stops the process at a moment when it has no database locked. A process that is stopped in
+    /// the middle of a write keeps all others from writing until it is resumed.
     void suspend_between_writes(child_program& which) const {
         for (;;) {
             which.suspend();
@@ -116,7 +116,7 @@ TEST_F(TxnTakeOver, AZombieThatGoesOnChangesNothing) {
     expect_settled();
 }
 
-// A coordinator of three is killed every two seconds, and another takes its place.
+// Every two seconds one of three coordinators is killed, and another takes its place.
 TEST_F(TxnTakeOver, ThreeCoordinatorsAreKilledOneAfterTheOther) {
     std::vector<std::unique_ptr<child_program>> all;
     for (int i = 0; i < 3; ++i)

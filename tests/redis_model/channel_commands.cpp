@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Publishing, subscribing, and hearing of changed keys.
+// Publishing, subscribing, and notices of changed keys.
 #include "redis_model/command.hpp"
 #include "redis_model/server_state.hpp"
 #include "redis_model/words.hpp"
@@ -18,7 +18,7 @@ reply publish(invocation& at) {
     return count_of(at.server.publish(at[1], at[2]));
 }
 
-/// The confirmation, which is a push; there is no other reply.
+/// Sends the confirmation, which is a push. There is no other reply.
 void confirm(client_state& to, const char* what, const std::string& channel) {
     to.push(to_value(array({bulk(what), bulk(channel), count_of(to.channels.size())})));
 }

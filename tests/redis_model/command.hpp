@@ -28,24 +28,24 @@ struct invocation {
     std::size_t size() const noexcept { return args.size(); }
 };
 
-/// What a server asks before it runs a command.
+/// The conditions that a server checks before it runs a command.
 struct command_flags {
     bool write : 1 = false;
     bool deny_oom : 1 = false;  ///< Refused when memory is short.
     bool no_script : 1 = false;
     bool while_loading : 1 = false;
     bool while_busy : 1 = false;
-    bool asks_health : 1 = false;  ///< Refused where writes are.
-    bool no_auth : 1 = false;      ///< Allowed to those who have not said who they are.
+    bool asks_health : 1 = false;  ///< Refused where writes are refused.
+    bool no_auth : 1 = false;      ///< Allowed to clients that have not logged in.
 };
 
 struct command {
-    int arity;  ///< How many words, the name included; negative: so many at least.
+    int arity;  ///< The number of words, with the name; negative: at least that many.
     command_flags flags;
     reply (*run)(invocation&);
 };
 
-/// By their names in capitals.
+/// The commands by their names in capitals.
 using command_map = std::map<std::string, command, std::less<>>;
 
 constexpr command_flags reads() {
@@ -69,7 +69,7 @@ void add_sorted_set_commands(command_map& to);
 void add_server_commands(command_map& to);
 void add_channel_commands(command_map& to);
 
-/// Null if there is none of that name, in letters of either case.
+/// Finds a command by name, in upper or lower case; null if there is none.
 const command* find_command(std::string_view name);
 
 }  // namespace mortise::redis_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a server says when something is wrong with it.
+// Compares the replies of a server in trouble with those of the model.
 #include "redis_model/twin.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
@@ -17,12 +17,12 @@ using redis_model::model_redis;
 
 class RedisModelCondition : public testing::Test {
 protected:
-    /// For the real server only.
+    /// Runs a command at the real server only.
     void tell_real(const std::vector<std::string>& words) { server_.connect().command(words); }
 
     void agree_on(const std::string& script) { user_.agree({"EVAL", script, "0"}); }
 
-    /// Commands of all kinds, and scripts that write sooner and later.
+    /// Runs commands of all kinds, and scripts that write sooner or later.
     void agree_on_all() {
         for (const auto& words : std::vector<std::vector<std::string>>{
                  {"GET", "t"},

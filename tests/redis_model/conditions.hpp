@@ -7,16 +7,16 @@
 
 namespace mortise::redis_model {
 
-/// What is wrong with a server: tests switch it on and off.
+/// The faults of a server, which tests switch on and off.
 struct conditions {
-    bool out_of_memory = false;  ///< More is used than `maxmemory`, and nothing can be evicted.
-    bool read_only = false;      ///< It is a replica.
+    bool out_of_memory = false;  ///< Usage exceeds `maxmemory`, and nothing can be evicted.
+    bool read_only = false;      ///< The server is a replica.
     bool loading = false;
-    bool busy = false;  ///< A script of somebody else runs and does not end.
-    /// Its snapshots cannot be written.
+    bool busy = false;  ///< A script of another client runs and does not end.
+    /// The server cannot write its snapshots.
     bool disk_failed = false;
-    std::string password;  ///< If not empty, clients must say it.
-    /// What the user may not do: names of commands in small letters, and channels.
+    std::string password;  ///< If not empty, clients must log in with it.
+    /// What the user may not use: names of commands in small letters, and channels.
     std::set<std::string> forbidden_commands;
     std::set<std::string> forbidden_channels;
 };

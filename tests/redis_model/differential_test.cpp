@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The model and a real server are told the same, and must say the same.
+// Sends the same commands to the model and to a real server: the replies must be equal.
 #include "redis_model/random_commands.hpp"
 #include "redis_model/twin.hpp"
 #include "support/redis_server.hpp"
@@ -22,8 +22,7 @@ std::int64_t real_time() {
     return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
-/// Runs commands, which come in ARGV with the count of their words in front, and returns what each
-/// of them said.
+/// Runs commands and returns the reply of each. ARGV holds them, each after the count of its words.
 constexpr const char* run_all = R"lua(
     local said, at = {}, 1
     while at <= #ARGV do
@@ -51,7 +50,7 @@ protected:
                tracker_.heard_the_same() && picky_.heard_the_same();
     }
 
-    /// Some commands within one script.
+    /// Runs some commands within one script.
     void run_in_script(random_commands& from) {
         std::vector<redis_command> commands(1 + from.pick(6));
         redis_command script{"EVAL", run_all, "0"};

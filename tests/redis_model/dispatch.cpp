@@ -91,7 +91,7 @@ void check_in_script(
         throw refusal(disk_failed);
     if (wrong.read_only && what.flags.write)
         throw refusal(read_only);
-    // Once it has written, a script goes on to its end.
+    // A script that has written runs to its end.
     if (server.oom_at_script && !server.script_has_written && what.flags.deny_oom)
         throw refusal(oom);
 }

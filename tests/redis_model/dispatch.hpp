@@ -12,10 +12,10 @@ namespace mortise::redis_model {
 
 class server_state;
 
-/// Runs a command, if nothing forbids it.
+/// Runs a command unless a rule forbids it.
 reply dispatch(server_state& server, std::uint64_t client, const std::vector<std::string>& args);
 
-/// The same for the script that runs.
+/// The same for a command of the running script.
 reply dispatch_from_script(
     server_state& server, std::uint64_t client, const std::vector<std::string>& args
 );

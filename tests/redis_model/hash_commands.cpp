@@ -145,7 +145,7 @@ scan_options read_scan_options(const invocation& at) {
     return options;
 }
 
-/// Where a scan meets a field: in an order that has nothing to do with the names.
+/// The place of a field in a scan: an order that is unrelated to the names.
 std::uint64_t scan_place(const std::string& field) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (const char each : field)
@@ -153,7 +153,7 @@ std::uint64_t scan_place(const std::string& field) {
     return (hash >> 16) + 1;
 }
 
-/// A small hash is told at once.
+/// A scan returns a small hash in one step.
 bool is_small(const hash_map& fields) {
     constexpr std::size_t fields_max = 128;
     return fields.size() <= fields_max &&

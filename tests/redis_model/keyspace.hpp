@@ -27,18 +27,18 @@ struct entry {
     std::optional<std::int64_t> expires;  ///< In milliseconds since the epoch.
 };
 
-/// All keys of a server; which of them the present command has changed; and as many of the last
-/// changes as can be undone, for a server that comes back with less than it had.
+/// All keys of a server, and which of them the present command has changed. Also remembers the last
+/// changes, up to a limit: a server that restarts with less data undoes them.
 class keyspace {
 public:
     using key_map = std::map<std::string, entry>;
 
     explicit keyspace(std::size_t undo_max = 0) : undo_max_(undo_max) {}
 
-    /// A command, or a script, begins at that time.
+    /// Begins a command, or a script, at that time.
     void begin(std::int64_t now_ms);
-    /// It has ended.
-    /// @return the keys that it changed; they are one change.
+    /// Ends it.
+    /// @return the keys that it changed; together they are one change.
     std::set<std::string> end();
 
     std::int64_t now_ms() const noexcept { return now_ms_; }
@@ -48,17 +48,17 @@ public:
 
     /// Null if there is no such key.
     const entry* find(const std::string& key);
-    /// The same, to change it: then `touch` it.
+    /// The same for a change: call `touch` afterwards.
     entry* open(const std::string& key);
     entry& put(const std::string& key, stored value);
     bool erase(const std::string& key);
     void touch(const std::string& key) { touched_.insert(key); }
-    /// All keys are gone; none of them is told to have changed.
+    /// Removes all keys. Reports none of them as changed.
     void clear();
-    /// Takes away whatever has expired.
+    /// Removes the expired keys.
     void expire_all();
 
-    /// @throws refusal of another type.
+    /// @throws refusal if the key has another type.
     template <class T>
     const T* read(const std::string& key) {
         const entry* const found = find(key);
@@ -75,7 +75,7 @@ public:
         T* const found = change<T>(key);
         return found ? *found : std::get<T>(put(key, T()).value);
     }
-    /// A container without content is no key.
+    /// Removes an empty container: Redis keeps no key without content.
     template <class T>
     void drop_if_empty(const std::string& key) {
         const T* const found = read<T>(key);
@@ -83,7 +83,7 @@ public:
             erase(key);
     }
 
-    /// Undoes the last changes, or as many as are remembered.
+    /// Undoes the last changes, at most as many as it remembers.
     void undo(std::size_t count);
 
 private:

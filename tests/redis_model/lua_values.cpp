@@ -11,7 +11,7 @@
 namespace mortise::redis_model {
 namespace {
 
-constexpr int depth_max = 200;  // of tables in tables
+constexpr int depth_max = 200;  // tables nested in tables
 
 void push_text(lua_State* state, const std::string& text) {
     lua_pushlstring(state, text.data(), text.size());
@@ -23,7 +23,7 @@ void push_field(lua_State* state, const char* name, const std::string& text) {
     lua_setfield(state, -2, name);
 }
 
-/// The text in that field of the table at `index`; false if there is none.
+/// Reads the text in a field of the table at `index`. False if there is none.
 bool read_field(lua_State* state, int index, const char* name, std::string& text) {
     lua_pushvalue(state, index);
     lua_pushstring(state, name);
@@ -35,7 +35,7 @@ bool read_field(lua_State* state, int index, const char* name, std::string& text
     return found;
 }
 
-/// As the processors do it that servers run on, also with what is no number or too large.
+/// Truncates as the processors of servers do, even if the value is no number or too large.
 std::int64_t truncated(lua_Number number) {
     constexpr lua_Number end = 9223372036854775808.0;  // 2^63
     if (number >= -end && number < end)
@@ -60,7 +60,7 @@ reply any_reply(lua_State* state, int index, int depth) {
     }
 }
 
-/// One line: a status and an error have no other ends of lines.
+/// Makes one line of a text: a status or error must not contain line ends.
 std::string in_one_line(std::string text) {
     for (char& each : text) {
         if (each == '\r' || each == '\n')

@@ -11,18 +11,18 @@ struct lua_State;
 
 namespace mortise::redis_model {
 
-/// The string, or the number as a string, at that place of the stack.
+/// The string, or the number as a string, at that index of the stack.
 std::string lua_text(lua_State* state, int index);
 
 void push_texts(lua_State* state, std::span<const std::string> texts);
 
-/// As a script sees what a command says.
+/// Pushes a reply in the form that a script sees.
 void push_reply(lua_State* state, const reply& said);
 
-/// As a client sees what a script returns.
+/// Converts a script's result to the form that a client sees.
 reply to_reply(lua_State* state, int index);
 
-/// What is told of an error beside its text: " script: ..., on ...:line."; or nothing.
+/// The text that follows an error's message: " script: ..., on ...:line."; may be empty.
 std::string place_of_error(lua_State* state, int index, const std::string& script);
 
 }  // namespace mortise::redis_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What no real server can be asked to do at once: to let time pass, to evict, to forget.
+// Tests what a real server cannot do on demand: let time pass, evict, forget.
 #include "redis_model/model_redis.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ protected:
         return said;
     }
 
-    /// A field of a section of INFO.
+    /// Reads a field of a section of INFO.
     std::string info(const std::string& section, const std::string& field) {
         const std::string report = tell({"INFO", section}).text;
         const auto at = report.find("\n" + field + ":");

@@ -9,7 +9,7 @@ std::string random_commands::one_of(std::initializer_list<const char*> texts) {
     return *(texts.begin() + draw_.pick(texts.size()));
 }
 
-// Mostly of the type that is asked for.
+// Draws a key, mostly of the wanted type.
 std::string random_commands::key(const char* usual) {
     const std::string digit = std::to_string(draw_.pick(2));
     return one_in(25) ? one_of({"h", "z", "s", "l", "t"}) + digit : usual + digit;
@@ -132,7 +132,7 @@ random_commands::words random_commands::range_command() {
     return made;
 }
 
-// In an order by bytes all scores are the same.
+// Ordering by bytes requires equal scores.
 random_commands::words random_commands::bytes_command() {
     const std::string at = "b" + std::to_string(draw_.pick(2));
     const auto end = [this] {

@@ -9,7 +9,7 @@
 
 namespace mortise::test {
 
-/// Draws commands over few keys, fields and members, so that they meet. Some are wrong.
+/// Draws commands over few keys, fields and members, to make them meet. Some commands are wrong.
 class random_commands {
 public:
     explicit random_commands(std::uint64_t seed) : draw_(seed) {}

@@ -10,7 +10,8 @@
 
 namespace mortise::redis_model {
 
-/// What a command says: as a value on the wire, but for a status, which a script tells from text.
+/// The reply of a command: a value as on the wire, except that it tells a status from text, as
+/// scripts do.
 struct reply {
     enum class kind : std::uint8_t { null, integer, bulk, status, error, array };
 
@@ -39,10 +40,10 @@ reply error(std::string text);
 reply array(std::vector<reply> items = {});
 reply array_of(const std::vector<std::string>& texts);
 
-/// To a client that speaks RESP3.
+/// Converts a reply for a client that speaks RESP3.
 store_detail::redis_value to_value(const reply& from);
 
-/// The error that a command ends with: thrown by it, and told as its reply.
+/// The error that ends a command: thrown by the command, and sent as its reply.
 class refusal {
 public:
     explicit refusal(std::string text) : text_(std::move(text)) {}

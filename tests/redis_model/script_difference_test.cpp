@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What scripts do with values, and what is told of their errors.
+// Compares how scripts convert values, and how their errors are reported.
 #include "redis_model/twin.hpp"
 #include "support/redis_server.hpp"
 

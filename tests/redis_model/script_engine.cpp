@@ -12,12 +12,12 @@
 
 #include <lua.hpp>
 
-// Lua leaves functions by a long jump: whatever may raise an error in here owns nothing at that
-// moment.
+// Lua raises errors by a long jump, which skips destructors: code that may raise one must own
+// nothing at that moment.
 namespace mortise::redis_model {
 namespace {
 
-const char engine_key = 0;  // its address is where the registry keeps the command function
+const char engine_key = 0;  // its address is the registry key of the command function
 constexpr int instructions_max = 50'000'000;
 
 script_engine::command_function& command_of(lua_State* state) {
@@ -28,7 +28,7 @@ script_engine::command_function& command_of(lua_State* state) {
     return *static_cast<script_engine::command_function*>(found);
 }
 
-/// The words of a command on the stack; false if one of them is none.
+/// Reads the words of a command from the stack. False if a value is no word.
 bool read_words(lua_State* state, std::vector<std::string>& words) {
     const int count = lua_gettop(state);
     for (int i = 1; i <= count; ++i) {
@@ -69,7 +69,7 @@ int protected_call(lua_State* state) {
     return 1;
 }
 
-/// `pcall` of a server: an error that is a table with `err` comes as its text.
+/// The server's `pcall`: an error that is a table with `err` is returned as its text.
 int lua_protected(lua_State* state) {
     luaL_checkany(state, 1);
     const int failed = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
@@ -85,7 +85,7 @@ int lua_protected(lua_State* state) {
     return lua_gettop(state);
 }
 
-/// A table with one field, made of the only argument.
+/// Makes a table with one field from the only argument.
 int single_field(lua_State* state, const char* field) {
     if (lua_gettop(state) != 1 || lua_type(state, 1) != LUA_TSTRING) {
         push_reply(state, error("ERR wrong number or type of arguments"));
@@ -101,7 +101,7 @@ int status_reply(lua_State* state) {
     return single_field(state, "ok");
 }
 
-// An error of one word only gets the general code in front of it.
+// An error of one word gets the general code as a prefix.
 int error_reply(lua_State* state) {
     if (lua_gettop(state) != 1 || lua_type(state, 1) != LUA_TSTRING)
         return single_field(state, "err");
@@ -140,7 +140,7 @@ int write_global(lua_State* state) {
     return luaL_error(state, "Attempt to modify a readonly table");
 }
 
-/// Makes of whatever was raised a table that says where, too.
+/// Converts any raised value to a table that also names the line.
 int describe_error(lua_State* state) {
     if (!lua_istable(state, 1)) {
         lua_newtable(state);
@@ -166,7 +166,7 @@ void stop_endless(lua_State* state, lua_Debug*) {
     luaL_error(state, "the script does not end");
 }
 
-/// The functions that a server leaves to scripts.
+/// Removes the functions that a server does not allow to scripts.
 void take_away_what_is_not_allowed(lua_State* state) {
     for (const char* const each :
          {"print",
@@ -183,7 +183,7 @@ void take_away_what_is_not_allowed(lua_State* state) {
         lua_pushnil(state);
         lua_setglobal(state, each);
     }
-    // These differ from run to run.
+    // Their results differ from run to run.
     lua_getglobal(state, "math");
     for (const char* const each : {"random", "randomseed"}) {
         lua_pushnil(state);
@@ -210,7 +210,8 @@ void add_redis_table(lua_State* state) {
     lua_setglobal(state, "pcall");
 }
 
-/// Behind the globals of scripts, which have none of their own but KEYS and ARGV.
+/// Guards the globals behind the environment of scripts: reading an unknown one is an error.
+/// Scripts have no globals of their own but KEYS and ARGV.
 void guard_globals(lua_State* state) {
     lua_newtable(state);
     lua_pushcfunction(state, &read_unknown_global);
@@ -218,7 +219,7 @@ void guard_globals(lua_State* state) {
     lua_setmetatable(state, LUA_GLOBALSINDEX);
 }
 
-/// A new environment over the globals, with KEYS and ARGV, which cannot be written.
+/// Pushes a new environment over the globals, with KEYS and ARGV. Scripts cannot write to it.
 void push_environment(
     lua_State* state, std::span<const std::string> keys, std::span<const std::string> arguments
 ) {
@@ -235,7 +236,7 @@ void push_environment(
     lua_setmetatable(state, -2);
 }
 
-/// A script may begin with a line for the server.
+/// Removes the first line if it is meant for the server.
 std::string_view without_shebang(std::string_view script) {
     return script.starts_with("#!") ? script.substr(std::min(script.find('\n'), script.size()))
                                     : script;

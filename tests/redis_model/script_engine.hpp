@@ -16,11 +16,11 @@ struct lua_State;
 
 namespace mortise::redis_model {
 
-/// In 40 hexadecimal digits.
+/// Returns 40 hexadecimal digits.
 std::string sha1_hex(std::string_view of);
 
-/// Interprets scripts as a server does: Lua 5.1, its values turned into replies and back (RESP2),
-/// no globals but those that the server gives.
+/// Runs scripts as a server does: Lua 5.1, values converted to RESP2 replies and back, and only the
+/// globals that the server gives.
 class script_engine {
 public:
     /// Runs a command for a script.
@@ -31,13 +31,13 @@ public:
     script_engine(const script_engine&) = delete;
     script_engine& operator=(const script_engine&) = delete;
 
-    /// Compiles it, unless it is known.
+    /// Compiles a script unless it is known.
     /// @return its SHA-1.
-    /// @throws refusal if it cannot be compiled.
+    /// @throws refusal if it does not compile.
     std::string load(const std::string& script);
     bool knows(const std::string& sha1) const { return functions_.contains(sha1); }
 
-    /// Runs a script that is known.
+    /// Runs a known script.
     reply
     run(const std::string& sha1,
         std::span<const std::string> keys,
@@ -51,7 +51,7 @@ private:
 
     std::unique_ptr<lua_State, closer> state_;
     command_function command_;
-    std::map<std::string, int> functions_;  // where the registry has them
+    std::map<std::string, int> functions_;  // references in the registry
 };
 
 }  // namespace mortise::redis_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The server itself, its settings and its scripts.
+// Commands on the server, its settings and its scripts.
 #include "redis_model/command.hpp"
 #include "redis_model/dispatch.hpp"
 #include "redis_model/server_info.hpp"

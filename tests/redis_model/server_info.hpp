@@ -9,7 +9,7 @@ namespace mortise::redis_model {
 
 class server_state;
 
-/// What INFO says: the sections of these names, or the usual ones if none is named.
+/// The text of INFO: the named sections, or the usual ones if none is named.
 std::string server_info(const server_state& of, std::span<const std::string> sections);
 
 }  // namespace mortise::redis_model

@@ -17,18 +17,18 @@
 
 namespace mortise::redis_model {
 
-/// Somebody who is connected.
+/// A connected client.
 struct client_state {
     std::function<void(store_detail::redis_value)> push;
     std::string name;
-    bool trusted = false;  ///< It has said who it is.
+    bool trusted = false;  ///< It has logged in.
     std::set<std::string> channels;
-    bool tracks = false;  ///< It hears of changed keys.
+    bool tracks = false;  ///< It receives notices of changed keys.
     bool hears_itself = true;
     std::set<std::string> prefixes;
 };
 
-/// What a server counts, for INFO.
+/// The counters for INFO.
 struct server_counts {
     std::uint64_t connections = 0;
     std::uint64_t commands = 0;
@@ -37,17 +37,17 @@ struct server_counts {
     std::map<std::string, std::uint64_t> failed;  ///< The same.
 };
 
-/// All that a server knows, and what it can do for its commands.
+/// The whole state of a server, and what it does for its commands.
 class server_state {
 public:
     explicit server_state(std::size_t undo_max) : data(undo_max) {}
 
-    /// Tells the subscribers.
+    /// Sends to the subscribers.
     /// @return how many there were.
     std::size_t publish(const std::string& channel, const std::string& text);
-    /// Tells those who track them; `by` has changed them.
+    /// Notifies the clients that track the keys. Client `by` changed them.
     void tell_changed(const std::set<std::string>& keys, std::uint64_t by);
-    /// The same of all keys, which are gone.
+    /// Notifies them that all keys are gone.
     void tell_flushed();
 
     keyspace data;
@@ -57,11 +57,11 @@ public:
     std::map<std::uint64_t, client_state> clients;
     std::unique_ptr<script_engine> scripts = std::make_unique<script_engine>();
     std::string run_id;
-    std::string former_id;    ///< Whose replica it was before it was promoted.
+    std::string former_id;    ///< The run id of its primary, before it was promoted.
     std::int64_t now_us = 0;  ///< Since the epoch.
     std::int64_t started_us = 0;
-    std::int64_t offset = 0;     ///< Of the replication.
-    std::size_t replicas = 0;    ///< How many there are, and acknowledge what they are sent.
+    std::int64_t offset = 0;     ///< The replication offset.
+    std::size_t replicas = 0;    ///< How many exist and acknowledge what they receive.
     bool oom_at_script = false;  ///< Memory was short when the present script began.
     bool script_has_written = false;
 };

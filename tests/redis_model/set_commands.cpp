@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Sets and lists.
+// Set and list commands.
 #include "redis_model/command.hpp"
 #include "redis_model/words.hpp"
 

@@ -15,9 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t epoch_us = 1'700'000'000'000'000;
-// What is sent again and again, and does not arrive, ends a connection after a while.
+// A connection ends after its packets were resent for this long without arriving.
 constexpr auto hole_max = 3s;
-// After so long without a word a server looks whether somebody is still there.
+// After this long without a message, the server checks whether the client is still there.
 constexpr auto silence_max = 300s;
 
 }  // namespace
@@ -120,7 +120,7 @@ bool sim_endpoint::execute(connection_id id, const client_message& message) {
     case client_message::kind::command:
         break;
     }
-    // What confirms a subscription stands for its reply.
+    // The confirmation of a subscription stands for its reply.
     subscribing_ = is_word(message.words.front(), "SUBSCRIBE");
     auto said = model_.execute(connections_.at(id).known_as, message.words);
     subscribing_ = false;
@@ -160,7 +160,7 @@ void sim_endpoint::send(connection_id to, server_message message) {
             const auto there = wire.lock();
             if (there && there->takes_messages())
                 return there->arrived(number, message);
-            // What a machine answers that knows the connection no more.
+            // The client's machine no longer knows the connection, and resets it.
             if (const auto end = weak.lock())
                 end->world_.net().send(client, end->host_, [weak, to] {
                     if (const auto found = weak.lock())

@@ -20,14 +20,14 @@ class sim_wire;
 
 using connection_id = std::uint64_t;
 
-/// From a client.
+/// A message from a client.
 struct client_message {
     enum class kind : std::uint8_t { open, command, farewell };
     kind what = kind::command;
     store_detail::redis_command words;
 };
 
-/// From the server.
+/// A message from the server.
 struct server_message {
     enum class kind : std::uint8_t { accepted, reply, push };
     kind what = kind::reply;
@@ -52,10 +52,10 @@ public:
     void drop_clients();
     void lose_pushes(std::size_t count) noexcept { pushes_to_lose_ = count; }
     void shift_clock(clock::duration by) noexcept { clock_offset_ += by; }
-    /// Its machine has started, and the server with it.
+    /// The machine has started, and the server with it.
     void boot();
 
-    /// A message has arrived at its machine.
+    /// A message has arrived at the machine.
     void arrived(
         const std::shared_ptr<sim_endpoint>& self,
         connection_id from,
@@ -78,7 +78,7 @@ private:
 
     std::int64_t server_clock() const;
     void accept(connection_id id);
-    /// @return whether the connection is still there.
+    /// @return whether the connection still exists.
     bool execute(connection_id id, const client_message& message);
     void send(connection_id to, server_message message);
     void push(connection_id to, store_detail::redis_value what);

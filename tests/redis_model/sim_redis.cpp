@@ -11,7 +11,7 @@ namespace mortise::redis_model {
 
 sim_redis::sim_redis(sim::world& in, std::string name, std::size_t undo_max)
     : end_(std::make_shared<sim_endpoint>(in, std::move(name), undo_max)) {
-    // What a server does, messages do.
+    // No loop is needed: arriving messages drive the server.
     end_->host().run([end = end_.get()](sim::process&) -> asio::awaitable<void> {
         end->boot();
         co_return;

@@ -19,50 +19,51 @@ namespace mortise::redis_model {
 
 class sim_endpoint;
 
-/// What a simulated server still knows when it starts again.
+/// What a simulated server still knows after a restart.
 enum class kept : std::uint8_t {
-    all,       ///< Nothing is forgotten but who was connected, and the scripts.
-    nothing,   ///< It has no keys.
-    promoted,  ///< It is a replica that takes the place of its primary.
+    all,       ///< All but its connections and scripts.
+    nothing,   ///< No keys.
+    promoted,  ///< A replica that replaces its primary.
 };
 
-/// A Redis server somewhere in the network of a simulated world, reached by wires as over TCP:
-/// messages arrive in their order or the connection is broken; a link that is cut tells nobody; a
-/// server process that dies has its connections reset by its machine, if the network is whole.
+/// A Redis server in the network of a simulated world. Wires reach it as over TCP: messages arrive
+/// in their order, or the connection breaks. Nobody is told of a cut link. If the server process
+/// dies, its machine resets the connections, as far as the network is whole.
 ///
-/// @par Threads The world's. Call `world::end` before it goes away.
+/// @par Threads The world's. Call `world::end` before the server is destroyed.
 class sim_redis {
 public:
-    /// @param undo_max how many changes can be forgotten when it starts again.
+    /// @param undo_max how many changes a restart can forget.
     sim_redis(sim::world& in, std::string name, std::size_t undo_max = 0);
     ~sim_redis();
     sim_redis(const sim_redis&) = delete;
     sim_redis& operator=(const sim_redis&) = delete;
 
-    /// Wires for a client in the present life of that process.
+    /// Wires for a client, for the present life of its process.
     store_detail::redis_wire_factory wires(sim::process& client);
 
-    /// Its machine: to pause it, to set its clock, to cut it off, to let its power fail (`crash`).
+    /// The server's machine: to pause it, to set its clock, to cut it off, or to fail its power
+    /// (`crash`).
     sim::process& host() noexcept;
     model_redis& model() noexcept;
 
-    /// The server process dies; its machine refuses whoever comes.
+    /// The server process dies. Its machine refuses new connections.
     void crash();
-    /// It starts again.
-    /// @param changes_lost of the last ones.
+    /// The server starts again.
+    /// @param changes_lost how many of the last changes are lost.
     void start(kept what = kept::all, std::size_t changes_lost = 0);
     bool runs() const noexcept;
-    /// The one, and the other so much later, unless it runs by then.
+    /// Crashes the server, and starts it after `down` unless it runs by then.
     void restart_after(clock::duration down, kept what = kept::all, std::size_t changes_lost = 0);
 
-    /// The connections are reset, as by an administrator.
+    /// Resets the connections, as an administrator can.
     void drop_clients();
-    /// The next pushes to anybody are lost, and their connections are not.
+    /// Loses the next pushes to any client. The connections stay.
     void lose_pushes(std::size_t count) noexcept;
-    /// Somebody sets its clock.
+    /// Steps the server's clock.
     void shift_clock(clock::duration by) noexcept;
 
-    /// How many connections it believes to have.
+    /// How many connections the server believes to have.
     std::size_t connections() const noexcept;
 
 private:

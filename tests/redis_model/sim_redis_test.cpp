@@ -74,7 +74,7 @@ private:
     sim_redis& server_;
 };
 
-/// Has it until the process dies.
+/// Keeps the connection until the process dies.
 asio::awaitable<void> keep(std::shared_ptr<store_detail::redis_wire> wire, sim::process& in) {
     co_await coro::sleep_for(*in.time(), 24h);
     wire->close();

@@ -52,7 +52,7 @@ void sim_wire::send(client_message message) {
     );
 }
 
-// A server hears nothing of what is cancelled, and answers in order: whoever waits is deaf.
+// The server hears nothing of a cancellation and answers in order, so a waiting request ignores it.
 void sim_wire::start(answers::completion_type done, sim_wire* self, client_message message) {
     done.release_slot();
     self->waiting_.add(std::move(done));

@@ -29,7 +29,7 @@ public:
     asio::awaitable<result<store_detail::redis_value>> call(store_detail::redis_command) override;
     void close() noexcept override;
 
-    /// Whether anything that arrives is for it.
+    /// Whether it still accepts messages.
     bool takes_messages() const noexcept { return state_ != state::ended; }
     void arrived(std::uint64_t number, server_message message);
     void was_reset();

@@ -11,7 +11,7 @@
 
 namespace mortise::redis_model {
 
-/// Members in the order of their scores, then of their bytes.
+/// Members sorted by their scores, then by their bytes.
 class sorted_set {
 public:
     using place = std::pair<double, std::string>;
@@ -41,7 +41,7 @@ public:
         return true;
     }
 
-    /// How many stand before it.
+    /// How many members stand before it.
     std::optional<std::size_t> rank(const std::string& member) const {
         const auto found = scores_.find(member);
         if (found == scores_.end())

@@ -23,7 +23,7 @@ struct add_options {
     bool add_up = false;
 };
 
-/// @return where the scores begin.
+/// @return the index of the first score.
 std::size_t read_add_options(const invocation& at, add_options& options) {
     std::size_t i = 2;
     for (; i < at.size(); ++i) {
@@ -58,7 +58,7 @@ std::size_t read_add_options(const invocation& at, add_options& options) {
 struct add_outcome {
     bool added = false;
     bool changed = false;
-    std::optional<double> score;  ///< Nothing if the options forbade it.
+    std::optional<double> score;  ///< Nothing if the options prevented it.
 };
 
 add_outcome
@@ -133,7 +133,7 @@ reply zrem(invocation& at) {
 
 enum class order_by : std::uint8_t { rank, score, bytes };
 
-/// What a range command asks for.
+/// The arguments of a range command.
 struct range_query {
     std::optional<order_by> by;
     std::optional<bool> backwards;
@@ -163,7 +163,7 @@ filter between_scores(const std::string& low, const std::string& high) {
     };
 }
 
-/// `[x`, `(x`, or one of the ends.
+/// Accepts `[x`, `(x`, `-` and `+`.
 void check_bytes_bound(const std::string& text) {
     const bool ends = text == "-" || text == "+";
     if (!ends && !text.starts_with('[') && !text.starts_with('('))
@@ -189,7 +189,7 @@ reply range_reply(const invocation& at, const std::vector<const place*>& found, 
             continue;
         }
         std::vector<reply> pair{std::move(member), bulk(real_text(each->first))};
-        // RESP3 has pairs, and a script sees RESP2.
+        // RESP3 has pairs; a script sees RESP2.
         if (at.in_script)
             std::move(pair.begin(), pair.end(), std::back_inserter(items));
         else

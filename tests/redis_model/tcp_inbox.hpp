@@ -9,8 +9,8 @@
 
 namespace mortise::redis_model {
 
-/// What arrives at one end of a connection: each message once, in the order in which they were
-/// sent. What is sent after a message that is lost waits for it.
+/// The messages that arrive at one end of a connection, each once and in the order of sending.
+/// Messages after a lost one wait for it.
 template <class Message>
 class tcp_inbox {
 public:
@@ -30,7 +30,7 @@ public:
     }
 
     bool has_hole() const noexcept { return !early_.empty(); }
-    /// The number that is awaited.
+    /// The number of the next message.
     std::uint64_t next() const noexcept { return next_; }
 
 private:

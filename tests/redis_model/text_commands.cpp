@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts, the expiry of keys, and keys of any type.
+// Commands on texts, on the expiry of keys, and on keys of any type.
 #include "redis_model/command.hpp"
 #include "redis_model/words.hpp"
 
@@ -24,7 +24,7 @@ struct set_options {
     throw refusal("ERR syntax error");
 }
 
-/// When something expires that lasts for `span` of `unit` milliseconds.
+/// When something expires that lasts for `span` units of `unit` milliseconds.
 std::int64_t expiry(
     const keyspace& data, std::int64_t span, std::int64_t unit, bool past_allowed, const char* what
 ) {

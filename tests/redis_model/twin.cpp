@@ -126,7 +126,7 @@ void twin::subscribe(const std::string& channel) {
     model_.execute(id_, {"SUBSCRIBE", channel});
 }
 
-// Whatever was pushed before stands before the answer.
+// PING flushes the pushes: they come before its answer.
 bool twin::heard_the_same() {
     real_.command({"PING"});
     std::vector<value> real;

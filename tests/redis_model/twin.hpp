@@ -11,13 +11,13 @@
 
 namespace mortise::test {
 
-/// A real value as the store and the model see values.
+/// Converts a real value to the form of the store and the model.
 store_detail::redis_value as_modelled(const redis_value& real);
 
-/// A value in one line.
+/// Shows a value on one line.
 std::string shown(const store_detail::redis_value& value);
 
-/// A reply without what may differ: the order where there is none, and what the clock says.
+/// Removes what may differ from a reply: the order of unordered results, and times.
 store_detail::redis_value
 settled(const std::vector<std::string>& words, store_detail::redis_value said);
 
@@ -36,11 +36,11 @@ public:
         store_detail::redis_value model;
     };
 
-    /// The same command at both.
+    /// Runs the same command at both.
     replies execute(const std::vector<std::string>& words);
-    /// Whether both say the same; else the test has failed.
+    /// Whether both reply alike. Fails the test if not.
     bool agree(const std::vector<std::string>& words);
-    /// Whether both have said the same by themselves.
+    /// Whether both have pushed the same.
     bool heard_the_same();
     void subscribe(const std::string& channel);
 

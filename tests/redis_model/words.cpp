@@ -22,7 +22,7 @@ char to_lower(char c) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
-/// Takes a class such as `[a-c]` off the pattern, which begins after the bracket.
+/// Removes a class such as `[a-c]` from the pattern, which starts after the bracket.
 bool class_holds(std::string_view& pattern, char c) {
     const bool inverted = !pattern.empty() && pattern.front() == '^';
     if (inverted)

@@ -14,10 +14,10 @@ namespace mortise::redis_model {
 
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
-/// Whether it is that word, which is in capitals.
+/// Whether `text` is `word`, in any case. `word` must be in capitals.
 bool is_word(std::string_view text, std::string_view word);
 
-/// Strictly as the server writes it: no sign but a minus, no zero in front.
+/// Parses only the server's own form: no sign but a minus, and no leading zero.
 std::optional<std::int64_t> to_integer(std::string_view text);
 /// @throws refusal
 std::int64_t integer_of(const std::string& text);
@@ -25,15 +25,15 @@ std::int64_t integer_of(const std::string& text);
 double real_of(const std::string& text);
 std::string real_text(double value);
 
-/// The first and the last of `size` elements, for indices that count from the end if negative;
-/// nothing if there are none.
+/// The first and the last index among `size` elements. Negative indices count from the end. Nothing
+/// if the range is empty.
 struct index_range {
     std::size_t first;
     std::size_t last;
 };
 std::optional<index_range> clip(std::int64_t first, std::int64_t last, std::size_t size);
 
-/// A pattern with `*`, `?`, `[a-c]`, `[^a]` and `\`.
+/// Matches a pattern with `*`, `?`, `[a-c]`, `[^a]` and `\`.
 bool matches(std::string_view pattern, std::string_view text);
 
 }  // namespace mortise::redis_model

@@ -8,10 +8,10 @@
 
 namespace mortise::test {
 
-/// The bugs that can be planted; none in a build without MORTISE_PLANT_BUGS.
+/// The bugs that can be planted. Empty in a build without MORTISE_PLANT_BUGS.
 std::vector<std::string> bug_names();
 
-/// From now on it is there; an empty name: none.
+/// Plants this bug from now on. An empty name plants none.
 void plant_bug(std::string_view name);
 
 }  // namespace mortise::test

@@ -48,7 +48,7 @@ void judge::look(const sim::process& who) {
     }
 }
 
-// A token belongs to one grant, or to one phase of readers.
+// Checks that a token belongs to one grant, or to one phase of readers.
 void judge::check_token(const witness& of) {
     const auto token = of.held_.token();
     const std::pair key{of.name_ + ' ' + std::string(token.domain.name()), token.value};

@@ -15,10 +15,10 @@
 
 namespace mortise::test {
 
-/// Sees what no process can: what all of them believe at one moment.
+/// Sees what no process can: what all processes believe at one moment.
 class judge {
 public:
-    /// While it lives, its lease is watched.
+    /// Watches a lease as long as it lives.
     class witness {
     public:
         witness(judge& by, sim::process& who, const lease& held, lock_mode mode);
@@ -35,14 +35,14 @@ public:
         const lock_mode mode_;
     };
 
-    /// Of two leases of one lock that exclude each other, at most one may be held; asked after each
-    /// handler, for the process that has just run: whoever is stopped believes nothing until it
-    /// runs again.
+    /// Of two leases of one lock that exclude each other, at most one may be held. Checks that
+    /// after each handler, for the process that has just run. A paused process believes nothing
+    /// until it runs again.
     void look(const sim::process& who);
 
     void fail(const std::string& what);
 
-    /// What was found first; empty: nothing.
+    /// The first finding; empty: nothing.
     const std::string& verdict() const noexcept { return verdict_; }
     std::uint64_t grants() const noexcept { return grants_; }
 

@@ -20,7 +20,7 @@ nemesis::nemesis(sim::world& in, std::vector<sim::process*> victims, sim::proces
 
 void nemesis::rage_until(clock::time_point end) {
     end_ = end;
-    // Some runs are calm between two faults, in others they come on top of each other.
+    // Some runs are calm between two faults; in others faults overlap.
     pause_ = world_.random().between(milliseconds(100), milliseconds(1'000));
     plan_next();
 }
@@ -75,7 +75,7 @@ void nemesis::hit(sim::process& whom, clock::duration span) {
     }
 }
 
-// A write that is under way for longer than its lock is held.
+// Makes writes take longer than their locks are held.
 void nemesis::slow_way(sim::process& from, clock::duration span) {
     sim::link& way = world_.net().between(from, far_);
     way.delay_min = world_.random().between(milliseconds(500), milliseconds(4'000));
@@ -96,7 +96,7 @@ void nemesis::spoil_network(clock::duration span) {
 void nemesis::stop() {
     end_ = world_.now();
     world_.net().usual().delay_mean = microseconds(200);
-    world_.net().heal();  // every way is as the usual one now
+    world_.net().heal();  // every link has the usual settings now
     for (sim::process* const each : victims_) {
         if (!each->alive())
             each->restart();

@@ -14,15 +14,15 @@ class world;
 
 namespace mortise::test {
 
-/// Lets things go wrong, one after the other and several at a time, until it is told to stop.
+/// Causes faults, one after the other and several at a time, until it is stopped.
 class nemesis {
 public:
-    /// @param far what the victims write to.
+    /// @param far the process that the victims write to.
     nemesis(sim::world& in, std::vector<sim::process*> victims, sim::process& far, backend& of);
 
-    /// From now until `end`; whatever it did is over then.
+    /// Acts from now until `end`, when all its faults are over.
     void rage_until(clock::time_point end);
-    /// Nothing is wrong any more.
+    /// Ends all faults.
     void stop();
 
     std::uint64_t faults() const noexcept { return faults_; }

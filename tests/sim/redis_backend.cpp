@@ -103,13 +103,14 @@ private:
 
     std::int32_t some_rate() { return static_cast<std::int32_t>(draw(8'001)) - 4'000; }
 
-    // One that is much too fast ends sessions too early.
+    // Plants a bug by a clock that is much too fast: it ends sessions too early.
     void set_server_clock() {
         constexpr std::int32_t too_fast = 110'000;
         server_.host().set_clock_rate(MORTISE_PLANTED(session_cut_short) ? too_fast : some_rate());
     }
 
-    /// With all that it had; with less, as after a crash; as a replica that was behind; or empty.
+    /// Restarts the server with all its data, with less as after a crash, as a replica that lagged,
+    /// or empty.
     void restart(clock::duration span) {
         constexpr kept ways[] = {kept::all, kept::all, kept::promoted, kept::nothing};
         const std::size_t which = draw(4);
@@ -128,7 +129,7 @@ private:
         });
     }
 
-    /// It is there, and does not do what it is asked.
+    /// Makes the server refuse commands although it is up.
     void refuse(clock::duration span) {
         auto& wrong = server_.model().wrong();
         bool* const conditions[] = {

@@ -20,21 +20,23 @@ class world;
 
 namespace mortise::test {
 
-/// What the locks protect: numbers in a process of its own, read and written by messages. It is the
-/// judge of its own integrity: everybody writes one more than it has read, so a number that does
+/// What the locks protect: numbers in a process of its own, read and written by messages. The
+/// numbers check themselves: each writer writes one more than it has read, so a number that does
 /// not grow by one with each write has lost an update.
 class resource {
 public:
-    /// `broken` is called when a fenced number is.
+    /// Calls `broken` when a fenced number loses an update.
     resource(sim::world& in, std::function<void(const std::string&)> broken);
 
-    /// Raises the fence, then reads. @par Errors `stale_token`, `outcome_unknown`
+    /// Raises the fence, then reads.
+    ///
+    /// @par Errors `stale_token`, `outcome_unknown`
     asio::awaitable<result<std::uint64_t>>
     read(sim::process& from, std::string key, fencing_token token);
     asio::awaitable<error_code>
     write(sim::process& from, std::string key, fencing_token token, std::uint64_t value);
 
-    /// The same number without a fence.
+    /// The same for a number without a fence.
     asio::awaitable<result<std::uint64_t>> read_unfenced(sim::process& from, std::string key);
     asio::awaitable<error_code>
     write_unfenced(sim::process& from, std::string key, std::uint64_t value);
@@ -43,7 +45,7 @@ public:
     std::uint64_t writes() const noexcept { return writes_; }
     /// Writes that the fence refused.
     std::uint64_t refused() const noexcept { return refused_; }
-    /// Updates that an unfenced number has lost.
+    /// Updates that unfenced numbers have lost.
     std::uint64_t lost_unfenced() const noexcept { return lost_unfenced_; }
 
 private:
@@ -52,7 +54,7 @@ private:
         fencing_gate gate;
     };
 
-    /// A message that is repeated on its way is one request.
+    /// Whether the request is new: a message that is repeated on its way counts once.
     bool first_time(std::uint64_t number) { return done_.insert(number).second; }
 
     error_code admit(fenced_number& at, const fencing_token& token);

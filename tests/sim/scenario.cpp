@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds peace_max{120};
-// Several times as many as the busiest runs take.
+// Several times the number of the busiest runs.
 constexpr std::uint64_t steps_max = 25'000;
 
 class run {
@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    // When, and how many handlers have run by then.
+    // Prints the time, and how many handlers have run by then.
     void print(clock::time_point when, std::string_view what) const {
         const std::chrono::duration<double> at = when.time_since_epoch();
         const auto step = static_cast<unsigned long long>(world_.steps());
@@ -111,7 +111,7 @@ private:
             clean_up();
     }
 
-    // Whoever died is forgotten when somebody has lived for longer than its TTL.
+    // Reaps the dead: a session does that after it has lived for longer than their TTL.
     void clean_up() {
         bool done = false;
         sim::process& janitor = store_->add_client("janitor");

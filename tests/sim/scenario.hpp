@@ -7,24 +7,24 @@
 
 namespace mortise::test {
 
-/// What came of one run.
+/// The result of one run.
 class sim_outcome {
 public:
     sim_outcome() = default;
 
-    std::string verdict;  ///< What is wrong; empty: nothing.
+    std::string verdict;  ///< The fault found; empty: none.
     std::uint64_t event_hash = 0;
     std::uint64_t steps = 0;
     std::uint64_t grants = 0;
     std::uint64_t errors = 0;
     std::uint64_t faults = 0;
     std::uint64_t writes = 0;
-    std::uint64_t refused = 0;        ///< Late writes that the fence kept out.
-    std::uint64_t lost_unfenced = 0;  ///< Updates that were lost where there was no fence.
+    std::uint64_t refused = 0;        ///< Late writes that the fence refused.
+    std::uint64_t lost_unfenced = 0;  ///< Lost updates of numbers without a fence.
 };
 
-/// A number of processes, one store, chaos for a while, and then peace, in which every process must
-/// get every lock. All of it follows from the seed.
+/// Runs several processes at one store: first chaos, then peace, in which every process must get
+/// every lock. Everything follows from the seed.
 sim_outcome run_scenario(const std::string& store, std::uint64_t seed, bool trace = false);
 
 }  // namespace mortise::test

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 constexpr auto with_code = asio::as_tuple(asio::deferred);
 constexpr std::size_t permits_of_last = 2;
 
-// Names 0 and 1 are exclusive or shared, 2 is exclusive, 3 has permits.
+// Locks 0 and 1 are exclusive or shared, 2 is exclusive, 3 has permits.
 lock_mode mode_for(std::size_t index, sim::dice& dice) {
     if (index == 3)
         return lock_mode::permits(permits_of_last);
@@ -190,7 +190,7 @@ asio::awaitable<void> shop::use(const lease& held, lock_mode mode) {
     }
 }
 
-// Some look at their lease before they write, some rely on the fence alone.
+// Some workers check their lease before they write; others rely on the fence alone.
 asio::awaitable<bool> shop::change_fenced(const lease& held) {
     const auto token = held.token();
     const std::string key = std::string(held.name()) + ' ' + std::string(token.domain.name());
@@ -213,7 +213,7 @@ asio::awaitable<void> shop::change_unfenced(const lease& held) {
     co_await rest(milliseconds(60));
     if (!before || !held.held())
         co_return;
-    co_await rest(milliseconds(200));  // what a pause before this line does, no look can prevent
+    co_await rest(milliseconds(200));  // no check prevents the harm of a pause here
     co_await floor_.numbers->write_unfenced(self_, key, *before + 1);
 }
 
@@ -221,7 +221,7 @@ asio::awaitable<void> shop::last_lap() {
     for (std::size_t i = 0; i < lock_names; ++i) {
         lock_options options;
         options.mode = mode_for(i, dice_);
-        // What went wrong at the end of the chaos may still be on its way.
+        // A late fault of the chaos may still be on its way: try again.
         for (;;) {
             auto got = co_await locks_.async_acquire(lock_name(i), options, with_code);
             if (!std::get<0>(got)) {

@@ -27,14 +27,14 @@ public:
     client_config config;
     judge* verdicts = nullptr;
     resource* numbers = nullptr;
-    bool chaos = true;         ///< Things still go wrong.
+    bool chaos = true;         ///< Faults still happen.
     std::size_t finished = 0;  ///< Processes that have done their last lap and stopped.
-    std::uint64_t errors = 0;  ///< Acquires that failed, but for `busy` and cancellation.
+    std::uint64_t errors = 0;  ///< Failed acquires, apart from `busy` and cancellation.
 };
 
-/// What a process does with locks in one life: several workers that acquire in every way there is,
-/// work on the numbers that the locks protect, and let go. When nothing goes wrong any more, each
-/// of them gets every lock once more, and must succeed.
+/// What a process does with locks in one life. Its workers acquire in every possible way, work on
+/// the numbers that the locks protect, and release. After the chaos each worker acquires every lock
+/// once more, and must succeed.
 class shop {
 public:
     static constexpr std::size_t workers = 2;
@@ -64,7 +64,7 @@ private:
     lock_client locks_;
 };
 
-/// The locks of a run; each has one kind of modes.
+/// The locks of a run. Each is used in one kind of modes.
 std::string lock_name(std::size_t index);
 inline constexpr std::size_t lock_names = 4;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs the simulation for a range of seeds. The last line of a run that fails is the command that
+// Runs the simulation for a range of seeds. The last line of a failed run is the command that
 // replays it.
 #include "sim/backend.hpp"
 #include "sim/bugs.hpp"
@@ -20,7 +20,7 @@ struct settings {
     std::string store = "server";
     std::uint64_t first = 1;
     std::uint64_t count = 1;
-    double seconds = 0;  ///< If not zero: as many as fit into that time.
+    double seconds = 0;  ///< If not zero: run as many seeds as fit into that time.
     std::uint64_t twice_every = 20;
     std::string bug;
     bool verbose = false;
@@ -51,7 +51,7 @@ void show(std::uint64_t seed, const sim_outcome& out) {
     );
 }
 
-// Nothing in it depends on the machine: the second time, all happens as it did.
+// Runs a seed, and some seeds twice: nothing depends on the machine, so both runs must be alike.
 std::string judge_run(const settings& how, std::uint64_t seed, sim_outcome& out) {
     out = run_scenario(how.store, seed, how.trace);
     if (!out.verdict.empty())

@@ -43,7 +43,7 @@ public:
         config.path = database();
         config.vfs = disk_.name();
         config.boot_id_override = boot_;
-        // So that the log is copied back while things go wrong, too.
+        // Makes checkpoints happen during the faults, too.
         config.checkpoint_bytes = 64u << 10;
         return make_sqlite_store(std::move(config));
     }
@@ -56,7 +56,7 @@ public:
         case 0:
             fail_power(span);
             return;
-        case 1:  // one write, or sync, or each from there on
+        case 1:  // one write or sync, or each from then on
             disk_.result = failures[draw(std::size(failures))];
             disk_.for_good = draw(2) != 0;
             disk_.fail_at = disk_.operations + 1 + static_cast<int>(draw(20));
@@ -107,8 +107,8 @@ private:
     std::filesystem::path database() const { return folder_.path() / "locks.db"; }
     std::filesystem::path side() const { return folder_.path() / "locks.db.mortise"; }
 
-    /// The processes are gone, and what was not synced, or a part of it. The mapped heartbeats are
-    /// what they are: nobody ever syncs them.
+    /// Ends the processes, and takes what was not synced, or a part of it. The mapped heartbeats
+    /// stay as they are: nobody ever syncs them.
     void fail_power(clock::duration span) {
         world_.say("the power fails");
         for (sim::process* const each : clients_) {
@@ -137,7 +137,7 @@ private:
             case 0:
                 std::filesystem::resize_file(each.path(), 0);
                 break;
-            case 1:  // all zeros, as a file whose size only had been written
+            case 1:  // all zeros: only the file's size was written
                 std::filesystem::resize_file(each.path(), 0);
                 std::filesystem::resize_file(each.path(), size);
                 break;
@@ -164,7 +164,7 @@ private:
         });
     }
 
-    // Sockets are named by way of a descriptor's folder.
+    // Sockets are named through the folder of a descriptor.
     static bool is_ours(const std::string& name) { return name.ends_with(".d"); }
 
     void heal_disk() {
@@ -188,7 +188,7 @@ private:
     }
 
     sim::world& world_;
-    // In memory: what a sync promises is the file layer's matter here.
+    // In memory: here the simulated file layer decides what a sync keeps.
     scratch_folder folder_{scratch_folder::place::memory};
     fault_vfs disk_;
     std::string boot_;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds answer_max{400};
 
-/// A bank as it is seen from one process.
+/// A bank as one process sees it.
 class distant_bank final : public txn::participant {
 public:
     distant_bank(txn_bank& which, sim::process& caller) : which_(which), caller_(caller) {}
@@ -71,7 +71,7 @@ result<txn::reply> txn_bank::answer(const txn::call& what) {
         return got;
     } catch (...) {
         on_->run("ROLLBACK");
-        throw;  // ends the simulation: no call may break a rule of the tables
+        throw;  // ends the simulation: no call may violate a table constraint
     }
 }
 

@@ -14,8 +14,8 @@ struct sqlite3;
 
 namespace mortise::test {
 
-/// A bank on a machine of its own in a simulated world, reached by messages. What it has committed
-/// is there after every crash.
+/// A bank on its own machine in a simulated world, reached by messages. What it has committed
+/// survives every crash.
 class txn_bank {
 public:
     txn_bank(sim::world& in, std::string name);
@@ -25,10 +25,10 @@ public:
 
     sim::process& host() noexcept { return host_; }
 
-    /// The participant as a coordinator in that process sees it.
+    /// The participant as a coordinator in `caller` sees it.
     std::shared_ptr<txn::participant> seen_from(sim::process& caller);
 
-    /// Does the call, at once.
+    /// Carries out the call at once.
     result<txn::reply> answer(const txn::call& what);
 
     transfer_ledger::books read() { return transfer_ledger::read(*on_); }

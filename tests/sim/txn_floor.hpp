@@ -23,7 +23,7 @@ public:
 
     std::filesystem::path log() const { return folder.path() / "log.db"; }
 
-    /// Somebody was told that.
+    /// Notes an outcome that a caller heard.
     void tell(const txn::outcome& came) {
         if (came.unknown())
             return;

@@ -112,7 +112,7 @@ void txn_nemesis::hit_network(clock::duration span) {
     } else if (which == 1) {
         net.cut(far, site);
     } else {
-        // What is repeated may come in a second, or in an hour, when all is long over.
+        // A repeated message may come after a second, or after an hour, when everything has ended.
         auto& all = net.usual();
         all.loss = which == 2 ? 0.3 : 0.05;
         all.repetition = 0.3;
@@ -143,7 +143,7 @@ void txn_nemesis::hit_disk(clock::duration span) {
 
 void txn_nemesis::stop() {
     world_.net().usual().delay_mean = milliseconds(1);
-    world_.net().heal();  // every way is as the usual one now
+    world_.net().heal();  // every link has the usual settings now
     floor_.disk.fail_at = 0;
     for (sim::process* const each :
          {&floor_.here.host(), &floor_.there.host(), &floor_.locks.host()}) {

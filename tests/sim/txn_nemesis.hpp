@@ -10,14 +10,14 @@
 
 namespace mortise::test {
 
-/// Lets things go wrong for coordinators, banks, locks, disk and network, until it is told to stop.
+/// Causes faults of coordinators, banks, locks, disk and network, until it is stopped.
 class txn_nemesis {
 public:
     txn_nemesis(sim::world& in, std::vector<sim::process*> sites, txn_floor& floor)
         : world_(in), sites_(std::move(sites)), floor_(floor) {}
 
     void rage_until(clock::time_point end);
-    /// Nothing is wrong any more.
+    /// Ends all faults.
     void stop();
 
     std::uint64_t faults() const noexcept { return faults_; }

@@ -7,22 +7,22 @@
 
 namespace mortise::test {
 
-/// What came of one run.
+/// The result of one run.
 class txn_sim_outcome {
 public:
     txn_sim_outcome() = default;
 
-    std::string verdict;  ///< What is wrong; empty: nothing.
+    std::string verdict;  ///< The fault found; empty: none.
     std::uint64_t event_hash = 0;
     std::uint64_t steps = 0;
     std::uint64_t confirmed = 0;  ///< Transfers that took place.
-    std::uint64_t cancelled = 0;  ///< Outcomes that callers heard.
+    std::uint64_t cancelled = 0;  ///< Cancelled outcomes that callers heard.
     std::uint64_t errors = 0;
     std::uint64_t faults = 0;
 };
 
-/// Coordinators on one machine, a lock server and two banks on others; chaos for a while, and then
-/// peace, in which everything that was begun must end. All of it follows from the seed.
+/// Coordinators on one machine, a lock server and two banks on others: first chaos, then peace, in
+/// which everything that was begun must end. Everything follows from the seed.
 txn_sim_outcome run_txn_scenario(std::uint64_t seed, bool trace = false);
 
 }  // namespace mortise::test

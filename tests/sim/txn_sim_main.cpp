@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs the simulation of transactions for a range of seeds. The last line of a run that fails is
-// the command that replays it.
+// Runs the simulation of transactions for a range of seeds. The last line of a failed run is the
+// command that replays it.
 #include "sim/txn_scenario.hpp"
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace {
 struct settings {
     std::uint64_t first = 1;
     std::uint64_t count = 1;
-    double seconds = 0;  ///< If not zero: as many as fit into that time.
+    double seconds = 0;  ///< If not zero: run as many seeds as fit into that time.
     std::uint64_t twice_every = 20;
     std::string bug;
     bool trace = false;

@@ -59,7 +59,7 @@ txn_site::txn_site(txn_floor& floor, sim::process& self)
       locks_(make_locks(floor, self)),
       tcc_(self.get_executor(), config_for(floor, self, locks_)) {}
 
-// A disk that fails just now: the process is started again until it does not.
+// Tries again until the coordinator starts: its disk may fail at present.
 asio::awaitable<void> txn_site::main(txn_floor& floor, sim::process& self) {
     std::unique_ptr<txn_site> one;
     while (!one) {

@@ -12,8 +12,8 @@
 
 namespace mortise::test {
 
-/// A process with a coordinator, and coroutines that make transfers as long as there is chaos. Then
-/// it waits until no transaction is left.
+/// A process with a coordinator, whose coroutines make transfers while there is chaos. Then it
+/// waits until no transaction is left.
 class txn_site {
 public:
     static asio::awaitable<void> main(txn_floor& floor, sim::process& self);

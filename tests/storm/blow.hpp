@@ -6,16 +6,17 @@
 
 namespace mortise::storm {
 
-/// What was done to a process, in nanoseconds of `CLOCK_BOOTTIME`.
+/// A kill or stop of a process. Times are nanoseconds of `CLOCK_BOOTTIME`.
 struct blow {
     enum class kind : std::uint8_t { kill, stop };
 
     kind what = kind::kill;
-    /// It was stopped while it had the lock on the store's files: then the store stands still.
+    /// The process was stopped while it held the lock on the store's files: the store then stands
+    /// still.
     bool inside = false;
     std::uint32_t process = 0;
     std::int64_t from = 0;
-    std::int64_t until = 0;  ///< Of a kill: when it was gone.
+    std::int64_t until = 0;  ///< For a kill: when the process was gone.
 };
 
 }  // namespace mortise::storm

@@ -13,7 +13,7 @@
 
 namespace mortise::storm {
 
-/// @throws std::system_error with `errno`.
+/// Throws the `errno` of a failed `action`. @throws std::system_error
 [[noreturn]] void fail(const char* action);
 
 /// Memory that all processes of a storm share.
@@ -21,13 +21,13 @@ class board {
 public:
     enum class weather : std::uint32_t {
         storm,
-        calm,  ///< Nothing goes wrong any more: everybody must get every lock, and then leave.
+        calm,  ///< Nothing goes wrong any longer: each process must get every lock, and then ends.
     };
 
-    /// What is known of the process that sits there.
+    /// The state of the process on this seat.
     struct seat {
-        std::atomic<std::uint32_t> turns{0};    ///< Wishes that have ended.
-        std::atomic<std::uint32_t> holding{0};  ///< Leases that it holds just now.
+        std::atomic<std::uint32_t> turns{0};    ///< Finished wishes.
+        std::atomic<std::uint32_t> holding{0};  ///< Leases held now.
     };
 
     struct head {
@@ -36,10 +36,10 @@ public:
         std::array<seat, processes_max> seats;
     };
 
-    /// A new one, with room for so many records; what nobody writes into costs no memory.
+    /// Creates a board with room for `records`. Pages that nobody writes to cost no memory.
     /// @throws std::system_error
     static board create(std::size_t records);
-    /// The board behind an inherited descriptor. @throws std::system_error
+    /// Opens the board behind an inherited descriptor. @throws std::system_error
     static board attach(int fd);
 
     board(board&& other) noexcept;
@@ -48,9 +48,9 @@ public:
 
     int descriptor() const noexcept { return fd_; }
     head& shared() const noexcept;
-    /// A record that is the caller's own; null if there is none left.
+    /// A record for the caller alone; null if none is left.
     record* claim() const noexcept;
-    /// Those that were claimed.
+    /// The claimed records.
     std::span<const record> records() const noexcept;
 
 private:

@@ -19,7 +19,7 @@
 namespace mortise::storm {
 namespace {
 
-// This program again, as a worker. All that the child needs was made before the fork.
+// Starts this program as a worker. All that the child needs is made before the fork.
 pid_t spawn(std::vector<std::string> words, const std::vector<int>& kept) {
     words.insert(words.begin(), {"storm", "--worker"});
     std::vector<char*> pointers;
@@ -32,7 +32,7 @@ pid_t spawn(std::vector<std::string> words, const std::vector<int>& kept) {
         fail("no process can be started");
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // Connections of ours end when we end them.
+        ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // our connections must not stay open in it
         for (const int fd : kept)
             ::fcntl(fd, F_SETFD, 0);
         if (::getppid() == parent)

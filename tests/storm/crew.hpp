@@ -16,13 +16,13 @@
 
 namespace mortise::storm {
 
-/// The processes of a storm, each on a seat of its own, and what is done to them.
+/// The processes of a storm, each on its own seat, and the log of the blows against them.
 ///
-/// @throws std::system_error where the system refuses what cannot be done without.
+/// @throws std::system_error if a necessary system call fails.
 class crew {
 public:
     crew(const settings& how, const ground& over, const board& shared, resource_desk& desk);
-    /// Kills those that are left.
+    /// Kills the processes that still run.
     ~crew();
     crew(const crew&) = delete;
     crew& operator=(const crew&) = delete;
@@ -36,12 +36,12 @@ public:
     void stop(std::size_t at);
     void resume(std::size_t at);
 
-    /// Takes notice of those that have ended by themselves. @return whether any is left.
+    /// Reaps the processes that ended by themselves. @return whether any process is left.
     bool any_left();
-    /// Those that ended by themselves with another code than zero, or by a signal.
+    /// How many ended by themselves with a code other than zero, or by a signal.
     std::size_t crashed() const noexcept { return crashed_; }
 
-    /// What was done, in its order.
+    /// All blows, in their order.
     const std::vector<blow>& blows() const noexcept { return blows_; }
 
 private:
@@ -50,7 +50,7 @@ private:
     struct seat {
         pid_t pid = -1;
         std::uint32_t number = 0;
-        std::size_t stop = no_blow;  ///< Which blow has stopped it.
+        std::size_t stop = no_blow;  ///< The blow that has stopped it.
     };
 
     void note_end(seat& whose, int status);

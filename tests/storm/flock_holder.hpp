@@ -10,7 +10,7 @@
 
 namespace mortise::storm {
 
-/// Whether that process has an `flock` just now, says the kernel. Who waits for one has none.
+/// Whether the process holds an `flock` now, by the kernel's list. A process that waits holds none.
 inline bool holds_flock(pid_t pid) {
     std::ifstream held("/proc/locks");
     for (std::string line; std::getline(held, line);) {
@@ -20,7 +20,7 @@ inline bool holds_flock(pid_t pid) {
         std::string how;
         std::string access;
         pid_t whose = 0;
-        words >> number >> kind >> how >> access >> whose;  // a waiting one has "->" as its kind
+        words >> number >> kind >> how >> access >> whose;  // "->" stands before a waiting one
         if (kind == "FLOCK" && whose == pid)
             return true;
     }

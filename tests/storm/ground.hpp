@@ -11,7 +11,7 @@
 
 namespace mortise::storm {
 
-/// The store that a storm rages over, made for it alone.
+/// The store of one storm, created for it alone.
 class ground {
 public:
     virtual ~ground() = default;
@@ -19,18 +19,18 @@ public:
     ground(const ground&) = delete;
     ground& operator=(const ground&) = delete;
 
-    /// By which the process on that seat reaches it.
+    /// The URL by which the process on `seat` reaches the store.
     virtual std::string url(std::size_t seat) const = 0;
 
-    /// Does to the store itself what is due by now; called every few milliseconds.
+    /// Does the harm to the store that is due. Called every few milliseconds.
     virtual void shake(clock::time_point) {}
-    /// Afterwards the store is there for everybody.
+    /// Makes the store available to everybody again.
     virtual void settle() {}
-    /// What was done to it, and how often.
+    /// What was done to the store, and how often.
     virtual std::vector<std::pair<std::string, std::size_t>> blows() const { return {}; }
 
-    /// What is left of sessions when nobody uses it any more, and what it finds wrong with itself.
-    /// Empty: nothing.
+    /// What sessions left behind once nobody uses the store, and the faults that it finds in
+    /// itself. Empty if there is nothing.
     virtual std::string residue() = 0;
 };
 

@@ -14,7 +14,7 @@ bool is_writer(const record& of) {
     return static_cast<lock_mode::kind>(of.mode) == lock_mode::kind::exclusive;
 }
 
-// Whether the wish, or its lease, was there at some moment of that time.
+// Whether the wish or its lease existed at some moment of the interval.
 bool present(const record& of, std::int64_t from, std::int64_t until) {
     return of.asked < until && (of.ended == 0 || of.ended > from);
 }
@@ -48,8 +48,8 @@ hand_off_times::hand_off_times(
 
 void hand_off_times::note_disturbances(std::span<const blow> blows) {
     for (const blow& each : blows) {
-        // What a dead one had is found one after the other, and a lock that was granted to it
-        // meanwhile, too.
+        // A client reaps the claims of a dead process one by one, and meanwhile a lock may be
+        // granted to the dead process. So the disturbance lasts one TTL longer.
         const std::int64_t until = each.what == blow::kind::kill ? each.until + ttl_ : each.until;
         for (auto& [lock, log] : logs_) {
             const bool waits =

@@ -13,7 +13,7 @@
 
 namespace mortise::storm {
 
-/// How long it took until the next writer had the lock, in nanoseconds; see `judgement`.
+/// Times until the next writer had the lock, in nanoseconds; see `judgement`.
 class hand_off_times {
 public:
     hand_off_times(
@@ -25,14 +25,14 @@ public:
     const std::vector<std::int64_t>& after_stop() const noexcept { return after_stop_; }
 
 private:
-    /// A time in which somebody who waits for the lock, or holds it, may be stopped or dead.
+    /// An interval in which a waiter or holder of the lock may be stopped or dead.
     struct disturbance {
         std::int64_t from;
         std::int64_t until;
         bool stop;
     };
     struct lock_log {
-        std::vector<const record*> grants;  ///< In their order.
+        std::vector<const record*> grants;  ///< Sorted by time.
         std::vector<const record*> wishes;
         std::vector<disturbance> disturbances;
     };

@@ -43,8 +43,8 @@ void note(judgement& to, const record& of, const char* what, const record& other
     }
 }
 
-// Of one lock. Between the first and the last moment at which a lease said "held" nobody else may
-// have had the lock, whatever it said in between.
+// Judges one lock. A lease may say "held", then "unsure", then "held" again. From the first "held"
+// to the last, no other client may have had the lock.
 void find_overlaps(judgement& to, records_of held) {
     std::erase_if(held, [](const record* each) { return each->held_until <= each->held_from; });
     std::sort(held.begin(), held.end(), [](const record* one, const record* other) {
@@ -65,7 +65,7 @@ void find_overlaps(judgement& to, records_of held) {
     }
 }
 
-// Of one lock and one slot: one domain of tokens. Readers of one phase share a token.
+// Judges one lock and one slot: one domain of tokens. Readers of one phase share a token.
 void find_falling_tokens(judgement& to, records_of held) {
     records_of asked = held;
     std::sort(asked.begin(), asked.end(), [](const record* one, const record* other) {
@@ -74,7 +74,7 @@ void find_falling_tokens(judgement& to, records_of held) {
     std::sort(held.begin(), held.end(), [](const record* one, const record* other) {
         return one->held_from < other->held_from;
     });
-    const record* highest = nullptr;  // of those who surely held before
+    const record* highest = nullptr;  // of leases that surely held earlier
     auto next = held.begin();
     std::map<std::uint64_t, const record*> known;
     for (const record* each : asked) {

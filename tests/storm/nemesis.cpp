@@ -67,7 +67,7 @@ void nemesis::do_what_is_due(clock::time_point now) {
         } else if (!whom_.stopped(each.seat)) {
             continue;
         } else if (now != clock::time_point::max() && drawn(0, 5).count() == 0) {
-            whom_.kill(each.seat);  // it never comes to its senses
+            whom_.kill(each.seat);  // it never resumes
             tasks_.push_back({now + drawn(0, 200), each.seat, true});
         } else {
             whom_.resume(each.seat);
@@ -75,7 +75,7 @@ void nemesis::do_what_is_due(clock::time_point now) {
     }
 }
 
-// Most of them while they hold something: there it hurts.
+// Mostly draws a holder: there a blow does most harm.
 std::optional<std::size_t> nemesis::draw_victim() {
     std::vector<std::size_t> all;
     std::vector<std::size_t> holders;

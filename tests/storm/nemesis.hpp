@@ -16,21 +16,21 @@
 
 namespace mortise::storm {
 
-/// Kills and stops processes at random, for some time, and starts others in the place of the
-/// killed; and shakes the ground.
+/// Kills and stops processes at random for some time, starts others in the place of the killed, and
+/// shakes the ground.
 class nemesis {
 public:
     nemesis(const settings& how, crew& whom, ground& over, const board& shared);
 
-    /// Afterwards all processes are there, and none is stopped.
+    /// Does harm for `span`. Afterwards all processes run, and none is stopped.
     asio::awaitable<void> rage(std::chrono::milliseconds span);
 
 private:
-    /// What is to be done to the process on that seat.
+    /// What must be done to the process on a seat.
     struct task {
         clock::time_point when;
         std::size_t seat = 0;
-        bool start = false;  ///< Else let it go on.
+        bool start = false;  ///< Otherwise resume it.
     };
 
     void strike(clock::time_point now);

@@ -10,14 +10,14 @@
 
 namespace mortise::storm {
 
-/// A lock that all fight for, and how many of a hundred want it in which mode; the rest read.
+/// A contested lock, and how many of a hundred wishes ask for each mode; the rest ask for shared.
 struct contested_lock {
     const char* name;
     std::uint32_t writers;
-    std::uint32_t guests;  ///< Those who want one of its permits.
+    std::uint32_t guests;  ///< Wishes for one of its permits.
     std::uint32_t permits;
 
-    /// What somebody wants who drew this number below a hundred.
+    /// The mode for a number drawn below a hundred.
     lock_mode mode_for(std::uint32_t drawn) const noexcept {
         if (drawn < writers)
             return lock_mode::exclusive();
@@ -38,10 +38,10 @@ inline constexpr std::array<contested_lock, 10> locks{{
     {"hall", 30, 30, 2},
 }};
 
-/// One for each permit, and one (zero) for who has no permit.
+/// One slot for each permit, and slot zero for the other modes.
 inline constexpr std::size_t slots_max = 4;
 
-/// Names the tokens of the store.
+/// The domain of the store's tokens.
 inline constexpr const char* domain = "storm";
 
 }  // namespace mortise::storm

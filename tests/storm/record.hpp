@@ -8,44 +8,45 @@
 
 namespace mortise::storm {
 
-/// The moment as it is written down in the shared memory.
+/// The present time, as the shared memory stores it.
 inline std::int64_t now_ns() {
     return clock::now().time_since_epoch().count();
 }
 
-/// How a wish for a lock has ended, as far as its process came to write it down.
+/// How a wish for a lock ended, as far as its process wrote it down.
 enum class ending : std::uint8_t {
-    waiting,  ///< It had no answer yet.
-    holding,  ///< Its lease was not given back yet.
+    waiting,  ///< No answer had come.
+    holding,  ///< The lease was not released.
     released,
-    lost,  ///< The lease was not there any more when it was given back.
-    busy,  ///< `wait_max` ran out, or a try failed.
+    lost,  ///< The lease was lost before the release.
+    busy,  ///< `wait_max` passed, or a try failed.
     cancelled,
-    store_away,  ///< The server was not there, or did not answer.
-    failed,      ///< With another code.
+    store_away,  ///< The server was down, or did not answer.
+    failed,      ///< Another code.
 };
 
-/// One wish for a lock, as its process saw it. Lies in shared memory, so that what was written
-/// survives the process. Times are nanoseconds of `CLOCK_BOOTTIME`; zero: it did not come to that.
+/// One wish for a lock, as its process saw it. Lies in shared memory, to survive the process. Times
+/// are nanoseconds of `CLOCK_BOOTTIME`; zero if it did not come to that.
 ///
-/// Somebody who asks the clock, then the lease, then the clock again knows that the lease said
-/// "held" between the two, and not more: the process may have been stopped in between.
+/// A process reads the clock, asks the lease, and reads the clock again. It then knows only that
+/// the lease said "held" at some moment between the two: the process may have been stopped in
+/// between.
 struct record {
     std::int64_t asked = 0;
-    std::int64_t granted = 0;     ///< The acquire had returned.
-    std::int64_t first_ask = 0;   ///< Before the first time that the lease said "held".
+    std::int64_t granted = 0;     ///< After the acquire returned.
+    std::int64_t first_ask = 0;   ///< Before the lease first said "held".
     std::int64_t held_from = 0;   ///< After that.
-    std::int64_t held_until = 0;  ///< Before the last time that it did.
-    std::int64_t let_go = 0;      ///< Before the release was called.
-    std::int64_t ended = 0;       ///< After all of it.
+    std::int64_t held_until = 0;  ///< Before the lease last said "held".
+    std::int64_t let_go = 0;      ///< Before the call of the release.
+    std::int64_t ended = 0;       ///< After everything.
     std::uint64_t token = 0;
-    std::uint32_t process = 0;  ///< Each start of a process has a number of its own.
+    std::uint32_t process = 0;  ///< Each start of a process has a new number.
     std::uint32_t slot = 0;
-    std::int32_t code = 0;  ///< Why it failed.
-    std::uint8_t lock = 0;  ///< Its place in the plan.
-    std::uint8_t mode = 0;  ///< As `lock_mode::kind`.
+    std::int32_t code = 0;  ///< The error, if it failed.
+    std::uint8_t lock = 0;  ///< The index in the plan.
+    std::uint8_t mode = 0;  ///< A value of `lock_mode::kind`.
     ending end = ending::waiting;
-    /// The resource refused its token, and afterwards the lease said "held".
+    /// The resource refused the token, and afterwards the lease still said "held".
     bool held_though_refused = false;
 };
 

@@ -33,7 +33,8 @@ std::size_t sessions_in(test::raw_redis& server) {
     return server.command({"KEYS", "mortise:s:*"}).items.size();
 }
 
-// The dead are buried by the heartbeats of the living: here one who does nothing else.
+// Lets the dead sessions be reaped. The heartbeats of a live session do that: here a client that
+// only sends heartbeats.
 asio::awaitable<std::string>
 bury_the_dead(lock_client& client, test::raw_redis& server, milliseconds ttl) {
     const std::string name = "the last one";

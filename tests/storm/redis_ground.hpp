@@ -16,9 +16,9 @@
 
 namespace mortise::storm {
 
-/// A Redis server that forgets everything when it ends. Every other process reaches it through a
-/// proxy. The server is stopped, killed and paused, its clients are thrown out, and the proxy holds
-/// what it should pass on; one thing at a time, with rests.
+/// A Redis server that forgets everything when it ends. Every second process reaches it through a
+/// proxy. The server is stopped, killed and paused, its clients are disconnected, and the proxy
+/// holds traffic back; one deed at a time, with rests.
 class redis_ground final : public ground {
 public:
     redis_ground(const settings& how, const asio::any_io_executor& executor);
@@ -31,13 +31,13 @@ public:
 
 private:
     enum class deed : std::uint8_t {
-        cut,            ///< All connections through the proxy end.
-        hold_commands,  ///< What goes to the server is held, for a while.
-        hold_answers,   ///< What comes from it is.
-        throw_out,      ///< `CLIENT KILL`, whoever it is.
+        cut,            ///< Ends all connections through the proxy.
+        hold_commands,  ///< Holds traffic to the server, for a while.
+        hold_answers,   ///< Holds traffic from the server.
+        throw_out,      ///< `CLIENT KILL` for any client.
         pause,          ///< `CLIENT PAUSE`.
         stop,           ///< SIGSTOP, for a while.
-        restart,        ///< SIGKILL, and another run without memory.
+        restart,        ///< SIGKILL, then a start without memory.
         flush,          ///< `FLUSHALL`.
         count,
     };
@@ -51,7 +51,7 @@ private:
     test::redis_server server_;
     test::redis_proxy proxy_;
     std::mt19937_64 dice_;
-    deed present_ = deed::count;  ///< `count`: none.
+    deed present_ = deed::count;  ///< `count` means none.
     clock::time_point due_;
     std::array<std::size_t, deeds> done_{};
 };

@@ -7,7 +7,7 @@
 
 namespace mortise::storm {
 
-/// Says how a storm went: for people, then its figures in one line of JSON.
+/// Prints the result of a storm: text for people, then the figures on one line of JSON.
 void print(const settings& how, const round& made);
 
 }  // namespace mortise::storm

@@ -7,8 +7,9 @@
 
 namespace mortise::storm {
 
-/// What is left of sessions in a store that nobody uses any more, and what it finds wrong with
-/// itself: in its tables, in the mapped file, in the folder with the sockets. Empty: nothing.
+/// What sessions left in a store that nobody uses any longer, and the faults that it finds in
+/// itself: in its tables, in the mapped file, and in the folder with the sockets. Empty if there is
+/// nothing.
 std::string residue_in(const std::filesystem::path& database);
 
 }  // namespace mortise::storm

@@ -21,7 +21,7 @@ void resource_desk::serve(int fd) {
     );
 }
 
-// A worker that was killed has closed its end, maybe in the middle of a message.
+// A killed worker closes its end, maybe in the middle of a message.
 asio::awaitable<void> resource_desk::talk(socket with) {
     resource_message message;
     for (;;) {

@@ -17,19 +17,19 @@ namespace mortise::storm {
 
 namespace asio = boost::asio;
 
-/// What the locks protect: a number for each lock, and for each of its permits, behind a fence. It
-/// lives in the process that is never stopped, and serves the workers by sockets.
+/// What the locks protect: a number for each lock, and for each of its permits, behind a fence. The
+/// numbers live in the process that is never stopped, and workers reach them over sockets.
 class resource_desk {
 public:
     explicit resource_desk(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-    /// Serves whoever has the other end, until that is closed. Takes the descriptor over.
+    /// Serves the peer until it closes its end. Owns the descriptor.
     void serve(int socket);
 
-    /// Writes that were let in and whose effect is not there any more: each of them adds one.
+    /// Admitted writes without a lasting effect: each write should add one to its number.
     std::uint64_t lost_updates() const noexcept;
     std::uint64_t writes() const noexcept;
-    /// Reads and writes that came too late.
+    /// Reads and writes refused because they came too late.
     std::uint64_t refused() const noexcept { return refused_; }
 
 private:

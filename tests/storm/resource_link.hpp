@@ -12,14 +12,14 @@ namespace mortise::storm {
 
 namespace asio = boost::asio;
 
-/// One coroutine's way to the resources.
+/// One coroutine's connection to the resources.
 class resource_link {
 public:
-    /// Takes the descriptor over.
+    /// Owns the descriptor.
     resource_link(const asio::any_io_executor& executor, int fd);
 
-    /// @return the message with what became of it.
-    /// @throws boost::system::system_error if nobody answers.
+    /// @return the message with its result.
+    /// @throws boost::system::system_error if there is no answer.
     asio::awaitable<resource_message> ask(resource_message message);
 
 private:

@@ -6,12 +6,12 @@
 
 namespace mortise::storm {
 
-/// What a worker asks of the resources, and, sent back, what became of it. Its bytes are what goes
-/// over the socket: both ends are the same program.
+/// A worker's request to the resources and, sent back, its result. The bytes go over the socket as
+/// they are: both ends are the same program.
 struct resource_message {
     enum class kind : std::uint8_t {
-        read,   ///< Raises the fence, and answers with the value.
-        write,  ///< Writes the value, if the fence lets the token in.
+        read,   ///< Raises the fence, then reads the value.
+        write,  ///< Writes the value if the fence admits the token.
     };
 
     kind what = kind::read;

@@ -25,9 +25,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t records_max = 4'000'000;
 constexpr std::chrono::seconds start_limit{60};
 constexpr std::chrono::seconds leave_limit{60};
-constexpr std::chrono::seconds long_enough{20};  // for everything to have happened
+constexpr std::chrono::seconds long_enough{20};  // every kind of event must happen by then
 
-// Looked at every few milliseconds: nothing tells of the end of a child but a signal.
+// Polls every few milliseconds: only a signal would report the end of a child.
 template <class Done>
 asio::awaitable<bool> eventually(Done done, std::chrono::seconds limit) {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -84,7 +84,7 @@ void must_be_zero(round& made, std::uint64_t count, const std::string& what) {
         made.verdict.push_back(std::to_string(count) + ' ' + what);
 }
 
-// A storm in which nothing happened proves nothing.
+// Demands at least one: a storm in which nothing happened proves nothing.
 void must_be_some(round& made, std::uint64_t count, const std::string& what) {
     if (count == 0)
         made.verdict.push_back("there were no " + what + ": this storm proves nothing");
@@ -136,7 +136,8 @@ round run_round(const settings& how, milliseconds span, const ground_maker& make
         must_be_some(made, made.logs.cancelled, "cancelled acquires");
         must_be_some(made, made.logs.busy, "acquires that ran out of time");
         must_be_some(made, made.logs.held_when_cut_off, "holders that were killed");
-        // A server replaces them after a TTL, in which mostly something else happens.
+        // A server reaps dead sessions after a TTL. Some other blow mostly falls into that time,
+        // and the take-over then does not count.
         if (how.store == "sqlite") {
             must_be_some(made, made.logs.after_kill.count, "take-overs of the killed");
             must_be_some(made, made.logs.after_stop.count, "holders that were stopped for long");

@@ -19,29 +19,29 @@
 
 namespace mortise::storm {
 
-/// What became of one storm.
+/// The result of one storm.
 struct round {
     round() = default;
 
     judgement logs;
     std::size_t kills = 0;
     std::size_t stops = 0;
-    std::size_t long_stops = 0;    ///< Of these, longer than the TTL.
-    std::size_t inside_stops = 0;  ///< Of these, while it kept the others from the store.
+    std::size_t long_stops = 0;    ///< Stops longer than the TTL.
+    std::size_t inside_stops = 0;  ///< Stops while the process kept others from the store.
     std::vector<std::pair<std::string, std::size_t>> store_blows;
     std::uint64_t writes = 0;
-    std::uint64_t refused = 0;  ///< Late readers and writers, by the fence.
+    std::uint64_t refused = 0;  ///< Late reads and writes that the fence refused.
 
-    /// What must not be; empty: all is well.
+    /// What must not happen but did. Empty if all is well.
     std::vector<std::string> verdict;
 };
 
-/// Makes what a storm rages over; its work is done on that executor.
+/// Creates the ground of a storm. Its work runs on the given executor.
 using ground_maker =
     std::function<std::unique_ptr<ground>(const settings&, const asio::any_io_executor&)>;
 
-/// Lets a storm rage for so long over a store of its own, waits until all processes have left, and
-/// judges. @throws std::exception if the machine does not let it happen.
+/// Runs a storm of length `span` over a new store, waits until all processes have ended, and judges
+/// the logs. @throws std::exception if the machine prevents that.
 round run_round(const settings& how, std::chrono::milliseconds span, const ground_maker& make);
 
 }  // namespace mortise::storm

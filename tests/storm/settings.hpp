@@ -9,7 +9,7 @@
 
 namespace mortise::storm {
 
-/// How a storm is to be.
+/// The options of a storm.
 struct settings {
     settings() = default;
 
@@ -18,10 +18,10 @@ struct settings {
     std::size_t tasks = 3;  ///< Coroutines in each process.
     std::chrono::milliseconds ttl{1'500};
     std::string store = "sqlite";  ///< Or "redis".
-    std::string bug;               ///< To be planted; empty: none.
+    std::string bug;               ///< The bug to plant; empty: none.
 };
 
-/// More processes than these find no seat on the board.
+/// The board has seats for this many processes.
 inline constexpr std::size_t processes_max = 128;
 
 }  // namespace mortise::storm

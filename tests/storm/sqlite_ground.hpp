@@ -12,7 +12,7 @@
 
 namespace mortise::storm {
 
-/// A database in a folder of its own. What can happen to it happens to those who use it.
+/// A database in a new folder. Only its users can come to harm.
 class sqlite_ground final : public ground {
 public:
     std::string url(std::size_t) const override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lets many real processes fight for a few locks of one store, kills and stops them at random (a
-// server, too), and judges what they saw. The last line is JSON; a run that fails says how to
+// Lets many real processes compete for a few locks of one store. Kills and stops them (and a
+// server) at random, and judges what they saw. The last line is JSON; a failed run prints how to
 // repeat it.
 #include "sim/bugs.hpp"
 #include "storm/redis_ground.hpp"
@@ -24,7 +24,7 @@ namespace mortise::storm {
 namespace {
 
 constexpr std::chrono::seconds round_max{60};
-constexpr std::chrono::seconds round_with_bug{10};  // one that does harm is found soon
+constexpr std::chrono::seconds round_with_bug{10};  // a bug that does harm shows soon
 
 std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_executor& executor) {
     if (how.store == "redis")
@@ -32,7 +32,7 @@ std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_exec
     return std::make_unique<sqlite_ground>();
 }
 
-// Rounds of at most a minute, each with a seed, a store and processes of its own.
+// Runs rounds of at most a minute, each with a new seed, store and set of processes.
 int run_all(settings how, std::chrono::seconds span) {
     for (auto left = span; left.count() > 0;) {
         const auto length = std::min(left, how.bug.empty() ? round_max : round_with_bug);

@@ -37,7 +37,7 @@ milliseconds drawn_between(std::mt19937_64& from, int least, int most) {
     return milliseconds(std::uniform_int_distribution<int>(least, most)(from));
 }
 
-// A server may not be there for a while; a file always is.
+// Whether the store is away. A server may be, a file never is.
 bool is_away(error_code failed, const std::string& store) {
     if (store.starts_with("sqlite:"))
         return false;
@@ -90,7 +90,7 @@ asio::awaitable<void> worker::fight(int socket, std::uint64_t seed) {
     }
 }
 
-// Nobody is left out for ever, whatever happened before.
+// Demands every lock in every mode: nobody may be left out for ever, whatever happened before.
 asio::awaitable<void> worker::leave_in_peace() {
     for (std::size_t i = 0; i < locks.size(); ++i) {
         for (const std::uint32_t drawn : {0u, 50u, 99u}) {
@@ -99,7 +99,7 @@ asio::awaitable<void> worker::leave_in_peace() {
             what.mode = locks[i].mode_for(drawn);
             co_await want(what, nullptr);
             if (locks[i].writers == 100 || locks[i].guests == 100)
-                break;  // the others are the same
+                break;  // the other draws give the same mode
         }
     }
 }
@@ -183,7 +183,7 @@ asio::awaitable<void> worker::want(wish what, resource_link* link) {
     --seat_.holding;
 }
 
-// Read, think, write. The fence is raised with the read; readers write nothing.
+// Reads, thinks, writes. The read raises the fence. Readers do not write.
 asio::awaitable<void>
 worker::use(record& log, const lease& held, const wish& what, resource_link& link) {
     resource_message message;

@@ -16,13 +16,13 @@
 
 namespace mortise::storm {
 
-/// One process of the storm: some coroutines that want locks, now and then change their minds, and
-/// write to what the locks protect.
+/// One process of the storm. Its coroutines want locks, now and then change their minds, and write
+/// to what the locks protect.
 class worker {
 public:
     worker(const asio::any_io_executor& executor, const worker_order& order, const board& shared);
 
-    /// Until it has become calm, and everybody here has got every lock.
+    /// Runs until the storm is calm and each coroutine has got every lock.
     asio::awaitable<void> run();
 
 private:
@@ -37,7 +37,7 @@ private:
         std::chrono::milliseconds cancel_after = std::chrono::milliseconds::max();
         std::chrono::milliseconds hold{0};
     };
-    /// Whether it was granted, and what then is there.
+    /// Whether the wish was granted, and the lease if so.
     struct outcome {
         outcome() = default;
         error_code failed;
@@ -62,7 +62,7 @@ private:
     lock_client locks_;
 };
 
-/// The whole program of such a process. @return its exit code.
+/// The main function of a worker process. @return its exit code.
 int run_worker(const worker_order& order);
 
 }  // namespace mortise::storm

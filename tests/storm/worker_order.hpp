@@ -9,20 +9,20 @@
 
 namespace mortise::storm {
 
-/// What a process of the storm is told when it is started.
+/// What a process of the storm is told at its start.
 struct worker_order {
     worker_order() = default;
 
     std::string store;  ///< Its URL.
     std::uint32_t seat = 0;
-    std::uint32_t number = 0;  ///< Its own, never used again.
+    std::uint32_t number = 0;  ///< Unique, never reused.
     std::uint64_t seed = 0;
     std::chrono::milliseconds ttl{0};
-    int board = -1;            ///< Descriptors that it inherits.
+    int board = -1;            ///< Inherited descriptors.
     std::vector<int> sockets;  ///< One for each of its coroutines.
     std::string bug;
 
-    /// As words of a command line, and back; those that are no words of one throw.
+    /// Converts the order to words of a command line, and back. Invalid words throw.
     std::vector<std::string> words() const;
     static worker_order parse(const std::vector<std::string>& words);
 };

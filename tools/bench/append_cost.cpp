@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds turn{100};
 constexpr unsigned turns_per_second = 5;  // of each kind
 
-/// A small booking, with or without a message about it.
+/// A small booking, with or without a message that announces it.
 class booking {
 public:
     booking(const bench_records* message, std::uint64_t number)
@@ -82,7 +82,7 @@ compare(db::sqlite& shop, const bench_records& message, db::durability how, unsi
     counted without;
     counted with;
     counted ignored;
-    co_await book(shop, &message, how, ignored);  // makes the tables
+    co_await book(shop, &message, how, ignored);  // creates the tables
     for (unsigned i = 0; i < turns_per_second * seconds; ++i) {
         co_await book(shop, nullptr, how, without);
         co_await book(shop, &message, how, with);

@@ -15,8 +15,8 @@
 
 namespace mortise::tool {
 
-/// Reads what is committed in a topic from now on, on a thread of its own, and notes when each
-/// record came.
+/// Reads the records committed to a topic from now on, on its own thread, and notes when each
+/// arrived.
 class arrivals {
 public:
     /// @throws failure
@@ -26,7 +26,7 @@ public:
     arrivals& operator=(const arrivals&) = delete;
 
     std::size_t count() const;
-    /// By their numbers; the first time if one came twice.
+    /// The arrival times by the records' numbers. For a record that came twice: the first time.
     std::map<std::uint64_t, clock::time_point> take();
     std::size_t repeated() const;
 

@@ -65,7 +65,7 @@ void remove_topics(const std::string& servers, const std::vector<std::string>& n
         ::rd_kafka_queue_destroy(answers);
         ::rd_kafka_DeleteTopic_destroy_array(asked.data(), asked.size());
     } catch (...) {
-        return;  // they are left
+        return;  // the topics stay
     }
 }
 

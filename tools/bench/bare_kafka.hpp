@@ -11,7 +11,7 @@
 
 namespace mortise::tool {
 
-/// librdkafka as it is, without mortise: what a relay is measured against, and by.
+/// librdkafka without mortise. The bench measures a relay with it, and compares the relay to it.
 struct bare_kafka_closer {
     void operator()(rd_kafka_t* what) const noexcept { ::rd_kafka_destroy(what); }
 };
@@ -19,14 +19,14 @@ using bare_kafka = std::unique_ptr<rd_kafka_t, bare_kafka_closer>;
 
 using bare_kafka_settings = std::vector<std::pair<std::string, std::string>>;
 
-/// @throws failure that says what librdkafka says.
+/// @throws failure with librdkafka's reason.
 bare_kafka
 open_bare_kafka(rd_kafka_type_t type, const std::string& servers, const bare_kafka_settings& more);
 
-/// Removes topics of a measurement; that they are left is no failure.
+/// Removes the topics of a measurement. Ignores errors.
 void remove_topics(const std::string& servers, const std::vector<std::string>& names) noexcept;
 
-/// @throws failure if librdkafka says that it failed.
+/// @throws failure if librdkafka reports an error.
 void check_kafka(rd_kafka_error_t* failed);
 void check_kafka(rd_kafka_resp_err_t failed);
 

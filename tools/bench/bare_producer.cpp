@@ -5,7 +5,7 @@
 
 namespace mortise::tool {
 
-// As the producer of a relay is set; see outbox/kafka/src/settings.cpp.
+// Uses the settings of a relay's producer; see outbox/kafka/src/settings.cpp.
 bare_producer::bare_producer(const std::string& servers, const std::string& transactional_id)
     : handle_(open_bare_kafka(
           RD_KAFKA_PRODUCER,
@@ -18,7 +18,7 @@ bare_producer::bare_producer(const std::string& servers, const std::string& tran
     check_kafka(::rd_kafka_init_transactions(handle_.get(), kafka_patience_ms));
 }
 
-// librdkafka's macros for this are no standard C++.
+// Avoids librdkafka's macros for this call: they are not standard C++.
 void bare_producer::send(const bench_records& what, std::uint64_t first, std::uint64_t count) {
     static const std::string id(36, 'i');
     check_kafka(::rd_kafka_begin_transaction(handle_.get()));

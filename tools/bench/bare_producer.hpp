@@ -10,13 +10,13 @@
 
 namespace mortise::tool {
 
-/// A transactional producer of librdkafka alone.
+/// A transactional producer that uses only librdkafka.
 class bare_producer {
 public:
     /// @throws failure
     bare_producer(const std::string& servers, const std::string& transactional_id);
 
-    /// One transaction with `count` records from that number on. @throws failure
+    /// Sends `count` records, numbered from `first`, in one transaction. @throws failure
     void send(const bench_records& what, std::uint64_t first, std::uint64_t count);
 
 private:

@@ -32,7 +32,7 @@ void require(sqlite3* db, bool good) {
         throw failure(exit_code::unavailable, "the bare transactions fail", ::sqlite3_errmsg(db));
 }
 
-// The same pragmas and a schema of the same kind as those of the store.
+// The pragmas of the store, and a schema of the same kind.
 constexpr const char* schema = R"(
 pragma journal_mode = wal;
 pragma synchronous = normal;
@@ -55,7 +55,7 @@ constexpr std::array<const char*, 8> transaction_pair{
     "commit",
 };
 
-/// The store folds its log back by size, and so do we: 16 MiB are 4,096 pages.
+/// The store folds its log back by size, and so does this file: 16 MiB are 4,096 pages.
 constexpr int log_pages_max = 4'096;
 
 }  // namespace

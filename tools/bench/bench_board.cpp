@@ -13,7 +13,7 @@
 namespace mortise::tool {
 namespace {
 
-constexpr std::size_t counters_size = 4'096;  // keeps the records apart from the busy counters
+constexpr std::size_t counters_size = 4'096;  // a page apart from the records
 static_assert(sizeof(bench_board::counters) <= counters_size);
 
 }  // namespace

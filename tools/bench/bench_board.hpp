@@ -21,17 +21,17 @@ public:
         std::atomic<std::uint32_t> echoing{0};      ///< Not zero: the process echoes messages.
         std::atomic<std::uint32_t> last_holder{0};  ///< The index of the process, plus one.
         std::atomic<std::uint64_t> handoffs{0};    ///< Grants that followed one of another process.
-        std::atomic<std::uint64_t> claimed{0};     ///< Records that were given out, and beyond.
-        std::atomic<std::uint64_t> pings{0};       ///< One-way datagrams of the limit,
-        std::atomic<std::int64_t> ping_ns{0};      ///< and how long they took together.
+        std::atomic<std::uint64_t> claimed{0};     ///< Records handed out, and more.
+        std::atomic<std::uint64_t> pings{0};       ///< Bare datagrams, counted one way,
+        std::atomic<std::int64_t> ping_ns{0};      ///< and their total time.
         std::atomic<std::uint64_t> heartbeats{0};  ///< Of all processes, while they worked.
     };
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-    /// A new board. @throws failure if there is no memory for it.
+    /// Creates a board. @throws failure if there is no memory for it.
     static bench_board create(std::size_t records);
 
-    /// The board behind an inherited descriptor. @throws failure if there is none.
+    /// Opens the board behind an inherited descriptor. @throws failure if there is none.
     static bench_board attach(int fd);
 
     bench_board(bench_board&& other) noexcept;

@@ -6,7 +6,7 @@
 
 namespace mortise::tool {
 
-/// `mortise bench`: measures, on a store of its own unless one is named. @return the exit code.
+/// `mortise bench`: measures, on a temporary store unless one is named. @return the exit code.
 /// @throws failure, or what the library throws.
 int bench(const global_settings& global, const bench_settings& settings);
 

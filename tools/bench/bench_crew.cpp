@@ -58,7 +58,7 @@ bench_crew::bench_crew(
         if (errno != 0)
             throw failure::of_errno("this program cannot be executed again");
     }
-    ready_peer_.reset();  // else its end would never be seen
+    ready_peer_.reset();  // while we hold it open, the pipe has no end
     go_peer_.reset();
     first_socket_.reset();
     second_socket_.reset();
@@ -75,7 +75,7 @@ bench_crew::~bench_crew() {
         end_all();
 }
 
-/// Asks them to end, so that nothing of theirs is left at the store; kills those that do not.
+/// Asks the processes to end, to leave nothing of theirs at the store. Kills those that do not end.
 void bench_crew::end_all() noexcept {
     for (child_process& process : processes_)
         process.send(SIGTERM);
@@ -106,7 +106,7 @@ child_order bench_crew::order_for(
         number(ready_peer_.get()),
         "--go",
         number(go_peer_.get())};
-    order.environment = {{"MORTISE_STORE", store}};  // everybody sees the arguments of a process
+    order.environment = {{"MORTISE_STORE", store}};  // arguments are visible to all
     order.kept = {board.descriptor(), ready_peer_.get(), go_peer_.get()};
     const auto add = [&](const char* option, const std::string& value) {
         order.command.insert(order.command.end(), {option, value});
@@ -132,7 +132,7 @@ child_order bench_crew::order_for(
     return order;
 }
 
-/// Reads from the ready pipe for at most so long. @return whether its end was read.
+/// Reads from the ready pipe for at most `time`. @return whether it read the end.
 bool bench_crew::read_ready(std::chrono::milliseconds time) {
     pollfd readable{ready_.get(), POLLIN, 0};
     const int found = ::poll(&readable, 1, static_cast<int>(time.count()));

@@ -13,28 +13,28 @@
 
 namespace mortise::tool {
 
-/// The processes of one measurement: this program again, once for each.
+/// The processes of one measurement. Each runs this program again.
 class bench_crew {
 public:
-    /// Starts them and waits until all have opened the store.
+    /// Starts the processes and waits until all have opened the store.
     /// @throws failure if one of them fails.
     bench_crew(const std::string& store, const bench_settings& bench, const bench_board& board);
 
-    /// Ends those that are left.
+    /// Ends the processes that still run.
     ~bench_crew();
     bench_crew(const bench_crew&) = delete;
     bench_crew& operator=(const bench_crew&) = delete;
 
-    /// Lets all of them begin at once.
+    /// Starts the measurement in all processes at once.
     void begin();
 
-    /// Waits for so long, or until all have ended. @return whether they have.
+    /// Waits for `time`, or until all have ended. @return whether they have.
     bool wait_end(std::chrono::milliseconds time);
 
-    /// Lets them work for so long. @throws failure if they all end before that.
+    /// Lets the processes work for `time`. @throws failure if they all end before that.
     void run_for(std::chrono::milliseconds time);
 
-    /// Ends all of them by SIGKILL, as a power cut would.
+    /// Kills all processes by SIGKILL, as a power cut would.
     void kill();
 
     /// @throws failure unless all have ended and succeeded.
@@ -51,10 +51,10 @@ private:
     void await_ready();
     void end_all() noexcept;
 
-    unique_fd ready_;       // read end: a byte for each that is ready, the end when all are gone
-    unique_fd ready_peer_;  // write end, for them
+    unique_fd ready_;       // read end: a byte per ready process, the end when all are gone
+    unique_fd ready_peer_;  // write end, which the processes inherit
     unique_fd go_;          // write end: closed to begin
-    unique_fd go_peer_;     // read end, for them
+    unique_fd go_peer_;     // read end, which the processes inherit
     unique_fd first_socket_;
     unique_fd second_socket_;
     std::vector<child_process> processes_;

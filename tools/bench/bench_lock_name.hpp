@@ -6,8 +6,8 @@
 
 namespace mortise::tool {
 
-/// The name of the lock that this process measures: of 17 bytes, for what is sent depends on it,
-/// and of no other process.
+/// The name of the lock that this process measures; no other process uses it. It always has 17
+/// bytes, because its size counts among the bytes sent.
 std::string bench_lock_name();
 
 }  // namespace mortise::tool

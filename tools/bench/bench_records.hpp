@@ -10,8 +10,8 @@
 
 namespace mortise::tool {
 
-/// Records as a relay sends them: a key of a thousand, so many bytes of payload, which begins with
-/// the record's number, and a header as long as that with a message's id.
+/// Records as a relay sends them. Each has one of a thousand keys, and a payload of the given size
+/// that begins with the record's number. Its header is as long as the one with a message's id.
 class bench_records {
 public:
     bench_records(std::string to, std::size_t payload) : topic_(std::move(to)), size_(payload) {}

@@ -12,11 +12,11 @@ namespace mortise::tool {
 /// Figures of one measurement: a table for people, an object for programs.
 class bench_report {
 public:
-    /// A figure. `key` is that of the JSON object, with a dot before the part inside an inner
-    /// object ("gap_us.p50"). No value is shown as a dash, and is null in JSON.
+    /// Adds a figure. `key` is its JSON key; a dot in it leads into an inner object ("gap_us.p50").
+    /// A missing value is shown as a dash, and is null in JSON.
     void add(std::string key, std::optional<double> value, int digits, std::string meaning);
 
-    /// The same, which must be zero: otherwise the measurement found a fault.
+    /// Adds a figure that must be zero. Any other value means that the measurement found a fault.
     void add_fault(std::string key, double value, std::string meaning);
 
     bool faultless() const noexcept { return faultless_; }

@@ -26,7 +26,8 @@
 namespace mortise::tool {
 namespace {
 
-/// Opens the session by a lock of its own, says "ready", and returns when the measurement begins.
+/// Opens the session with a lock that no other process uses, reports "ready", and returns when the
+/// measurement begins.
 asio::awaitable<void> get_ready(bench_work work) {
     const std::string own = work.settings.lock + ":" + std::to_string(work.settings.index);
     lease held = co_await acquire_for_bench(work.locks, own);
@@ -36,10 +37,10 @@ asio::awaitable<void> get_ready(bench_work work) {
     const auto executor = co_await asio::this_coro::executor;
     asio::posix::stream_descriptor go(executor, work.settings.go);
     std::array<char, 1> nothing{};
-    co_await go.async_read_some(asio::buffer(nothing), with_code);  // its end, or our parent's
+    co_await go.async_read_some(asio::buffer(nothing), with_code);  // the pipe's end: start
 }
 
-/// It is ready when it holds the lock, and is killed then.
+/// Reports "ready" when it holds the lock, and keeps the lock until it is killed.
 asio::awaitable<void> hold_to_the_end(bench_work work) {
     lease held = co_await acquire_for_bench(work.locks, work.settings.lock);
     co_await get_ready(work);
@@ -100,7 +101,7 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     if (settings.bench.what == bench_settings::kind::takeover)
         config.ttl = settings.bench.ttl;
     if (settings.bench.what == bench_settings::kind::handoff)
-        config.turn_handoffs_max = 0;  // each release is to go to the other process
+        config.turn_handoffs_max = 0;  // each release must go to the other process
     lock_client locks(context.get_executor(), open_store(global.store), config);
     const bench_work work{locks, settings, board.shared(), board.records()};
     const store_work until_told = [&](lock_client&) {
@@ -110,7 +111,7 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     const bool lingers = settings.bench.what == bench_settings::kind::linger;
     if (code != exit_code::success || (settings.peer < 0 && !lingers))
         return code;
-    // It holds nothing from here on, and waits for no event that a signal could end.
+    // The process holds nothing from here on, and no wait remains that a signal could end.
     ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
     if (lingers)
         echo_messages(work, global.store);

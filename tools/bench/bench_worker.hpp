@@ -6,8 +6,8 @@
 
 namespace mortise::tool {
 
-/// One process of `bench handoff` or `bench contend`, started by a bench_crew. @return the exit
-/// code.
+/// One process of `bench handoff`, `contend`, `linger` or `takeover`, which a bench_crew starts.
+/// @return the exit code.
 /// @throws failure, or what the library throws.
 int bench_worker(const global_settings& global, const bench_worker_settings& settings);
 

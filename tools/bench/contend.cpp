@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Without a single grant for so long, on top of the time that a lock is held, something hangs.
+/// How long no grant may come, on top of the hold time, before the measurement counts as hung.
 constexpr milliseconds patience{30'000};
 
 /// Returns when all processes have ended.

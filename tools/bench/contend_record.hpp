@@ -10,10 +10,10 @@ namespace mortise::tool {
 /// share.
 struct contend_record {
     std::int64_t asked = 0;     ///< The call of the acquire.
-    std::int64_t granted = 0;   ///< The holder goes on, and believes that it holds.
-    std::int64_t released = 0;  ///< The call of the release: it does not believe so any more.
+    std::int64_t granted = 0;   ///< The holder continues, and believes that it holds.
+    std::int64_t released = 0;  ///< The call of the release: that belief ends.
     std::uint64_t token = 0;
-    std::uint32_t worker = 0;  ///< One task of one process.
+    std::uint32_t worker = 0;  ///< The index of a task of one process.
     std::uint32_t complete = 0;
 };
 

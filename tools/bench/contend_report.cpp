@@ -26,7 +26,7 @@ contend_report judge(std::vector<contend_record> records) {
     std::vector<double> gaps;
     std::vector<double> waits;
     std::uint64_t same = 0;
-    std::int64_t end = 0;  // of the holder that held longest so far
+    std::int64_t end = 0;  // the latest end of a hold so far
     std::uint64_t highest_token = 0;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const contend_record& now = records[i];
@@ -38,7 +38,7 @@ contend_report judge(std::vector<contend_record> records) {
             if (now.asked <= before.released)
                 gaps.push_back(static_cast<double>(now.granted - before.released) / 1e3);
         }
-        const bool any = now.token != 0 || highest_token != 0;  // Not every store gives tokens.
+        const bool any = now.token != 0 || highest_token != 0;  // not every store gives tokens
         report.token_regressions += any && now.token <= highest_token;
         highest_token = std::max(highest_token, now.token);
         end = std::max(end, now.released);
@@ -49,7 +49,7 @@ contend_report judge(std::vector<contend_record> records) {
     report.gap_us_p50 = quantile(gaps, 0.50);
     report.gap_us_p99 = quantile(gaps, 0.99);
     report.wait_ms_p50 = quantile(waits, 0.50);
-    report.wait_ms_max = waits.back();  // sorted by now
+    report.wait_ms_max = waits.back();  // sorted above
     report.same_worker = records.size() > 1 ? static_cast<double>(same) / (count - 1) : 0;
     return report;
 }

@@ -9,23 +9,22 @@
 
 namespace mortise::tool {
 
-/// What the log of `bench contend` says.
+/// The findings in the log of `bench contend`.
 struct contend_report {
     double locks_per_s = 0;
-    double gap_us_p50 =
-        0;  ///< From the release call to the next holder, if that one waited already.
+    double gap_us_p50 = 0;  ///< From the release call to the next holder, if it waited by then.
     double gap_us_p99 = 0;
     double wait_ms_p50 = 0;  ///< From the acquire call to the grant.
     double wait_ms_max = 0;
-    double same_worker = 0;  ///< Share of grants that went to the worker that had the one before.
-    std::uint64_t overlaps = 0;           ///< Grants that began before the one before had ended.
-    std::uint64_t token_regressions = 0;  ///< Grants whose token is not above the highest before.
+    double same_worker = 0;               ///< Share of grants to the worker of the previous grant.
+    std::uint64_t overlaps = 0;           ///< Grants that began before an earlier one ended.
+    std::uint64_t token_regressions = 0;  ///< Grants whose token does not exceed all earlier ones.
 };
 
-/// Judges the merged logs of all workers, in whatever order they come.
+/// Judges the merged logs of all workers. The order of the records does not matter.
 contend_report judge(std::vector<contend_record> records);
 
-/// The value below which `share` of all lie; sorts them. Zero if there are none.
+/// The value below which `share` of all values lie. Sorts them. Zero if there are none.
 double quantile(std::vector<double>& values, double share);
 
 }  // namespace mortise::tool

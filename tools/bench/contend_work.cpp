@@ -23,7 +23,7 @@ asio::awaitable<void> rest(std::chrono::milliseconds time) {
     co_await timer.async_wait(asio::deferred);
 }
 
-/// One worker: waits, holds, rests, until every record was claimed.
+/// One worker: acquires, holds and rests until every record is claimed.
 asio::awaitable<void> one_worker(const bench_work& work, std::uint32_t worker) {
     const bench_settings& bench = work.settings.bench;
     for (;;) {
@@ -42,7 +42,7 @@ asio::awaitable<void> one_worker(const bench_work& work, std::uint32_t worker) {
         record.token = held.token().value;
         record.worker = worker;
         record.complete = 1;
-        record.released = now_ns();  // last: the holder believes in its lease until here
+        record.released = now_ns();  // the last step: until here the holder believes in its lease
         co_await release_for_bench(work.locks, held);
         co_await rest(bench.think);
     }

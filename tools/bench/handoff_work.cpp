@@ -44,7 +44,7 @@ void keep_to_one_processor(unsigned index) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;  // more processors than the set has room for: then it is left to the scheduler
+        return;  // too many processors for the set: let the scheduler choose
     const auto count = static_cast<unsigned>(CPU_COUNT(&allowed));
     unsigned place = index % count;
     for (std::size_t processor = 0; processor < CPU_SETSIZE; ++processor) {
@@ -73,7 +73,7 @@ asio::awaitable<void> pass_on(const bench_work& work) {
 }  // namespace
 
 asio::awaitable<void> pass_to_and_fro(bench_work work) {
-    // Two, so that this process stands in the queue again when it lets go.
+    // Two tasks: after a release the other one keeps this process in the queue.
     constexpr unsigned tasks = 2;
     const auto executor = co_await asio::this_coro::executor;
     coro::task_scope workers(executor);
@@ -84,7 +84,7 @@ asio::awaitable<void> pass_to_and_fro(bench_work work) {
 
 void ping_to_and_fro(const bench_work& work) {
     const int socket = work.settings.peer;
-    // A peer that dies is noticed: a datagram socket has no end that could be read.
+    // Time out if the peer dies: a datagram socket has no end to read.
     const timeval patience{10, 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (work.settings.index != 0) {
@@ -94,7 +94,7 @@ void ping_to_and_fro(const bench_work& work) {
         }
         return;
     }
-    send_ping(socket, ping);  // the other one may still be stopping its client
+    send_ping(socket, ping);  // the peer may still be stopping its client
     receive_ping(socket);
     const clock::time_point begin = clock::now();
     const clock::time_point end = begin + ping_time;
@@ -114,14 +114,14 @@ void ping_to_and_fro(const bench_work& work) {
 void publish_to_and_fro(const bench_work& work, const std::string& store) {
     const auto meter = redis_meter::of(store);
     if (!meter)
-        return;  // behind sentinels: there is no limit to compare with
+        return;  // sentinels: no limit to compare with
     const int socket = work.settings.peer;
     const auto channel_of = [&](unsigned index) {
         return work.settings.lock + ":echo:" + std::to_string(index);
     };
     meter->subscribe(channel_of(work.settings.index));
-    send_ping(socket, ping);  // it hears from here on,
-    receive_ping(socket);     // and so does the other one
+    send_ping(socket, ping);  // we are subscribed,
+    receive_ping(socket);     // and so is the peer
     if (work.settings.index != 0)
         return meter->echo_back(channel_of(0));
     const echo_count found = meter->echo_for(channel_of(1), ping_time);

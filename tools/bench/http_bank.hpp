@@ -14,12 +14,12 @@
 
 namespace mortise::tool {
 
-/// Participants `stock` and `wallet` in a process of their own on this host, which agree to
-/// everything; they are called over HTTP.
+/// Participants `stock` and `wallet` in another process on this host, called over HTTP. They agree
+/// to every call.
 class http_bank {
 public:
-    /// Call it before there is any thread. @return nothing in a program without HTTP participants.
-    /// @throws failure
+    /// Starts the process. Call it before this process has a second thread. @return null in a
+    /// program without HTTP participants. @throws failure
     static std::unique_ptr<http_bank> start();
 
     /// Kills the process.

@@ -24,7 +24,7 @@
 namespace mortise::tool {
 namespace {
 
-/// What holding costs, each second.
+/// The cost of holding, per second.
 struct upkeep {
     double heartbeats = 0;
     std::optional<double> commands;

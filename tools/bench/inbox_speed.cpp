@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::minutes longest(5);
 constexpr int poll_ms = 50;
 
-/// How many came until now, of those that are wanted, counted from the first that came.
+/// Measures the rate of arrivals, from the first to the last.
 class stop_watch {
 public:
     void saw(std::uint64_t count) {
@@ -52,7 +52,7 @@ private:
     clock::time_point last_;
 };
 
-/// The whole topic by a consumer of librdkafka alone.
+/// Reads the whole topic with a bare librdkafka consumer.
 double consume_alone(const relay_bench& at, std::uint64_t rows) {
     const auto handle = open_bare_kafka(
         RD_KAFKA_CONSUMER,
@@ -88,7 +88,7 @@ double consume_alone(const relay_bench& at, std::uint64_t rows) {
     return watch.per_s();
 }
 
-/// An inbox by offsets, whose handler does nothing, and its consumer.
+/// An inbox by offsets with a handler that does nothing, and its consumer.
 class reading_site {
 public:
     reading_site(const asio::any_io_executor& executor, const relay_bench& at)

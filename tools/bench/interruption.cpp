@@ -24,7 +24,7 @@ interruption::interruption() {
     ::sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < signals.size(); ++i) {
         ::sigaction(signals[i], nullptr, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)  // as `nohup` wants it
+        if (before[i].sa_handler != SIG_IGN)  // `nohup` ignores HUP: keep that
             ::sigaction(signals[i], &action, nullptr);
     }
 }

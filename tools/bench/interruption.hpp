@@ -4,8 +4,8 @@
 
 namespace mortise::tool {
 
-/// While it lives, HUP, INT and TERM do not end the process: the measurement looks for them, and
-/// ends in an orderly way, which removes its temporary folder. One at a time.
+/// Keeps HUP, INT and TERM from ending the process while this object lives. The measurement polls
+/// for them and ends in order, to remove its temporary folder. Only one may exist at a time.
 class interruption {
 public:
     interruption();

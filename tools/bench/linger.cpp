@@ -25,19 +25,19 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds linger_warm_up{300};
 constexpr milliseconds linger_end_max{30'000};
-constexpr milliseconds between{20};  // the other process has the lock again
+constexpr milliseconds between{20};  // enough for the other process to get the lock again
 constexpr int asks = 50;
 
 double microseconds_since(clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
-/// How long the other process keeps us waiting.
+/// How long it takes to get the lock from the other process, and what messages take.
 struct waits {
     std::vector<double> asked;   ///< Microseconds that a request took,
-    std::vector<double> tried;   ///< and tries, one after the other, until one succeeded,
-    std::vector<double> pinged;  ///< and a bare PING after the same rest,
-    std::vector<double> echoed;  ///< and a message to that process and one back.
+    std::vector<double> tried;   ///< that tries took, one after the other, until one succeeded,
+    std::vector<double> pinged;  ///< that a bare PING took after the same rest,
+    std::vector<double> echoed;  ///< and that a message took to that process and back.
 };
 
 asio::awaitable<void> try_until_it_is_ours(lock_client& locks, std::string name) {
@@ -58,7 +58,7 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
         lease held = co_await acquire_for_bench(locks, name);
         const double took = microseconds_since(begin);
         co_await release_for_bench(locks, held);
-        if (i > 0)  // the first one opens the session
+        if (i > 0)  // the first one also opens the session
             found.asked.push_back(took);
         co_await pause_for(between);
     }
@@ -75,7 +75,7 @@ asio::awaitable<int> ask_and_try(lock_client& locks, redis_meter* meter, waits& 
     co_return exit_code::success;
 }
 
-/// The process only echoes by now, or will soon.
+/// Call it when the process only echoes, or soon will.
 void echo_at_rest(
     bench_crew& crew, const bench_board::counters& shared, redis_meter& meter, waits& found
 ) {

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::uint64_t look_every = 1'024;
 
-/// Counts hand-offs until the time is over, and reads the clock seldom.
+/// Counts hand-offs until the time is over. Reads the clock only now and then.
 class stopwatch {
 public:
     explicit stopwatch(clock::duration span) noexcept : end_(clock::now() + span) {}
@@ -72,7 +72,7 @@ asio::awaitable<void> pass_lock(lock_client& locks, stopwatch& watch) {
     }
 }
 
-/// How often a second it is passed on among `tasks` coroutines, each on its own strand.
+/// How often per second the lock passes on among `tasks` coroutines, each on its own strand.
 template <class Pass>
 asio::awaitable<double>
 rate(asio::io_context& context, unsigned tasks, std::chrono::milliseconds span, Pass pass) {
@@ -90,10 +90,10 @@ rate(asio::io_context& context, unsigned tasks, std::chrono::milliseconds span, 
 struct rates {
     double locks = 0;
     double limit = 0;
-    std::optional<double> commands;  ///< A second, that the server counts.
+    std::optional<double> commands;  ///< Per second, by the server's counters.
 };
 
-// In turns, so that a machine that is slow for a while is so for both.
+// Takes turns: a slow phase of the machine then slows both.
 asio::awaitable<int> measure(
     asio::io_context& context,
     lock_client& locks,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For a program without HTTP participants.
+// Replaces http_bank.cpp in a program without HTTP participants.
 #include "bench/http_bank.hpp"
 
 namespace mortise::tool {

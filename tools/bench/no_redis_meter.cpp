@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For a program without the Redis store.
+// Replaces redis_meter.cpp in a program without the Redis store.
 #include "bench/redis_meter.hpp"
 
 namespace mortise::tool {
@@ -9,7 +9,7 @@ class redis_meter::line {};
 redis_meter::~redis_meter() = default;
 
 std::unique_ptr<redis_meter> redis_meter::of(const std::string&) {
-    return nullptr;  // the store refuses its URL with a better message
+    return nullptr;  // the store refuses the URL with a better message
 }
 
 double redis_meter::pings_per_s(std::chrono::milliseconds) {

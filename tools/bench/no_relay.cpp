@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For a program without Kafka.
+// Replaces the measurement of a relay in a program without Kafka.
 #include "bench/measure.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"

@@ -8,7 +8,7 @@
 
 namespace mortise::tool {
 
-/// A database file that is gone at the end of the scope, with the files beside it.
+/// A database file that is removed at the end of the scope, together with its side files.
 class passing_file {
 public:
     explicit passing_file(std::filesystem::path path) : path_(std::move(path)) {}

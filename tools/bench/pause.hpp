@@ -10,7 +10,7 @@
 
 namespace mortise::tool {
 
-/// Waits for so long. @throws failure if the measurement is interrupted meanwhile.
+/// Waits for `span`. @throws failure if the measurement is interrupted meanwhile.
 asio::awaitable<void> pause_for(std::chrono::milliseconds span);
 
 }  // namespace mortise::tool

@@ -9,7 +9,7 @@
 namespace mortise::tool {
 namespace {
 
-/// A line of /proc/self/status that counts kilobytes.
+/// Reads a line of /proc/self/status that counts kilobytes.
 std::optional<std::uint64_t> bytes_of(const std::string& key) {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word;) {
@@ -25,7 +25,7 @@ std::optional<std::uint64_t> bytes_of(const std::string& key) {
 peak_memory::peak_memory() {
     ::malloc_trim(0);
     std::ofstream reset("/proc/self/clear_refs");
-    reset << '5' << std::flush;  // the peak begins anew
+    reset << '5' << std::flush;  // resets the peak
     if (reset)
         before_ = bytes_of("VmRSS:");
 }

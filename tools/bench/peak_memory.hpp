@@ -7,8 +7,8 @@
 
 namespace mortise::tool {
 
-/// How much memory this process takes at most, more than when this was made. Nothing where the
-/// kernel does not say it.
+/// How far the peak memory of this process rises above its memory at construction. Nothing if the
+/// kernel does not tell.
 class peak_memory {
 public:
     peak_memory();

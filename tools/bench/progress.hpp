@@ -7,12 +7,11 @@
 
 namespace mortise::tool {
 
-/// One line on the standard error that says how far something is; nothing if that is not a
-/// terminal.
+/// One progress line on the standard error. Does nothing if that is not a terminal.
 class progress {
 public:
     explicit progress(std::string what);
-    ~progress();  ///< Wipes the line out.
+    ~progress();  ///< Erases the line.
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 

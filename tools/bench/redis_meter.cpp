@@ -33,7 +33,7 @@ constexpr milliseconds patience{10'000};
 constexpr const char* echo = "e";
 constexpr const char* last_echo = "q";
 
-/// The number behind `label` in a report of the server; zero if it is not there.
+/// The number behind `label` in a report of the server; zero if there is none.
 std::uint64_t number_in(std::string_view report, std::string_view label) {
     const auto at = report.find(label);
     std::uint64_t number = 0;
@@ -89,14 +89,14 @@ public:
             config_,
             redis::logger(redis::logger::level::disabled),
             [this](const asio_error&) {
-                connection_.cancel();  // nobody is left waiting
+                connection_.cancel();  // fails the requests that wait
             }
         );
         ping_.push("PING");
         info_.push("INFO", "all");
         double ignored = 0;
         wait(ping_for(milliseconds(0), ignored), milliseconds(0));
-        // Like the store: a command is small, and somebody waits for it.
+        // The same option as the store's: commands are small, and somebody waits for each.
         connection_.next_layer().next_layer().set_option(asio::ip::tcp::no_delay(true));
     }
 
@@ -107,7 +107,7 @@ public:
     line(const line&) = delete;
     line& operator=(const line&) = delete;
 
-    /// Runs that to its end, which is not to take much longer than this.
+    /// Runs `work` to its end. Fails if that takes much longer than `span`.
     void wait(asio::awaitable<void> work, milliseconds span) {
         bool done = false;
         std::exception_ptr failed;
@@ -148,7 +148,7 @@ public:
         const auto [failed, size] = co_await std::move(asking);
         own_bytes_ += info_.payload().size();
         if (!std::get<0>(report).has_value())
-            co_return;  // the server refused it
+            co_return;  // the server refuses the command
         require(failed);
         const std::string& text = std::get<0>(report).value();
         server_counts counts;
@@ -234,7 +234,7 @@ private:
         co_await std::move(hearing);
     }
 
-    /// The last word of the next push.
+    /// Waits for the next push and returns its last word.
     asio::awaitable<std::string> hear() {
         const auto [failed, size] = co_await connection_.async_receive(with_code);
         require(failed);
@@ -252,7 +252,7 @@ private:
     }
 
     const std::string name_;
-    const bool scripts_only_;  ///< Whether the store sends nothing else while it works.
+    const bool scripts_only_;  ///< Whether the store sends only scripts while it works.
     asio::io_context context_{1};
     asio::any_io_executor strand_{asio::make_strand(context_)};
     redis::connection connection_;

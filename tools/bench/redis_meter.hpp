@@ -10,12 +10,12 @@
 
 namespace mortise::tool {
 
-/// What a Redis server has counted, of all its clients, since some moment.
+/// What a Redis server has counted for all its clients since some moment.
 struct server_counts {
-    /// Calls of scripts: what a store of the queue form sends while it works. Nothing in the
-    /// single-key form, whose plain commands are counted together with those inside of scripts.
+    /// Calls of scripts: a store in the queue form sends nothing else while it works. Empty in the
+    /// single-key form: the server counts its plain commands together with those inside scripts.
     std::optional<std::uint64_t> commands;
-    std::uint64_t bytes = 0;  ///< Read from clients, but for those of the meter itself.
+    std::uint64_t bytes = 0;  ///< Read from clients other than the meter.
 
     server_counts operator-(const server_counts& before) const noexcept {
         server_counts more;
@@ -26,43 +26,44 @@ struct server_counts {
     }
 };
 
-/// Messages that went to and fro.
+/// Messages of an echo measurement.
 struct echo_count {
     std::uint64_t one_way = 0;
     std::chrono::nanoseconds took{};
 };
 
-/// A connection to the Redis server of a store, beside the store's own and by the same client
-/// library: for the limits that locks are measured against, and for what the server counts.
+/// A second connection to the Redis server of a store, by the store's own client library. It
+/// measures the limits that locks are compared with, and reads the server's counters.
 ///
-/// Each member blocks until it is done. Each @throws failure if the server does not answer, or if
+/// Each member blocks until it is done. Each throws failure if the server does not answer, or if
 /// the measurement is interrupted.
 class redis_meter {
 public:
-    /// Connects to the server in the URL of a store; nothing if it names none (other stores, and
-    /// sentinels).
+    /// Connects to the server in the URL of a store. Null if the URL names no single Redis server:
+    /// other stores, and sentinels.
     static std::unique_ptr<redis_meter> of(const std::string& store);
     ~redis_meter();
     redis_meter(const redis_meter&) = delete;
     redis_meter& operator=(const redis_meter&) = delete;
 
-    /// Sends PING and waits for the answer, again and again. @return how often a second.
+    /// Sends PING and waits for the answer, again and again. @return how often per second.
     double pings_per_s(std::chrono::milliseconds span);
 
-    /// Nothing if this user may not ask.
+    /// The server's counters. Nothing if this user may not read them.
     std::optional<server_counts> counts();
 
-    /// From now on it hears what is published there.
+    /// Subscribes to `channel`.
     void subscribe(const std::string& channel);
 
-    /// Publishes there, and waits for what comes back, again and again. At the end it says so.
+    /// Publishes to `channel` and waits for the message back, again and again. Publishes the end
+    /// mark at last.
     echo_count echo_for(const std::string& channel, std::chrono::milliseconds span);
 
-    /// The same once, without an end.
+    /// Does that once, without the end mark.
     void echo_once(const std::string& channel);
     void end_echo(const std::string& channel);
 
-    /// Publishes there whatever it hears, until it hears the end.
+    /// Publishes to `channel` each message that it receives, until the end mark.
     void echo_back(const std::string& channel);
 
 private:

@@ -30,7 +30,7 @@ void make_topics(const relay_bench& at) {
     await_main(context, make());
 }
 
-/// The topics of a run, gone with it.
+/// Creates the topics of a run, and removes them at its end.
 class passing_topics {
 public:
     explicit passing_topics(const relay_bench& at) : at_(at) { make_topics(at); }

@@ -28,8 +28,8 @@ constexpr std::uint64_t rows_per_second = 100;
 constexpr milliseconds pace(1'000 / rows_per_second);
 constexpr std::uint64_t warm_up_rows = 100;
 constexpr int bare_transactions = 100;
-// The broker ends a transaction after it has said so, and begins the next one only then: so long as
-// nothing waits for that.
+// The broker ends a transaction after it has acknowledged the end, and begins the next one only
+// then. This pause keeps that work out of the measured time.
 constexpr milliseconds bare_pause{50};
 constexpr milliseconds last_max{30'000};
 
@@ -59,7 +59,7 @@ double bare_transaction_ms(const relay_bench& at) {
     return quantile(took, 0.5);
 }
 
-/// Commits a row at its time, however long the one before took.
+/// Commits each row at its planned time, however long the previous commit took.
 asio::awaitable<void> append_in_time(
     relay_site& site, std::uint64_t rows, std::map<std::uint64_t, clock::time_point>& committed
 ) {

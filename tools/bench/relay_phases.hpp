@@ -11,10 +11,10 @@
 
 namespace mortise::tool {
 
-/// What a message adds to a transaction that is its own.
+/// What appending a message adds to a transaction.
 struct append_cost {
     double us = 0;
-    double ratio = 0;  ///< Of the time with it to that without.
+    double ratio = 0;  ///< The time with a message divided by the time without.
 };
 
 struct append_costs {
@@ -22,15 +22,16 @@ struct append_costs {
     append_cost forced;
 };
 
-/// Two statements without and with a message, in turns, one transaction after the other.
+/// Compares two statements without and with a message. Both kinds take turns, one transaction at a
+/// time.
 append_costs
 measure_append(const std::filesystem::path& folder, const bench_records& message, unsigned seconds);
 
-/// Where a relay is measured.
+/// The setting in which a relay is measured.
 struct relay_bench {
     std::string servers;
     std::filesystem::path folder;
-    std::string name;  ///< Of this run: its topics and ids begin with it.
+    std::string name;  ///< The name of this run: its topics and ids begin with it.
     int partitions = 4;
     std::uint64_t rows = 0;
     unsigned size = 0;
@@ -44,15 +45,15 @@ struct relay_bench {
 struct relay_throughput {
     double rows_per_s = 0;
     double bare_per_s = 0;
-    std::uint64_t rows = 0;     ///< That the relay has sent,
-    std::uint64_t batches = 0;  ///< in so many,
-    std::uint64_t writes = 0;   ///< with so many transactions with its database,
-    std::uint64_t purges = 0;   ///< of which so many forgot rows.
-    double purged_per_s = 0;    ///< Rows that the relay forgets when it is stopped.
+    std::uint64_t rows = 0;     ///< Rows that the relay has sent,
+    std::uint64_t batches = 0;  ///< the batches that held them,
+    std::uint64_t writes = 0;   ///< the transactions with its database,
+    std::uint64_t purges = 0;   ///< and those among them that deleted rows.
+    double purged_per_s = 0;    ///< Rows deleted per second while the relay stops.
 };
 
-/// A table that is full, emptied by a relay; and the same rows in batches of the same size by
-/// producers of librdkafka alone, as many as there are shards. In turns.
+/// Compares a relay that empties a full table with bare librdkafka producers, one for each shard.
+/// They send the same rows in batches of the same size. Both take turns.
 relay_throughput measure_throughput(const relay_bench& at);
 
 struct relay_latency {
@@ -63,7 +64,8 @@ struct relay_latency {
     std::uint64_t repeated = 0;
 };
 
-/// From a commit to whoever reads what is committed, at a hundred rows a second.
+/// The time from a commit until a reader of committed records has the row, at a hundred rows a
+/// second.
 relay_latency measure_latency(const relay_bench& at);
 
 struct inbox_speed {
@@ -71,8 +73,8 @@ struct inbox_speed {
     double alone_per_s = 0;
 };
 
-/// What the relay has sent, received by an inbox by offsets in batches of 500, and by a consumer of
-/// librdkafka that does nothing with it.
+/// Reads the topic that the relay filled: by an inbox with offsets, in batches of 500, and by a
+/// bare librdkafka consumer that ignores the records.
 inbox_speed measure_inbox(const relay_bench& at);
 
 }  // namespace mortise::tool

@@ -22,7 +22,7 @@ outbox::relay_config config_for(const relay_bench& at, const std::filesystem::pa
     outbox::relay_config made;
     made.database = database;
     made.sink = kafka_target(target);
-    made.purge_after = std::chrono::hours(24);  // apart: it forgets all when it is stopped
+    made.purge_after = std::chrono::hours(24);  // measured separately, when the relay stops
     made.purge_rows = 10'000'000;
     return made;
 }
@@ -60,7 +60,8 @@ asio::awaitable<void> relay_site::append(std::uint64_t rows) {
     co_await std::move(appending);
 }
 
-// A commit begins a pass if the log is long, and the one after it begins the log anew.
+// Commits until the log is short: a commit starts a copying pass if the log is long, and a later
+// commit restarts the log.
 asio::awaitable<void> relay_site::settle() {
     constexpr std::chrono::milliseconds pause(2);
     const auto time = coro::make_boot_time_source(shop_.get_executor());

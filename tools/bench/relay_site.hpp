@@ -16,7 +16,8 @@
 
 namespace mortise::tool {
 
-/// A database with a message table, who appends to it, and a relay that sends it to Kafka.
+/// A database with a message table, a writer that appends to it, and a relay that sends it to
+/// Kafka.
 class relay_site {
 public:
     relay_site(
@@ -28,19 +29,19 @@ public:
     outbox::relay& relay() noexcept { return relay_; }
     std::uint64_t batch_rows() const noexcept { return config_.batch_rows; }
 
-    /// Rows with the next numbers, in one transaction that is on the disk when it is complete.
+    /// Appends rows with the next numbers in one transaction. Completes when it is on the disk.
     asio::awaitable<void> append(std::uint64_t rows);
     std::uint64_t appended() const noexcept { return appended_; }
 
-    /// Until what was appended has been copied from the write-ahead log into the database, so that
-    /// this work of the writer falls into nobody's time.
+    /// Waits until the appended rows are copied from the write-ahead log into the database. That
+    /// work of the writer then falls into no measured time.
     asio::awaitable<void> settle();
 
-    /// Awaits that, and stops relay and database whatever comes of it.
+    /// Awaits `work`, then stops the relay and the database, even after a failure.
     asio::awaitable<int> run(asio::awaitable<void> work);
     clock::duration stop_took() const noexcept { return stop_took_; }
 
-    /// Of all shards.
+    /// Sums over all shards.
     struct sum {
         std::size_t shards = 0;
         std::uint64_t messages = 0;

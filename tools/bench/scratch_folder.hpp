@@ -6,10 +6,10 @@
 
 namespace mortise::tool {
 
-/// A new folder among the temporary files, removed with all that is in it at the end of the scope.
+/// A new temporary folder, removed with its contents at the end of the scope.
 class scratch_folder {
 public:
-    /// @throws failure if it cannot be made.
+    /// @throws failure if it cannot be created.
     scratch_folder();
     ~scratch_folder();
     scratch_folder(const scratch_folder&) = delete;

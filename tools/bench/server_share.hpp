@@ -12,27 +12,28 @@
 
 namespace mortise::tool {
 
-/// What the locks of a measurement cost the server, as the server itself counts it.
+/// What the locks of a measurement cost the server, by the server's own counters.
 class server_share {
 public:
-    /// Until it is connected nothing is known; nor is it at a store without a server that counts.
+    /// Counts nothing until it is connected, nor for a store without a server that counts.
     server_share() = default;
 
-    /// Best once the store itself has shown that it can be used: it explains better why not.
+    /// Call it after the store has been used: the store explains better why a server does not
+    /// answer.
     void connect(const std::string& store) { meter_ = redis_meter::of(store); }
 
     /// The connection, or null.
     redis_meter* meter() const noexcept { return meter_.get(); }
 
-    /// Between the two, what the server does counts.
+    /// `begin` and `end` enclose the work that counts.
     void begin();
     void end();
 
-    /// Adds the figures, for so many locks and with so many heartbeats among the commands; none
-    /// where there is no server that counts.
+    /// Adds the figures per lock, after it subtracts the heartbeats from the commands. Adds none if
+    /// no server counts.
     void report(bench_report& into, std::uint64_t locks, std::uint64_t heartbeats) const;
 
-    /// What has been counted.
+    /// The counted work.
     std::optional<server_counts> total() const noexcept;
 
 private:

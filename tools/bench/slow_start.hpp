@@ -6,8 +6,8 @@
 
 namespace mortise::tool {
 
-/// Says on the standard error why the first lock took so long, if it did: a store that may have
-/// forgotten who holds what grants nothing for the longest TTL of its clients.
+/// Explains a slow first lock on the standard error. A store that may have forgotten its grants
+/// grants nothing for the longest TTL of its clients.
 void explain_slow_start(clock::duration first_lock);
 
 }  // namespace mortise::tool

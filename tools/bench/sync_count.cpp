@@ -11,7 +11,7 @@
 namespace mortise::tool {
 namespace {
 
-/// Stands before the real file in the memory that SQLite gives for both.
+/// A header before the real file, in the one block of memory that SQLite allocates for both.
 struct counted_file {
     sqlite3_file base;
     std::atomic<std::uint64_t>* count;
@@ -22,7 +22,7 @@ sqlite3_file* real_of(sqlite3_file* file) {
     return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + real_offset);
 }
 
-/// Passes a method on to the real file.
+/// Forwards a method to the real file.
 template <auto Method>
 struct forward;
 template <

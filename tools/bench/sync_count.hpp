@@ -10,12 +10,12 @@ struct sqlite3_vfs;
 
 namespace mortise::tool {
 
-/// While it lives, counts how often SQLite asks this process to wait for the disk (fsync,
-/// fdatasync), for all databases that are opened meanwhile without a file system layer of their
-/// own. One at a time; it outlives the databases.
+/// Counts how often SQLite makes this process wait for the disk (fsync, fdatasync). Counts
+/// databases that are opened while this object lives and use the default file system layer. Only
+/// one may exist at a time; it must outlive the databases.
 class sync_count {
 public:
-    /// @throws failure if SQLite does not accept it.
+    /// @throws failure if SQLite refuses the layer.
     sync_count();
     ~sync_count();
     sync_count(const sync_count&) = delete;

@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How much later than the TTL allows the next holder may be told.
+/// How long after the TTL the next holder may hear of its grant.
 constexpr milliseconds grace{100};
 constexpr milliseconds queue_limit{30'000};
 
@@ -35,7 +35,7 @@ asio::awaitable<void> wait_for_it(lock_client& locks, std::string name, clock::t
     co_await release_for_bench(locks, held);
 }
 
-/// Until the store knows that somebody waits.
+/// Waits until the store knows of a waiter.
 asio::awaitable<void> await_queued(lock_client& locks, std::string name) {
     const clock::time_point end = clock::now() + queue_limit;
     for (;;) {
@@ -53,7 +53,7 @@ asio::awaitable<clock::duration>
 kill_a_holder(lock_client& locks, std::string store, bench_settings settings, milliseconds phase) {
     const std::string name = bench_lock_name();
     const bench_board board = bench_board::create(0);
-    bench_crew crew(store, settings, board);  // one process, which holds the lock when it is ready
+    bench_crew crew(store, settings, board);  // one process, ready when it holds the lock
     const auto executor = co_await asio::this_coro::executor;
     coro::task_scope waiting(executor);
     clock::time_point granted;
@@ -69,7 +69,7 @@ kill_a_holder(lock_client& locks, std::string store, bench_settings settings, mi
 asio::awaitable<int> measure(
     lock_client& locks, std::string store, bench_settings settings, std::vector<double>& times
 ) {
-    // The kill falls into any part of the time between two heartbeats.
+    // Kill at any part of the time between two heartbeats.
     std::minstd_rand dice(static_cast<unsigned>(clock::now().time_since_epoch().count()));
     std::uniform_int_distribution<std::int64_t> phases(0, settings.ttl.count() / 3);
     progress shown("bench takeover, kills");

@@ -32,8 +32,8 @@ struct tcc_findings {
     std::optional<tcc_backlog> backlog;
 };
 
-// Turns that are short: one in a hundred transactions meets whatever the machine does meanwhile,
-// and that should not fall to one coordinator alone.
+// Uses short turns. One in a hundred transactions meets some disturbance of the machine; it should
+// not always hit the same coordinator.
 void measure_backlog(const bench_settings& settings, tcc_findings& found) {
     constexpr unsigned turns_per_second = 8;
     const unsigned turns = turns_per_second * settings.seconds;
@@ -42,9 +42,9 @@ void measure_backlog(const bench_settings& settings, tcc_findings& found) {
     found.backlog = backlog_turns(settings.folder, amount, turns);
 }
 
-// In turns of half a second, each of which begins with another kind: a machine that is slow for a
-// while is so for the transactions and for their limit, and what a disk takes ill of who wrote much
-// just before meets each of them.
+// Uses turns of half a second, and begins each round with another kind. A slow phase of the machine
+// then slows the transactions and their limit alike. So does a disk that is slow after much
+// writing.
 void measure(const bench_settings& settings, tcc_findings& found) {
     const std::filesystem::path folder = settings.folder;
     progress shown("bench tcc, turns");

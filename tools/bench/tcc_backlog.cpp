@@ -22,7 +22,7 @@ using std::chrono::hours;
 
 constexpr std::chrono::minutes making_max(10);
 
-/// Tries what it is told to; then it wants time, is away, or is back.
+/// Accepts every try. Answers other calls by its state: asks for time, is away, or is back.
 class absentee final : public txn::participant {
 public:
     enum class state { wants_time, away, back };
@@ -57,7 +57,7 @@ config_for(const passing_file& log, std::shared_ptr<txn::participant> absent) {
     return made;
 }
 
-// Leaves so many that are decided, and not confirmed by one of theirs. @return any of them.
+// Leaves `count` transactions decided that one participant has not confirmed. @return one of them.
 txn::gid
 pile_up(const passing_file& log, const std::shared_ptr<absentee>& who, std::uint64_t count) {
     constexpr std::uint64_t portion = 1'000;
@@ -81,7 +81,7 @@ pile_up(const passing_file& log, const std::shared_ptr<absentee>& who, std::uint
     return any;
 }
 
-/// A coordinator, and what its healthy transactions took.
+/// A coordinator, and the figures of its healthy transactions.
 class backlog_site {
 public:
     backlog_site(
@@ -121,7 +121,7 @@ private:
     txn::coordinator tcc_;
 };
 
-// Somebody who waits for one of them has the participant called at once.
+// Waits for one transaction: the coordinator then calls the participant at once.
 asio::awaitable<void> drain(txn::coordinator& tcc, txn::gid any, tcc_backlog& found) {
     const auto before = tcc.stats();
     const auto begin = clock::now();
@@ -154,7 +154,7 @@ backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, uns
         co_await await_so([&] { return all_wait(); }, making_max);
         if (const auto grown = memory.growth_bytes())
             found.rss_growth_mb = static_cast<double>(*grown) / 1e6;
-        for (backlog_site* const each : all) {  // once unmeasured
+        for (backlog_site* const each : all) {  // one round that is not measured
             co_await each->buy_for(amount.span, amount.in_flight);
             each->healthy = tcc_figures();
         }

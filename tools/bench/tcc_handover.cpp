@@ -27,7 +27,7 @@ using std::chrono::hours;
 constexpr std::chrono::minutes end_max(5);
 constexpr std::uint32_t partitions = 8;
 
-/// Never ends a try, but when it is told to, and finishes at once what it is told to finish.
+/// Never ends a try unless told to; confirms and cancels at once.
 class absent final : public txn::participant {
 public:
     explicit absent(std::shared_ptr<coro::time_source> time) : time_(std::move(time)) {}
@@ -42,7 +42,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
 };
 
-/// A coordinator that shares the log, with a client of the locks of its own.
+/// A coordinator that shares the log, with a lock client of its own.
 class sharing_site {
 public:
     sharing_site(
@@ -56,7 +56,7 @@ public:
     txn::coordinator& operator*() noexcept { return tcc_; }
     txn::coordinator* operator->() noexcept { return &tcc_; }
     bool leads_all() const noexcept { return tcc_.stats().partitions == partitions; }
-    /// It has the locks as soon as they are let go.
+    /// Whether it waits for every lock. It then gets each as soon as the holder releases it.
     bool waits_for_all() const { return locks_->stats().requests >= partitions; }
 
     asio::awaitable<void> stop() {
@@ -83,7 +83,7 @@ private:
     txn::coordinator tcc_;
 };
 
-/// How many have ended, one way or the other.
+/// How many transactions have ended, confirmed or cancelled.
 std::uint64_t settled_in(db::connection& on) {
     auto row = on.query("SELECT count(*) FROM mortise_txn WHERE state <> 1 AND ended IS NOT NULL");
     return row.step() ? static_cast<std::uint64_t>(row.integer(0)) : 0;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t first_tries = 200;
 constexpr std::chrono::minutes limits_end_max(1);
 
-// The same columns and indices as the log has, and the statements that change them; not the check
-// that nobody else decides, which is the coordinator's own.
+// The columns, indices and statements of the log. Only the check that nobody else decides is left
+// out: the coordinator makes it.
 void make_log(db::connection& on) {
     on.run("CREATE TABLE entry(number INTEGER PRIMARY KEY AUTOINCREMENT, part INTEGER NOT NULL,"
            " state INTEGER NOT NULL, term INTEGER NOT NULL, begun_epoch INTEGER NOT NULL,"
@@ -86,7 +86,7 @@ private:
     const std::string* progress_;
 };
 
-/// A log that is written without a coordinator.
+/// Writes such a log without a coordinator.
 class bare_log {
 public:
     bare_log(asio::any_io_executor executor, const passing_file& file)
@@ -129,7 +129,7 @@ private:
     std::uint64_t ending_ = 0;
 };
 
-/// One of seven, each a commit of its own.
+/// One of seven steps, each a commit of its own.
 class stepping {
 public:
     explicit stepping(const char* sql) : sql_(sql) {}
@@ -144,7 +144,7 @@ void make_steps(db::connection& on) {
     on.run("CREATE TABLE branch(id INTEGER PRIMARY KEY, global INTEGER, state INTEGER, data BLOB)");
 }
 
-// Begun; a branch, and another; decided; a branch confirmed, and the other; ended.
+// Begun; two branches; decided; each branch confirmed; ended.
 asio::awaitable<void> take_seven_steps(db::sqlite& on, tcc_tally& tally) {
     constexpr const char* add_branch = "INSERT INTO branch(global, state, data)"
                                        " SELECT max(id), 1, zeroblob(60) FROM global";

@@ -16,13 +16,13 @@
 
 namespace mortise::tool {
 
-/// What turns of one kind came to, in all.
+/// The sums over all turns of one kind.
 struct tcc_figures {
     std::uint64_t count = 0;
     std::uint64_t failures = 0;  ///< Transactions that were not confirmed.
-    std::uint64_t forced = 0;    ///< Records that the log was told to force.
-    std::uint64_t records = 0;   ///< Those, and those that it was not.
-    std::uint64_t commits = 0;   ///< Which they shared.
+    std::uint64_t forced = 0;    ///< Records that were forced to the disk.
+    std::uint64_t records = 0;   ///< All records, forced or not.
+    std::uint64_t commits = 0;   ///< The commits that wrote them.
     std::uint64_t syncs = 0;
     clock::duration took{};
     std::vector<clock::duration> latencies;
@@ -33,7 +33,7 @@ struct tcc_figures {
     double each(std::uint64_t what) const noexcept {
         return static_cast<double>(what) / static_cast<double>(count);
     }
-    /// Of the time to the decision, in microseconds; the latencies are put in order.
+    /// A quantile of the time to the decision, in microseconds. Sorts the latencies.
     double latency_us(double quantile);
 
     void add(const tcc_tally& done);
@@ -45,10 +45,10 @@ struct tcc_records {
     std::string progress;
 };
 
-// One turn each, with files of its own in `folder`, which are removed again. The time until
-// everything has ended counts, the opening does not. @throws failure, or what the library throws.
+// Each function runs one turn with new files in `folder`, and removes them. The turn is timed until
+// everything has ended; opening is not. Each throws failure, or what the library throws.
 
-/// Transactions of two branches, whose participants do nothing. @return the records of one.
+/// Transactions of two branches whose participants do nothing. @return the records of one.
 tcc_records transactions_turn(
     const std::filesystem::path& folder,
     const tcc_amount& amount,
@@ -56,7 +56,7 @@ tcc_records transactions_turn(
     tcc_figures& sum
 );
 
-/// The same with participants that keep accounts in a database each, behind a barrier.
+/// The same with participants that each keep accounts in a database, behind a barrier.
 void barrier_turn(
     const std::filesystem::path& folder,
     const tcc_amount& amount,
@@ -73,11 +73,11 @@ void http_turn(
     tcc_figures& sum
 );
 
-/// The four requests of such a transaction and nothing else, by the same client.
+/// Only the four requests of such a transaction, by the same client.
 void bare_http_turn(const tcc_amount& amount, const http_bank& bank, tcc_figures& sum);
 
-/// What the log must write for such transactions, and nothing else: two records that are forced,
-/// one after the other, and one that is not.
+/// Only the records that the log must write for such transactions: two forced ones, one after the
+/// other, and one that is not forced.
 void bare_turn(
     const std::filesystem::path& folder,
     const tcc_amount& amount,
@@ -85,47 +85,47 @@ void bare_turn(
     tcc_figures& sum
 );
 
-/// One transaction after the other, each with seven commits of its own that are forced, as
-/// coordinators do it that write each step.
+/// One transaction at a time, with seven forced commits each, as a coordinator does that writes
+/// each step.
 void seven_commits_turn(
     const std::filesystem::path& folder, const tcc_amount& amount, tcc_figures& sum
 );
 
-/// What became of the transactions that a coordinator left behind.
+/// The result for transactions that a dead coordinator left behind.
 struct tcc_recovery {
     std::uint64_t ended = 0;
     clock::duration took{};
-    std::optional<double> rss_growth_mb;  ///< At its peak.
+    std::optional<double> rss_growth_mb;  ///< At the peak.
 };
 
-/// Lets a process die with so many unfinished transactions, half of them decided, and measures how
-/// fast the next one finishes them. Call it before there is any thread.
+/// Kills a process with `count` unfinished transactions, half of them decided, and measures how
+/// fast the next process finishes them. Call it before this process has a second thread.
 tcc_recovery recovery_turn(const std::filesystem::path& folder, std::uint64_t count);
 
-/// What became of the transactions that a coordinator had under way when it was stopped in order.
+/// The result for transactions under way when a coordinator was stopped in order.
 struct tcc_handover {
-    clock::duration took{};  ///< From the order to stop until another one leads all, and accepts.
-    clock::duration stop{};  ///< Until the stopped one had told all of its callers, and closed.
-    std::uint64_t lost = 0;  ///< Transactions that were not settled afterwards.
+    clock::duration took{};  ///< From the order to stop until another one leads all partitions.
+    clock::duration stop{};  ///< Until the stopped one had answered all callers, and closed.
+    std::uint64_t lost = 0;  ///< Transactions that did not end.
 };
 
-/// Two coordinators share a log. The one that leads is stopped with so many transactions under way
+/// Two coordinators share a log. The leading one is stopped with `count` transactions under way
 /// whose participants do not answer.
 tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t count);
 void add_handover(bench_report& to, const tcc_handover& made, std::uint64_t count);
 
-/// Healthy transactions beside so many that wait for a participant that is away.
+/// Healthy transactions beside a backlog that waits for an absent participant.
 struct tcc_backlog {
     tcc_figures loaded;  ///< Of a coordinator with the backlog,
     tcc_figures alone;   ///< of one without,
-    tcc_figures other;   ///< and of another one without: what differs between those is noise.
-    std::optional<double> rss_growth_mb;  ///< When it had piled up.
-    std::uint64_t drained = 0;            ///< When the participant was back,
-    clock::duration drain{};              ///< in that time.
+    tcc_figures other;   ///< and of a second one without: their difference is noise.
+    std::optional<double> rss_growth_mb;  ///< After the backlog was built.
+    std::uint64_t drained = 0;            ///< Ended after the participant came back,
+    clock::duration drain{};              ///< in this time.
     std::uint64_t left = 0;
 };
 
-/// `amount.count` transactions wait; the coordinators take turns of `amount.span`.
+/// Lets `amount.count` transactions wait. The coordinators take turns of `amount.span`.
 tcc_backlog
 backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, unsigned turns);
 void add_backlog(bench_report& to, tcc_backlog& made);

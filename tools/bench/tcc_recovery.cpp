@@ -27,7 +27,7 @@ using std::chrono::hours;
 
 constexpr std::chrono::minutes log_making_max(10);
 
-/// Tries what it is told to, and else says that it cannot do it yet.
+/// Accepts every try, and answers any other call that it cannot do it yet.
 class hesitant final : public txn::participant {
 public:
     asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
@@ -48,7 +48,7 @@ config_for(const std::filesystem::path& log, const std::shared_ptr<txn::particip
     return made;
 }
 
-// The first half is decided, and none of its branches confirmed. The other half is begun.
+// Makes two halves: one decided, with no branch confirmed, and one only begun.
 asio::awaitable<int> make_unfinished(txn::coordinator& tcc, hesitant& who, std::uint64_t count) {
     constexpr std::uint64_t portion = 1'000;
     const auto begin = [&](std::uint64_t to) -> asio::awaitable<void> {
@@ -66,7 +66,7 @@ asio::awaitable<int> make_unfinished(txn::coordinator& tcc, hesitant& who, std::
     co_return exit_code::success;
 }
 
-/// In a process of its own, which ends without any farewell, as after a crash.
+/// Runs in a process of its own that ends without any farewell, as after a crash.
 [[noreturn]] void leave_unfinished(const std::filesystem::path& log, std::uint64_t count) noexcept {
     try {
         asio::io_context context(1);

@@ -30,7 +30,7 @@ txn::call call_of(txn::operation what, std::uint64_t number) {
     return made;
 }
 
-// A branch after the other, each of which is tried and then confirmed.
+// Tries and then confirms one branch after the other.
 asio::awaitable<void> call_again_and_again(txn::participant& whom, tcc_tally& tally) {
     std::uint64_t number = 0;
     while (tally.take()) {
@@ -59,7 +59,7 @@ call_all(txn::participant& stock, txn::participant& wallet, tcc_tally& tally, un
 
 }  // namespace
 
-// As many requests are under way as with so many transactions of two branches.
+// Keeps as many requests under way as that many transactions of two branches do.
 void bare_http_turn(const tcc_amount& amount, const http_bank& bank, tcc_figures& sum) {
     asio::io_context context(1);
     const auto stock = bank.participant(context.get_executor(), "stock");

@@ -12,11 +12,11 @@
 
 namespace mortise::tool {
 
-/// How much is to be done: so many at a time, for so long or so often.
+/// The amount of work: how many at a time, for how long, or how often.
 struct tcc_amount {
     unsigned in_flight = 1;
     std::chrono::milliseconds span{0};
-    std::uint64_t count = 0;  ///< Zero: as many as there is time for.
+    std::uint64_t count = 0;  ///< Zero: as many as the time allows.
 };
 
 /// What coroutines that work side by side have done together.
@@ -26,7 +26,7 @@ public:
         : left_(amount.count != 0 ? amount.count : std::numeric_limits<std::uint64_t>::max()),
           end_(amount.count != 0 ? clock::time_point::max() : clock::now() + amount.span) {}
 
-    /// Whether one more is to be done. @throws failure if the measurement is interrupted.
+    /// Whether another one must be started. @throws failure if the measurement is interrupted.
     bool take() {
         interruption::check();
         if (left_ == 0 || clock::now() >= end_)

@@ -50,7 +50,7 @@ private:
     txn::call what_;
 };
 
-/// Keeps its accounts in a database of its own.
+/// A participant that keeps its accounts in a database.
 class accountant final : public txn::participant {
 public:
     accountant(const asio::any_io_executor& executor, const std::filesystem::path& path)

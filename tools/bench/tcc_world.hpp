@@ -23,7 +23,7 @@ bench_file(const std::filesystem::path& folder, const std::string& name) {
     return folder / ("mortise-bench-" + std::to_string(::getpid()) + '-' + name + ".db");
 }
 
-/// A purchase: a branch of each of the two participants.
+/// A purchase: one branch at each of the two participants.
 inline txn::transaction bench_purchase() {
     txn::transaction made;
     made.add("stock", R"({"item":"apple","count":2,"order":4711})");
@@ -34,7 +34,8 @@ inline txn::transaction bench_purchase() {
 /// A participant that agrees to everything at once.
 std::shared_ptr<txn::participant> willing_participant();
 
-/// Looks every millisecond whether that is so. @throws failure if it is not in time.
+/// Polls `is_so` every millisecond until it is true. @throws failure if that takes longer than
+/// `limit`.
 asio::awaitable<void> await_so(std::function<bool()> is_so, clock::duration limit);
 
 }  // namespace mortise::tool

@@ -24,7 +24,7 @@
 namespace mortise::tool {
 namespace {
 
-/// What one phase of the measurement came to.
+/// The result of one phase of the measurement.
 struct phase {
     double per_s = 0;
     double batch_mean = 0;

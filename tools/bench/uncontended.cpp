@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t warm_up_cycles = 50;
 
-/// How often the lock was acquired and released, and in which time.
+/// How often the lock was acquired and released, and in what time.
 struct cycles {
     std::uint64_t count = 0;
     clock::duration took{};
@@ -39,14 +39,14 @@ struct cycles {
     }
 };
 
-/// What was found out.
+/// The findings of the measurement.
 struct uncontended_findings {
     cycles locks;
     double pings_per_s = 0;
     std::uint64_t heartbeats = 0;
 };
 
-/// Acquires and releases, again and again.
+/// Acquires and releases again and again.
 asio::awaitable<void> cycle(lock_client& locks, std::string name, milliseconds span, cycles& sum) {
     const clock::time_point begin = clock::now();
     clock::duration passed{};
@@ -76,8 +76,8 @@ std::uint64_t heartbeats_of(const lock_client& locks) {
     return stats.heartbeats + stats.heartbeats_failed;
 }
 
-// In turns, each short enough for the client to wait meanwhile, so that a machine that is slow for
-// a while is so for the locks and for their limit.
+// Takes turns: a slow phase of the machine then slows the locks and their limit alike. Each turn is
+// short enough to keep the client waiting.
 asio::awaitable<void> measure(
     lock_client& locks,
     std::string store,
@@ -133,7 +133,7 @@ bench_report measure_uncontended(const std::string& store, const bench_settings&
         lock_client locks(context.get_executor(), open_store(store), config);
         await_main(context, run(locks, store, share, settings, found));
     }
-    std::optional<double> limit;  // there is none to measure for a store of another kind
+    std::optional<double> limit;  // there is none for other kinds of store
     std::string what = "bare pairs of the transactions that this needs";
     if (share.meter()) {
         limit = found.pings_per_s / 2;

@@ -23,7 +23,7 @@ namespace {
 
 const std::string waited_name = "mortise-bench-waiters";
 
-/// What is allocated just now.
+/// The bytes allocated at present.
 std::uint64_t bytes_in_use() noexcept {
     return ::mallinfo2().uordblks;
 }
@@ -41,7 +41,7 @@ void wait_until(asio::io_context& context, const std::function<bool()>& done) {
     }
 }
 
-/// Holds the lock, lets so many wait for it, and divides what that costs.
+/// Holds the lock, lets `count` waiters queue for it, and divides the cost by their number.
 double bytes_each(
     const std::string& store,
     std::uint64_t count,

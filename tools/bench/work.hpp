@@ -13,7 +13,7 @@
 
 namespace mortise::tool {
 
-/// What one process of a measurement has at hand.
+/// The objects that one process of a measurement uses.
 struct bench_work {
     lock_client& locks;
     const bench_worker_settings& settings;
@@ -21,39 +21,39 @@ struct bench_work {
     std::span<contend_record> records;
 };
 
-/// Acquires `name`, waiting for ever. @throws failure.
+/// Acquires `name`, with no limit on the wait. @throws failure
 asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& name);
 
-/// Releases. @throws failure.
+/// Releases the lock. @throws failure
 asio::awaitable<void> release_for_bench(lock_client& locks, lease& held);
 
-/// Keeps this process, and all threads that it starts later, to one of its processors: the next one
-/// for each index. Left alone, the scheduler puts two processes that only wait for each other on
-/// one processor or on two, as it likes, and the limit differs by a factor of twenty between the
-/// two.
+/// Pins this process, and the threads that it starts later, to one processor: the next one for each
+/// index. Otherwise the scheduler puts two processes that wait for each other on one processor or
+/// on two. The limit of the two cases differs by a factor of twenty.
 void keep_to_one_processor(unsigned index);
 
-/// Two coroutines acquire and release one lock in a loop, and count the grants that came from
-/// another process.
+/// Runs two coroutines that acquire and release one lock in a loop. Counts the grants that came
+/// from another process.
 asio::awaitable<void> pass_to_and_fro(bench_work work);
 
-/// Sends datagrams to and fro for a second, without locks, blocking: the limit of this machine.
+/// Sends datagrams to and fro for a second, without locks, in blocking calls: the limit of this
+/// machine.
 void ping_to_and_fro(const bench_work& work);
 
-/// The same by publishing at a Redis server, by the store's own client library.
+/// The same through channels of a Redis server, by the store's own client library.
 void publish_to_and_fro(const bench_work& work, const std::string& store);
 
-/// Acquires and releases one lock, which lingers, in a loop, and counts.
+/// Acquires and releases one lock, which lingers, in a loop. Counts the rounds.
 asio::awaitable<void> acquire_again_and_again(bench_work work);
 
-/// Where the process that lingers is heard, and where it hears, once it only echoes.
+/// The channels from and to the lingering process, once it only echoes.
 std::string echo_channel_from(const std::string& lock);
 std::string echo_channel_to(const std::string& lock);
 
-/// Sends back what is published for it at the Redis server of the store, until the end is.
+/// Sends back each message that comes over the store's Redis server, until the end mark.
 void echo_messages(const bench_work& work, const std::string& store);
 
-/// All tasks of one process of `bench contend`, until all acquisitions are done.
+/// Runs all tasks of one process of `bench contend` until all acquisitions are done.
 asio::awaitable<void> contend_for_lock(bench_work work);
 
 }  // namespace mortise::tool
