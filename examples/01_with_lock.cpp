@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 asio::awaitable<void> nightly(asio::io_context& context, mortise::lock_client& locks) {
     auto work = [&](const mortise::lease& held) -> asio::awaitable<void> {
         std::cout << "the lock is mine, with token " << held.token().value << std::endl;
-        asio::steady_timer second(context, 1s);  // what only one process at a time may do
+        asio::steady_timer second(context, 1s);  // work that only one process may do
         co_await second.async_wait(asio::deferred);
     };
     co_await mortise::with_lock(locks, "nightly", {.wait_max = 10s}, work);

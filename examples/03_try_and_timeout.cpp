@@ -74,7 +74,7 @@ asio::awaitable<void> wait_with_a_timer(mortise::lock_client& guest) {
     co_await tell("cancel_after", std::get<0>(acquired), guest);
 }
 
-// A signal of the system becomes one of Asio's.
+// A signal of the system becomes a cancellation signal of Asio.
 asio::awaitable<void> wait_until_terminated(mortise::lock_client& guest) {
     asio::cancellation_signal stop;
     asio::signal_set signals(guest.get_executor(), SIGTERM);
@@ -95,8 +95,8 @@ asio::awaitable<void> work() {
 }
 
 //[clean_up
-// What `with_lock` does for its callers. A coroutine that was cancelled awaits nothing more until
-// it forgets that; and C++ allows no `co_await` in a handler of exceptions.
+// `with_lock` does this for its callers. After a cancellation each `co_await` throws until the
+// state is reset, and C++ allows no `co_await` in a `catch` block.
 asio::awaitable<void> work_and_clean_up(mortise::lock_client& locks) {
     auto held = co_await locks.async_acquire("desk");
     std::exception_ptr failure;

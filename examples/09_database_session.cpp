@@ -37,7 +37,7 @@ asio::awaitable<std::int64_t> ask_supplier(std::int64_t price) {
 }
 
 //[db_session
-// One transaction, on the disk when the coroutine goes on. It fails if nothing is left.
+// One transaction, on the disk when the coroutine resumes. It fails if nothing is left.
 asio::awaitable<std::int64_t> sell(db::sqlite& shop, std::int64_t id) {
     co_return co_await shop.async_run([id](db::connection& on) {
         on.run("UPDATE stock SET left = left - 1, version = version + 1 WHERE id = ?", id);
@@ -46,7 +46,7 @@ asio::awaitable<std::int64_t> sell(db::sqlite& shop, std::int64_t id) {
     });
 }
 
-// On a connection of its own: it waits for no commit.
+// Reads on another connection: it waits for no commit.
 asio::awaitable<std::int64_t> look(db::sqlite& shop, std::int64_t id) {
     co_return co_await shop.async_read([id](db::connection& on) {
         auto row = on.query("SELECT left FROM stock WHERE id = ?", id);
@@ -54,7 +54,7 @@ asio::awaitable<std::int64_t> look(db::sqlite& shop, std::int64_t id) {
     });
 }
 
-// Reads, thinks, and writes if nobody was faster; else again.
+// Reads, thinks, and writes unless somebody was faster; then it tries again.
 asio::awaitable<void> reprice(db::sqlite& shop, std::int64_t id) {
     const db::versioned_row which("stock", id);
     co_await db::optimistic_update(

@@ -44,8 +44,8 @@ settle(mortise::lock_client& locks, mortise::coro::time_source& time, ledger& bo
 }
 
 //[sim_world
-/// Two processes of the service, on the two sides of a network from their lock server. One is
-/// stopped in the middle of its work, for longer than its lease lives.
+/// Two processes of the service reach their lock server over a network. One is paused in the
+/// middle of its work, for longer than its lease lives.
 int settled_in_world(std::uint64_t seed, manner how) {
     sim::world world(seed);
     sim::lock_server server(world, "locks");
@@ -67,7 +67,7 @@ int settled_in_world(std::uint64_t seed, manner how) {
     world.run_for(10s);
     first.resume();
     world.run_for(10s);
-    world.end();  // before what the processes refer to
+    world.end();  // while the objects that the processes use exist
     return books.settled;
 }
 //]

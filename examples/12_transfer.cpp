@@ -27,7 +27,7 @@ namespace db = mortise::db;
 namespace txn = mortise::txn;
 
 //[tcc_participant
-// The bank of who pays: takes the money away at once, and keeps it until it is decided.
+// The payer's bank: reserves the money at once, and keeps it until the decision.
 txn::reply reserve(db::connection& on, const txn::call& order) {
     on.run(
         "UPDATE account SET free = free - ?1, reserved = reserved + ?1 WHERE free >= ?1",
@@ -45,8 +45,8 @@ txn::reply give_back(db::connection& on, const txn::call& order) {
     return txn::reply::done();
 }
 
-// A barrier stands before each, in the same transaction: a call that comes twice, late or out of
-// its order does no harm.
+// A barrier protects each of them, in the same transaction: a call that comes twice, late or out
+// of order does no harm.
 std::shared_ptr<txn::participant> payer(db::sqlite& bank) {
     return std::make_shared<txn::sqlite_participant>(bank, reserve, pay, give_back);
 }

@@ -44,7 +44,7 @@ asio::awaitable<void> sell(db::sqlite& shop, std::string_view what) {
 //]
 
 //[shipping
-// Whoever ships writes it down, or refuses: then what it wrote is undone, and the shop is told.
+// The shippers note a parcel. If they refuse, the note is undone and the shop gets a message.
 outbox::answer ship(db::connection& on, const outbox::received& came) {
     const std::string& what = *came.what.payload;
     on.run("INSERT INTO parcel(what) VALUES(?1)", std::string_view(what));

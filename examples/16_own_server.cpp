@@ -44,7 +44,7 @@ namespace {
 const std::string token = "only-the-shop-knows-it";  // in production use http_caller::token_file
 
 //[mount
-// Beast's request in, Beast's response out. The server has read the one and writes the other.
+// Takes Beast's request, returns Beast's response. The server reads the one and writes the other.
 asio::awaitable<response> mounted(const txn::participant_routes& routes, const request& wish) {
     txn::http_request asked;
     asked.method = wish.method_string();
