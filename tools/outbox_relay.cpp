@@ -109,14 +109,14 @@ asio::awaitable<int> send_all(
     const auto [cancelled] = co_await std::move(waiting);
     // Let the sending that is under way end in good order, even after a cancellation.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    const auto shards = relay.status();
     auto stopping = relay.async_stop(asio::as_tuple(asio::deferred));
     co_await std::move(stopping);
     if (cancelled)
         co_return exit_code::success;  // the one that cancelled picks the exit code
     if (empty->came)
         throw boost::system::system_error(empty->came);
-    tell_sum(out, global.json, shards);
+    // Only now, as the last batch is counted after its rows have left the table.
+    tell_sum(out, global.json, relay.status());
     co_return exit_code::success;
 }
 
