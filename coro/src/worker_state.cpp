@@ -289,10 +289,10 @@ void worker_state::deliver(std::shared_ptr<worker_job>& job) {
         job->deliver();
         wait_service::unlink(*job);
     }
-    std::shared_ptr<worker_job> told;  // destroyed outside of the lock
+    std::shared_ptr<worker_job> notified;  // destroyed outside of the lock
     std::lock_guard hold(mutex_);
     posting_ = nullptr;
-    told = std::exchange(job, nullptr);
+    notified = std::exchange(job, nullptr);
     changed_.notify_all();
 }
 

@@ -3,8 +3,8 @@
 
 namespace mortise {
 
-const char* to_string(lock_event::kind what) noexcept {
-    switch (what) {
+const char* to_string(lock_event::kind kind) noexcept {
+    switch (kind) {
     case lock_event::kind::waiting:
         return "waiting";
     case lock_event::kind::acquired:

@@ -14,10 +14,12 @@ std::string text_of(milliseconds value) {
     return std::to_string(value.count()) + " ms";
 }
 
-std::optional<error> check_duration(const char* what, milliseconds value, bool endless_allowed) {
+std::optional<error> check_duration(const char* option, milliseconds value, bool endless_allowed) {
     if (value < milliseconds::zero()) {
         return error(
-            errc::duration_negative, std::string(what) + " = " + text_of(value), "use zero or more"
+            errc::duration_negative,
+            std::string(option) + " = " + text_of(value),
+            "use zero or more"
         );
     }
     if (value == milliseconds::max() && endless_allowed)
@@ -25,7 +27,7 @@ std::optional<error> check_duration(const char* what, milliseconds value, bool e
     if (value > duration_max) {
         return error(
             errc::duration_too_long,
-            std::string(what) + " = " + text_of(value),
+            std::string(option) + " = " + text_of(value),
             "use at most " + text_of(duration_max) +
                 (endless_allowed ? ", or milliseconds::max() for ever" : "")
         );

@@ -249,7 +249,7 @@ private:
     void check(error_code code, const std::vector<notice>& notices) {
         MORTISE_ASSERT(!code || code.category() == error_category());
         for (const notice& each : notices) {
-            if (each.what == store_event::kind::granted)
+            if (each.kind == store_event::kind::granted)
                 check_grant({each.token, domain_.of_slot(each.slot)}, each.slot);
         }
     }

@@ -177,7 +177,7 @@ public:
     /// @par Cost         One request.
     template <class Token = asio::deferred_t>
     auto
-    async_break(std::string name, fencing_token which, std::string why, Token&& token = Token{});
+    async_break(std::string name, fencing_token holder, std::string why, Token&& token = Token{});
 
     /// Takes a lock by force from all its present holders: `async_inspect`, then `async_break` of
     /// each grant that it shows.

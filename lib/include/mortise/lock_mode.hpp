@@ -33,8 +33,8 @@ public:
     friend constexpr bool operator==(const lock_mode&, const lock_mode&) noexcept = default;
 
 private:
-    constexpr lock_mode(kind what, std::uint32_t capacity) noexcept
-        : what_(what), capacity_(capacity) {}
+    constexpr lock_mode(kind form, std::uint32_t capacity) noexcept
+        : what_(form), capacity_(capacity) {}
 
     kind what_ = kind::exclusive;
     std::uint32_t capacity_ = 0;

@@ -35,7 +35,7 @@ struct lock_event {
     clock::duration took{};
 };
 
-const char* to_string(lock_event::kind what) noexcept;
+const char* to_string(lock_event::kind kind) noexcept;
 
 /// Receives the events of a client, for logs, traces and tests.
 ///

@@ -37,12 +37,12 @@ public:
     };
 
     claim(
-        std::shared_ptr<lock_queue> what,
+        std::shared_ptr<lock_queue> queue,
         lock_mode how,
         std::chrono::milliseconds hold,
         bool may_queue
     )
-        : of(std::move(what)), mode(how), hold_max(hold), queues(may_queue) {}
+        : of(std::move(queue)), mode(how), hold_max(hold), queues(may_queue) {}
 
     bool ends_by_itself() const noexcept { return hold_max != std::chrono::milliseconds::max(); }
 

@@ -69,9 +69,9 @@ void client_core::tell(lock_event event) const noexcept {
         config_.observer->on_event(event);
 }
 
-void client_core::tell(lock_event::kind what, const held_grant& held, error_code code)
+void client_core::tell(lock_event::kind kind, const held_grant& held, error_code code)
     const noexcept {
-    tell({.what = what, .name = held.name(), .token = held.token(), .code = code});
+    tell({.what = kind, .name = held.name(), .token = held.token(), .code = code});
 }
 
 void client_core::cancel(local_waiter& waiter, error_code why) {
@@ -140,10 +140,10 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
 void client_core::refuse(const std::vector<strand_task>& tasks) {
     queue_work work;
     for (const auto& each : tasks) {
-        if (!each.whom)
+        if (!each.target)
             continue;
-        table_.give_up(*each.whom, errc::client_stopped, work);
-        if (auto handler = std::move(each.whom->released))
+        table_.give_up(*each.target, errc::client_stopped, work);
+        if (auto handler = std::move(each.target->released))
             handler.complete(errc::client_stopped);
     }
     work.tasks.clear();
@@ -155,21 +155,21 @@ void client_core::run(const std::vector<strand_task>& tasks) {
         return refuse(tasks);
     std::shared_ptr<release_op> releasing;
     for (const auto& each : tasks) {
-        switch (each.what) {
+        switch (each.type) {
         case strand_task::kind::ask:
-            start(each.whom, releasing);
+            start(each.target, releasing);
             break;
         case strand_task::kind::stop:
-            stop(each.whom, each.why);
+            stop(each.target, each.why);
             break;
         case strand_task::kind::release:
-            releasing = start_release(each.whom);
+            releasing = start_release(each.target);
             break;
         case strand_task::kind::draw:
-            draw(each.whom);
+            draw(each.target);
             break;
         case strand_task::kind::linger:
-            linger(each.whom);
+            linger(each.target);
             break;
         case strand_task::kind::time:
             end_hold_at(each.held);

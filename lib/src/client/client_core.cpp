@@ -167,8 +167,8 @@ void client_core::close_now() {
     store_->detach();
     for (const auto& [id, op] : std::exchange(releases_, {}))
         complete_release(*op, errc::outcome_unknown);
-    for (const auto& what : all_asking())
-        table_.give_up(*what, errc::client_stopped, work);
+    for (const auto& claim : all_asking())
+        table_.give_up(*claim, errc::client_stopped, work);
     watchers_.complete_all(errc::client_stopped);
     asking_.clear();
     idle_claims_.clear();
@@ -212,17 +212,17 @@ void client_core::pushed(const store_event& event) {
     const auto found = asking_.find(event.id);
     if (found == asking_.end())
         return;
-    const claim_ptr what = found->second;
-    if (what->ends_by_itself() && what->fsm.at_store())
+    const claim_ptr claim = found->second;
+    if (claim->ends_by_itself() && claim->fsm.at_store())
         return look_now();  // `hold_max` counts from the grant: only a look tells its age.
-    note_grant(*what, event.slot, event.contended);
-    drive(what, what->fsm.granted(event.token, surely_held()));
+    note_grant(*claim, event.slot, event.contended);
+    drive(claim, claim->fsm.granted(event.token, surely_held()));
 }
 
-void client_core::contend(claim& what) {
+void client_core::contend(claim& claim) {
     queue_work work;
-    if (table_.contended(what, work))
-        tell({.what = lock_event::kind::contended, .name = what.of->name(), .token = what.token});
+    if (table_.contended(claim, work))
+        tell({.what = lock_event::kind::contended, .name = claim.of->name(), .token = claim.token});
     carry_out(std::move(work));
 }
 
@@ -264,8 +264,8 @@ void client_core::on_alarm() {
         return;
     const auto at = now();
     if (session_.take_alarm(at)) {
-        for (const auto& [id, what] : granted_) {
-            for (const auto& held : table_.holders(*what)) {
+        for (const auto& [id, claim] : granted_) {
+            for (const auto& held : table_.holders(*claim)) {
                 tell(lock_event::kind::warned, *held, errc::lease_expired);
                 held->end_waiting(errc::lease_expired);
             }
@@ -298,8 +298,8 @@ clock::duration client_core::undo_pause(unsigned attempt) noexcept {
 }
 
 // Tells the holders of a grant that it is gone. The caller carries out `work` for the waiters.
-void client_core::lose(claim& what, errc why, queue_work& work) {
-    for (const auto& held : table_.lost(what, work)) {
+void client_core::lose(claim& claim, errc why, queue_work& work) {
+    for (const auto& held : table_.lost(claim, work)) {
         deadlines_.clear(held->alarm);
         deadlines_.clear(held->timer);
         if (held->lose(why)) {
@@ -311,10 +311,10 @@ void client_core::lose(claim& what, errc why, queue_work& work) {
 }
 
 void client_core::lose_all(errc why, queue_work& work) {
-    for (const auto& [id, what] : std::exchange(granted_, {})) {
-        deadlines_.clear(what->timer);
-        deadlines_.clear(what->alarm);
-        lose(*what, why, work);
+    for (const auto& [id, claim] : std::exchange(granted_, {})) {
+        deadlines_.clear(claim->timer);
+        deadlines_.clear(claim->alarm);
+        lose(*claim, why, work);
     }
 }
 
@@ -339,8 +339,8 @@ client_core::run_stop([[maybe_unused]] std::shared_ptr<client_core> self, lease_
     queue_work work;
     lose_all(errc::client_stopped, work);
     carry_out(std::move(work));
-    for (const auto& what : all_asking())
-        stop(what, errc::client_stopped);
+    for (const auto& claim : all_asking())
+        stop(claim, errc::client_stopped);
     error_code result;
     const auto give_up = coro::saturating_add(now(), config_.release_budget);
     for (unsigned attempt = 0; !closed_ && (session_.open() || opening_); ++attempt) {

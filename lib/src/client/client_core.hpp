@@ -111,49 +111,49 @@ private:
     asio::awaitable<void> run_stop(std::shared_ptr<client_core> self, lease_handler handler);
     void spawn(asio::awaitable<void> task);
     static clock::duration undo_pause(unsigned attempt) noexcept;
-    void lose(claim& what, errc why, queue_work& work);
+    void lose(claim& claim, errc why, queue_work& work);
     void lose_all(errc why, queue_work& work);
 
     // client_acquire.cpp
     void carry_out(queue_work work);
     void tell(lock_event event) const noexcept;
-    void tell(lock_event::kind what, const held_grant& held, error_code code = {}) const noexcept;
+    void tell(lock_event::kind kind, const held_grant& held, error_code code = {}) const noexcept;
     void run(const std::vector<strand_task>& tasks);
     void refuse(const std::vector<strand_task>& tasks);
     void complete(const std::shared_ptr<local_waiter>& waiter);
 
     // client_claim.cpp
-    void start(const claim_ptr& what, const std::shared_ptr<release_op>& releasing);
-    void stop(const claim_ptr& what, error_code reason);
-    void drive(const claim_ptr& what, action next);
-    void send_request(const claim_ptr& what);
-    void fail_request(const claim_ptr& what, error_code why);
-    void lose_answer(const claim_ptr& what, error_code why);
-    void note_grant(claim& what, std::uint32_t slot, bool contended);
-    void contend(claim& what);
-    void bound_undo(const claim_ptr& what);
-    void try_later(const claim_ptr& what);
+    void start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing);
+    void stop(const claim_ptr& claim, error_code reason);
+    void drive(const claim_ptr& claim, action next);
+    void send_request(const claim_ptr& claim);
+    void fail_request(const claim_ptr& claim, error_code why);
+    void lose_answer(const claim_ptr& claim, error_code why);
+    void note_grant(claim& claim, std::uint32_t slot, bool contended);
+    void contend(claim& claim);
+    void bound_undo(const claim_ptr& claim);
+    void try_later(const claim_ptr& claim);
     bool is_outage(const error_code& why) const noexcept;
     void note_outage(const error_code& why) noexcept;
     void ask_again();
-    void finish(const claim_ptr& what);
-    void accept(const claim_ptr& what);
-    void end_at(const claim_ptr& what);
-    void to_idle(const claim_ptr& what);
-    void drop(const claim_ptr& what);
-    void draw(const claim_ptr& what);
-    void linger(const claim_ptr& what);
-    asio::awaitable<void> run_request(std::shared_ptr<client_core> self, claim_ptr what);
-    asio::awaitable<void> run_withdraw(std::shared_ptr<client_core> self, claim_ptr what);
-    asio::awaitable<void> run_draw(std::shared_ptr<client_core> self, claim_ptr what);
+    void finish(const claim_ptr& claim);
+    void accept(const claim_ptr& claim);
+    void end_at(const claim_ptr& claim);
+    void to_idle(const claim_ptr& claim);
+    void drop(const claim_ptr& claim);
+    void draw(const claim_ptr& claim);
+    void linger(const claim_ptr& claim);
+    asio::awaitable<void> run_request(std::shared_ptr<client_core> self, claim_ptr claim);
+    asio::awaitable<void> run_withdraw(std::shared_ptr<client_core> self, claim_ptr claim);
+    asio::awaitable<void> run_draw(std::shared_ptr<client_core> self, claim_ptr claim);
     std::vector<claim_ptr> all_asking() const;
-    static grant grant_of(const claim& what);
+    static grant grant_of(const claim& claim);
 
     // client_release.cpp
-    std::shared_ptr<release_op> start_release(const claim_ptr& what);
+    std::shared_ptr<release_op> start_release(const claim_ptr& claim);
     void
     count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
-    void end_grant(claim& what, errc why, queue_work& work);
+    void end_grant(claim& claim, errc why, queue_work& work);
     void end_hold_at(const std::shared_ptr<held_grant>& held);
     void end_hold(held_grant& held);
     void tell_failed(const release_op& op, error_code why) const noexcept;
@@ -173,7 +173,7 @@ private:
     clock::duration reap_spread() const noexcept;
     void note_quarantine(clock::duration left) noexcept;
     clock::duration quarantine_left() const noexcept;
-    void fail_idle(const claim_ptr& what, error_code why);
+    void fail_idle(const claim_ptr& claim, error_code why);
     void beat_now();
     asio::awaitable<void> run_beat(std::shared_ptr<client_core> self);
     void beaten(const heartbeat& reply, bool quiet);

@@ -16,8 +16,8 @@ class client_counters {
 public:
     using member = std::uint64_t client_stats::*;
 
-    void add(member which, std::int64_t by = 1) noexcept {
-        slot(which).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
+    void add(member counter, std::int64_t by = 1) noexcept {
+        slot(counter).fetch_add(static_cast<std::uint64_t>(by), std::memory_order_relaxed);
     }
 
     client_stats read() const noexcept {
@@ -51,9 +51,9 @@ private:
     static_assert(sizeof(client_stats) == members.size() * sizeof(std::uint64_t));
 
     // Once inlined, the search folds to a constant at each call.
-    std::atomic<std::uint64_t>& slot(member which) noexcept {
+    std::atomic<std::uint64_t>& slot(member counter) noexcept {
         std::size_t i = 0;
-        while (members[i] != which)
+        while (members[i] != counter)
             ++i;
         return values_[i];
     }

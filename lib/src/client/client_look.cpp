@@ -49,13 +49,13 @@ client_core::snapshot client_core::take_snapshot() const {
     snapshot taken;
     taken.last_id = last_id_;
     taken.at = now();
-    for (const auto& [id, what] : asking_) {
+    for (const auto& [id, claim] : asking_) {
         taken.known.insert(id);
-        if (what->fsm.at_store())
+        if (claim->fsm.at_store())
             taken.waiting.push_back(id);
     }
     taken.unproved = unproved_;
-    for (const auto& [id, what] : granted_) {
+    for (const auto& [id, claim] : granted_) {
         taken.known.insert(id);
         taken.held.push_back(id);
     }
@@ -75,9 +75,9 @@ void client_core::compare(const session_view& view, const snapshot& before) {
         const auto found = asking_.find(id);
         if (found == asking_.end() || seen.contains(id))
             continue;
-        const claim_ptr what = found->second;
+        const claim_ptr claim = found->second;
         unproved_.erase(id);
-        drive(what, what->fsm.missing());
+        drive(claim, claim->fsm.missing());
     }
     queue_work work;
     for (const request_id id : before.held) {
@@ -85,13 +85,13 @@ void client_core::compare(const session_view& view, const snapshot& before) {
         if (found == granted_.end())
             continue;
         const auto entry = seen.find(id);
-        const claim_ptr what = found->second;
-        if (entry != seen.end() && entry->second->granted && entry->second->token == what->token)
+        const claim_ptr claim = found->second;
+        if (entry != seen.end() && entry->second->granted && entry->second->token == claim->token)
             continue;
         granted_.erase(found);
-        deadlines_.clear(what->timer);
-        deadlines_.clear(what->alarm);
-        lose(*what, errc::lease_lost, work);
+        deadlines_.clear(claim->timer);
+        deadlines_.clear(claim->alarm);
+        lose(*claim, errc::lease_lost, work);
     }
     carry_out(std::move(work));
 }
@@ -103,25 +103,25 @@ void client_core::see(const session_entry& entry, const snapshot& before) {
         return;
     }
     if (const auto found = asking_.find(entry.id); found != asking_.end()) {
-        const claim_ptr what = found->second;
-        if (what->fsm.unproved()) {
+        const claim_ptr claim = found->second;
+        if (claim->fsm.unproved()) {
             // A store that was restarted may have forgotten the grant but still know the request.
-            const bool same = entry.granted && entry.token == what->fsm.pending();
+            const bool same = entry.granted && entry.token == claim->fsm.pending();
             if (same || !before.unproved.contains(entry.id))
                 return;
             unproved_.erase(entry.id);
-            drive(what, what->fsm.revoked());
+            drive(claim, claim->fsm.revoked());
         }
         if (!entry.granted)
             return;
-        const bool waited = what->fsm.at_store();
+        const bool waited = claim->fsm.at_store();
         if (waited) {
-            what->seen_at = before.at;
-            what->age = entry.age;
+            claim->seen_at = before.at;
+            claim->age = entry.age;
         }
-        note_grant(*what, entry.slot, entry.contended);
-        drive(what, what->fsm.granted(entry.token, surely_held()));
-        if (waited && !what->ends_by_itself())
+        note_grant(*claim, entry.slot, entry.contended);
+        drive(claim, claim->fsm.granted(entry.token, surely_held()));
+        if (waited && !claim->ends_by_itself())
             counters_.add(&client_stats::missed_grants);
         return;
     }

@@ -57,18 +57,18 @@ void client_core::count_release(
 }
 
 // @return the release under way; null if the grant is gone already.
-std::shared_ptr<release_op> client_core::start_release(const claim_ptr& what) {
-    deadlines_.clear(what->timer);
-    deadlines_.clear(what->alarm);
+std::shared_ptr<release_op> client_core::start_release(const claim_ptr& claim) {
+    deadlines_.clear(claim->timer);
+    deadlines_.clear(claim->alarm);
     const auto op =
-        std::make_shared<release_op>(what, std::move(what->released), what->released_late);
-    if (granted_.erase(what->id) == 0) {
+        std::make_shared<release_op>(claim, std::move(claim->released), claim->released_late);
+    if (granted_.erase(claim->id) == 0) {
         // The session was lost, or the client stopped, on the way here.
         complete_release(*op, stopping_ ? errc::client_stopped : errc::lease_lost);
         return nullptr;
     }
     op->since = now();
-    releases_.emplace(what->id, op);
+    releases_.emplace(claim->id, op);
     deadlines_.set(op->timer, coro::saturating_add(op->since, config_.release_budget), [this, op] {
         counters_.add(&client_stats::undone_late);
         tell_failed(*op, errc::outcome_unknown);
@@ -85,7 +85,7 @@ asio::awaitable<void> client_core::run_release(
     const auto epoch = epoch_;
     ++calls_;
     ++calls_under_way_;
-    const auto reply = co_await store_->release(grant_of(*op->what));
+    const auto reply = co_await store_->release(grant_of(*op->released_claim));
     op->answered = true;
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
@@ -117,7 +117,7 @@ void client_core::release_later(const std::shared_ptr<release_op>& op) {
 void client_core::end_release(const std::shared_ptr<release_op>& op, error_code result) {
     deadlines_.clear(op->timer);
     deadlines_.clear(op->retry_timer);
-    releases_.erase(op->what->id);
+    releases_.erase(op->released_claim->id);
     if (result) {
         counters_.add(&client_stats::lost);
         tell_failed(*op, result);
@@ -131,11 +131,11 @@ void client_core::end_release(const std::shared_ptr<release_op>& op, error_code 
 
 // Takes a grant whose time is over from its holders and gives it back, before the store takes it by
 // itself.
-void client_core::end_grant(claim& what, errc why, queue_work& work) {
-    if (!granted_.contains(what.id))
+void client_core::end_grant(claim& claim, errc why, queue_work& work) {
+    if (!granted_.contains(claim.id))
         return;
-    lose(what, why, work);
-    start_release(what.shared_from_this());
+    lose(claim, why, work);
+    start_release(claim.shared_from_this());
 }
 
 // Sets the timers of a reentrant lease with its own `hold_max`: the store knows only its grant.
@@ -169,8 +169,8 @@ void client_core::end_hold(held_grant& held) {
 void client_core::tell_failed(const release_op& op, error_code why) const noexcept {
     lock_event event;
     event.what = lock_event::kind::release_failed;
-    event.name = op.what->of->name();
-    event.token = op.what->token;
+    event.name = op.released_claim->of->name();
+    event.token = op.released_claim->token;
     event.code = why;
     tell(event);
 }

@@ -52,9 +52,9 @@ void client_core::opening_failed(error_code why) {
         outage_since_ = now();
     const bool waits = outage && (was_open_ || now() - outage_since_ < first_contact_max);
     const auto waiting = idle_claims_;
-    for (const auto& [order, what] : waiting) {
-        if (!waits || !what->queues)
-            fail_idle(what, why);
+    for (const auto& [order, claim] : waiting) {
+        if (!waits || !claim->queues)
+            fail_idle(claim, why);
     }
     watchers_.complete_all(why);
     if (!waits)
@@ -90,15 +90,15 @@ void client_core::session_opened(const resumed& reply) {
     session_.proved(reply.sent);
     publish();
     const auto waiting = idle_claims_;
-    for (const auto& [order, what] : waiting)
-        drive(what, what->fsm.session_ready());
+    for (const auto& [order, claim] : waiting)
+        drive(claim, claim->fsm.session_ready());
     changed();  // Changes before the session were not pushed: watchers must look.
 }
 
-void client_core::fail_idle(const claim_ptr& what, error_code why) {
+void client_core::fail_idle(const claim_ptr& claim, error_code why) {
     queue_work work;
-    table_.doomed(*what, work);
-    stop(what, why);
+    table_.doomed(*claim, work);
+    stop(claim, why);
     carry_out(std::move(work));
 }
 
@@ -192,8 +192,8 @@ void client_core::proved(clock::time_point sent) {
         return;  // The answer took longer than its own window.
     for (const request_id id : std::exchange(unproved_, {})) {
         if (const auto found = asking_.find(id); found != asking_.end()) {
-            const claim_ptr what = found->second;
-            drive(what, what->fsm.proved());
+            const claim_ptr claim = found->second;
+            drive(claim, claim->fsm.proved());
         }
     }
 }
@@ -223,10 +223,10 @@ void client_core::session_over(errc why) {
         complete_release(*op, why);
     }
     const auto at_store = std::exchange(asking_, {});
-    for (const auto& [id, what] : at_store) {
-        drive(what, what->fsm.session_lost());
-        if (!what->fsm.settled())
-            to_idle(what);
+    for (const auto& [id, claim] : at_store) {
+        drive(claim, claim->fsm.session_lost());
+        if (!claim->fsm.settled())
+            to_idle(claim);
     }
     if (idle_claims_.empty())
         outage_ = errc();

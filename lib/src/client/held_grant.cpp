@@ -11,9 +11,11 @@
 namespace mortise::detail {
 
 held_grant::held_grant(
-    std::shared_ptr<claim> what, std::shared_ptr<const client_home> home, const fencing_token& token
+    std::shared_ptr<claim> claim,
+    std::shared_ptr<const client_home> home,
+    const fencing_token& token
 ) noexcept
-    : of_(std::move(what)), home_(std::move(home)), token_(token) {}
+    : of_(std::move(claim)), home_(std::move(home)), token_(token) {}
 
 held_grant::~held_grant() {
     delete for_loss_.load(std::memory_order_acquire);
@@ -109,8 +111,8 @@ void held_grant::wait_contended(lease_handler handler) {
     wait(for_contention_, std::move(handler));
 }
 
-void held_grant::complete(waiters& whom, error_code why) {
-    if (auto* const list = whom.load(std::memory_order_acquire))
+void held_grant::complete(waiters& list_of_waiters, error_code why) {
+    if (auto* const list = list_of_waiters.load(std::memory_order_acquire))
         list->complete_all(why);
 }
 

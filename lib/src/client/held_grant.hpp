@@ -24,7 +24,7 @@ namespace mortise::detail {
 class held_grant : public std::enable_shared_from_this<held_grant> {
 public:
     held_grant(
-        std::shared_ptr<claim> what,
+        std::shared_ptr<claim> claim,
         std::shared_ptr<const client_home> home,
         const fencing_token& token
     ) noexcept;
@@ -100,7 +100,7 @@ private:
     using waiters = std::atomic<coro::detail::wait_list<>*>;  // owned; made by the first wait
 
     static void wait(waiters& where, lease_handler handler);
-    static void complete(waiters& whom, error_code why);
+    static void complete(waiters& list_of_waiters, error_code why);
 
     const std::shared_ptr<claim> of_;
     const std::shared_ptr<const client_home> home_;

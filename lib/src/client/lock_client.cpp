@@ -95,10 +95,10 @@ void start_break(
     coro::detail::completion<void(error_code, bool)> handler,
     core_ptr core,
     std::string name,
-    fencing_token which,
+    fencing_token token,
     std::string why
 ) {
-    core->break_lock(std::move(name), which, std::move(why), std::move(handler));
+    core->break_lock(std::move(name), token, std::move(why), std::move(handler));
 }
 
 void start_breaks(

@@ -21,11 +21,11 @@ bool reads(const local_waiter& waiter) noexcept {
 }
 
 // Whether the kind of grant suits the waiter, apart from who holds it now.
-bool fits(const claim& what, const local_waiter& waiter) noexcept {
-    if (what.ends_by_itself() || ends_by_itself(waiter))
-        return what.only_for == &waiter;
-    return what.mode == waiter.options.mode ||
-           (what.mode.what() == kind::exclusive && reads(waiter));
+bool fits(const claim& claim, const local_waiter& waiter) noexcept {
+    if (claim.ends_by_itself() || ends_by_itself(waiter))
+        return claim.only_for == &waiter;
+    return claim.mode == waiter.options.mode ||
+           (claim.mode.what() == kind::exclusive && reads(waiter));
 }
 
 void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
@@ -129,16 +129,17 @@ void lock_queue::serve_owner(const owner_id& owner, queue_work& work) {
 // Serves a newcomer at once if it is a reader that can join others, or can take up an idle grant.
 bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_work& work) {
     for (const auto& each : claims_) {
-        claim& what = *each;
-        const bool joins = what.hosts_readers && reads(*waiter);
-        if ((what.holders != 0 && !joins) || what.contended || !will_serve(what, *waiter) ||
-            !may_pass(what, rules_.home->session->now()))
+        claim& claim = *each;
+        const bool joins = claim.hosts_readers && reads(*waiter);
+        if ((claim.holders != 0 && !joins) || claim.contended || !will_serve(claim, *waiter) ||
+            !may_pass(claim, rules_.home->session->now()))
             continue;
-        if (what.holders == 0 && reads(*waiter)) {
-            what.hosts_readers = true;
-            what.shared_token = what.mode.what() == kind::shared ? what.token : what.tokens.take();
+        if (claim.holders == 0 && reads(*waiter)) {
+            claim.hosts_readers = true;
+            claim.shared_token =
+                claim.mode.what() == kind::shared ? claim.token : claim.tokens.take();
         }
-        give(what, waiter, work);
+        give(claim, waiter, work);
         return true;
     }
     return false;
@@ -190,34 +191,34 @@ void lock_queue::cancel(local_waiter& waiter, error_code why, queue_work& work) 
     ask_for_head(work);
 }
 
-void lock_queue::granted(claim& what, queue_work& work) {
-    MORTISE_ASSERT(what.at == claim::stage::asking && what.token);
-    const auto kept = what.shared_from_this();
+void lock_queue::granted(claim& claim, queue_work& work) {
+    MORTISE_ASSERT(claim.at == claim::stage::asking && claim.token);
+    const auto kept = claim.shared_from_this();
     if (pending_ == kept)
         pending_.reset();
     --asking_;
-    what.at = claim::stage::granted;
+    claim.at = claim::stage::granted;
     claims_.push_back(kept);
-    if (what.mode.what() == kind::shared)
-        what.shared_token = what.token;
+    if (claim.mode.what() == kind::shared)
+        claim.shared_token = claim.token;
     else
-        what.tokens = token_supply(what.token);
-    if (what.contended)
-        begin_turn(what);
-    if (what.bound.empty()) {
-        serve(what, work);
+        claim.tokens = token_supply(claim.token);
+    if (claim.contended)
+        begin_turn(claim);
+    if (claim.bound.empty()) {
+        serve(claim, work);
     } else {
-        what.hosts_readers = reads(what.bound.front());
-        give(what, what.bound.pop(), work);
-        refused_all(what.bound, errc::busy, work);
+        claim.hosts_readers = reads(claim.bound.front());
+        give(claim, claim.bound.pop(), work);
+        refused_all(claim.bound, errc::busy, work);
     }
-    if (what.holders == 0)
-        leave(what, work);
+    if (claim.holders == 0)
+        leave(claim, work);
     ask_for_head(work);
 }
 
-void lock_queue::doomed(claim& what, queue_work& work) {
-    if (pending_.get() != &what)
+void lock_queue::doomed(claim& claim, queue_work& work) {
+    if (pending_.get() != &claim)
         return;
     const auto kept = std::exchange(pending_, nullptr);
     waiter_list others;
@@ -235,28 +236,28 @@ void lock_queue::doomed(claim& what, queue_work& work) {
     ask_for_head(work);
 }
 
-void lock_queue::refused(claim& what, error_code why, queue_work& work) {
-    MORTISE_ASSERT(what.at == claim::stage::asking);
-    doomed(what, work);
+void lock_queue::refused(claim& claim, error_code why, queue_work& work) {
+    MORTISE_ASSERT(claim.at == claim::stage::asking);
+    doomed(claim, work);
     --asking_;
-    what.at = claim::stage::over;
-    refused_all(what.bound, why, work);
+    claim.at = claim::stage::over;
+    refused_all(claim.bound, why, work);
 }
 
-void lock_queue::refused_all(waiter_list& whom, error_code why, queue_work& work) {
-    while (!whom.empty())
-        complete(whom.pop(), why, work);
+void lock_queue::refused_all(waiter_list& waiters, error_code why, queue_work& work) {
+    while (!waiters.empty())
+        complete(waiters.pop(), why, work);
 }
 
-bool lock_queue::contended(claim& what, queue_work& work) {
-    if (std::exchange(what.contended, true))
+bool lock_queue::contended(claim& claim, queue_work& work) {
+    if (std::exchange(claim.contended, true))
         return false;
-    if (what.at != claim::stage::granted)
+    if (claim.at != claim::stage::granted)
         return true;  // Its turn begins with the grant.
-    begin_turn(what);
+    begin_turn(claim);
     tell_contended(work);
-    if (what.holders == 0)
-        leave(what, work);
+    if (claim.holders == 0)
+        leave(claim, work);
     ask_for_head(work);
     return true;
 }
@@ -280,8 +281,8 @@ void lock_queue::tell_contended(queue_work& work) {
                 continue;
             }
             held->watches = false;
-            if (auto told = held->weak_from_this().lock())
-                work.contended.push_back(std::move(told));
+            if (auto watcher = held->weak_from_this().lock())
+                work.contended.push_back(std::move(watcher));
         }
     }
 }
@@ -290,16 +291,16 @@ lock_queue::release_outcome lock_queue::release(held_grant& held, queue_work& wo
     owners_.let_go(held);
     if (held.stands != held_grant::place::holders)
         return release_outcome::was_gone;
-    claim& what = held.of();
-    unlink(what.holds, held);
+    claim& claim = held.of();
+    unlink(claim.holds, held);
     if (held.ends_at != clock::time_point::max())
         work.add_hold(strand_task::kind::untime, held.shared_from_this());
     held_grant& first = held.root ? *held.root : held;
-    if (--first.count != 0 || --what.holders != 0)
+    if (--first.count != 0 || --claim.holders != 0)
         return release_outcome::done;
-    what.hosts_readers = false;
-    what.linger = first.linger;
-    return next(what, work);
+    claim.hosts_readers = false;
+    claim.linger = first.linger;
+    return next(claim, work);
 }
 
 lock_queue::release_outcome lock_queue::end_hold(held_grant& held, queue_work& work) {
@@ -316,57 +317,57 @@ void lock_queue::forget(held_grant& held) noexcept {
 }
 
 // Decides about a grant without holders: it is passed on, lingers, or goes back to the store.
-lock_queue::release_outcome lock_queue::next(claim& what, queue_work& work) {
+lock_queue::release_outcome lock_queue::next(claim& claim, queue_work& work) {
     const clock::time_point now = rules_.home->session->now();
-    if (may_pass(what, now)) {
-        if (!waiting_.empty() && will_serve(what, waiting_.front())) {
-            if (what.contended)
-                --what.turn_left;
-            serve(what, work);
+    if (may_pass(claim, now)) {
+        if (!waiting_.empty() && will_serve(claim, waiting_.front())) {
+            if (claim.contended)
+                --claim.turn_left;
+            serve(claim, work);
             ask_for_head(work);
             return release_outcome::done;
         }
-        if (waiting_.empty() && !what.contended && what.linger != what.linger.zero()) {
-            what.idle_since = now;
-            if (!std::exchange(what.linger_armed, true))
-                work.add(strand_task::kind::linger, what.shared_from_this());
+        if (waiting_.empty() && !claim.contended && claim.linger != claim.linger.zero()) {
+            claim.idle_since = now;
+            if (!std::exchange(claim.linger_armed, true))
+                work.add(strand_task::kind::linger, claim.shared_from_this());
             return release_outcome::done;
         }
     }
-    leave(what, work);
+    leave(claim, work);
     ask_for_head(work);
     return release_outcome::to_store;
 }
 
-clock::time_point lock_queue::linger_over(claim& what, clock::time_point now, queue_work& work) {
-    if (what.at == claim::stage::granted && what.holders == 0) {
-        const auto until = coro::saturating_add(what.idle_since, what.linger);
+clock::time_point lock_queue::linger_over(claim& claim, clock::time_point now, queue_work& work) {
+    if (claim.at == claim::stage::granted && claim.holders == 0) {
+        const auto until = coro::saturating_add(claim.idle_since, claim.linger);
         if (now < until)
             return until;
-        leave(what, work);
+        leave(claim, work);
     }
-    what.linger_armed = false;
+    claim.linger_armed = false;
     return clock::time_point::max();
 }
 
-std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& what, queue_work& work) {
-    std::vector<std::shared_ptr<held_grant>> told;
-    if (what.at != claim::stage::granted)
-        return told;
-    const auto kept = what.shared_from_this();
-    remove_granted(what);
-    what.at = claim::stage::over;
-    what.holders = 0;
-    while (what.holds != nullptr) {
-        auto held = what.holds->weak_from_this().lock();
-        unlink(what.holds, *what.holds);
+std::vector<std::shared_ptr<held_grant>> lock_queue::lost(claim& claim, queue_work& work) {
+    std::vector<std::shared_ptr<held_grant>> lost;
+    if (claim.at != claim::stage::granted)
+        return lost;
+    const auto kept = claim.shared_from_this();
+    remove_granted(claim);
+    claim.at = claim::stage::over;
+    claim.holders = 0;
+    while (claim.holds != nullptr) {
+        auto held = claim.holds->weak_from_this().lock();
+        unlink(claim.holds, *claim.holds);
         if (!held)
             continue;
         owners_.lose(*held);
-        told.push_back(std::move(held));
+        lost.push_back(std::move(held));
     }
     ask_for_head(work);
-    return told;
+    return lost;
 }
 
 void lock_queue::close(error_code why, queue_work& work) {
@@ -392,46 +393,46 @@ void lock_queue::abandon(queue_work& work) {
 }
 
 // Whether the grant can serve the waiter without the store, now or when its holders leave.
-bool lock_queue::will_serve(const claim& what, const local_waiter& waiter) const {
-    if (!rules_.local_handoff || what.ends_by_itself() || !fits(what, waiter))
+bool lock_queue::will_serve(const claim& claim, const local_waiter& waiter) const {
+    if (!rules_.local_handoff || claim.ends_by_itself() || !fits(claim, waiter))
         return false;
-    return !(what.mode.what() == kind::shared && what.contended);
+    return !(claim.mode.what() == kind::shared && claim.contended);
 }
 
-bool lock_queue::may_pass(const claim& what, clock::time_point now) const {
-    if (!rules_.local_handoff || what.ends_by_itself() || now >= rules_.home->session->deadline())
+bool lock_queue::may_pass(const claim& claim, clock::time_point now) const {
+    if (!rules_.local_handoff || claim.ends_by_itself() || now >= rules_.home->session->deadline())
         return false;
-    if (what.mode.what() != kind::shared && what.tokens.empty())
+    if (claim.mode.what() != kind::shared && claim.tokens.empty())
         return false;
-    return !what.contended || (what.turn_left != 0 && now < what.turn_end);
+    return !claim.contended || (claim.turn_left != 0 && now < claim.turn_end);
 }
 
 // Serves the head of the queue; if it reads, also the readers right behind it.
-void lock_queue::serve(claim& what, queue_work& work) {
-    if (waiting_.empty() || !fits(what, waiting_.front()))
+void lock_queue::serve(claim& claim, queue_work& work) {
+    if (waiting_.empty() || !fits(claim, waiting_.front()))
         return;
     if (!reads(waiting_.front()))
-        return give(what, take_first(), work);
-    what.hosts_readers = true;
-    if (what.mode.what() != kind::shared)
-        what.shared_token = what.tokens.take();
+        return give(claim, take_first(), work);
+    claim.hosts_readers = true;
+    if (claim.mode.what() != kind::shared)
+        claim.shared_token = claim.tokens.take();
     do {  // ends: each turn takes one out
-        give(what, take_first(), work);
+        give(claim, take_first(), work);
     } while (rules_.local_handoff && !waiting_.empty() && reads(waiting_.front()) &&
-             fits(what, waiting_.front()));
+             fits(claim, waiting_.front()));
 }
 
-void lock_queue::give(claim& what, std::shared_ptr<local_waiter> waiter, queue_work& work) {
-    const fencing_token token = what.hosts_readers ? what.shared_token : what.tokens.take();
-    auto held = make_hold(what, *waiter, token);
+void lock_queue::give(claim& claim, std::shared_ptr<local_waiter> waiter, queue_work& work) {
+    const fencing_token token = claim.hosts_readers ? claim.shared_token : claim.tokens.take();
+    auto held = make_hold(claim, *waiter, token);
     held->linger = waiter->options.linger;
-    ++what.holders;
+    ++claim.holders;
     const owner_id owner = waiter->options.owner;
     waiter->granted = std::move(held);
     complete(std::move(waiter), {}, work);
     serve_owner(owner, work);
-    if (what.tokens.wants_more())
-        work.add(strand_task::kind::draw, what.shared_from_this());
+    if (claim.tokens.wants_more())
+        work.add(strand_task::kind::draw, claim.shared_from_this());
 }
 
 std::shared_ptr<local_waiter> lock_queue::take_first() {
@@ -440,11 +441,11 @@ std::shared_ptr<local_waiter> lock_queue::take_first() {
 }
 
 std::shared_ptr<held_grant>
-lock_queue::make_hold(claim& what, const local_waiter& waiter, const fencing_token& token) {
-    auto held = std::make_shared<held_grant>(what.shared_from_this(), rules_.home, token);
+lock_queue::make_hold(claim& claim, const local_waiter& waiter, const fencing_token& token) {
+    auto held = std::make_shared<held_grant>(claim.shared_from_this(), rules_.home, token);
     held->owner = waiter.options.owner;
     held->mode = waiter.options.mode;
-    link(what.holds, *held, held_grant::place::holders);
+    link(claim.holds, *held, held_grant::place::holders);
     return held;
 }
 
@@ -488,20 +489,20 @@ std::shared_ptr<claim> lock_queue::ask(const local_waiter& waiter, bool queues, 
     return asked;
 }
 
-void lock_queue::leave(claim& what, queue_work& work) {
-    MORTISE_ASSERT(what.holders == 0 && what.at == claim::stage::granted);
-    what.at = claim::stage::over;
-    work.add(strand_task::kind::release, what.shared_from_this());
-    remove_granted(what);
+void lock_queue::leave(claim& claim, queue_work& work) {
+    MORTISE_ASSERT(claim.holders == 0 && claim.at == claim::stage::granted);
+    claim.at = claim::stage::over;
+    work.add(strand_task::kind::release, claim.shared_from_this());
+    remove_granted(claim);
 }
 
-void lock_queue::remove_granted(claim& what) {
-    std::erase_if(claims_, [&](const auto& each) { return each.get() == &what; });
+void lock_queue::remove_granted(claim& claim) {
+    std::erase_if(claims_, [&](const auto& each) { return each.get() == &claim; });
 }
 
-void lock_queue::begin_turn(claim& what) {
-    what.turn_left = rules_.turn_handoffs_max;
-    what.turn_end = coro::saturating_add(rules_.home->session->now(), rules_.turn_time_max);
+void lock_queue::begin_turn(claim& claim) {
+    claim.turn_left = rules_.turn_handoffs_max;
+    claim.turn_end = coro::saturating_add(rules_.home->session->now(), rules_.turn_time_max);
 }
 
 }  // namespace mortise::detail

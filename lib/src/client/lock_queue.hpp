@@ -58,18 +58,18 @@ public:
     void cancel(local_waiter& waiter, error_code why, queue_work& work);
 
     /// The store granted this claim.
-    void granted(claim& what, queue_work& work);
+    void granted(claim& claim, queue_work& work);
 
     /// Binds to this claim all waiters that it stands for, because a refusal or an error is on its
     /// way.
-    void doomed(claim& what, queue_work& work);
+    void doomed(claim& claim, queue_work& work);
 
     /// Completes the waiters of a claim that ends without a grant.
-    static void refused_all(waiter_list& whom, error_code why, queue_work& work);
-    void refused(claim& what, error_code why, queue_work& work);
+    static void refused_all(waiter_list& waiters, error_code why, queue_work& work);
+    void refused(claim& claim, error_code why, queue_work& work);
 
     /// Another client waits for this lock. @return whether this was news.
-    bool contended(claim& what, queue_work& work);
+    bool contended(claim& claim, queue_work& work);
 
     /// The result of a release.
     enum class release_outcome : std::uint8_t {
@@ -95,10 +95,10 @@ public:
 
     /// Gives an idle grant back if it has lingered long enough. @return when to call again, if it
     /// has not; the clock's maximum if that is not needed.
-    clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);
+    clock::time_point linger_over(claim& claim, clock::time_point now, queue_work& work);
 
     /// Removes a grant that is gone. @return its leases, whose holders must be told.
-    std::vector<std::shared_ptr<held_grant>> lost(claim& what, queue_work& work);
+    std::vector<std::shared_ptr<held_grant>> lost(claim& claim, queue_work& work);
 
     /// Completes all waiters with `why`, and stops the request for the head of the queue.
     void close(error_code why, queue_work& work);
@@ -123,19 +123,19 @@ private:
     bool held_here() const;
     bool certainly_busy(const local_waiter& waiter) const;
     void give_back_idle(queue_work& work);
-    bool will_serve(const claim& what, const local_waiter& waiter) const;
-    bool may_pass(const claim& what, clock::time_point now) const;
-    void serve(claim& what, queue_work& work);
-    release_outcome next(claim& what, queue_work& work);
-    void give(claim& what, std::shared_ptr<local_waiter> waiter, queue_work& work);
+    bool will_serve(const claim& claim, const local_waiter& waiter) const;
+    bool may_pass(const claim& claim, clock::time_point now) const;
+    void serve(claim& claim, queue_work& work);
+    release_outcome next(claim& claim, queue_work& work);
+    void give(claim& claim, std::shared_ptr<local_waiter> waiter, queue_work& work);
     std::shared_ptr<held_grant>
-    make_hold(claim& what, const local_waiter& waiter, const fencing_token& token);
+    make_hold(claim& claim, const local_waiter& waiter, const fencing_token& token);
     bool pending_fits() const;
     void ask_for_head(queue_work& work);
     std::shared_ptr<claim> ask(const local_waiter& waiter, bool queues, queue_work& work);
-    void leave(claim& what, queue_work& work);
-    void remove_granted(claim& what);
-    void begin_turn(claim& what);
+    void leave(claim& claim, queue_work& work);
+    void remove_granted(claim& claim);
+    void begin_turn(claim& claim);
 
     const std::string name_;
     const queue_rules& rules_;

@@ -26,8 +26,8 @@ std::shared_ptr<lock_queue> lock_table::acquire(
     }
     auto found = queues_.find(name);
     if (found == queues_.end()) {
-        auto made = std::make_shared<lock_queue>(name, rules_);
-        found = queues_.emplace(std::move(name), std::move(made)).first;
+        auto queue = std::make_shared<lock_queue>(name, rules_);
+        found = queues_.emplace(std::move(name), std::move(queue)).first;
     }
     const auto queue = found->second;
     waiter->of = queue;
@@ -84,12 +84,12 @@ void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) 
 lock_queue::release_outcome
 lock_table::release(held_grant& held, release_handler& handler, bool late, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    claim& what = held.of();
-    const auto queue = what.of;
+    claim& claim = held.of();
+    const auto queue = claim.of;
     const auto outcome = queue->release(held, work);
     if (outcome == lock_queue::release_outcome::to_store) {
-        what.released = std::move(handler);
-        what.released_late = late;
+        claim.released = std::move(handler);
+        claim.released_late = late;
     }
     settle(*queue, work);
     return outcome;
@@ -116,69 +116,69 @@ bool lock_table::watch(held_grant& held) {
     return held.of().of->watch(held);
 }
 
-void lock_table::granted(claim& what, queue_work& work) {
+void lock_table::granted(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
     if (closed_)
-        lock_queue::refused_all(what.bound, closed_, work);
-    what.of->granted(what, work);
-    settle(*what.of, work);
+        lock_queue::refused_all(claim.bound, closed_, work);
+    claim.of->granted(claim, work);
+    settle(*claim.of, work);
 }
 
-void lock_table::doomed(claim& what, queue_work& work) {
+void lock_table::doomed(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    what.of->doomed(what, work);
-    settle(*what.of, work);
+    claim.of->doomed(claim, work);
+    settle(*claim.of, work);
 }
 
-void lock_table::refused(claim& what, error_code why, queue_work& work) {
+void lock_table::refused(claim& claim, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    what.of->refused(what, why, work);
-    settle(*what.of, work);
+    claim.of->refused(claim, why, work);
+    settle(*claim.of, work);
 }
 
-void lock_table::give_up(claim& what, error_code why, queue_work& work) {
+void lock_table::give_up(claim& claim, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    if (what.at != claim::stage::asking)
+    if (claim.at != claim::stage::asking)
         return;
-    what.of->refused(what, why, work);
-    settle(*what.of, work);
+    claim.of->refused(claim, why, work);
+    settle(*claim.of, work);
 }
 
-bool lock_table::contended(claim& what, queue_work& work) {
+bool lock_table::contended(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const bool news = what.of->contended(what, work);
-    settle(*what.of, work);
+    const bool news = claim.of->contended(claim, work);
+    settle(*claim.of, work);
     return news;
 }
 
-void lock_table::add_tokens(claim& what, const token_range& range) {
+void lock_table::add_tokens(claim& claim, const token_range& range) {
     const std::lock_guard guard(mutex_);
-    what.tokens.add(range);
+    claim.tokens.add(range);
 }
 
-void lock_table::draw_failed(claim& what) {
+void lock_table::draw_failed(claim& claim) {
     const std::lock_guard guard(mutex_);
-    what.tokens.draw_failed();
+    claim.tokens.draw_failed();
 }
 
-clock::time_point lock_table::linger_over(claim& what, clock::time_point now, queue_work& work) {
+clock::time_point lock_table::linger_over(claim& claim, clock::time_point now, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const auto again = what.of->linger_over(what, now, work);
-    settle(*what.of, work);
+    const auto again = claim.of->linger_over(claim, now, work);
+    settle(*claim.of, work);
     return again;
 }
 
-std::vector<std::shared_ptr<held_grant>> lock_table::lost(claim& what, queue_work& work) {
+std::vector<std::shared_ptr<held_grant>> lock_table::lost(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    auto told = what.of->lost(what, work);
-    settle(*what.of, work);
-    return told;
+    auto lost = claim.of->lost(claim, work);
+    settle(*claim.of, work);
+    return lost;
 }
 
-std::vector<std::shared_ptr<held_grant>> lock_table::holders(const claim& what) const {
+std::vector<std::shared_ptr<held_grant>> lock_table::holders(const claim& claim) const {
     const std::lock_guard guard(mutex_);
     std::vector<std::shared_ptr<held_grant>> found;
-    for (held_grant* each = what.holds; each != nullptr; each = each->after) {
+    for (held_grant* each = claim.holds; each != nullptr; each = each->after) {
         if (auto held = each->weak_from_this().lock())
             found.push_back(std::move(held));
     }
@@ -212,9 +212,9 @@ clock::time_point lock_table::next_deadline() const {
     return deadlines_.empty() ? clock::time_point::max() : deadlines_.begin()->first.first;
 }
 
-bool lock_table::wanted(const claim& what) const {
+bool lock_table::wanted(const claim& claim) const {
     const std::lock_guard guard(mutex_);
-    return what.contended || what.of->waited_for();
+    return claim.contended || claim.of->waited_for();
 }
 
 waiter_list lock_table::abandon() {

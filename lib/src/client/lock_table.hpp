@@ -49,20 +49,20 @@ public:
     bool watch(held_grant& held);
     /// Unlinks a lease that is about to be destroyed without a release.
     void forget(held_grant& held) noexcept;
-    void granted(claim& what, queue_work& work);
-    void doomed(claim& what, queue_work& work);
-    void refused(claim& what, error_code why, queue_work& work);
+    void granted(claim& claim, queue_work& work);
+    void doomed(claim& claim, queue_work& work);
+    void refused(claim& claim, error_code why, queue_work& work);
     /// As `refused`, unless the claim's outcome is known already.
-    void give_up(claim& what, error_code why, queue_work& work);
+    void give_up(claim& claim, error_code why, queue_work& work);
     /// @return whether this was news.
-    bool contended(claim& what, queue_work& work);
-    void add_tokens(claim& what, const token_range& range);
-    void draw_failed(claim& what);
-    clock::time_point linger_over(claim& what, clock::time_point now, queue_work& work);
-    std::vector<std::shared_ptr<held_grant>> lost(claim& what, queue_work& work);
+    bool contended(claim& claim, queue_work& work);
+    void add_tokens(claim& claim, const token_range& range);
+    void draw_failed(claim& claim);
+    clock::time_point linger_over(claim& claim, clock::time_point now, queue_work& work);
+    std::vector<std::shared_ptr<held_grant>> lost(claim& claim, queue_work& work);
 
     /// The leases that hold the claim at present.
-    std::vector<std::shared_ptr<held_grant>> holders(const claim& what) const;
+    std::vector<std::shared_ptr<held_grant>> holders(const claim& claim) const;
 
     /// Completes all waiters with `why`, now and from now on.
     void close(error_code why, queue_work& work);
@@ -73,7 +73,7 @@ public:
     clock::time_point next_deadline() const;
 
     /// Whether somebody else wants this lock, here or elsewhere.
-    bool wanted(const claim& what) const;
+    bool wanted(const claim& claim) const;
 
     /// Takes out all waiters without completing them, because the context has ended.
     waiter_list abandon();

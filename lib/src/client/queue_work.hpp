@@ -26,8 +26,8 @@ struct strand_task {
         arm,      ///< A waiter has the nearest deadline: set the client's timer.
     };
 
-    kind what;
-    std::shared_ptr<claim> whom;
+    kind type;
+    std::shared_ptr<claim> target;
     error_code why;                    ///< With `stop`.
     std::shared_ptr<held_grant> held;  ///< With `time` and `untime`.
 };
@@ -41,11 +41,11 @@ struct queue_work {
     /// Leases whose lock became contended, and whose users wait for that.
     std::vector<std::shared_ptr<held_grant>> contended;
 
-    void add(strand_task::kind what, std::shared_ptr<claim> whom, error_code why = {}) {
-        tasks.push_back({what, std::move(whom), why, nullptr});
+    void add(strand_task::kind type, std::shared_ptr<claim> target, error_code why = {}) {
+        tasks.push_back({type, std::move(target), why, nullptr});
     }
-    void add_hold(strand_task::kind what, std::shared_ptr<held_grant> held) {
-        tasks.push_back({what, nullptr, {}, std::move(held)});
+    void add_hold(strand_task::kind type, std::shared_ptr<held_grant> held) {
+        tasks.push_back({type, nullptr, {}, std::move(held)});
     }
 };
 

@@ -14,10 +14,10 @@ namespace mortise::detail {
 /// A release under way: tried until the store acknowledges it or the session is gone. Lives on the
 /// strand.
 struct release_op {
-    release_op(std::shared_ptr<claim> which, release_handler then, bool by_destructor)
-        : what(std::move(which)), handler(std::move(then)), late(by_destructor) {}
+    release_op(std::shared_ptr<claim> released, release_handler then, bool by_destructor)
+        : released_claim(std::move(released)), handler(std::move(then)), late(by_destructor) {}
 
-    const std::shared_ptr<claim> what;
+    const std::shared_ptr<claim> released_claim;
     release_handler handler;  ///< Empty for a destructor's release, and once completed.
     const bool late;          ///< By a destructor.
     clock::time_point since;

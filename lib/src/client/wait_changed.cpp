@@ -82,7 +82,7 @@ private:
             asio::bind_cancellation_slot(
                 stop_.slot(),
                 asio::bind_executor(
-                    strand_, [self = shared_from_this()](error_code code) { self->told(code); }
+                    strand_, [self = shared_from_this()](error_code code) { self->on_notice(code); }
                 )
             ),
             strand_
@@ -102,7 +102,7 @@ private:
         );
     }
 
-    void told(error_code code) {
+    void on_notice(error_code code) {
         watches_ = false;
         watch_failed_ = code;
         go_on();

@@ -54,15 +54,15 @@ result<answer> lock_engine::request(session_key session, const lock_request& req
         return grant_newcomer(std::move(entry), found);
 
     tell_contended(entry.name, session);
-    answer said;
+    answer result;
     if (request.queue) {
         entry.ordinal = next_ordinal(entry.name);
         rows_.insert(entry);
         rows_.changed(session, 0, 1, false);
-        said = describe(entry);
+        result = describe(entry);
     }
     finish();
-    return said;
+    return result;
 }
 
 bool lock_engine::withdraw(session_key session, request_id id) {
@@ -251,21 +251,21 @@ bool lock_engine::make_grant(lock_entry& entry, holder_set& held) {
 }
 
 answer lock_engine::grant_newcomer(lock_entry entry, standing& found) {
-    answer said;
+    answer result;
     if (!make_grant(entry, found.held))
-        return said;
+        return result;
     entry.ordinal = next_ordinal(entry.name);
     rows_.insert(entry);
     rows_.changed(entry.session, 1, 0, false);
     finish();
-    said.what = answer::kind::granted;
-    said.token.value = entry.token;
-    said.slot = entry.slot;
-    said.contended = found.waited_for && rows_.others_wait(entry.name, entry.session);
+    result.what = answer::kind::granted;
+    result.token.value = entry.token;
+    result.slot = entry.slot;
+    result.contended = found.waited_for && rows_.others_wait(entry.name, entry.session);
     tell(effect::kind::granted, entry);
-    effects_.back().contended = said.contended;
+    effects_.back().contended = result.contended;
     flagged_ = effects_.size();
-    return said;
+    return result;
 }
 
 std::optional<lock_entry> lock_engine::held_grant(
@@ -277,15 +277,15 @@ std::optional<lock_entry> lock_engine::held_grant(
     return std::nullopt;
 }
 
-void lock_engine::tell(effect::kind what, const lock_entry& to) {
-    effect told;
-    told.what = what;
-    told.to = to.session;
-    told.name = to.name;
-    told.id = to.id;
-    told.token = to.token;
-    told.slot = to.slot;
-    effects_.push_back(std::move(told));
+void lock_engine::tell(effect::kind kind, const lock_entry& to) {
+    effect fresh;
+    fresh.what = kind;
+    fresh.to = to.session;
+    fresh.name = to.name;
+    fresh.id = to.id;
+    fresh.token = to.token;
+    fresh.slot = to.slot;
+    effects_.push_back(std::move(fresh));
 }
 
 // Drops the effects of earlier operations of this transaction on a removed entry: the session would
@@ -303,10 +303,10 @@ void lock_engine::untell(const lock_entry& gone) {
 // transaction granted it: one push then says both. @return whether there was such an effect.
 bool lock_engine::add_to_grant(const lock_entry& holder) {
     for (std::size_t i = 0; i < flagged_; ++i) {
-        effect& told = effects_[i];
-        if (told.what == effect::kind::granted && told.to == holder.session &&
-            told.id == holder.id) {
-            told.contended = true;
+        effect& effect = effects_[i];
+        if (effect.what == effect::kind::granted && effect.to == holder.session &&
+            effect.id == holder.id) {
+            effect.contended = true;
             return true;
         }
     }
@@ -320,7 +320,7 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
     const auto first = rows_.next(name, false, 0);
     if (first && (first->session == newcomer || rows_.others_wait(name, first->session)))
         return;
-    std::vector<session_key> told;
+    std::vector<session_key> notified;
     for (const auto& holder : rows_.holders(name)) {
         if (holder.session == newcomer || (first && holder.session != first->session))
             continue;
@@ -328,9 +328,9 @@ void lock_engine::tell_contended(std::string_view name, session_key newcomer) {
             tell(effect::kind::contended, holder);
             effects_.back().contended = true;
         }
-        if (std::find(told.begin(), told.end(), holder.session) != told.end())
+        if (std::find(notified.begin(), notified.end(), holder.session) != notified.end())
             continue;
-        told.push_back(holder.session);
+        notified.push_back(holder.session);
         rows_.changed(holder.session, 0, 0, true);
     }
 }
@@ -364,9 +364,9 @@ void lock_engine::bury_gone() {
 void lock_engine::finish() {
     bury_gone();
     for (; flagged_ < effects_.size(); ++flagged_) {
-        effect& told = effects_[flagged_];
-        if (told.what == effect::kind::granted)
-            told.contended = rows_.others_wait(told.name, told.to);
+        effect& grant = effects_[flagged_];
+        if (grant.what == effect::kind::granted)
+            grant.contended = rows_.others_wait(grant.name, grant.to);
     }
 }
 
@@ -375,18 +375,18 @@ std::uint64_t lock_engine::next_ordinal(std::string_view name) {
 }
 
 answer lock_engine::describe(const lock_entry& entry) {
-    answer said;
-    said.contended = rows_.others_wait(entry.name, entry.session);
+    answer result;
+    result.contended = rows_.others_wait(entry.name, entry.session);
     if (entry.granted) {
-        said.what = answer::kind::granted;
-        said.token.value = entry.token;  // The store adds its domain.
-        said.slot = entry.slot;
-        return said;
+        result.what = answer::kind::granted;
+        result.token.value = entry.token;  // The store adds its domain.
+        result.slot = entry.slot;
+        return result;
     }
-    said.what = answer::kind::queued;
+    result.what = answer::kind::queued;
     if (const auto first = rows_.next(entry.name, false, 0))
-        said.position = entry.ordinal - first->ordinal + rows_.holder_count(entry.name);
-    return said;
+        result.position = entry.ordinal - first->ordinal + rows_.holder_count(entry.name);
+    return result;
 }
 
 }  // namespace mortise::core

@@ -104,7 +104,7 @@ private:
     answer grant_newcomer(lock_entry entry, standing& found);
     std::optional<lock_entry>
     held_grant(session_key session, request_id id, std::uint64_t token, std::uint32_t slot);
-    void tell(effect::kind what, const lock_entry& to);
+    void tell(effect::kind kind, const lock_entry& to);
     void untell(const lock_entry& gone);
     bool add_to_grant(const lock_entry& holder);
     void tell_contended(std::string_view name, session_key newcomer);

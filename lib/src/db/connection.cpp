@@ -26,22 +26,23 @@ statement connection::prepare(std::string_view sql) {
         (*found)->last_use = ++uses_;
         return statement(*found);
     }
-    sqlite3_stmt* made = nullptr;
+    sqlite3_stmt* prepared = nullptr;
     const char* rest = nullptr;
     const std::string text(sql);
     const auto size = static_cast<int>(text.size());
-    const int code =
-        ::sqlite3_prepare_v3(handle_, text.c_str(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest);
+    const int code = ::sqlite3_prepare_v3(
+        handle_, text.c_str(), size, SQLITE_PREPARE_PERSISTENT, &prepared, &rest
+    );
     if (code != SQLITE_OK)
         throw error(
             detail::extended_error(handle_, code),
             ::sqlite3_errmsg(handle_),
             "the statement was: " + text
         );
-    auto use = std::make_shared<detail::prepared>(text, made);
+    auto use = std::make_shared<detail::prepared>(text, prepared);
     // SQLite would silently ignore a second statement in the same text.
     const std::string_view left = sql.substr(static_cast<std::size_t>(rest - text.c_str()));
-    if (made == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
+    if (prepared == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
         throw error(sqlite_error(SQLITE_MISUSE), text, "give one statement at a time");
     use->last_use = ++uses_;
     make_room();

@@ -28,32 +28,32 @@ std::string shown(const column_value& id) {
     return "?";
 }
 
-error failure(errc code, const versioned_row& which, const char* remedy) {
-    return error(code, which.table + " " + shown(which.id), remedy);
+error failure(errc code, const versioned_row& target, const char* remedy) {
+    return error(code, target.table + " " + shown(target.id), remedy);
 }
 
-bool is_written(const versioned_row& which, const row::cell& cell) {
-    return cell.changed && cell.name != which.version_column;
+bool is_written(const versioned_row& target, const row::cell& cell) {
+    return cell.changed && cell.name != target.version_column;
 }
 
-std::string update_of(const versioned_row& which, const row& draft) {
-    const std::string version = quoted(which.version_column);
-    std::string sql = "UPDATE " + quoted(which.table) + " SET ";
+std::string update_of(const versioned_row& target, const row& draft) {
+    const std::string version = quoted(target.version_column);
+    std::string sql = "UPDATE " + quoted(target.table) + " SET ";
     for (const auto& each : draft.cells()) {
-        if (is_written(which, each))
+        if (is_written(target, each))
             sql += quoted(each.name) + " = ?, ";
     }
-    sql += version + " = " + version + " + 1 WHERE " + quoted(which.id_column) + " = ?";
+    sql += version + " = " + version + " + 1 WHERE " + quoted(target.id_column) + " = ?";
     return sql + " AND " + version + " = ?";
 }
 
 }  // namespace
 
 optimistic_run::optimistic_run(
-    const sqlite& session, versioned_row which, optimistic_options options
+    const sqlite& session, versioned_row target, optimistic_options options
 )
     : session_(session.session_),
-      which_(std::move(which)),
+      which_(std::move(target)),
       options_(options),
       backoff_(options.pause, session.session_->draw_seed()) {
     MORTISE_ASSERT(options.attempts_max >= 1);

@@ -64,7 +64,7 @@ void sqlite::start_stop(
     if (slot.is_connected()) {
         slot.assign([weak = std::weak_ptr(closing)](asio::cancellation_type_t type) {
             using kind = asio::cancellation_type;
-            const auto says = [type](kind what) { return (type & what) != kind::none; };
+            const auto says = [type](kind part) { return (type & part) != kind::none; };
             // Ignore `total`: the session is stopped already, so "nothing has happened" is not
             // true.
             const auto waiting =

@@ -13,8 +13,8 @@ namespace mortise::db::detail {
 namespace {
 
 void check(const sqlite_config& config) {
-    const auto refuse = [](const char* what, const char* remedy) {
-        throw error(errc::bad_config, what, remedy);
+    const auto refuse = [](const char* option, const char* remedy) {
+        throw error(errc::bad_config, option, remedy);
     };
     if (config.path.empty() || config.path == ":memory:")
         refuse("sqlite_config::path", "name a file: a session has several connections to it");
@@ -40,19 +40,19 @@ sqlite_config checked(sqlite_config config) {
 }
 
 coro::worker_config thread_config(const sqlite_config& config, const char* name) {
-    coro::worker_config made;
-    made.name = name;
-    made.queue_max = config.queue_max;
-    made.grace = config.grace;
-    return made;
+    coro::worker_config thread;
+    thread.name = name;
+    thread.queue_max = config.queue_max;
+    thread.grace = config.grace;
+    return thread;
 }
 
 std::shared_ptr<coro::detail::batch_worker>
 make_helper(const asio::any_io_executor& executor, const sqlite_config& config) {
-    coro::worker_config made;  // not with `config.queue_max`: a stop always finds room
-    made.name = "db-checkpoint";
-    made.grace = config.grace;
-    return std::make_shared<coro::detail::batch_worker>(executor, std::move(made));
+    coro::worker_config thread;  // not with `config.queue_max`: a stop always finds room
+    thread.name = "db-checkpoint";
+    thread.grace = config.grace;
+    return std::make_shared<coro::detail::batch_worker>(executor, std::move(thread));
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ session_job& writer::job_of(const std::shared_ptr<coro::detail::worker_job>& job
     return static_cast<session_job&>(*job);
 }
 
-void writer::fail_all(jobs which, error_code why) noexcept {
-    for (const auto& each : which) {
+void writer::fail_all(jobs failed, error_code why) noexcept {
+    for (const auto& each : failed) {
         if (!job_of(each).code())
             job_of(each).fail(why);
     }

@@ -44,7 +44,7 @@ private:
     enum class after { go_on, transaction_gone };
 
     static session_job& job_of(const std::shared_ptr<coro::detail::worker_job>& job) noexcept;
-    static void fail_all(jobs which, error_code why) noexcept;
+    static void fail_all(jobs failed, error_code why) noexcept;
 
     jobs run_transaction(jobs wanted) noexcept;
     error_code begin(bool forced) noexcept;

@@ -47,9 +47,9 @@ error_code failed(int code) {
 }
 
 statement prepare(sqlite3* db, const char* sql, int& code) {
-    sqlite3_stmt* made = nullptr;
-    code = ::sqlite3_prepare_v2(db, sql, -1, &made, nullptr);
-    return statement(made, &::sqlite3_finalize);
+    sqlite3_stmt* prepared = nullptr;
+    code = ::sqlite3_prepare_v2(db, sql, -1, &prepared, nullptr);
+    return statement(prepared, &::sqlite3_finalize);
 }
 
 void bind_resource(sqlite3_stmt* to, std::string_view resource) {

@@ -66,10 +66,9 @@ public:
         );
     }
 
-    asio::awaitable<error_code> withdraw(std::string, request_id which) override {
-        auto asking = acknowledged([id = id(), generation = generation(), which](memory_state& at) {
-            return at.withdraw(id, generation, which);
-        });
+    asio::awaitable<error_code> withdraw(std::string, request_id request) override {
+        auto asking = acknowledged([id = id(), generation = generation(), request](memory_state& at
+                                   ) { return at.withdraw(id, generation, request); });
         co_return co_await std::move(asking);
     }
 
@@ -160,9 +159,9 @@ private:
     session_id id() const { return link_->session().id; }
     std::uint64_t generation() const { return link_->session().generation; }
 
-    asio::awaitable<error_code> acknowledged(std::function<error_code(memory_state&)> what) {
-        auto asking = link_->call<nothing>([what = std::move(what)](memory_state& at) {
-            const error_code failed = what(at);
+    asio::awaitable<error_code> acknowledged(std::function<error_code(memory_state&)> change) {
+        auto asking = link_->call<nothing>([change = std::move(change)](memory_state& at) {
+            const error_code failed = change(at);
             return failed ? result<nothing>(failed) : result<nothing>(nothing());
         });
         const auto reply = co_await std::move(asking);

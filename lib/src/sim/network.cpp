@@ -20,18 +20,18 @@ void network::part(const process& a, const process& b) {
 void network::heal() {
     usual_.loss = usual_.repetition = 0;
     usual_.cut = false;
-    for (auto& [which, each] : links_)
+    for (auto& [route, each] : links_)
         each = usual_;
 }
 
-const link& network::link_of(const way& which) const {
-    const auto found = links_.find(which);
+const link& network::link_of(const way& route) const {
+    const auto found = links_.find(route);
     return found == links_.end() ? usual_ : found->second;
 }
 
 void network::send(const process& from, process& to, std::function<void()> arrive) {
-    const way which{from.index(), to.index()};
-    const link& on = link_of(which);
+    const way route{from.index(), to.index()};
+    const link& on = link_of(route);
     const fate decided = judge_ ? judge_(sent_) : fate::as_usual;
     ++sent_;
     world_.note("send", from.index(), to.index());
@@ -42,7 +42,7 @@ void network::send(const process& from, process& to, std::function<void()> arriv
     const auto delay = on.delay_min + world_.random().around(on.delay_mean);
     if (decided == fate::late)
         return deliver_at(world_.now() + delay + std::chrono::seconds(1), to, std::move(arrive));
-    auto& last = last_arrival_[which];
+    auto& last = last_arrival_[route];
     last = std::max(world_.now() + delay, last + clock::duration(1));
     if (decided == fate::repeated || world_.random().chance(on.repetition))
         deliver_at(last + world_.random().around(on.repetition_delay_mean), to, arrive);

@@ -47,11 +47,11 @@ public:
 
     /// Calls the server on the present connection.
     template <class R>
-    asio::awaitable<result<R>> call(work<R> what);
+    asio::awaitable<result<R>> call(work<R> job);
 
     /// As `call`, but without a connection, for calls that belong to no session.
     template <class R>
-    asio::awaitable<result<R>> ask(work<R> what);
+    asio::awaitable<result<R>> ask(work<R> job);
 
     /// Notes that the session waits for the next change from now on.
     void begin_to_watch() noexcept { watching_ = true; }
@@ -80,12 +80,12 @@ private:
 };
 
 template <class R>
-asio::awaitable<result<R>> remote_link::call(work<R> what) {
+asio::awaitable<result<R>> remote_link::call(work<R> job) {
     const auto kept = shared_from_this();
     if (!connected_)
         co_return error_code(errc::store_unavailable);
     const auto generation = session_.generation;
-    auto asking = ask<R>(std::move(what));
+    auto asking = ask<R>(std::move(job));
     auto reply = co_await std::move(asking);
     // An error on a connection that is gone says nothing about the session.
     if (generation != session_.generation)
@@ -96,9 +96,9 @@ asio::awaitable<result<R>> remote_link::call(work<R> what) {
 }
 
 template <class R>
-asio::awaitable<result<R>> remote_link::ask(work<R> what) {
-    std::function<result<R>()> there = [state = state_, what = std::move(what)] {
-        return what(*state);
+asio::awaitable<result<R>> remote_link::ask(work<R> job) {
+    std::function<result<R>()> there = [state = state_, job = std::move(job)] {
+        return job(*state);
     };
     return rpc<R>(self_, server_, std::move(there), call_max_);
 }

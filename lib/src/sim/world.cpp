@@ -50,12 +50,12 @@ process& world::add(std::string name, std::shared_ptr<detail::machine_clock> clo
     return *processes_.back();
 }
 
-void world::at(clock::time_point when, std::function<void()> what) {
-    agenda_.emplace(std::max(when, now_), std::move(what));
+void world::at(clock::time_point when, std::function<void()> event) {
+    agenda_.emplace(std::max(when, now_), std::move(event));
 }
 
-void world::after(clock::duration span, std::function<void()> what) {
-    at(coro::saturating_add(now_, span), std::move(what));
+void world::after(clock::duration span, std::function<void()> event) {
+    at(coro::saturating_add(now_, span), std::move(event));
 }
 
 void world::run_for(clock::duration span) {
@@ -91,10 +91,10 @@ bool world::run_something() {
             ready.push_back(each.get());
     }
     while (!ready.empty()) {
-        const std::size_t which = random_.below(ready.size());
-        if (run_one(*ready[which]))
+        const std::size_t chosen = random_.below(ready.size());
+        if (run_one(*ready[chosen]))
             return true;
-        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(which));
+        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(chosen));
     }
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         if (run_one(*processes_[i]))
@@ -130,18 +130,18 @@ bool world::pass_time(clock::time_point end) {
     }
     now_ = next;
     while (!agenda_.empty() && agenda_.begin()->first <= now_) {
-        const auto what = std::move(agenda_.extract(agenda_.begin()).mapped());
-        what();
+        const auto event = std::move(agenda_.extract(agenda_.begin()).mapped());
+        event();
     }
     for (const auto& each : processes_)
         each->keep_time();
     return found;
 }
 
-void world::note(std::string_view what, std::uint64_t one, std::uint64_t other) noexcept {
+void world::note(std::string_view text, std::uint64_t one, std::uint64_t other) noexcept {
     const auto mix = [this](std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001b3; };
     mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
-    for (const char c : what)
+    for (const char c : text)
         mix(static_cast<unsigned char>(c));
     mix(one);
     mix(other);

@@ -14,8 +14,8 @@ using core::session_key;
 
 namespace {
 
-store_event::kind kind_of(core::effect::kind what) noexcept {
-    switch (what) {
+store_event::kind kind_of(core::effect::kind kind) noexcept {
+    switch (kind) {
     case core::effect::kind::granted:
         return store_event::kind::granted;
     case core::effect::kind::contended:

@@ -141,12 +141,13 @@ result<std::vector<store_finding>> memory_state::examine() {
     if (unavailable_)
         return error_code(errc::store_unavailable);
     std::vector<store_finding> found;
-    const auto add = [&found](store_finding::verdict what, const char* subject, std::string text) {
-        found.emplace_back();
-        found.back().what = what;
-        found.back().subject = subject;
-        found.back().found = std::move(text);
-    };
+    const auto add =
+        [&found](store_finding::verdict verdict, const char* subject, std::string text) {
+            found.emplace_back();
+            found.back().what = verdict;
+            found.back().subject = subject;
+            found.back().found = std::move(text);
+        };
     using verdict = store_finding::verdict;
     add(verdict::holds,
         "reach",

@@ -101,10 +101,10 @@ public:
             co_return error_code(errc::bad_mode);
         const auto wanted = request.id;
         auto asking = link_->act(redis_script::request, request_text(request));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        const auto reply = store_detail::parse_answer(*said, link_->domain());
+        const auto raw = co_await std::move(asking);
+        if (!raw)
+            co_return raw.error();
+        const auto reply = store_detail::parse_answer(*raw, link_->domain());
         if (!reply || reply->what != answer::kind::granted || !link_->asks_replicas())
             co_return reply;
         auto confirming = link_->confirm(store_detail::one_grant(wanted, reply->token));
@@ -115,10 +115,10 @@ public:
 
     asio::awaitable<error_code> withdraw(std::string, request_id id) override {
         auto asking = link_->act(redis_script::withdraw, std::to_string(id));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        co_return store_detail::parse_done(*said);
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        co_return store_detail::parse_done(*reply);
     }
 
     asio::awaitable<result<bool>> release(grant held) override {
@@ -126,19 +126,19 @@ public:
         if (!text)
             co_return false;
         auto asking = link_->act(redis_script::release, *text);
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        co_return store_detail::parse_released(*said);
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        co_return store_detail::parse_released(*reply);
     }
 
     asio::awaitable<result<heartbeat>> beat() override {
         const clock::time_point sent = link_->now();
         auto asking = link_->act(redis_script::beat, std::to_string(link_->longest_ttl().count()));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        auto reply = store_detail::parse_beat(*said);
+        const auto raw = co_await std::move(asking);
+        if (!raw)
+            co_return raw.error();
+        auto reply = store_detail::parse_beat(*raw);
         if (!reply)
             co_return reply.error();
         link_->note_state(std::move(reply->run), reply->deadline);
@@ -154,10 +154,10 @@ public:
 
     asio::awaitable<result<session_view>> look() override {
         auto asking = link_->act(redis_script::look, {});
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        auto view = store_detail::parse_view(*said, link_->domain());
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        auto view = store_detail::parse_view(*reply, link_->domain());
         if (!view || !link_->asks_replicas())
             co_return view;
         auto confirming = link_->confirm(store_detail::grants_of(*view));
@@ -171,10 +171,10 @@ public:
         if (!text)
             co_return error_code(errc::lease_lost);
         auto asking = link_->act(redis_script::draw, *text);
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        co_return store_detail::parse_drawn(*said, held.token.domain);
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        co_return store_detail::parse_drawn(*reply, held.token.domain);
     }
 
     asio::awaitable<result<std::vector<lock_view>>>
@@ -219,10 +219,10 @@ public:
     asio::awaitable<error_code> watch() override {
         link_->begin_to_watch();
         auto asking = link_->act(redis_script::watch, {});
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        co_return store_detail::parse_done(*said);
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        co_return store_detail::parse_done(*reply);
     }
 
     asio::awaitable<result<std::vector<store_finding>>> examine() override;
@@ -249,10 +249,10 @@ redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     arguments.push_back(std::to_string(std::min(queue_max, most)));
     std::move(names.begin(), names.end(), std::back_inserter(arguments));
     auto asking = link_->ask(redis_script::list, std::move(arguments));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    co_return store_detail::parse_locks(*said);
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    co_return store_detail::parse_locks(*reply);
 }
 
 // Collects the first `limit` names of locks after `after`, in byte order. The store keeps no index
@@ -262,10 +262,10 @@ asio::awaitable<result<std::set<std::string>>>
 redis_store::names(std::string after, std::size_t limit) {
     std::vector<std::string> nothing;
     auto asking = link_->ask(redis_script::names, std::move(nothing));
-    auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    const auto sessions = store_detail::parse_names(std::move(*said));
+    auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    const auto sessions = store_detail::parse_names(std::move(*reply));
     if (!sessions)
         co_return sessions.error();
     std::set<std::string> found;
@@ -274,10 +274,10 @@ redis_store::names(std::string after, std::size_t limit) {
         do {
             std::vector<std::string> from{session, cursor};
             auto scanning = link_->ask(redis_script::names, std::move(from));
-            said = co_await std::move(scanning);
-            if (!said)
-                co_return said.error();
-            auto some = store_detail::parse_names(std::move(*said));
+            reply = co_await std::move(scanning);
+            if (!reply)
+                co_return reply.error();
+            auto some = store_detail::parse_names(std::move(*reply));
             if (!some || some->empty())
                 co_return error_code(errc::store_corrupt);
             cursor = std::move(some->front());
@@ -297,10 +297,10 @@ asio::awaitable<result<token_domain>> redis_store::domain() {
     if (!link_->domain().empty())
         co_return link_->domain();
     auto asking = link_->send({"HGET", link_->prefix() + "id", "o"});
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    co_return store_detail::parse_store_domain(said->text).value_or(token_domain());
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    co_return store_detail::parse_store_domain(reply->text).value_or(token_domain());
 }
 
 asio::awaitable<result<bool>> redis_store::break_(break_order order) {
@@ -320,10 +320,10 @@ asio::awaitable<result<bool>> redis_store::break_(break_order order) {
     arguments.push_back(std::to_string(store_detail::holders_named));
     arguments.push_back(std::to_string(store_detail::breaks_kept));
     auto asking = link_->ask(redis_script::break_, std::move(arguments));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    co_return store_detail::parse_broken(*said);
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    co_return store_detail::parse_broken(*reply);
 }
 
 asio::awaitable<result<std::vector<break_record>>>
@@ -335,10 +335,10 @@ redis_store::breaks(std::string name, std::size_t limit) {
     auto asking = link_->send(
         {"LRANGE", link_->prefix() + "b", "0", std::to_string(store_detail::breaks_kept - 1)}
     );
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    auto records = store_detail::parse_breaks(*said, name, *known);
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    auto records = store_detail::parse_breaks(*reply, name, *known);
     if (records && records->size() > limit)
         records->resize(limit);
     co_return records;
@@ -398,9 +398,9 @@ void check_address(const redis_address& address) {
         refuse("port = 0", "give a port from 1 to 65535");
 }
 
-void check_login(const std::string& what, const std::string& user, const std::string& password) {
+void check_login(const std::string& origin, const std::string& user, const std::string& password) {
     if (!user.empty() && password.empty())
-        refuse(what + " = \"" + user + '"', "give the user's password, too");
+        refuse(origin + " = \"" + user + '"', "give the user's password, too");
 }
 
 void check_single_key(const redis_store_config& config) {

@@ -55,8 +55,8 @@ public:
     }
 
     asio::awaitable<error_code> withdraw(std::string, request_id id) override {
-        store_detail::withdraw_operation what(id);
-        const auto out = co_await shell_->perform(std::move(what));
+        store_detail::withdraw_operation operation(id);
+        const auto out = co_await shell_->perform(std::move(operation));
         co_return out.code;
     }
 
@@ -123,8 +123,8 @@ private:
     }
 
     template <class Operation>
-    asio::awaitable<result<typename Operation::value_type>> performed(Operation what) {
-        auto out = co_await shell_->perform(std::move(what));
+    asio::awaitable<result<typename Operation::value_type>> performed(Operation operation) {
+        auto out = co_await shell_->perform(std::move(operation));
         if (out.code)
             co_return out.code;
         co_return std::move(out.value);

@@ -14,7 +14,7 @@ using verdict = store_finding::verdict;
 redis_examination of_a_good_server() {
     redis_examination at;
     at.name = "h:6379";
-    at.facts.told = true;
+    at.facts.known = true;
     at.facts.version = "7.0.15";
     at.facts.eviction_policy = "noeviction";
     at.facts.append_only = true;

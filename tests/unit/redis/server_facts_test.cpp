@@ -125,7 +125,7 @@ TEST(ServerFacts, AreNotHiddenByAServerThatCannotAnswerNow) {
     EXPECT_EQ(facts.read_answer(error_code(errc::outcome_unknown)).code, errc::store_unavailable);
     EXPECT_FALSE(of("NOPERM this user has no permissions to run the 'info' command"));
     EXPECT_FALSE(of("ERR unknown command 'INFO'"));
-    EXPECT_FALSE(facts.told);
+    EXPECT_FALSE(facts.known);
 }
 
 TEST(ServerFacts, TellWhetherAServerCanBeUsed) {

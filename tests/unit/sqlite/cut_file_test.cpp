@@ -61,7 +61,7 @@ TEST_F(SqliteCutFile, LosesTheSessionsAndKillsNobody) {
         time.pass(state_user::ttl * 3 / 5);
         const auto woken = next.state.reap({});
         ASSERT_EQ(woken.notices.size(), 1u);
-        EXPECT_EQ(woken.notices[0].what, store_event::kind::granted);
+        EXPECT_EQ(woken.notices[0].kind, store_event::kind::granted);
         std::filesystem::remove_all(folder.side());
         std::filesystem::remove(folder.database());
     }

@@ -75,7 +75,7 @@ TEST_F(SqliteEnds, AHeartbeatSeesTheEndsOfOthersWithoutATransaction) {
     const auto reaped = waiter->state.reap({});
     ASSERT_EQ(reaped.code, error_code());
     ASSERT_EQ(reaped.notices.size(), 1u);
-    EXPECT_EQ(reaped.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(reaped.notices[0].kind, store_event::kind::granted);
     EXPECT_FALSE(scan(*waiter, time).to_reap);
     EXPECT_EQ(ends(*holder), clock::time_point());
     EXPECT_TRUE(holder->opened.session->alive());
@@ -122,7 +122,7 @@ TEST_F(SqliteEnds, AnEndOutlivesTheDeathOfItsProcess) {
     time.pass(200ms);
     const auto reaped = other->state.reap({});
     ASSERT_EQ(reaped.notices.size(), 1u);
-    EXPECT_EQ(reaped.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(reaped.notices[0].kind, store_event::kind::granted);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ protected:
         ring_plan plan;
         plan.wanted.push_back(whom);
         plan.fresh.emplace_back();
-        plan.fresh.back().whom = whom;
+        plan.fresh.back().peer = whom;
         plan.fresh.back().connection = std::move(tried.connection);
         return plan;
     }
@@ -98,11 +98,11 @@ TEST_F(Mailbox, CountsWhatIsNotOfOurs) {
 }
 
 TEST_F(Mailbox, ListensAsLongAsItLives) {
-    EXPECT_EQ(store_detail::probe_life(side, nonce).what, probe::outcome::connected);
+    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::connected);
     box->close();
-    EXPECT_EQ(store_detail::probe_life(side, nonce).what, probe::outcome::refused);
+    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::refused);
     store_detail::remove_sockets(side, nonce);
-    EXPECT_EQ(store_detail::probe_life(side, nonce).what, probe::outcome::unknown)
+    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::unknown)
         << "a socket that is not there proves nothing";
 }
 

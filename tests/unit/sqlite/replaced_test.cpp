@@ -61,7 +61,7 @@ TEST(SqliteReplaced, AStoreThatLostItsConnectionAndItsSideFolderBeginsAnew) {
     time.pass(state_user::ttl * 3 / 5);
     const auto woken = user.state.reap({});
     ASSERT_EQ(woken.notices.size(), 1u);
-    EXPECT_EQ(woken.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(woken.notices[0].kind, store_event::kind::granted);
     EXPECT_EQ(folder.sockets(), 2u);
 }
 

@@ -81,7 +81,7 @@ TEST_F(SqliteSession, ReapingHandsOverInTheOrderOfTheQueue) {
     ASSERT_EQ(second->beat(), error_code());
     const auto out = first->state.reap({});
     ASSERT_EQ(out.notices.size(), 1u);
-    EXPECT_EQ(out.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(out.notices[0].kind, store_event::kind::granted);
     EXPECT_EQ(out.notices[0].id, 1u);
     EXPECT_EQ(holder->beat(), errc::session_lost);
 }
@@ -95,7 +95,7 @@ TEST_F(SqliteSession, WhoBuriesADeadOneIsRemindedOfTheGrantThatItMayNotHaveTold)
     dead->opened.session->kill();
     const auto out = next->state.reap({});
     ASSERT_EQ(out.notices.size(), 1u);
-    EXPECT_EQ(out.notices[0].what, store_event::kind::granted);
+    EXPECT_EQ(out.notices[0].kind, store_event::kind::granted);
     EXPECT_EQ(out.notices[0].id, 1u);
     EXPECT_GT(out.notices[0].token, held.token.value);
     EXPECT_TRUE(next->state.reap({}).notices.empty()) << "nobody is buried twice";
@@ -214,11 +214,11 @@ TEST_F(SqliteSession, AHintIsTrueOnlyIfTheRowSaysSo) {
     EXPECT_TRUE(waiter->state.verify(forged).notices.empty());
     const auto looked = waiter->state.verify({{hint::kind::changed, key, 0}});
     ASSERT_EQ(looked.notices.size(), 1u);
-    EXPECT_EQ(looked.notices[0].what, store_event::kind::look_again);
+    EXPECT_EQ(looked.notices[0].kind, store_event::kind::look_again);
     waiter->opened.session->kill();
     const auto lost = waiter->state.verify(forged);
     ASSERT_EQ(lost.notices.size(), 1u);
-    EXPECT_EQ(lost.notices[0].what, store_event::kind::session_lost);
+    EXPECT_EQ(lost.notices[0].kind, store_event::kind::session_lost);
 }
 
 TEST_F(SqliteSession, ALowerGenerationIsRefused) {
@@ -305,7 +305,7 @@ TEST_F(SqliteSession, NobodyIsGrantedBeforeTheForgottenHaveExpired) {
     ASSERT_EQ(user->beat(), error_code());
     const auto woken = user->state.reap({}).notices;
     ASSERT_EQ(woken.size(), 1u);
-    EXPECT_EQ(woken[0].what, store_event::kind::granted);
+    EXPECT_EQ(woken[0].kind, store_event::kind::granted);
 }
 
 TEST_F(SqliteSession, ACopyInThePlaceOfTheDatabaseIsAnotherStore) {

@@ -100,7 +100,7 @@ void state_user::keep(const std::vector<store_detail::notice>& notices) {
     for (const auto& each : notices) {
         if (!told_.empty())
             told_ += ' ';
-        switch (each.what) {
+        switch (each.kind) {
         case store_event::kind::granted:
             told_ += "granted " + std::to_string(each.id);
             break;

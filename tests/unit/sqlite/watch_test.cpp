@@ -98,7 +98,7 @@ TEST_F(SqliteWatch, AChangeThatNobodyToldIsFoundByLooking) {
     watcher->opened.session->slots().count_change();
     const auto looked = watcher->state.look_stirred();
     ASSERT_EQ(looked.notices.size(), 1u);
-    EXPECT_EQ(looked.notices[0].what, store_event::kind::changed);
+    EXPECT_EQ(looked.notices[0].kind, store_event::kind::changed);
 }
 
 TEST_F(SqliteWatch, TheEndOfASessionThatHeldNothingIsNoChangeOfALock) {

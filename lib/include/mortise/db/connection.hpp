@@ -38,9 +38,9 @@ public:
     /// `nullptr`. The same text is prepared only once.
     template <class... Values>
     statement query(std::string_view sql, const Values&... values) {
-        statement made = prepare(sql);
-        (made.bind(values), ...);
-        return made;
+        statement prepared = prepare(sql);
+        (prepared.bind(values), ...);
+        return prepared;
     }
 
     /// Runs one statement to its end.

@@ -32,7 +32,7 @@ static_assert(std::is_trivially_destructible_v<optimistic_options>, "docs/compil
 /// One `optimistic_update`, without its body: reads, compares and sets, pauses.
 class optimistic_run {
 public:
-    optimistic_run(const sqlite& session, versioned_row which, optimistic_options options);
+    optimistic_run(const sqlite& session, versioned_row target, optimistic_options options);
     optimistic_run(const optimistic_run&) = delete;
     optimistic_run& operator=(const optimistic_run&) = delete;
 
@@ -95,13 +95,13 @@ asio::awaitable<T> run_optimistically(std::shared_ptr<optimistic_run> run, Body 
 template <class Body>
     requires std::invocable<Body&, row&>
 auto optimistic_update(
-    const sqlite& session, versioned_row which, optimistic_options options, Body&& body
+    const sqlite& session, versioned_row target, optimistic_options options, Body&& body
 ) -> std::invoke_result_t<Body&, row&> {
     using returned = std::invoke_result_t<Body&, row&>;
     coro::detail::refuse_owning_temporary<Body, returned>();
     using value = typename returned::value_type;
     return detail::run_optimistically<value, std::decay_t<Body>>(
-        std::make_shared<optimistic_run>(session, std::move(which), options),
+        std::make_shared<optimistic_run>(session, std::move(target), options),
         std::forward<Body>(body)
     );
 }

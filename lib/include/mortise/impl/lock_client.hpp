@@ -45,7 +45,7 @@ void start_break(
     coro::detail::completion<void(error_code, bool)> handler,
     core_ptr core,
     std::string name,
-    fencing_token which,
+    fencing_token holder,
     std::string why
 );
 void start_break_holders(
@@ -149,7 +149,7 @@ auto lock_client::async_inspect(std::string name, std::size_t queue_max, Token&&
 
 template <class Token>
 auto lock_client::async_break(
-    std::string name, fencing_token which, std::string why, Token&& token
+    std::string name, fencing_token holder, std::string why, Token&& token
 ) {
     return coro::detail::async_start<void(error_code, bool)>(
         get_executor(),
@@ -157,7 +157,7 @@ auto lock_client::async_break(
         &detail::start_break,
         core_,
         std::move(name),
-        which,
+        holder,
         std::move(why)
     );
 }

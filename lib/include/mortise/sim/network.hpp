@@ -76,7 +76,7 @@ public:
 private:
     using way = std::pair<std::size_t, std::size_t>;
 
-    const link& link_of(const way& which) const;
+    const link& link_of(const way& route) const;
     void deliver_at(clock::time_point when, process& to, std::function<void()> arrive);
 
     world& world_;

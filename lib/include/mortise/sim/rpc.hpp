@@ -47,14 +47,14 @@ void start_rpc(
     coro::detail::completion<void(result<R>)> done,
     process* from,
     process* to,
-    std::function<result<R>()> what,
+    std::function<result<R>()> work,
     clock::duration wait_max
 ) {
     const auto call = std::make_shared<rpc_call<R>>(std::move(done));
     // Weak, because messages outlive the lives of processes and must not keep a waiting call alive.
     const std::weak_ptr<rpc_call<R>> waits = call;
-    send(*from, *to, [from, to, what = std::move(what), waits] {
-        const result<R> reply = what();
+    send(*from, *to, [from, to, work = std::move(work), waits] {
+        const result<R> reply = work();
         send(*to, *from, [waits, reply] {
             if (const auto waiting = waits.lock())
                 waiting->answer(reply);
@@ -72,14 +72,14 @@ void start_rpc(
 
 template <class R>
 asio::awaitable<result<R>>
-run_rpc(process& from, process& to, std::function<result<R>()> what, clock::duration wait_max) {
+run_rpc(process& from, process& to, std::function<result<R>()> work, clock::duration wait_max) {
     auto running = coro::detail::async_start<void(result<R>)>(
         from.get_executor(),
         asio::deferred,
         &detail::start_rpc<R>,
         &from,
         &to,
-        std::move(what),
+        std::move(work),
         wait_max
     );
     co_return co_await std::move(running);
@@ -96,12 +96,12 @@ run_rpc(process& from, process& to, std::function<result<R>()> what, clock::dura
 /// @par Threads      The world's; awaited in `from`, which lives.
 /// @par Lifetimes    All that `what` refers to must live as long as the world. g++ 12 refuses a
 ///                   temporary lambda that owns something (docs/coroutine-traps.md).
-template <class R, class What>
-    requires std::convertible_to < What, std::function < result<R>()
+template <class R, class Work>
+    requires std::convertible_to < Work, std::function < result<R>()
 >> asio::awaitable<result<R>>
-    rpc(process& from, process& to, What&& what, clock::duration wait_max) {
-    coro::detail::refuse_owning_work<What, asio::awaitable<result<R>>>();
-    return detail::run_rpc<R>(from, to, std::forward<What>(what), wait_max);
+    rpc(process& from, process& to, Work&& work, clock::duration wait_max) {
+    coro::detail::refuse_owning_work<Work, asio::awaitable<result<R>>>();
+    return detail::run_rpc<R>(from, to, std::forward<Work>(work), wait_max);
 }
 
 }  // namespace mortise::sim

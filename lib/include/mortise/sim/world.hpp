@@ -54,8 +54,8 @@ public:
     const std::vector<std::unique_ptr<process>>& processes() const noexcept { return processes_; }
 
     /// Calls `what` at that moment, outside all processes.
-    void at(clock::time_point when, std::function<void()> what);
-    void after(clock::duration span, std::function<void()> what);
+    void at(clock::time_point when, std::function<void()> event);
+    void after(clock::duration span, std::function<void()> event);
 
     /// @throws the exception that escaped from a process, and `std::runtime_error` if the processes
     ///         do not come to rest.
@@ -71,13 +71,13 @@ public:
         ear_ = std::move(ear);
     }
     bool listened_to() const noexcept { return static_cast<bool>(ear_); }
-    void say(std::string_view what) const {
+    void say(std::string_view text) const {
         if (ear_)
-            ear_(now_, what);
+            ear_(now_, text);
     }
 
     /// Adds an event to `event_hash`.
-    void note(std::string_view what, std::uint64_t one = 0, std::uint64_t other = 0) noexcept;
+    void note(std::string_view text, std::uint64_t one = 0, std::uint64_t other = 0) noexcept;
     std::uint64_t event_hash() const noexcept { return hash_; }
     /// How many handlers have run.
     std::uint64_t steps() const noexcept { return steps_; }

@@ -196,8 +196,8 @@ private:
                 judged ? errc::untrusted_server : errc::store_unavailable
             );
         }
-        void on_hello(const asio_error& failed, const redis::generic_response& said) {
-            wire->greeted(failed, said);
+        void on_hello(const asio_error& failed, const redis::generic_response& response) {
+            wire->greeted(failed, response);
         }
         void on_write(const asio_error&, const std::string&) {}
         void on_read(const asio_error&, std::size_t) {}
@@ -207,9 +207,9 @@ private:
 
     void prepare_tls();
     redis::config config() const;
-    void step(std::string_view what, const asio_error& failed, errc meaning);
+    void step(std::string_view stage, const asio_error& failed, errc meaning);
     void connected();
-    void greeted(const asio_error& failed, const redis::generic_response& said);
+    void greeted(const asio_error& failed, const redis::generic_response& response);
     void ended(const asio_error& why);
     void hear(redis_value push);
 
@@ -286,9 +286,9 @@ asio::awaitable<redis_failure> boost_wire::open(redis_wire_events& events) {
 }
 
 // Keeps the reason of the first step that fails; the later ones only follow from it.
-void boost_wire::step(std::string_view what, const asio_error& failed, errc meaning) {
+void boost_wire::step(std::string_view stage, const asio_error& failed, errc meaning) {
     if (failed && !failure_.code)
-        failure_ = {meaning, std::string(what) + ": " + failed.message()};
+        failure_ = {meaning, std::string(stage) + ": " + failed.message()};
 }
 
 // Turns on TCP_NODELAY: a command is small, and somebody waits for its reply.
@@ -298,17 +298,18 @@ void boost_wire::connected() {
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
-void boost_wire::greeted(const asio_error& failed, const redis::generic_response& said) {
+void boost_wire::greeted(const asio_error& failed, const redis::generic_response& response) {
     std::vector<redis_value> replies;
-    if (said.has_error())
-        replies.emplace_back().text = said.error().diagnostic;
+    if (response.has_error())
+        replies.emplace_back().text = response.error().diagnostic;
     reply_builder builder;
-    for (const auto& each : said.has_value() ? said.value() : std::vector<redis::resp3::node>()) {
+    for (const auto& each :
+         response.has_value() ? response.value() : std::vector<redis::resp3::node>()) {
         const resp_node node{each.data_type, each.aggregate_size, each.depth, each.value};
         if (auto done = builder.add(node))
             replies.push_back(std::move(*done));
     }
-    if (said.has_error())
+    if (response.has_error())
         replies.front().what = redis_value::kind::error;
     // A server that was silent or hung up may well be a Redis server; one that said something else
     // is not.

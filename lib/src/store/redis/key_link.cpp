@@ -135,20 +135,20 @@ asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
     const auto meant = session().id;
     const bool plainly = wish.id > last_id_ && tokens_.empty();
     last_id_ = std::max(last_id_, wish.id);
-    key_entry& made = entries_[wish.id];
-    made.name = wish.name;
-    made.maybe_set = true;
+    key_entry& entry = entries_[wish.id];
+    entry.name = wish.name;
+    entry.maybe_set = true;
     auto taking = take(wish.name, wish.id, plainly);
-    const auto said = co_await std::move(taking);
+    const auto reply = co_await std::move(taking);
     const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
     if (found == entries_.end())
         co_return error_code(errc::outcome_unknown);  // Withdrawn: key_free is sent behind it.
-    if (!said) {
+    if (!reply) {
         entries_.erase(found);
-        co_return said.error();
+        co_return reply.error();
     }
-    if (said->taken)
-        co_return granted_to(wish.id, said->token);
+    if (reply->taken)
+        co_return granted_to(wish.id, reply->token);
     found->second.maybe_set = false;
     if (wish.queue)
         co_return join(wish.id, wish.name);
@@ -194,15 +194,15 @@ key_link::take(std::string name, request_id id, bool plainly) {
     redis_command set{"SET", key_of(name), id_of(id), "NX", "PX"};
     set.push_back(std::to_string(session().ttl.count()));
     auto asking = command(wire(), std::move(set));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    if (said->what == redis_value::kind::error)
-        co_return refused(wire(), *said);
-    attempt made;
-    made.taken = said->what == redis_value::kind::text;
-    made.token = key_mark(id_of(id));
-    co_return made;
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->what == redis_value::kind::error)
+        co_return refused(wire(), *reply);
+    attempt fresh;
+    fresh.taken = reply->what == redis_value::kind::text;
+    fresh.token = key_mark(id_of(id));
+    co_return fresh;
 }
 
 asio::awaitable<result<key_link::attempt>>
@@ -213,23 +213,23 @@ key_link::take_by_script(std::string name, request_id id) {
     arguments.push_back(std::to_string(session().ttl.count()));
     arguments.push_back(tokens_.empty() ? std::string() : counter());
     auto asking = evaluate(wire(), redis_script::key_take, std::move(arguments));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    if (said->items.size() != 2)
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->items.size() != 2)
         co_return error_code(errc::store_corrupt);
-    attempt made;
-    made.taken = said->items[0].text == "g";
-    made.free_in_ms = said->items[1].number;
-    if (made.taken && tokens_.empty()) {
-        made.token = key_mark(id_of(id));
-    } else if (made.taken) {
-        words base(said->items[1].text);
-        made.token = {base.base() << fencing_token::sequence_bits, tokens_};
+    attempt fresh;
+    fresh.taken = reply->items[0].text == "g";
+    fresh.free_in_ms = reply->items[1].number;
+    if (fresh.taken && tokens_.empty()) {
+        fresh.token = key_mark(id_of(id));
+    } else if (fresh.taken) {
+        words base(reply->items[1].text);
+        fresh.token = {base.base() << fencing_token::sequence_bits, tokens_};
         if (base.failed())
             co_return error_code(errc::store_corrupt);
     }
-    co_return made;
+    co_return fresh;
 }
 
 asio::awaitable<error_code> key_link::withdraw(std::string name, request_id id) {
@@ -245,8 +245,8 @@ asio::awaitable<error_code> key_link::withdraw(std::string name, request_id id) 
     arguments.push_back(key_of(name));
     arguments.push_back(id_of(id));
     auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
-    const auto said = co_await std::move(freeing);
-    co_return said ? error_code() : said.error();
+    const auto reply = co_await std::move(freeing);
+    co_return reply ? error_code() : reply.error();
 }
 
 asio::awaitable<result<bool>> key_link::release(grant held) {
@@ -262,11 +262,11 @@ asio::awaitable<result<bool>> key_link::release(grant held) {
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));
     auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
-    const auto said = co_await std::move(freeing);
-    if (!said)
-        co_return said.error();
+    const auto reply = co_await std::move(freeing);
+    if (!reply)
+        co_return reply.error();
     entries_.erase(held.id);
-    co_return said->number > 0;
+    co_return reply->number > 0;
 }
 
 asio::awaitable<result<heartbeat>> key_link::beat() {
@@ -303,8 +303,8 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
     const auto all = at_server();
     if (all.empty()) {
         auto asking = command(by, {"PING"});
-        const auto said = co_await std::move(asking);
-        co_return said ? error_code() : said.error();
+        const auto reply = co_await std::move(asking);
+        co_return reply ? error_code() : reply.error();
     }
     for (std::size_t from = 0; from < all.size(); from += portion) {
         const std::size_t count = std::min(portion, all.size() - from);
@@ -320,12 +320,12 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
             arguments.push_back(id_of(found->first));
         }
         auto asking = evaluate(by, redis_script::key_renew, std::move(arguments));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
         if (session().id != meant)
             co_return errc::outcome_unknown;
-        if (const auto wrong = judge_renewed(ids, *said))
+        if (const auto wrong = judge_renewed(ids, *reply))
             co_return wrong;
     }
     co_return error_code();
@@ -334,15 +334,15 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
 // Erases the grants that are lost, and tells which others are contended. A lost grant changes the
 // incarnation, which makes all leases of the client unsure until it has looked: this heartbeat must
 // not prove the lost one.
-error_code key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& said) {
-    if (said.items.size() != ids.size())
+error_code key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& reply) {
+    if (reply.items.size() != ids.size())
         return errc::store_corrupt;
     bool lost = false;
     for (std::size_t at = 0; at < ids.size(); ++at) {
         const auto found = entries_.find(ids[at]);
         if (found == entries_.end() || found->second.at != stage::held)
             continue;
-        const auto listening = said.items[at].number;
+        const auto listening = reply.items[at].number;
         if (listening < 0) {
             entries_.erase(found);
             ++changes_;
@@ -382,12 +382,12 @@ asio::awaitable<result<token_range>> key_link::draw(grant held) {
     arguments.push_back(id_of(held.id));
     arguments.push_back(counter());
     auto asking = evaluate(wire(), redis_script::key_draw, std::move(arguments));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    if (said->what != redis_value::kind::text)
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->what != redis_value::kind::text)
         co_return error_code(errc::lease_lost);
-    words base(said->text);
+    words base(reply->text);
     range.first.value = base.base() << fencing_token::sequence_bits;
     if (base.failed())
         co_return error_code(errc::store_corrupt);
@@ -406,9 +406,9 @@ asio::awaitable<error_code> key_link::free_all(std::vector<request_id> ids) {
             arguments.push_back(id_of(ids[at]));
         }
         auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
-        const auto said = co_await std::move(freeing);
-        if (!said)
-            co_return said.error();
+        const auto reply = co_await std::move(freeing);
+        if (!reply)
+            co_return reply.error();
     }
     co_return error_code();
 }

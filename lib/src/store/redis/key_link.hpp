@@ -54,7 +54,7 @@ public:
     /// Remembers for `explain` what the form cannot do. @return `unsupported`.
     error_code cannot(std::string why) { return remember({errc::unsupported, std::move(why)}); }
     /// The meaning of an answer that is an error, which is remembered for `explain`.
-    error_code refusal(const redis_value& said) { return refused(wire(), said); }
+    error_code refusal(const redis_value& reply) { return refused(wire(), reply); }
 
 private:
     /// The outcome of an attempt to take a lock.
@@ -82,7 +82,7 @@ private:
     asio::awaitable<result<attempt>> take_by_script(std::string name, request_id id);
     asio::awaitable<result<answer>> first_attempt(lock_request wish);
     asio::awaitable<error_code> renew(wire_ptr by);
-    error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& said);
+    error_code judge_renewed(const std::vector<request_id>& ids, const redis_value& reply);
     asio::awaitable<error_code> free_all(std::vector<request_id> ids);
     std::vector<request_id> at_server() const;
     answer join(request_id id, const std::string& name);

@@ -103,13 +103,13 @@ asio::awaitable<result<std::set<std::string>>> key_store::names() {
         redis_command scan{"SCAN", cursor, "MATCH", pattern_of(link_->prefix())};
         scan.insert(scan.end(), {"COUNT", "1000", "TYPE", "string"});
         auto asking = link_->send(std::move(scan));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        if (said->items.size() != 2)
-            co_return link_->refusal(*said);
-        cursor = said->items[0].text;
-        for (const auto& key : said->items[1].items)
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        if (reply->items.size() != 2)
+            co_return link_->refusal(*reply);
+        cursor = reply->items[0].text;
+        for (const auto& key : reply->items[1].items)
             found.insert(key.text.substr(link_->prefix().size()));
     } while (cursor != "0");
     found.erase(std::string(key_counter));
@@ -154,15 +154,15 @@ asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std
         for (std::size_t at = from; at < from + count; ++at)
             keys.push_back(link_->prefix() + names[at]);
         auto asking = link_->ask(redis_script::key_view, std::move(keys));
-        const auto said = co_await std::move(asking);
-        if (!said)
-            co_return said.error();
-        if (said->items.size() != 3 * count)
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        if (reply->items.size() != 3 * count)
             co_return error_code(errc::store_corrupt);
         for (std::size_t at = 0; at < count; ++at) {
             auto lock =
-                view_of(names[from + at], said->items[3 * at], said->items[3 * at + 1].number);
-            if (const auto left = said->items[3 * at + 2].number; left >= 0)
+                view_of(names[from + at], reply->items[3 * at], reply->items[3 * at + 1].number);
+            if (const auto left = reply->items[3 * at + 2].number; left >= 0)
                 for (auto& holder : lock.holders)
                     holder.left = std::chrono::milliseconds(left);
             if (!lock.holders.empty() || lock.waiter_count != 0)
@@ -211,10 +211,10 @@ asio::awaitable<result<bool>> key_store::break_(break_order order) {
     arguments.push_back(key);
     arguments.push_back(value->text);
     auto asking = link_->ask(redis_script::key_break, std::move(arguments));
-    const auto said = co_await std::move(asking);
-    if (!said)
-        co_return said.error();
-    co_return said->number == 1;
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    co_return reply->number == 1;
 }
 
 asio::awaitable<result<std::vector<store_finding>>> key_store::examine() {

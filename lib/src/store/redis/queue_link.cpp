@@ -63,10 +63,10 @@ asio::awaitable<redis_failure> queue_link::prepare(wire_ptr wire) {
 asio::awaitable<result<resumed>> queue_link::prove() {
     const auto sent = now();
     auto resuming = evaluate(newest_wire(), redis_script::resume, resume_arguments());
-    const auto said = co_await std::move(resuming);
-    if (!said)
-        co_return said.error();
-    auto session = parse_resumed(*said);
+    const auto raw = co_await std::move(resuming);
+    if (!raw)
+        co_return raw.error();
+    auto session = parse_resumed(*raw);
     if (!session)
         co_return session.error();
     note_state(std::move(session->run), session->now + micros(redis_link::session().ttl));
@@ -120,13 +120,13 @@ asio::awaitable<error_code> queue_link::confirm(written_grants grants) {
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience());
     do {
         const auto first = grants.size() - std::min(grants.size(), at_once);
-        written_state what;
-        what.session = session_name() + ' ' + std::to_string(session().generation) + ' ' + run_ +
-                       ' ' + std::to_string(deadline_);
-        what.grants.assign(grants.begin() + static_cast<std::ptrdiff_t>(first), grants.end());
+        written_state state;
+        state.session = session_name() + ' ' + std::to_string(session().generation) + ' ' + run_ +
+                        ' ' + std::to_string(deadline_);
+        state.grants.assign(grants.begin() + static_cast<std::ptrdiff_t>(first), grants.end());
         grants.resize(first);
-        const auto asked = what.grants;
-        auto reaching = quorum_->reach(std::move(what), limit);
+        const auto asked = state.grants;
+        auto reaching = quorum_->reach(std::move(state), limit);
         const auto answer = co_await std::move(reaching);
         if (const auto failed = judge(answer, asked))
             co_return failed;
@@ -173,10 +173,10 @@ asio::awaitable<error_code> queue_link::end() {
         std::vector<std::string> arguments;
         arguments.push_back(session_name());
         auto ending = evaluate(wire(), redis_script::end, std::move(arguments));
-        const auto said = co_await std::move(ending);
-        if (!said)
-            co_return said.error();
-        const auto more = parse_ended(*said);
+        const auto reply = co_await std::move(ending);
+        if (!reply)
+            co_return reply.error();
+        const auto more = parse_ended(*reply);
         if (!more)
             co_return more.error();
         if (!*more)

@@ -19,11 +19,11 @@ using kind = redis_value::kind;
 const error_code corrupt = errc::store_corrupt;
 
 // The letter that an answer consists of, or begins with.
-std::string_view letter_of(const redis_value& said) {
-    if (said.what == kind::text)
-        return said.text;
-    if (said.what == kind::array && !said.items.empty() && said.items.front().what == kind::text)
-        return said.items.front().text;
+std::string_view letter_of(const redis_value& reply) {
+    if (reply.what == kind::text)
+        return reply.text;
+    if (reply.what == kind::array && !reply.items.empty() && reply.items.front().what == kind::text)
+        return reply.items.front().text;
     return {};
 }
 
@@ -80,17 +80,17 @@ result<session_view> view_of(std::span<const redis_value> parts, const token_dom
 }
 
 result<party_view>
-party_of(const redis_value& said, std::uint64_t now, const token_domain& domain, bool& granted) {
-    if (said.what != kind::array || said.items.size() != 6)
+party_of(const redis_value& reply, std::uint64_t now, const token_domain& domain, bool& granted) {
+    if (reply.what != kind::array || reply.items.size() != 6)
         return corrupt;
-    const auto id = parse_hex_id(said.items[0].text);
-    auto stored = stored_entry::parse(said.items[4].text);
-    words pid(said.items[3].text);
-    words deadline(said.items[5].text);
+    const auto id = parse_hex_id(reply.items[0].text);
+    auto stored = stored_entry::parse(reply.items[4].text);
+    words pid(reply.items[3].text);
+    words deadline(reply.items[5].text);
     const std::uint64_t until = deadline.number();
     party_view party;
-    party.host = said.items[1].text;
-    party.label = said.items[2].text;
+    party.host = reply.items[1].text;
+    party.label = reply.items[2].text;
     party.pid = pid.number<std::uint32_t>();
     if (!id || !stored || pid.failed() || deadline.failed())
         return corrupt;
@@ -111,13 +111,13 @@ party_of(const redis_value& said, std::uint64_t now, const token_domain& domain,
     return party;
 }
 
-result<lock_view> lock_of(const redis_value& said, std::uint64_t now, const token_domain& domain) {
-    if (said.what != kind::array || said.items.size() != 3 || said.items[1].number < 0)
+result<lock_view> lock_of(const redis_value& reply, std::uint64_t now, const token_domain& domain) {
+    if (reply.what != kind::array || reply.items.size() != 3 || reply.items[1].number < 0)
         return corrupt;
     lock_view lock;
-    lock.name = said.items[0].text;
-    lock.waiter_count = static_cast<std::uint64_t>(said.items[1].number);
-    for (const auto& each : said.items[2].items) {
+    lock.name = reply.items[0].text;
+    lock.waiter_count = static_cast<std::uint64_t>(reply.items[1].number);
+    for (const auto& each : reply.items[2].items) {
         bool granted = false;
         auto party = party_of(each, now, domain, granted);
         if (!party)
@@ -167,25 +167,25 @@ private:
 };
 
 result<break_record> record_of(const std::string& text, const token_domain& domain) {
-    fields said(text);
+    fields reader(text);
     break_record record;
-    const auto at = std::chrono::microseconds(said.number() & ((1ull << 53) - 1));
+    const auto at = std::chrono::microseconds(reader.number() & ((1ull << 53) - 1));
     record.at = std::chrono::system_clock::time_point(at);
-    record.name = said.next();
-    const auto base = said.number();
-    const auto slot = said.number();
-    record.who = said.next();
-    record.why = said.next();
-    const auto count = said.number();
+    record.name = reader.next();
+    const auto base = reader.number();
+    const auto slot = reader.number();
+    record.who = reader.next();
+    record.why = reader.next();
+    const auto count = reader.number();
     std::vector<party_view> holders;
-    while (!said.at_end() && holders.size() < holders_named) {
+    while (!reader.at_end() && holders.size() < holders_named) {
         party_view holder;
-        holder.host = said.next();
-        holder.pid = static_cast<std::int64_t>(said.number() & 0xffff'ffff);
-        holder.label = said.next();
+        holder.host = reader.next();
+        holder.pid = static_cast<std::int64_t>(reader.number() & 0xffff'ffff);
+        holder.label = reader.next();
         holders.push_back(std::move(holder));
     }
-    if (said.failed() || base >= fencing_token::base_end || slot > lock_mode::capacity_max)
+    if (reader.failed() || base >= fencing_token::base_end || slot > lock_mode::capacity_max)
         return corrupt;
     record.token = token_of(base, static_cast<std::uint32_t>(slot), domain);
     record.holder = holders_text(holders, count);
@@ -194,9 +194,9 @@ result<break_record> record_of(const std::string& text, const token_domain& doma
 
 }  // namespace
 
-std::chrono::milliseconds parse_longest_ttl(const redis_value& said) noexcept {
+std::chrono::milliseconds parse_longest_ttl(const redis_value& reply) noexcept {
     std::uint32_t longest = 0;
-    for (const auto& each : said.items) {
+    for (const auto& each : reply.items) {
         words text(each.text);
         const auto count = text.number<std::uint32_t>();
         if (!text.failed() && text.at_end())
@@ -219,8 +219,8 @@ parse_time_left(std::string_view until, const redis_value& time) noexcept {
     );
 }
 
-result<resumed_session> parse_resumed(const redis_value& said) {
-    const auto letter = letter_of(said);
+result<resumed_session> parse_resumed(const redis_value& reply) {
+    const auto letter = letter_of(reply);
     if (letter == "l" || letter == "k")
         return error_code(errc::session_lost);
     if (letter == "f")
@@ -229,30 +229,30 @@ result<resumed_session> parse_resumed(const redis_value& said) {
         return error_code(errc::bad_config);
     if (letter == "u")
         return error_code(errc::store_unavailable);
-    if (letter != "o" || said.items.size() < 6)
+    if (letter != "o" || reply.items.size() < 6)
         return corrupt;
     resumed_session session;
-    const auto domain = parse_store_domain(said.items[2].text);
+    const auto domain = parse_store_domain(reply.items[2].text);
     if (!domain)
         return corrupt;
     session.domain = *domain;
-    session.run = said.items[1].text.empty() ? "-" : said.items[1].text;
-    session.incarnation = incarnation_of(said.items[1].text);
-    words left(said.items[3].text);
+    session.run = reply.items[1].text.empty() ? "-" : reply.items[1].text;
+    session.incarnation = incarnation_of(reply.items[1].text);
+    words left(reply.items[3].text);
     session.quarantine = time_of(left.number());
-    words time(said.items[4].text);
+    words time(reply.items[4].text);
     session.now = time.number();
     if (left.failed())
         return corrupt;
-    auto view = view_of(std::span(said.items).subspan(4), session.domain);
+    auto view = view_of(std::span(reply.items).subspan(4), session.domain);
     if (!view)
         return view.error();
     session.view = std::move(*view);
     return session;
 }
 
-result<answer> parse_answer(const redis_value& said, const token_domain& domain) {
-    words parts(said.text);
+result<answer> parse_answer(const redis_value& raw, const token_domain& domain) {
+    words parts(raw.text);
     const auto letter = parts.next();
     answer reply;
     std::uint64_t base = 0;
@@ -272,7 +272,7 @@ result<answer> parse_answer(const redis_value& said, const token_domain& domain)
     } else if (letter != "n") {
         return corrupt;
     }
-    if (said.what != kind::text || parts.failed() || !parts.at_end() ||
+    if (raw.what != kind::text || parts.failed() || !parts.at_end() ||
         reply.slot > lock_mode::capacity_max)
         return corrupt;
     if (base != 0)  // A slot beyond the limit would not fit into a domain.
@@ -280,8 +280,8 @@ result<answer> parse_answer(const redis_value& said, const token_domain& domain)
     return reply;
 }
 
-result<bool> parse_released(const redis_value& said) {
-    const auto letter = letter_of(said);
+result<bool> parse_released(const redis_value& reply) {
+    const auto letter = letter_of(reply);
     if (letter == "l")
         return error_code(errc::session_lost);
     if (letter != "y" && letter != "n")
@@ -289,22 +289,22 @@ result<bool> parse_released(const redis_value& said) {
     return letter == "y";
 }
 
-error_code parse_done(const redis_value& said) {
-    const auto letter = letter_of(said);
+error_code parse_done(const redis_value& reply) {
+    const auto letter = letter_of(reply);
     if (letter == "l")
         return errc::session_lost;
     return letter == "o" ? error_code() : corrupt;
 }
 
-result<bool> parse_ended(const redis_value& said) {
-    const auto letter = letter_of(said);
+result<bool> parse_ended(const redis_value& reply) {
+    const auto letter = letter_of(reply);
     if (letter != "o" && letter != "m")
         return corrupt;
     return letter == "m";
 }
 
-result<token_range> parse_drawn(const redis_value& said, const token_domain& domain) {
-    words parts(said.text);
+result<token_range> parse_drawn(const redis_value& reply, const token_domain& domain) {
+    words parts(reply.text);
     const auto letter = parts.next();
     if (letter == "l")
         return error_code(errc::session_lost);
@@ -323,8 +323,8 @@ result<token_range> parse_drawn(const redis_value& said, const token_domain& dom
     return range;
 }
 
-result<beat_answer> parse_beat(const redis_value& said) {
-    words parts(said.text);
+result<beat_answer> parse_beat(const redis_value& reply) {
+    words parts(reply.text);
     const auto letter = parts.next();
     if (letter == "l")
         return error_code(errc::session_lost);
@@ -350,21 +350,21 @@ result<beat_answer> parse_beat(const redis_value& said) {
     return beat;
 }
 
-result<session_view> parse_view(const redis_value& said, const token_domain& domain) {
-    const auto letter = letter_of(said);
+result<session_view> parse_view(const redis_value& reply, const token_domain& domain) {
+    const auto letter = letter_of(reply);
     if (letter == "l")
         return error_code(errc::session_lost);
-    if (letter != "o" || said.items.empty())
+    if (letter != "o" || reply.items.empty())
         return corrupt;
-    return view_of(std::span(said.items).subspan(1), domain);
+    return view_of(std::span(reply.items).subspan(1), domain);
 }
 
-result<std::vector<std::string>> parse_names(redis_value said) {
-    if (said.what != kind::array)
+result<std::vector<std::string>> parse_names(redis_value reply) {
+    if (reply.what != kind::array)
         return corrupt;
     std::vector<std::string> names;
-    names.reserve(said.items.size());
-    for (auto& each : said.items) {
+    names.reserve(reply.items.size());
+    for (auto& each : reply.items) {
         if (each.what != kind::text)
             return corrupt;
         names.push_back(std::move(each.text));
@@ -372,16 +372,16 @@ result<std::vector<std::string>> parse_names(redis_value said) {
     return names;
 }
 
-result<std::vector<lock_view>> parse_locks(const redis_value& said) {
+result<std::vector<lock_view>> parse_locks(const redis_value& reply) {
     std::vector<lock_view> locks;
-    if (said.what != kind::array || said.items.size() < 2)
+    if (reply.what != kind::array || reply.items.size() < 2)
         return corrupt;
-    words now(said.items[0].text);
+    words now(reply.items[0].text);
     const auto at = now.number();
-    const auto domain = parse_store_domain(said.items[1].text);
-    if (now.failed() || (!domain && said.items.size() > 2))
+    const auto domain = parse_store_domain(reply.items[1].text);
+    if (now.failed() || (!domain && reply.items.size() > 2))
         return corrupt;
-    for (const auto& each : std::span(said.items).subspan(2)) {
+    for (const auto& each : std::span(reply.items).subspan(2)) {
         auto lock = lock_of(each, at, *domain);
         if (!lock)
             return lock.error();
@@ -390,18 +390,18 @@ result<std::vector<lock_view>> parse_locks(const redis_value& said) {
     return locks;
 }
 
-result<bool> parse_broken(const redis_value& said) {
-    if (said.what != kind::number || said.number < 0)
+result<bool> parse_broken(const redis_value& reply) {
+    if (reply.what != kind::number || reply.number < 0)
         return corrupt;
-    return said.number != 0;
+    return reply.number != 0;
 }
 
 result<std::vector<break_record>>
-parse_breaks(const redis_value& said, const std::string& name, const token_domain& domain) {
+parse_breaks(const redis_value& reply, const std::string& name, const token_domain& domain) {
     std::vector<break_record> records;
-    if (said.what != kind::array)
+    if (reply.what != kind::array)
         return corrupt;
-    for (const auto& each : said.items) {
+    for (const auto& each : reply.items) {
         auto record = record_of(each.text, domain);
         if (!record)
             return record.error();

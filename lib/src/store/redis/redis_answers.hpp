@@ -40,7 +40,7 @@ struct beat_answer {
 };
 
 /// The longest TTL that the sessions of a store have claimed; zero if there is none.
-std::chrono::milliseconds parse_longest_ttl(const redis_value& said) noexcept;
+std::chrono::milliseconds parse_longest_ttl(const redis_value& reply) noexcept;
 
 /// The time that is left until `until`, a time of the store, by the server's answer to `TIME`; zero
 /// if it is over.
@@ -48,31 +48,31 @@ std::chrono::milliseconds parse_time_left(std::string_view until, const redis_va
 
 /// @par Errors `session_lost`, `newer_format`, `bad_config` (another domain is wanted than the
 ///             store has), `store_unavailable` (nobody listens at the inbox).
-result<resumed_session> parse_resumed(const redis_value& said);
+result<resumed_session> parse_resumed(const redis_value& reply);
 
 /// @par Errors `session_lost`, `capacity_differs`.
-result<answer> parse_answer(const redis_value& said, const token_domain& domain);
+result<answer> parse_answer(const redis_value& raw, const token_domain& domain);
 
 /// @par Errors `session_lost`.
-result<bool> parse_released(const redis_value& said);
+result<bool> parse_released(const redis_value& reply);
 /// Parses a bare "o". @return no code, or `session_lost`.
-error_code parse_done(const redis_value& said);
+error_code parse_done(const redis_value& reply);
 /// Whether the end of a session is not complete yet.
-result<bool> parse_ended(const redis_value& said);
+result<bool> parse_ended(const redis_value& reply);
 /// @par Errors `session_lost`, `lease_lost`, `unsupported`.
-result<token_range> parse_drawn(const redis_value& said, const token_domain& domain);
+result<token_range> parse_drawn(const redis_value& reply, const token_domain& domain);
 /// @par Errors `session_lost`, `store_replaced`.
-result<beat_answer> parse_beat(const redis_value& said);
+result<beat_answer> parse_beat(const redis_value& reply);
 /// @par Errors `session_lost`.
-result<session_view> parse_view(const redis_value& said, const token_domain& domain);
+result<session_view> parse_view(const redis_value& reply, const token_domain& domain);
 /// Parses an array of texts.
-result<std::vector<std::string>> parse_names(redis_value said);
-result<std::vector<lock_view>> parse_locks(const redis_value& said);
+result<std::vector<std::string>> parse_names(redis_value reply);
+result<std::vector<lock_view>> parse_locks(const redis_value& reply);
 /// Whether any grant was broken.
-result<bool> parse_broken(const redis_value& said);
+result<bool> parse_broken(const redis_value& reply);
 /// Parses the records of broken locks; an empty `name` stands for all locks.
 result<std::vector<break_record>>
-parse_breaks(const redis_value& said, const std::string& name, const token_domain& domain);
+parse_breaks(const redis_value& reply, const std::string& name, const token_domain& domain);
 
 }  // namespace mortise::store_detail
 

@@ -8,12 +8,12 @@ namespace {
 
 using verdict = store_finding::verdict;
 
-store_finding finding(verdict what, const char* subject, std::string text) {
-    store_finding made;
-    made.what = what;
-    made.subject = subject;
-    made.found = std::move(text);
-    return made;
+store_finding finding(verdict judged, const char* subject, std::string text) {
+    store_finding result;
+    result.what = judged;
+    result.subject = subject;
+    result.found = std::move(text);
+    return result;
 }
 
 store_finding judge_server(const redis_examination& at) {
@@ -27,7 +27,7 @@ store_finding judge_server(const redis_examination& at) {
             at.name + ": " + failure.text + "; " + std::string(redis_remedy(failure)) + "."
         );
     }
-    if (!at.facts.told) {
+    if (!at.facts.known) {
         return finding(
             verdict::weak,
             "server",
@@ -105,7 +105,7 @@ store_finding judge_tokens(const server_facts& facts) {
 
 store_finding judge_fail_over(const redis_examination& at) {
     const auto replicas = at.facts.replicas;
-    if (!at.facts.told) {
+    if (!at.facts.known) {
         return finding(
             verdict::weak,
             "fail-over",

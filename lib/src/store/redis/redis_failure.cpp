@@ -62,9 +62,9 @@ constexpr remedy remedies[] = {
 
 }  // namespace
 
-errc meaning_of_refusal(std::string_view said) noexcept {
+errc meaning_of_refusal(std::string_view message) noexcept {
     for (const auto& each : refusals) {
-        if (said.starts_with(each.begins))
+        if (message.starts_with(each.begins))
             return each.meaning;
     }
     return errc::store_unavailable;

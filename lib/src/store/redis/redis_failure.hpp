@@ -13,14 +13,14 @@ namespace mortise::store_detail {
 /// Why a connection could not be opened, why it ended, or why a command was refused.
 struct redis_failure {
     redis_failure() = default;
-    redis_failure(error_code why, std::string said) : code(why), text(std::move(said)) {}
+    redis_failure(error_code why, std::string message) : code(why), text(std::move(message)) {}
 
     error_code code;
     std::string text;  ///< What the server or the system said; without secrets.
 };
 
 /// The meaning for a store of an error from a server, by the words that it begins with.
-errc meaning_of_refusal(std::string_view said) noexcept;
+errc meaning_of_refusal(std::string_view message) noexcept;
 /// Whether a refusal of this meaning lasts: the command is forbidden to this user, or to all
 /// (renamed).
 bool refuses_user(errc meaning) noexcept;

@@ -155,9 +155,9 @@ asio::awaitable<redis_failure> redis_link::learn_facts() {
     if (auto failure = facts.read_answer(report); failure.code)
         co_return failure;
     auto reading = command(wire, {"CONFIG", "GET", "*appendfsync*"});
-    const auto said = co_await std::move(reading);
-    if (said)
-        facts.read_config(*said);
+    const auto reply = co_await std::move(reading);
+    if (reply)
+        facts.read_config(*reply);
     if (wire_ != wire)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
     facts_ = facts;
@@ -231,14 +231,14 @@ std::string redis_link::argument(const std::string& more) const {
     return all;
 }
 
-asio::awaitable<result<redis_value>> redis_link::act(redis_script which, std::string more) {
+asio::awaitable<result<redis_value>> redis_link::act(redis_script script, std::string more) {
     std::vector<std::string> arguments;
     arguments.push_back(argument(more));
-    return evaluate(connected_ ? wire_ : nullptr, which, std::move(arguments));
+    return evaluate(connected_ ? wire_ : nullptr, script, std::move(arguments));
 }
 
-error_code redis_link::refused(const wire_ptr& wire, const redis_value& said) {
-    redis_failure failure{meaning_of_refusal(said.text), said.text};
+error_code redis_link::refused(const wire_ptr& wire, const redis_value& reply) {
+    redis_failure failure{meaning_of_refusal(reply.text), reply.text};
     const auto why = failure.code;
     if (why == errc::read_only_server && wire == wire_)
         leave_server(std::move(failure));  // No longer the primary: another server may be.
@@ -257,27 +257,27 @@ void redis_link::leave_server(redis_failure why) {
 }
 
 asio::awaitable<result<redis_value>>
-redis_link::ask(redis_script which, std::vector<std::string> arguments) {
+redis_link::ask(redis_script script, std::vector<std::string> arguments) {
     const auto kept = shared_from_this();
     alarm late;
     auto reaching = reach(late);
     const auto wire = co_await std::move(reaching);
     if (!wire)
         co_return wire.error();
-    auto evaluating = evaluate(*wire, which, std::move(arguments));
+    auto evaluating = evaluate(*wire, script, std::move(arguments));
     auto reply = co_await std::move(evaluating);
     leave(*wire);
     co_return reply;
 }
 
-asio::awaitable<result<redis_value>> redis_link::send(redis_command what) {
+asio::awaitable<result<redis_value>> redis_link::send(redis_command request) {
     const auto kept = shared_from_this();
     alarm late;
     auto reaching = reach(late);
     const auto wire = co_await std::move(reaching);
     if (!wire)
         co_return wire.error();
-    auto running = command(*wire, std::move(what));
+    auto running = command(*wire, std::move(request));
     auto reply = co_await std::move(running);
     leave(*wire);
     co_return reply;
@@ -333,23 +333,23 @@ void redis_link::close_if_late(alarm& by, const wire_ptr& wire) {
 }
 
 asio::awaitable<result<redis_value>>
-redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
+redis_link::evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments) {
     const auto kept = shared_from_this();
     if (wire != wire_) {
-        auto evaluating = evaluate_once(std::move(wire), which, std::move(arguments));
+        auto evaluating = evaluate_once(std::move(wire), script, std::move(arguments));
         co_return co_await std::move(evaluating);
     }
     if (!wire)
         co_return error_code(errc::store_unavailable);
-    const auto urgency = which == redis_script::beat ? command_lane::priority::urgent
-                                                     : command_lane::priority::normal;
+    const auto urgency = script == redis_script::beat ? command_lane::priority::urgent
+                                                      : command_lane::priority::normal;
     if (!lane_->enter_now(urgency)) {
         auto entering = lane_->enter(urgency);
         if (!co_await std::move(entering))
             co_return error_code(errc::store_unavailable);
     }
     for (;;) {
-        auto asking = call(wire, known_.call(which, arguments));
+        auto asking = call(wire, known_.call(script, arguments));
         auto reply = co_await std::move(asking);
         if (!reply || !is_unknown_script(*reply)) {
             if (wire == wire_)
@@ -369,14 +369,14 @@ redis_link::evaluate(wire_ptr wire, redis_script which, std::vector<std::string>
 
 // Runs a script on a passing connection, which is used for nothing else.
 asio::awaitable<result<redis_value>>
-redis_link::evaluate_once(wire_ptr wire, redis_script which, std::vector<std::string> arguments) {
+redis_link::evaluate_once(wire_ptr wire, redis_script script, std::vector<std::string> arguments) {
     known_scripts known(scripts_);
-    known.loaded(which);
-    auto asking = call(wire, known.call(which, arguments));
+    known.loaded(script);
+    auto asking = call(wire, known.call(script, arguments));
     auto reply = co_await std::move(asking);
     if (reply && is_unknown_script(*reply)) {
         known.forget();
-        auto asking_again = call(wire, known.call(which, arguments));
+        auto asking_again = call(wire, known.call(script, arguments));
         reply = co_await std::move(asking_again);
     }
     if (reply && reply->what == redis_value::kind::error)
@@ -384,14 +384,14 @@ redis_link::evaluate_once(wire_ptr wire, redis_script which, std::vector<std::st
     co_return reply;
 }
 
-asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command what) {
+asio::awaitable<result<redis_value>> redis_link::command(wire_ptr wire, redis_command command) {
     const bool passing = wire != wire_;
     if (!passing && wire && !lane_->enter_now(command_lane::priority::normal)) {
         auto entering = lane_->enter(command_lane::priority::normal);
         if (!co_await std::move(entering))
             co_return error_code(errc::store_unavailable);
     }
-    auto calling = call(wire, std::move(what));
+    auto calling = call(wire, std::move(command));
     auto reply = co_await std::move(calling);
     if (!passing && wire && wire == wire_)
         leave_lane();
@@ -409,14 +409,14 @@ void redis_link::leave_lane() {
         reconnect_later();
 }
 
-asio::awaitable<result<redis_value>> redis_link::call(wire_ptr wire, redis_command what) {
+asio::awaitable<result<redis_value>> redis_link::call(wire_ptr wire, redis_command command) {
     if (!wire)
         co_return error_code(errc::store_unavailable);
     if (wire == wire_) {
         under_way_.push_back(now());
         watch_answers();
     }
-    auto calling = wire->call(std::move(what));
+    auto calling = wire->call(std::move(command));
     auto reply = co_await std::move(calling);
     if (wire == wire_ && !under_way_.empty()) {
         under_way_.pop_front();
@@ -544,10 +544,10 @@ void redis_link::end_session() {
     drop_wire();  // Otherwise the connection would keep the context at work.
 }
 
-void redis_link::tell(store_event::kind what) {
+void redis_link::tell(store_event::kind kind) {
     store_event event;
-    event.what = what;
-    if (what == store_event::kind::session_lost)
+    event.what = kind;
+    if (kind == store_event::kind::session_lost)
         event.why = errc::session_lost;
     tell(event);
 }

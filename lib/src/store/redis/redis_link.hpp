@@ -76,10 +76,10 @@ public:
 
     /// Runs a script for the session on the present connection. Its argument is the session's name,
     /// its generation and `more`.
-    asio::awaitable<result<redis_value>> act(redis_script which, std::string more);
+    asio::awaitable<result<redis_value>> act(redis_script script, std::string more);
     /// Runs a script whose arguments name no session; on a passing connection if there is none.
     asio::awaitable<result<redis_value>>
-    ask(redis_script which, std::vector<std::string> arguments);
+    ask(redis_script script, std::vector<std::string> arguments);
     /// Sends a command as it is; on a passing connection if there is none.
     asio::awaitable<result<redis_value>> send(redis_command command);
     /// Asks what the server is by now; `flush_is_heard` is that of the newest connection.
@@ -131,20 +131,20 @@ protected:
     clock::duration patience() const;
 
     asio::awaitable<result<redis_value>>
-    evaluate(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
-    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command what);
+    evaluate(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> command(wire_ptr wire, redis_command command);
     /// Waits until no connection is being opened. @return whether there is one then.
     asio::awaitable<bool> settle();
     /// Ends the session and drops its connection.
     void end_session();
-    void tell(store_event::kind what);
+    void tell(store_event::kind kind);
     void tell(const store_event& event);
     void tell_now(const store_event& event);
     error_code remember(redis_failure why);
     /// Drops the connection. The session goes on with another, which may lead to another server.
     void leave_server(redis_failure why);
     /// Remembers a refusal, and leaves a server that is no longer the primary. @return its meaning.
-    error_code refused(const wire_ptr& wire, const redis_value& said);
+    error_code refused(const wire_ptr& wire, const redis_value& reply);
 
 private:
     void on_push(redis_value push) noexcept override;
@@ -157,8 +157,8 @@ private:
     asio::awaitable<result<resumed>> try_to_resume();
     std::string argument(const std::string& more) const;
     asio::awaitable<result<redis_value>>
-    evaluate_once(wire_ptr wire, redis_script which, std::vector<std::string> arguments);
-    asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command what);
+    evaluate_once(wire_ptr wire, redis_script script, std::vector<std::string> arguments);
+    asio::awaitable<result<redis_value>> call(wire_ptr wire, redis_command command);
     void leave_lane();
     asio::awaitable<result<wire_ptr>> reach(alarm& by);
     void leave(const wire_ptr& wire);

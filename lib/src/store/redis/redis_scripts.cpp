@@ -39,11 +39,11 @@ void put_prefix(std::string& text, std::string_view part, std::string_view prefi
 
 redis_scripts::redis_scripts(std::string_view prefix) {
     using parts = std::initializer_list<std::string_view>;
-    const auto make = [&](redis_script which, parts of) {
-        script& made = scripts_[static_cast<std::size_t>(which)];
+    const auto make = [&](redis_script id, parts of) {
+        script& entry = scripts_[static_cast<std::size_t>(id)];
         for (const auto part : of)
-            put_prefix(made.text, part, prefix);
-        made.sha1 = sha1_of(made.text);
+            put_prefix(entry.text, part, prefix);
+        entry.sha1 = sha1_of(entry.text);
     };
     using namespace redis_lua;
     make(redis_script::resume, {common, queue, view, info, server, resume});

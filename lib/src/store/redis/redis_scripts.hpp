@@ -46,8 +46,8 @@ public:
     /// @param prefix has only characters that `prefix_allowed` allows.
     explicit redis_scripts(std::string_view prefix);
 
-    const script& operator[](redis_script which) const noexcept {
-        return scripts_[static_cast<std::size_t>(which)];
+    const script& operator[](redis_script id) const noexcept {
+        return scripts_[static_cast<std::size_t>(id)];
     }
 
     /// Whether all characters of `prefix` can stand in a script as they are: printable ASCII except

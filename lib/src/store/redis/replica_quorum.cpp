@@ -19,8 +19,8 @@ namespace {
 quorum_answer answer_of(const redis_value& written, const redis_value& counted, unsigned replicas) {
     if (written.what == redis_value::kind::error)
         return quorum_answer(meaning_of_refusal(written.text));
-    words said(written.text);
-    const auto letter = said.next();
+    words reader(written.text);
+    const auto letter = reader.next();
     quorum_answer outcome;
     if (letter != "o") {
         outcome.code = errc::outcome_unknown;
@@ -31,8 +31,8 @@ quorum_answer answer_of(const redis_value& written, const redis_value& counted, 
         outcome.code = errc::not_enough_replicas;
         return outcome;
     }
-    while (!said.at_end())
-        outcome.missing.push_back(said.number());
+    while (!reader.at_end())
+        outcome.missing.push_back(reader.number());
     return outcome;
 }
 
@@ -61,13 +61,13 @@ void replica_quorum::close() noexcept {
 }
 
 asio::awaitable<quorum_answer>
-replica_quorum::reach(written_state what, std::chrono::milliseconds limit) {
+replica_quorum::reach(written_state state, std::chrono::milliseconds limit) {
     const auto kept = shared_from_this();
     if (!next_)
         next_ = std::make_shared<round>(strand_);
     const auto mine = next_;
-    mine->what.session = std::move(what.session);
-    mine->what.grants.insert(mine->what.grants.end(), what.grants.begin(), what.grants.end());
+    mine->state.session = std::move(state.session);
+    mine->state.grants.insert(mine->state.grants.end(), state.grants.begin(), state.grants.end());
     mine->limit = limit;
     if (!std::exchange(running_, true))
         asio::co_spawn(strand_, run(kept), asio::detached);
@@ -80,7 +80,7 @@ replica_quorum::reach(written_state what, std::chrono::milliseconds limit) {
 
 asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<replica_quorum> self) {
     while (const auto present = std::exchange(next_, nullptr)) {
-        auto asking = ask(present->what, present->limit);
+        auto asking = ask(present->state, present->limit);
         present->outcome = co_await std::move(asking);
         present->over.set();
     }
@@ -88,7 +88,7 @@ asio::awaitable<void> replica_quorum::run([[maybe_unused]] std::shared_ptr<repli
 }
 
 asio::awaitable<quorum_answer>
-replica_quorum::ask(const written_state& what, std::chrono::milliseconds limit) {
+replica_quorum::ask(const written_state& state, std::chrono::milliseconds limit) {
     if (!wire_) {
         wire_ = wires_(strand_);
         open_ = known_ = false;
@@ -104,8 +104,8 @@ replica_quorum::ask(const written_state& what, std::chrono::milliseconds limit) 
                 still->close();
         }
     );
-    std::string argument = what.session;
-    for (const auto& [id, base] : what.grants)
+    std::string argument = state.session;
+    for (const auto& [id, base] : state.grants)
         argument += ' ' + std::to_string(id) + ' ' + std::to_string(base);
     auto reaching = reach_on(*wire, argument, limit);
     auto outcome = co_await std::move(reaching);

@@ -73,7 +73,7 @@ public:
     /// @param limit for the replicas; a server that is silent for twice as long is given up.
     /// @par Errors `not_enough_replicas`; `outcome_unknown`: the server does not have what was
     ///             written; or why there is no connection.
-    asio::awaitable<quorum_answer> reach(written_state what, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer> reach(written_state state, std::chrono::milliseconds limit);
 
     /// Closes the connection. Waiting calls get an error, and no other connection is opened for
     /// them.
@@ -84,12 +84,12 @@ private:
         explicit round(const asio::any_io_executor& strand) : over(strand) {}
 
         coro::event over;
-        written_state what;                 ///< The newest session state, and all grants.
+        written_state state;                ///< The newest session state, and all grants.
         std::chrono::milliseconds limit{};  ///< The limit of the newest call.
         quorum_answer outcome;
     };
 
-    asio::awaitable<quorum_answer> ask(const written_state& what, std::chrono::milliseconds limit);
+    asio::awaitable<quorum_answer> ask(const written_state& state, std::chrono::milliseconds limit);
     asio::awaitable<quorum_answer>
     reach_on(redis_wire& wire, const std::string& argument, std::chrono::milliseconds limit);
     asio::awaitable<void> run(std::shared_ptr<replica_quorum> self);

@@ -29,16 +29,16 @@ named_primary nobody_knows(errc code, std::string text) {
 }
 
 named_primary
-place_in(const result<redis_value>& said, const std::string& name, const std::string& wanted) {
-    if (!said)
+place_in(const result<redis_value>& reply, const std::string& name, const std::string& wanted) {
+    if (!reply)
         return nobody_knows(errc::store_unavailable, name + "it does not answer");
-    if (said->what == redis_value::kind::error)
-        return nobody_knows(meaning_of_refusal(said->text), name + said->text);
-    if (said->items.size() != 2)
+    if (reply->what == redis_value::kind::error)
+        return nobody_knows(meaning_of_refusal(reply->text), name + reply->text);
+    if (reply->items.size() != 2)
         return nobody_knows(errc::bad_config, name + "it knows no primary named " + wanted);
     named_primary found;
-    words port(said->items[1].text);
-    found.host = said->items[0].text;
+    words port(reply->items[1].text);
+    found.host = reply->items[0].text;
     found.port = port.number<std::uint16_t>();
     if (port.failed() || found.host.empty())
         return nobody_knows(errc::wrong_server, name + "it names no address");
@@ -180,41 +180,41 @@ named_primary sentinel_circle::verdict(bool late) const {
 
 // Subscribes before it asks, so that no change slips between the two.
 asio::awaitable<void> sentinel_circle::ask(
-    [[maybe_unused]] std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom
+    [[maybe_unused]] std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> sentinel
 ) {
     redis_failure failure;
-    const bool was_open = whom->wire != nullptr;
+    const bool was_open = sentinel->wire != nullptr;
     if (!was_open) {
-        whom->begin();
-        const auto fresh = whom->wire;
-        auto opening = fresh->open(*whom);
+        sentinel->begin();
+        const auto fresh = sentinel->wire;
+        auto opening = fresh->open(*sentinel);
         failure = co_await std::move(opening);
     }
-    const auto wire = whom->wire;
+    const auto wire = sentinel->wire;
     if (wire && !failure.code) {
-        whom->limit.expires_after(patience_.answer_max);
-        whom->limit.async_wait([whom](const boost::system::error_code& stopped) {
-            if (!stopped && whom->asked)
-                whom->leave();
+        sentinel->limit.expires_after(patience_.answer_max);
+        sentinel->limit.async_wait([sentinel](const boost::system::error_code& stopped) {
+            if (!stopped && sentinel->asked)
+                sentinel->leave();
         });
         if (!was_open && listens_) {
             auto subscribing = wire->subscribe("+switch-master");
             co_await std::move(subscribing);  // A sentinel that refuses is still asked.
         }
         auto asking = wire->call({"SENTINEL", "get-master-addr-by-name", primary_name_});
-        const auto said = co_await std::move(asking);
-        whom->limit.cancel();
-        whom->answer = place_in(said, whom->name(), primary_name_);
+        const auto reply = co_await std::move(asking);
+        sentinel->limit.cancel();
+        sentinel->answer = place_in(reply, sentinel->name(), primary_name_);
     } else {
-        whom->leave();
-        whom->answer = nobody_knows(
+        sentinel->leave();
+        sentinel->answer = nobody_knows(
             failure.code ? static_cast<errc>(failure.code.value()) : errc::store_unavailable,
-            whom->name() + failure.text
+            sentinel->name() + failure.text
         );
     }
     if (!listens_ || closed_)
-        whom->leave();
-    whom->asked = false;
+        sentinel->leave();
+    sentinel->asked = false;
     if (!closed_)
         news_.set();
 }

@@ -76,7 +76,8 @@ public:
 private:
     class seat;
 
-    asio::awaitable<void> ask(std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> whom);
+    asio::awaitable<void>
+    ask(std::shared_ptr<sentinel_circle> self, std::shared_ptr<seat> sentinel);
     asio::awaitable<void> check(std::shared_ptr<sentinel_circle> self);
     void look_again();
     void look_later();

@@ -32,7 +32,7 @@ redis_failure server_facts::read_answer(const result<redis_value>& answer) {
 }
 
 void server_facts::read_info(std::string_view report) {
-    told = true;
+    known = true;
     while (!report.empty()) {
         const auto line = report.substr(0, report.find('\n'));
         report.remove_prefix(std::min(line.size() + 1, report.size()));
@@ -54,10 +54,10 @@ void server_facts::read_info(std::string_view report) {
     }
 }
 
-void server_facts::read_config(const redis_value& said) {
-    for (std::size_t at = 0; at + 1 < said.items.size(); at += 2) {
-        const auto& field = said.items[at].text;
-        const auto& value = said.items[at + 1].text;
+void server_facts::read_config(const redis_value& reply) {
+    for (std::size_t at = 0; at + 1 < reply.items.size(); at += 2) {
+        const auto& field = reply.items[at].text;
+        const auto& value = reply.items[at + 1].text;
         if (field == "appendfsync")
             append_fsync = value;
         else if (field == "no-appendfsync-on-rewrite")
@@ -80,7 +80,7 @@ redis_failure server_facts::judge(const accepted_risks& accepted, bool keys_expi
     if (!primary)
         return {errc::read_only_server, "it is a replica"};
     // Where keys expire, a server that forgot a lock is no different from one that let it expire.
-    if (!told && !keys_expire && !accepted.unseen_restarts)
+    if (!known && !keys_expire && !accepted.unseen_restarts)
         return {errc::unsafe_server, "it does not tell which run of the server it is (INFO)"};
     if (!accepted.eviction && may_evict(keys_expire))
         return {errc::unsafe_server, "its maxmemory-policy is " + eviction_policy};

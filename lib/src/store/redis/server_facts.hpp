@@ -25,7 +25,7 @@ struct accepted_risks {
 struct server_facts {
     server_facts() = default;
 
-    bool told = false;  ///< The server told of itself (INFO).
+    bool known = false;  ///< The server told of itself (INFO).
     std::string version;
     std::string eviction_policy;
     std::string replicas_to_write;               ///< Empty: it may not be read.
@@ -43,7 +43,7 @@ struct server_facts {
     /// Reads a report of `INFO`.
     void read_info(std::string_view report);
     /// Reads the answer to `CONFIG GET`.
-    void read_config(const redis_value& said);
+    void read_config(const redis_value& reply);
 
     /// Whether the server may evict our keys when its memory is full. A `volatile-` policy evicts
     /// only keys that have a time to live, which the keys of the queue form do not have.

@@ -34,27 +34,27 @@ std::optional<lock_mode> parse_mode(std::string_view text) noexcept {
 
 std::optional<stored_entry> stored_entry::parse(std::string_view text) {
     constexpr std::uint64_t hold_end = 1ull << 53;
-    words said(text);
+    words reader(text);
     stored_entry entry;
-    const auto state = said.next();
+    const auto state = reader.next();
     const bool alone = state == "a";
     if (state != "w" && state != "g" && !alone)
         return std::nullopt;
     entry.granted = state != "w";
-    const auto mode = parse_mode(said.next());
-    const auto hold = alone ? "-" : said.next();
+    const auto mode = parse_mode(reader.next());
+    const auto hold = alone ? "-" : reader.next();
     if (alone) {
-        entry.since = entry.base = said.base();
+        entry.since = entry.base = reader.base();
         entry.slot = mode && mode->what() == lock_mode::kind::permits ? 1 : 0;
     } else {
-        entry.since = said.number();
+        entry.since = reader.number();
     }
     if (state == "g") {
-        entry.base = said.base();
-        entry.slot = said.number<std::uint32_t>();
+        entry.base = reader.base();
+        entry.slot = reader.number<std::uint32_t>();
     }
-    entry.name = said.rest();
-    if (!mode || said.failed() || entry.name.empty() || entry.slot > lock_mode::capacity_max)
+    entry.name = reader.rest();
+    if (!mode || reader.failed() || entry.name.empty() || entry.slot > lock_mode::capacity_max)
         return std::nullopt;
     entry.mode = *mode;
     if (hold != "-") {

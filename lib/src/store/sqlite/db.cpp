@@ -124,11 +124,11 @@ bool sqlite_db::begins_as_database() const noexcept {
            std::string_view(head.data(), head.size()) == magic;
 }
 
-void sqlite_db::fail_foreign(const std::string& what) {
+void sqlite_db::fail_foreign(const std::string& subject) {
     if (failed())
         return;
     code_ = SQLITE_CORRUPT;
-    text_ = what + " is nothing that a store writes";
+    text_ = subject + " is nothing that a store writes";
 }
 
 void sqlite_db::forgive() noexcept {

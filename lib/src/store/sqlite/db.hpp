@@ -62,7 +62,7 @@ public:
     /// `SQLITE_CORRUPT`: its log, or the rest of it, contradicts itself.
     void fail(int code);
     /// Fails with `SQLITE_CORRUPT`, because no store writes what was found in the file.
-    void fail_foreign(const std::string& what);
+    void fail_foreign(const std::string& subject);
     void forgive() noexcept;
 
     sqlite3* handle() const noexcept { return handle_; }

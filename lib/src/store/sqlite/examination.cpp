@@ -116,13 +116,13 @@ verdict examine_name(const std::string& database, std::string& text) {
     return verdict::broken;
 }
 
-verdict examine_file_system(const file_system& what, std::string& text) {
-    text = "The store is on " + what.kind;
-    if (what.network) {
+verdict examine_file_system(const file_system& files, std::string& text) {
+    text = "The store is on " + files.kind;
+    if (files.network) {
         text += ", a network file system: locks hold on this host at best. Use a local disk.";
         return verdict::weak;
     }
-    if (what.kind == "tmpfs" || what.kind == "ramfs") {
+    if (files.kind == "tmpfs" || files.kind == "ramfs") {
         text += ", in memory: after a restart of the host tokens begin again, and fences elsewhere "
                 "refuse them. Use a disk if anything is fenced that outlives the host.";
         return verdict::weak;
@@ -286,12 +286,12 @@ verdict examine_pages(sqlite_db& db, std::string& text) {
                ", which is too much to check on the way: run `PRAGMA integrity_check`.";
         return verdict::holds;
     }
-    const std::string said = text_of(db, "PRAGMA quick_check(1)");
-    if (said == "ok") {
+    const std::string answer = text_of(db, "PRAGMA quick_check(1)");
+    if (answer == "ok") {
         text = "SQLite finds nothing wrong in " + std::to_string(bytes >> 10) + " KiB.";
         return verdict::holds;
     }
-    text = "SQLite says: " + said + ". " + remedy_of(errc::store_corrupt) + '.';
+    text = "SQLite says: " + answer + ". " + remedy_of(errc::store_corrupt) + '.';
     return verdict::broken;
 }
 

@@ -39,7 +39,7 @@ private:
 store_finding::verdict examine_library(std::string& text);
 /// Whether the database has other names.
 store_finding::verdict examine_name(const std::string& database, std::string& text);
-store_finding::verdict examine_file_system(const file_system& what, std::string& text);
+store_finding::verdict examine_file_system(const file_system& files, std::string& text);
 store_finding::verdict
 examine_space(const std::string& folder, std::size_t log_bytes, std::string& text);
 /// Whether the lock of the store becomes free within `limit`.

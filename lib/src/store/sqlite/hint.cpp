@@ -22,14 +22,14 @@ static_assert(sizeof(wire) == hint_bytes);
 
 }  // namespace
 
-std::array<std::byte, hint_bytes> encode(const hint& what) noexcept {
+std::array<std::byte, hint_bytes> encode(const hint& hint) noexcept {
     const wire raw{
         hint_magic,
         hint_version,
-        static_cast<std::uint8_t>(what.what),
+        static_cast<std::uint8_t>(hint.what),
         0,
-        what.session,
-        what.request};
+        hint.session,
+        hint.request};
     std::array<std::byte, hint_bytes> bytes;
     std::memcpy(bytes.data(), &raw, bytes.size());
     return bytes;

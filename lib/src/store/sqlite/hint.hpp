@@ -31,7 +31,7 @@ struct hint {
 
 inline constexpr std::size_t hint_bytes = 24;
 
-std::array<std::byte, hint_bytes> encode(const hint& what) noexcept;
+std::array<std::byte, hint_bytes> encode(const hint& hint) noexcept;
 
 /// Nothing if the datagram is not one of ours.
 std::optional<hint> decode(std::span<const std::byte> datagram) noexcept;

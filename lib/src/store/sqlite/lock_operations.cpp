@@ -14,9 +14,9 @@ using core::session_key;
 void request_operation::apply(
     lock_engine& engine, session_key session, const token_domain& domain
 ) {
-    const auto said = engine.request(session, wish_);
-    out.code = said ? error_code() : said.error();
-    out.value = said ? *said : answer();
+    const auto result = engine.request(session, wish_);
+    out.code = result ? error_code() : result.error();
+    out.value = result ? *result : answer();
     if (out.value.token)
         out.value.token.domain = domain.of_slot(out.value.slot);
 }

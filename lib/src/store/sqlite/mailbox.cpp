@@ -32,15 +32,15 @@ bool ended(int fd) noexcept {
     return false;
 }
 
-void close_now(asio::posix::stream_descriptor& what) noexcept {
+void close_now(asio::posix::stream_descriptor& descriptor) noexcept {
     error_code ignored;
-    what.close(ignored);
+    descriptor.close(ignored);
 }
 
 }  // namespace
 
 mailbox::peer::peer(const asio::any_io_executor& strand, ring_link link)
-    : whom(link.whom), connection(strand, link.connection.release()) {}
+    : identity(link.peer), connection(strand, link.connection.release()) {}
 
 mailbox::mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session)
     : strand_(std::move(strand)),
@@ -70,10 +70,10 @@ void mailbox::close() noexcept {
 }
 
 std::vector<neighbour> mailbox::watched() const {
-    std::vector<neighbour> whom;
+    std::vector<neighbour> peers;
     for (const auto& each : watched_)
-        whom.push_back(each->whom);
-    return whom;
+        peers.push_back(each->identity);
+    return peers;
 }
 
 void mailbox::apply(ring_plan plan) {
@@ -81,14 +81,14 @@ void mailbox::apply(ring_plan plan) {
         return;
     std::erase_if(watched_, [&](const std::shared_ptr<peer>& each) {
         const bool wanted =
-            std::find(plan.wanted.begin(), plan.wanted.end(), each->whom) != plan.wanted.end();
+            std::find(plan.wanted.begin(), plan.wanted.end(), each->identity) != plan.wanted.end();
         if (!wanted)
             close_now(each->connection);
         return !wanted;
     });
     for (auto& each : plan.fresh) {
         const auto known = watched();
-        if (std::find(known.begin(), known.end(), each.whom) != known.end())
+        if (std::find(known.begin(), known.end(), each.peer) != known.end())
             continue;
         watched_.push_back(std::make_shared<peer>(strand_, std::move(each)));
         await_silence(watched_.back());
@@ -118,11 +118,11 @@ void mailbox::read_hints() {
         if (got < 0)
             break;
         ++count;
-        const auto what = decode(std::span(datagram).first(static_cast<std::size_t>(got)));
-        if (!what)
+        const auto received = decode(std::span(datagram).first(static_cast<std::size_t>(got)));
+        if (!received)
             ++malformed_;
-        else if (what->session == session_)  // others are for an earlier owner of the slot
-            hints.push_back(*what);
+        else if (received->session == session_)  // others are for an earlier owner of the slot
+            hints.push_back(*received);
     }
     // A queue that was full may have turned hints away.
     if (count >= inbox_max_)
@@ -189,7 +189,7 @@ void mailbox::await_silence(const std::shared_ptr<peer>& watched) {
             if (!ended(watched->connection.native_handle()))
                 return self->await_silence(watched);
             std::erase(self->watched_, watched);
-            self->events_->on_silence(watched->whom);
+            self->events_->on_silence(watched->identity);
         }
     );
 }

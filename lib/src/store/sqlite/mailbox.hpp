@@ -23,7 +23,7 @@ public:
     /// Hints for this session; never empty.
     virtual void on_hints(const std::vector<hint>& hints) = 0;
     /// The connection to a watched session has ended: its process is dead, or has let go of it.
-    virtual void on_silence(const neighbour& whom) = 0;
+    virtual void on_silence(const neighbour& peer) = 0;
 
 protected:
     ~mailbox_events() = default;
@@ -58,7 +58,7 @@ private:
     struct peer {
         peer(const asio::any_io_executor& strand, ring_link link);
 
-        neighbour whom;
+        neighbour identity;
         descriptor connection;
     };
 

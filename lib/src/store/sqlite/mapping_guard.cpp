@@ -76,10 +76,10 @@ guarded_mapping* free_entry() {
         if (each->begin == 0)
             return each;
     }
-    auto* const made = new guarded_mapping;  // never deleted: a handler may be looking at it
-    made->next = list_head;
-    list_head = made;
-    return made;
+    auto* const mapping = new guarded_mapping;  // never deleted: a handler may be looking at it
+    mapping->next = list_head;
+    list_head = mapping;
+    return mapping;
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ outbox::outbox(const side_folder& folder) : spare_(make_socket(SOCK_DGRAM)) {
     connections_.reserve(connections_max);
 }
 
-bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept {
-    const auto bytes = encode(what);
+bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& hint) noexcept {
+    const auto bytes = encode(hint);
     if (const int fd = connected(folder, nonce); fd >= 0) {
         if (::send(fd, bytes.data(), bytes.size(), at_once) >= 0)
             return true;
@@ -50,13 +50,13 @@ int outbox::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
         std::rotate(known, known + 1, connections_.end());
         return connections_.back().socket.get();
     }
-    unique_fd made = make_socket(SOCK_DGRAM);
+    unique_fd socket = make_socket(SOCK_DGRAM);
     const socket_address to(folder.short_path(inbox_name(nonce)));
-    if (!made || ::connect(made.get(), to.get(), to.size()) != 0)
+    if (!socket || ::connect(socket.get(), to.get(), to.size()) != 0)
         return -1;
     if (connections_.size() == connections_max)
         connections_.erase(connections_.begin());
-    connections_.push_back({nonce, std::move(made)});
+    connections_.push_back({nonce, std::move(socket)});
     return connections_.back().socket.get();
 }
 

@@ -28,7 +28,7 @@ public:
     /// Sends without waiting. A hint that cannot be sent is lost: its receiver finds out by a
     /// heartbeat.
     /// @return false if the receiver's queue was full.
-    bool send(const side_folder& folder, std::uint64_t nonce, const hint& what) noexcept;
+    bool send(const side_folder& folder, std::uint64_t nonce, const hint& hint) noexcept;
 
 private:
     struct connection {

@@ -12,7 +12,7 @@ namespace mortise::store_detail {
 struct notice {
     notice() = default;
 
-    store_event::kind what = store_event::kind::look_again;
+    store_event::kind kind = store_event::kind::look_again;
     request_id id = 0;
     std::uint64_t token = 0;
     std::uint32_t slot = 0;

@@ -31,8 +31,8 @@ public:
     using signature = void(outcome_type);
     using completion = coro::detail::completion<signature>;
 
-    awaited_operation(completion done, Operation&& what)
-        : done_(std::move(done)), operation_(std::move(what)) {}
+    awaited_operation(completion done, Operation&& operation)
+        : done_(std::move(done)), operation_(std::move(operation)) {}
 
     lock_operation& operation() noexcept override { return operation_; }
     void complete() noexcept override { done_.complete(std::move(operation_.out)); }

@@ -73,12 +73,12 @@ bool sqlite_query::step() {
 }
 
 std::int64_t
-sqlite_query::within(int column, std::int64_t least, std::int64_t most, const char* what) {
+sqlite_query::within(int column, std::int64_t least, std::int64_t most, const char* subject) {
     const std::int64_t value = signed_number(column);
     const bool whole = ::sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
     if (whole && value >= least && value <= most)
         return value;
-    db_.fail_foreign(std::string(what) + " = " + std::string(bytes(column).substr(0, 32)));
+    db_.fail_foreign(std::string(subject) + " = " + std::string(bytes(column).substr(0, 32)));
     return least;
 }
 

@@ -38,7 +38,7 @@ public:
 
     /// Reads an integer from `least` to `most`. Anything else fails the connection, since no store
     /// wrote it. @return `least` then.
-    std::int64_t within(int column, std::int64_t least, std::int64_t most, const char* what);
+    std::int64_t within(int column, std::int64_t least, std::int64_t most, const char* subject);
     /// Reads the name of a lock; empty after a failure, as above.
     std::string name(int column);
 

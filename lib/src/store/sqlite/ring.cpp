@@ -16,11 +16,11 @@ ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& wa
         if (std::find(watched.begin(), watched.end(), each) != watched.end())
             continue;
         auto tried = probe_life(session.folder(), each.nonce);
-        if (tried.what == probe::outcome::connected) {
+        if (tried.result == probe::outcome::connected) {
             plan.fresh.emplace_back();
-            plan.fresh.back().whom = each;
+            plan.fresh.back().peer = each;
             plan.fresh.back().connection = std::move(tried.connection);
-        } else if (tried.what == probe::outcome::refused) {
+        } else if (tried.result == probe::outcome::refused) {
             plan.dead.push_back(each);
         }
         // Any other outcome proves nothing: the next heartbeat tries again, and the TTL is the last

@@ -13,7 +13,7 @@ namespace mortise::store_detail {
 struct ring_link {
     ring_link() = default;
 
-    neighbour whom;
+    neighbour peer;
     unique_fd connection;
 };
 

@@ -85,8 +85,8 @@ std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path)
 }
 
 std::shared_ptr<slot_file>
-slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& what) {
-    what = found::none;
+slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& earlier) {
+    earlier = found::none;
     unique_fd fd(::openat(folder.fd(), file_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) {
         if (errno == ENOENT)
@@ -103,14 +103,14 @@ slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& 
         return nullptr;
     if (std::string_view(head.boot.data(), ::strnlen(head.boot.data(), head.boot.size())) !=
         owner.boot)
-        what = found::other_boot;
+        earlier = found::other_boot;
     else if (head.time_namespace != owner.time_namespace)
-        what = found::other_clock;
+        earlier = found::other_clock;
     else if (head.store != owner.store || head.database != owner.database ||
              head.folder != identity_of(folder.fd()).inode)
-        what = found::other_database;
+        earlier = found::other_database;
     else
-        what = found::good;
+        earlier = found::good;
     return file;
 }
 
@@ -258,12 +258,12 @@ void slot_file::set_ends(std::size_t index, clock::time_point ends) noexcept {
 }
 
 void slot_file::note_grant(
-    std::size_t index, std::uint64_t request, const noted_grant& what
+    std::size_t index, std::uint64_t request, const noted_grant& grant
 ) noexcept {
     slot& to = at(index);
     store_word(to.granted_request, 0);
-    store_word(to.granted_token, what.token);
-    store_word(to.granted_slot, what.slot | (what.contended ? contended_bit : 0));
+    store_word(to.granted_token, grant.token);
+    store_word(to.granted_slot, grant.slot | (grant.contended ? contended_bit : 0));
     store_word(to.granted_request, request);
 }
 

@@ -75,7 +75,7 @@ public:
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
     /// @return the file, unless `what` is `none`.
     static std::shared_ptr<slot_file>
-    open(const side_folder& folder, const slot_file_owner& owner, found& what);
+    open(const side_folder& folder, const slot_file_owner& owner, found& earlier);
 
     /// Makes the file anew, in one step. Under the lock. @throws error
     static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
@@ -114,7 +114,7 @@ public:
     /// Notes the grant of a session that was committed last: this request has this token. A grant
     /// is noted after the commit that grants and forgotten before the commit that takes it away, so
     /// that what is noted is true.
-    void note_grant(std::size_t index, std::uint64_t request, const noted_grant& what) noexcept;
+    void note_grant(std::size_t index, std::uint64_t request, const noted_grant& grant) noexcept;
     void forget_grant(std::size_t index, std::uint64_t request) noexcept;
     /// Notes that others wait for what this request holds; does nothing if its grant is no longer
     /// noted.

@@ -19,15 +19,15 @@ namespace {
 constexpr int backlog = 128;
 
 unique_fd make_bound(const side_folder& folder, int kind, const std::string& name) {
-    auto made = make_socket(kind);
-    if (!made)
+    auto socket = make_socket(kind);
+    if (!socket)
         throw failure_of_call(errno, "making a socket", folder.path());
     const socket_address address(folder.short_path(name));
-    if (::bind(made.get(), address.get(), address.size()) != 0)
+    if (::bind(socket.get(), address.get(), address.size()) != 0)
         throw failure_of_call(errno, "binding a socket", folder.path());
     // The folder keeps others out already; this is for folders whose mode somebody widened.
     ::fchmodat(folder.fd(), name.c_str(), 0600, 0);
-    return made;
+    return socket;
 }
 
 std::string hex(std::uint64_t nonce) {
@@ -51,13 +51,13 @@ std::string life_name(std::uint64_t nonce) {
 }
 
 session_sockets make_sockets(const side_folder& folder, std::uint64_t nonce) {
-    session_sockets made;
-    made.inbox = make_bound(folder, SOCK_DGRAM, inbox_name(nonce));
-    made.life = make_bound(folder, SOCK_STREAM, life_name(nonce));
-    if (::listen(made.life.get(), backlog) != 0)
+    session_sockets sockets;
+    sockets.inbox = make_bound(folder, SOCK_DGRAM, inbox_name(nonce));
+    sockets.life = make_bound(folder, SOCK_STREAM, life_name(nonce));
+    if (::listen(sockets.life.get(), backlog) != 0)
         throw failure_of_call(errno, "listening on a socket", folder.path());
-    made.inbox_max = datagram_queue_max();
-    return made;
+    sockets.inbox_max = datagram_queue_max();
+    return sockets;
 }
 
 void remove_sockets(side_folder& folder, std::uint64_t nonce) noexcept {
@@ -72,11 +72,11 @@ probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept {
         return result;
     const socket_address address(folder.short_path(life_name(nonce)));
     if (::connect(result.connection.get(), address.get(), address.size()) == 0) {
-        result.what = probe::outcome::connected;
+        result.result = probe::outcome::connected;
         return result;
     }
     if (errno == ECONNREFUSED)
-        result.what = probe::outcome::refused;
+        result.result = probe::outcome::refused;
     result.connection.reset();
     return result;
 }

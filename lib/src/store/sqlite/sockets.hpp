@@ -42,7 +42,7 @@ struct probe {
 
     probe() = default;
 
-    outcome what = outcome::unknown;
+    outcome result = outcome::unknown;
     unique_fd connection;
 };
 probe probe_life(const side_folder& folder, std::uint64_t nonce) noexcept;

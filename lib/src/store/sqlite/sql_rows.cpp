@@ -370,7 +370,7 @@ void sql_rows::publish() {
 
 void sql_rows::retract() noexcept {
     for (const published& each : published_)
-        slots_.add(each.slot, -each.what.grants, -each.what.requests, 0);
+        slots_.add(each.slot, -each.counts.grants, -each.counts.requests, 0);
     published_.clear();
 }
 

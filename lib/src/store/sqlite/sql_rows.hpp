@@ -93,7 +93,7 @@ private:
     };
     struct published {
         std::size_t slot = 0;
-        change what;
+        change counts;
     };
     /// When the first grant of a session ends; kept for sessions that got or lost a grant with an
     /// end.

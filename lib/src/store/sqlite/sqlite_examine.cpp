@@ -48,9 +48,9 @@ bool sqlite_state::examine_open(examination& found, std::vector<notice>& notices
     }
     bool free = false;
     found.look("lock", [&](std::string& text) {
-        const verdict said = examine_lock(files_.path(), std::chrono::seconds(1), text);
-        free = said == verdict::holds;
-        return said;
+        const verdict judged = examine_lock(files_.path(), std::chrono::seconds(1), text);
+        free = judged == verdict::holds;
+        return judged;
     });
     if (!free)
         return false;  // Opening would wait for the lock without a limit.
@@ -86,10 +86,10 @@ void sqlite_state::examine_inside(examination& found) {
         if (!files_.db().is_open())
             return;  // The failure of the last subject says why.
         found.look(name, [&, look = examine](std::string& text) {
-            const verdict said = look(files_.db(), text);
+            const verdict judged = look(files_.db(), text);
             if (files_.db().failed())
                 fail();
-            return said;
+            return judged;
         });
     }
 }

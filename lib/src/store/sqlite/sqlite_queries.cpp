@@ -81,7 +81,7 @@ outcome<nothing> sqlite_state::look_stirred() {
         const folder_guard guard(*files_.folder());
         if (own->slots().stirred(own->self().slot)) {
             out.notices.emplace_back();
-            out.notices.back().what = store_event::kind::changed;
+            out.notices.back().kind = store_event::kind::changed;
         }
         return {};
     });
@@ -102,7 +102,7 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
         if (!own->alive()) {
             out.notices.clear();
             notice lost;
-            lost.what = store_event::kind::session_lost;
+            lost.kind = store_event::kind::session_lost;
             lost.why = errc::session_lost;
             out.notices.push_back(lost);
         } else if (look) {
@@ -116,7 +116,7 @@ outcome<nothing> sqlite_state::verify(const std::vector<hint>& hints) {
 
 // Reads without the lock: the commit came before the hint that tells of it.
 void sqlite_state::verify_one(
-    const hint& what, const own_session& own, std::vector<notice>& notices
+    const hint& hint, const own_session& own, std::vector<notice>& notices
 ) {
     sqlite_query query(
         files_.db(),
@@ -125,16 +125,16 @@ void sqlite_state::verify_one(
         "  WHERE other.name = entry.name AND queued = 1 AND session <> ?1)"
         " FROM entry WHERE session = ?1 AND request = ?2 AND queued = 0"
     );
-    if (!query.bind(own.key()).bind(what.request).step())
+    if (!query.bind(own.key()).bind(hint.request).step())
         return;
     notice found;
-    found.what = what.what == hint::kind::granted ? store_event::kind::granted
+    found.kind = hint.what == hint::kind::granted ? store_event::kind::granted
                                                   : store_event::kind::contended;
-    found.id = what.request;
+    found.id = hint.request;
     entry_values values(query);
     found.token = values.token(0, true);
     found.slot = values.slot(1);
-    found.contended = what.what == hint::kind::contended || query.number(2) != 0;
+    found.contended = hint.what == hint::kind::contended || query.number(2) != 0;
     if (!files_.db().failed())
         notices.push_back(found);
 }

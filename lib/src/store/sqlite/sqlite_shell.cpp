@@ -100,7 +100,7 @@ void sqlite_shell::close_mailbox() noexcept {
 // Collects the operations that are asked for together, so that the writer's thread is woken once
 // for all. Until then the job belongs to the strand: it holds its waiters, and must not be held by
 // what they hold.
-void sqlite_shell::join_turn(std::unique_ptr<pending_operation> what) {
+void sqlite_shell::join_turn(std::unique_ptr<pending_operation> operation) {
     auto turn = turn_.lock();
     if (!turn) {
         turn = std::make_shared<turn_job>(strand_);
@@ -111,7 +111,7 @@ void sqlite_shell::join_turn(std::unique_ptr<pending_operation> what) {
                 self->end_turn();
         });
     }
-    turn->add(std::move(what));
+    turn->add(std::move(operation));
 }
 
 void sqlite_shell::end_turn() {
@@ -183,7 +183,7 @@ void sqlite_shell::give_up(error_code why) {
     close_mailbox();
     watching_ = false;
     notice lost;
-    lost.what = store_event::kind::session_lost;
+    lost.kind = store_event::kind::session_lost;
     lost.why = why;
     tell_later({lost});
 }
@@ -210,14 +210,14 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
 
 // Tells the client without the database: the slot says what the row says, and this costs no change
 // of threads.
-void sqlite_shell::tell_noted(store_event::kind what, request_id id, const noted_grant& noted) {
-    notice told;
-    told.what = what;
-    told.id = id;
-    told.token = noted.token;
-    told.slot = noted.slot;
-    told.contended = noted.contended;
-    tell({told});
+void sqlite_shell::tell_noted(store_event::kind kind, request_id id, const noted_grant& noted) {
+    notice event;
+    event.kind = kind;
+    event.id = id;
+    event.token = noted.token;
+    event.slot = noted.slot;
+    event.contended = noted.contended;
+    tell({event});
 }
 
 asio::awaitable<error_code> sqlite_shell::watch() {
@@ -235,7 +235,7 @@ void sqlite_shell::hear_stirred() {
     if (!watching_ || !session || session->slots().armed(session->self().slot))
         return;
     notice changed;
-    changed.what = store_event::kind::changed;
+    changed.kind = store_event::kind::changed;
     tell({changed});
 }
 
@@ -277,8 +277,8 @@ void sqlite_shell::verify_hints() {
     );
 }
 
-void sqlite_shell::on_silence(const neighbour& whom) {
-    reap({whom});
+void sqlite_shell::on_silence(const neighbour& peer) {
+    reap({peer});
 }
 
 void sqlite_shell::reap(const std::vector<neighbour>& proved_dead) {
@@ -365,8 +365,8 @@ void sqlite_shell::tell(const std::vector<notice>& notices) {
         if (!events_)
             return;
         store_event event;
-        event.what = each.what;
-        if (each.what == store_event::kind::changed && !std::exchange(watching_, false))
+        event.what = each.kind;
+        if (each.kind == store_event::kind::changed && !std::exchange(watching_, false))
             continue;
         event.id = each.id;
         if (each.token != 0)

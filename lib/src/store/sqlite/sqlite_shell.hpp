@@ -62,20 +62,20 @@ public:
 
     /// The same for an operation, which may share its transaction with others.
     template <class Operation>
-    asio::awaitable<outcome<typename Operation::value_type>> perform(Operation what);
+    asio::awaitable<outcome<typename Operation::value_type>> perform(Operation operation);
 
     const std::shared_ptr<sqlite_state>& state() const noexcept { return state_; }
 
 private:
     template <class T>
     outcome<T> conclude(outcome<T> out);
-    void join_turn(std::unique_ptr<pending_operation> what);
+    void join_turn(std::unique_ptr<pending_operation> operation);
     void end_turn();
 
     void on_hints(const std::vector<hint>& hints) override;
-    void on_silence(const neighbour& whom) override;
+    void on_silence(const neighbour& peer) override;
 
-    void tell_noted(store_event::kind what, request_id id, const noted_grant& noted);
+    void tell_noted(store_event::kind kind, request_id id, const noted_grant& noted);
     void hear_stirred();
     void look_stirred();
     void verify_hints();
@@ -124,18 +124,16 @@ asio::awaitable<outcome<T>> sqlite_shell::ask(Job job) {
 }
 
 template <class Operation>
-asio::awaitable<outcome<typename Operation::value_type>> sqlite_shell::perform(Operation what) {
+asio::awaitable<outcome<typename Operation::value_type>> sqlite_shell::perform(Operation operation
+) {
     using pending = awaited_operation<Operation>;
     auto running = coro::detail::async_start<typename pending::signature>(
         strand_,
         asio::deferred,
-        [](typename pending::completion done,
-           std::shared_ptr<sqlite_shell> self,
-           Operation operation) {
-            self->join_turn(std::make_unique<pending>(std::move(done), std::move(operation)));
-        },
+        [](typename pending::completion done, std::shared_ptr<sqlite_shell> self, Operation started
+        ) { self->join_turn(std::make_unique<pending>(std::move(done), std::move(started))); },
         shared_from_this(),
-        std::move(what)
+        std::move(operation)
     );
     co_return conclude(co_await std::move(running));
 }

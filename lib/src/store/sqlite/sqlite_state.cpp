@@ -20,8 +20,8 @@ using core::session_key;
 
 namespace {
 
-hint::kind hint_for(effect::kind what) noexcept {
-    switch (what) {
+hint::kind hint_for(effect::kind kind) noexcept {
+    switch (kind) {
     case effect::kind::granted:
         return hint::kind::granted;
     case effect::kind::contended:
@@ -32,24 +32,24 @@ hint::kind hint_for(effect::kind what) noexcept {
     return hint::kind::changed;
 }
 
-notice notice_of(const effect& what) {
-    notice told;
-    told.id = what.id;
-    told.token = what.token;
-    told.slot = what.slot;
-    told.contended = what.contended;
-    switch (what.what) {
+notice notice_of(const effect& effect) {
+    notice event;
+    event.id = effect.id;
+    event.token = effect.token;
+    event.slot = effect.slot;
+    event.contended = effect.contended;
+    switch (effect.what) {
     case effect::kind::granted:
-        told.what = store_event::kind::granted;
+        event.kind = store_event::kind::granted;
         break;
     case effect::kind::contended:
-        told.what = store_event::kind::contended;
+        event.kind = store_event::kind::contended;
         break;
     case effect::kind::look_again:
-        told.what = store_event::kind::look_again;
+        event.kind = store_event::kind::look_again;
         break;
     }
-    return told;
+    return event;
 }
 
 }  // namespace
@@ -235,24 +235,24 @@ void sqlite_state::tell(
     std::vector<notice>& notices
 ) {
     // The answer to a request reports its grant, so no notice is needed.
-    const auto answered = [done](const effect& what) {
-        return what.what == effect::kind::granted &&
+    const auto answered = [done](const effect& effect) {
+        return effect.what == effect::kind::granted &&
                std::any_of(done.begin(), done.end(), [&](const lock_operation* each) {
-                   return each->granted() == what.id;
+                   return each->granted() == effect.id;
                });
     };
     const auto own = session();
     const session_key self = own ? own->key() : 0;
     constexpr std::ptrdiff_t single_max = 4;  // A queue of datagrams may be as short as ten.
-    std::vector<session_key> told;
+    std::vector<session_key> notified;
     for (const auto& each : effects) {
         if (each.to == self) {
             if (!answered(each))
                 notices.push_back(notice_of(each));
             continue;
         }
-        const auto before = std::count(told.begin(), told.end(), each.to);
-        told.push_back(each.to);
+        const auto before = std::count(notified.begin(), notified.end(), each.to);
+        notified.push_back(each.to);
         if (before < single_max)
             send(each.to, hint_for(each.what), each.id);
         else if (before == single_max)
@@ -263,7 +263,9 @@ void sqlite_state::tell(
 // Repeats the hints of all noted grants after a session died, since it may have died between a
 // commit and its hints. Those whom it granted a lock learn of it so; to all others it is nothing
 // new, and costs them no transaction.
-void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<notice>& notices) {
+void sqlite_state::remind_holders(
+    const std::vector<effect>& effects, std::vector<notice>& notices
+) {
     if (!std::exchange(others_died_, false))
         return;
     const auto own = session();
@@ -271,7 +273,7 @@ void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<n
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const request_id id = slots.noted_request(i);
         const slot_view seen = slots.view(i);
-        const bool is_news = std::any_of(told.begin(), told.end(), [&](const effect& each) {
+        const bool is_news = std::any_of(effects.begin(), effects.end(), [&](const effect& each) {
             return each.what == effect::kind::granted && each.to == seen.key && each.id == id;
         });
         if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
@@ -280,7 +282,7 @@ void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<n
             outbox_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
         } else if (const auto noted = slots.find_grant(i, id)) {
             notice again;
-            again.what = store_event::kind::granted;
+            again.kind = store_event::kind::granted;
             again.id = id;
             again.token = noted->token;
             again.slot = noted->slot;
@@ -290,11 +292,11 @@ void sqlite_state::remind_holders(const std::vector<effect>& told, std::vector<n
     }
 }
 
-void sqlite_state::send(session_key to, hint::kind what, request_id id) {
+void sqlite_state::send(session_key to, hint::kind kind, request_id id) {
     const auto place = index_.find(files_.db(), *files_.slots(), to);
     files_.db().forgive();  // A hint that is not sent is only late.
     if (place)
-        outbox_->send(*files_.folder(), place->nonce, {what, to, id});
+        outbox_->send(*files_.folder(), place->nonce, {kind, to, id});
 }
 
 void sqlite_state::checkpoint_if_due() {

@@ -124,7 +124,7 @@ private:
     void note(const std::vector<core::effect>& effects);
     void clean_up(const std::vector<buried_session>& buried) noexcept;
     void wake_watchers();
-    void remind_holders(const std::vector<core::effect>& told, std::vector<notice>& notices);
+    void remind_holders(const std::vector<core::effect>& effects, std::vector<notice>& notices);
     void tell(
         const std::vector<core::effect>& effects,
         std::span<lock_operation* const> done,
@@ -133,7 +133,7 @@ private:
     void checkpoint_if_due();
     void write_break(const break_order& order, std::uint32_t slot, const std::string& holder);
     error_code check_actor(const own_session& session);
-    void send(core::session_key to, hint::kind what, request_id id);
+    void send(core::session_key to, hint::kind kind, request_id id);
 
     // sqlite_sessions.cpp
     void start_session(const session_start& start, opened_session& opened);
@@ -166,7 +166,7 @@ private:
     lock_view view_of(
         const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
     );
-    void verify_one(const hint& what, const own_session& session, std::vector<notice>& notices);
+    void verify_one(const hint& hint, const own_session& session, std::vector<notice>& notices);
 
     const coro::detail::fork_guard process_;
     const std::shared_ptr<coro::time_source> time_;

@@ -33,7 +33,7 @@ bool anybody_alive(slot_file& slots, clock::time_point now) noexcept {
 bool all_proved_dead(const side_folder& folder, const slot_file& slots) noexcept {
     for (std::size_t i = 0; i < slots.used(); ++i) {
         const slot_view seen = slots.view(i);
-        if (!seen.word.dead() && probe_life(folder, seen.nonce).what != probe::outcome::refused)
+        if (!seen.word.dead() && probe_life(folder, seen.nonce).result != probe::outcome::refused)
             return false;
     }
     return true;
@@ -158,8 +158,8 @@ void store_files::check_names() const {
     const bool first_name = names == file_names::several && ::stat(path_.c_str(), &found) == 0 &&
                             slot_file::belongs(*folder_, found.st_ino);
     if (!first_name) {
-        const char* const which = names == file_names::several ? " (a hard link)" : " (a mount)";
-        throw error(errc::several_names, path_ + which, remedy_of(errc::several_names));
+        const char* const reason = names == file_names::several ? " (a hard link)" : " (a mount)";
+        throw error(errc::several_names, path_ + reason, remedy_of(errc::several_names));
     }
 }
 
@@ -199,9 +199,9 @@ void store_files::open_database(bool anew) {
 }
 
 void store_files::open_slots(clock::time_point now) {
-    auto what = slot_file::found::none;
-    slots_ = slot_file::open(*folder_, owner_, what);
-    if (what == slot_file::found::good && identity_.boot == boot_) {
+    auto earlier = slot_file::found::none;
+    slots_ = slot_file::open(*folder_, owner_, earlier);
+    if (earlier == slot_file::found::good && identity_.boot == boot_) {
         if (anybody_alive(*slots_, now))
             return;
         begin_epoch(db_, path_, identity_, boot_, clock::time_point());
@@ -210,14 +210,14 @@ void store_files::open_slots(clock::time_point now) {
         folder_->sweep();
         return;
     }
-    if (what == slot_file::found::other_clock && !all_proved_dead(*folder_, *slots_)) {
+    if (earlier == slot_file::found::other_clock && !all_proved_dead(*folder_, *slots_)) {
         throw error(
             errc::foreign_time_namespace,
             path_,
             "use the store from one time namespace only, or wait until its other users have ended"
         );
     }
-    const auto quarantine = quarantine_of(what, slots_.get(), now);
+    const auto quarantine = quarantine_of(earlier, slots_.get(), now);
     slots_.reset();
     begin_epoch(db_, path_, identity_, boot_, quarantine);
     slots_ = slot_file::make(*folder_, owner_);
@@ -226,9 +226,9 @@ void store_files::open_slots(clock::time_point now) {
 
 // Until when somebody who will not be seen here any longer may believe in a lease of this store.
 clock::time_point
-store_files::quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now) {
+store_files::quarantine_of(slot_file::found earlier, const slot_file* old, clock::time_point now) {
     clock::time_point until;
-    switch (what) {
+    switch (earlier) {
     case slot_file::found::good:  // The database was last used in another boot: a copy was
     case slot_file::found::other_database:  // put in the place of what the slots belong to.
         for (std::size_t i = 0; i < old->used(); ++i)

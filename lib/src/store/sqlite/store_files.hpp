@@ -65,7 +65,7 @@ private:
     void open_slots(clock::time_point now);
     void read_quarantine(clock::time_point now);
     clock::time_point
-    quarantine_of(slot_file::found what, const slot_file* old, clock::time_point now);
+    quarantine_of(slot_file::found earlier, const slot_file* old, clock::time_point now);
 
     sqlite_store_config config_;
     std::string given_path_;

@@ -22,7 +22,9 @@ public:
 
     explicit turn_job(asio::any_io_executor strand);
 
-    void add(std::unique_ptr<pending_operation> what) { asked_.push_back(std::move(what)); }
+    void add(std::unique_ptr<pending_operation> operation) {
+        asked_.push_back(std::move(operation));
+    }
     const operations& asked() const noexcept { return asked_; }
 
     /// Does nothing: `writer_runner` does the work.

@@ -48,9 +48,9 @@ public:
     }
 
     /// As `async_run`, for a job of the runner's own kind, made of its completion and of `what`.
-    template <class Job, class What, class Token>
-    auto async_submit(What what, Token&& token) {
-        return start_job<Job>(executor_, state_, std::move(what), std::forward<Token>(token));
+    template <class Job, class Work, class Token>
+    auto async_submit(Work work, Token&& token) {
+        return start_job<Job>(executor_, state_, std::move(work), std::forward<Token>(token));
     }
 
     /// As `detail::submit`.

@@ -124,18 +124,18 @@ private:
 bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job);
 
 /// Starts an operation whose job is made of its completion and of `what`.
-template <class Job, class What, class Token>
+template <class Job, class Work, class Token>
 auto start_job(
-    asio::any_io_executor executor, std::shared_ptr<worker_state> worker, What what, Token&& token
+    asio::any_io_executor executor, std::shared_ptr<worker_state> worker, Work work, Token&& token
 ) {
     return async_start<typename Job::signature>(
         std::move(executor),
         std::forward<Token>(token),
-        [](completion<typename Job::signature> done, std::shared_ptr<worker_state> on, What todo) {
+        [](completion<typename Job::signature> done, std::shared_ptr<worker_state> on, Work todo) {
             submit(std::move(on), std::make_shared<Job>(std::move(done), std::move(todo)));
         },
         std::move(worker),
-        std::move(what)
+        std::move(work)
     );
 }
 

@@ -148,8 +148,8 @@ auto start_work(
            session_side where,
            durability kind,
            Work todo) {
-            auto made = std::make_shared<job>(std::move(done), kind, std::move(todo));
-            submit(on, where, std::move(made));
+            auto queued = std::make_shared<job>(std::move(done), kind, std::move(todo));
+            submit(on, where, std::move(queued));
         },
         std::move(session),
         side,

@@ -18,11 +18,11 @@ if not may_act(own[1], own[2], G) then
 end
 call('HDEL', hash, '')
 call('HSET', hash, 'd', own[2])
-local said = 'o'
+local reply = 'o'
 for id, base in string.gmatch(grants, '(%d+) (%d+)') do
     local text = call('HGET', hash, id) or ''
     if (match(text, '^a %S+ (%d+) ') or match(text, '^g %S+ %S+ %d+ (%d+) ')) ~= base then
-        said = said .. ' ' .. id
+        reply = reply .. ' ' .. id
     end
 end
-return said
+return reply

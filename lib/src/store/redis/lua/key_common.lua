@@ -28,8 +28,8 @@ end
 
 -- How many listen for the release of that lock.
 local function waiting_for(key)
-    local said = try('PUBSUB', 'NUMSUB', channel_of(key))
-    return tonumber(said[2]) or 0
+    local subscribers = try('PUBSUB', 'NUMSUB', channel_of(key))
+    return tonumber(subscribers[2]) or 0
 end
 
 -- The base of a token that was not drawn before, even if the counter was forgotten.

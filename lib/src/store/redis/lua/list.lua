@@ -26,7 +26,7 @@ local function living(members, holding)
     return kept, waiting
 end
 
-local said = {digits(now()), call('HGET', '{P}id', 'o') or ''}
+local reply = {digits(now()), call('HGET', '{P}id', 'o') or ''}
 for at = 2, #ARGV do
     local key, members, waiting, holding = '{P}l:' .. ARGV[at], {}, 0, 1
     local alone = redis.pcall('GET', key)
@@ -50,7 +50,7 @@ for at = 2, #ARGV do
         end
     end
     if #members > 0 or waiting > 0 then
-        said[#said + 1] = {ARGV[at], waiting, parties}
+        reply[#reply + 1] = {ARGV[at], waiting, parties}
     end
 end
-return said
+return reply

@@ -5,10 +5,10 @@ if not ARGV[1] then
     return call('ZRANGE', '{P}d', 0, -1)
 end
 local scan = call('HSCAN', '{P}s:' .. ARGV[1], ARGV[2], 'COUNT', 512)
-local said = {scan[1]}
+local reply = {scan[1]}
 for at = 1, #scan[2], 2 do
     if match(scan[2][at], '^%d') then
-        said[#said + 1] = entry_of(scan[2][at + 1]).name
+        reply[#reply + 1] = entry_of(scan[2][at + 1]).name
     end
 end
-return said
+return reply

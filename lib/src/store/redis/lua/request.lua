@@ -24,12 +24,12 @@ local function insert(entry, ordinal)
     call('ZADD', key, digits(ordinal), member_of(S, id, entry))
 end
 
-local told = {}
+local notified = {}
 
 local function tell(session, of, entry)
     publish(session, 't ' .. of .. ' ' .. entry.base .. ' ' .. entry.slot)
-    if not told[session] then
-        told[session] = true
+    if not notified[session] then
+        notified[session] = true
         call('HINCRBY', '{P}s:' .. session, 'c', 1)
     end
 end
