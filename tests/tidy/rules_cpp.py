@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Rules about what the code says: lengths of functions, clocks, chance and sleep."""
+"""Rules about what the code says: lengths of functions, names, clocks, chance and sleep."""
 
 import ast
 import fnmatch
@@ -135,3 +135,42 @@ def function_length(tree):
 
 def _keep_lines(match):
     return "\n" * match.group(0).count("\n")
+
+
+# A name says what it stands for: `plan`, `message`, `takeover`. A pronoun says nothing.
+PRONOUNS = ("what", "which", "said", "came", "made", "told", "whom", "these", "those")
+_NOT_A_TYPE = r"(?!(?:return|co_return|co_await|co_yield|throw|delete|else|case|goto|new)\b)"
+_DECLARED = re.compile(
+    rf"(?<![\w.:>])(?:{_NOT_A_TYPE}[A-Za-z_][\w:]*(?:<[^;{{}}()]*>)?|\)|>)"  # the end of a type
+    rf"(?:\s+const)?(?:\s*[&*]+(?:\s*const)?\s*|\s+|\s*\.\.\.\s*)"
+    rf"({'|'.join(PRONOUNS)})\s*(?=[,;={{\[:)])(?!::)"
+)
+_BOUND = re.compile(rf"\bauto&{{0,2}}\s*\[[^\]]*\b({'|'.join(PRONOUNS)})\b[^\]]*\]")
+# Rooms that still have such names, and how many: the number only ever falls.
+PRONOUNS_LEFT = {
+    "lib/*": 7,
+    "txn/*": 458,
+    "outbox/*": 354,
+    "tools/*": 171,
+    "examples/*": 93,
+    "tests/*": 945,
+}
+
+
+def pronouns(tree, left=None):
+    left = PRONOUNS_LEFT if left is None else left
+    counts = dict.fromkeys(left, 0)
+    for source in tree.cpp():
+        room = next((room for room in left if fnmatch.fnmatch(source.path, room)), None)
+        for number, line in enumerate(source.code_lines, 1):
+            for match in [*_DECLARED.finditer(line), *_BOUND.finditer(line)]:
+                if room:
+                    counts[room] += 1
+                else:
+                    text = f"`{match.group(1)}` names nothing: use a noun of the field"
+                    yield Finding(source.path, number, "pronouns", text)
+    here = "tests/tidy/rules_cpp.py"
+    for room, count in counts.items() if here in tree.by_path else ():
+        if count != left[room]:
+            text = f"{room} has {count} names that are pronouns, PRONOUNS_LEFT says {left[room]}"
+            yield Finding(here, 0, "pronouns", text)

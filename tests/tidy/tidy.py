@@ -21,6 +21,7 @@ RULES = {
     "licence": rules_text.licence,
     "line-length": rules_text.line_length,
     "links": rules_text.links,
+    "pronouns": rules_cpp.pronouns,
     "sans-io": rules_tree.sans_io,
     "sweeps": rules_sweeps.sweeps,
     "version": rules_tree.version,
