@@ -56,13 +56,13 @@ struct known_branch {
     reply answer;
 };
 
-std::optional<known_branch> find(db::connection& on, const call& what) {
+std::optional<known_branch> find(db::connection& on, const call& call) {
     auto row = on.query(
         "SELECT state, epoch, term, reply FROM mortise_txn_branch"
         " WHERE log = ?1 AND number = ?2 AND branch = ?3",
-        stored(what.gid.log),
-        stored(what.gid.number),
-        what.branch
+        stored(call.gid.log),
+        stored(call.gid.number),
+        call.branch
     );
     if (!row.step())
         return std::nullopt;
@@ -73,35 +73,35 @@ std::optional<known_branch> find(db::connection& on, const call& what) {
     return found;
 }
 
-void insert(db::connection& on, const call& what, state as, const reply& answer) {
+void insert(db::connection& on, const call& call, state as, const reply& answer) {
     constexpr milliseconds longest = std::chrono::hours(24 * 365);
-    const auto left = std::clamp(what.time_left, milliseconds(0), longest);
+    const auto left = std::clamp(call.time_left, milliseconds(0), longest);
     auto row = on.query(
         "INSERT INTO mortise_txn_branch"
         "(log, number, branch, state, epoch, term, overdue, participant, reply)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, " MORTISE_TXN_NOW " + ?7, ?8, ?9)",
-        stored(what.gid.log),
-        stored(what.gid.number),
-        what.branch,
+        stored(call.gid.log),
+        stored(call.gid.number),
+        call.branch,
         static_cast<std::int64_t>(as),
-        stored(what.epoch),
-        stored(what.term),
+        stored(call.epoch),
+        stored(call.term),
         left.count(),
-        what.participant
+        call.participant
     );
     row.bind_bytes(answer.payload);
     row.run();
 }
 
-void update(db::connection& on, const call& what, state to, const reply& answer) {
+void update(db::connection& on, const call& call, state to, const reply& answer) {
     auto row = on.query(
         "UPDATE mortise_txn_branch SET state = ?4, epoch = ?5, reply = ?6"
         " WHERE log = ?1 AND number = ?2 AND branch = ?3",
-        stored(what.gid.log),
-        stored(what.gid.number),
-        what.branch,
+        stored(call.gid.log),
+        stored(call.gid.number),
+        call.branch,
         static_cast<std::int64_t>(to),
-        stored(what.epoch)
+        stored(call.epoch)
     );
     row.bind_bytes(answer.payload);
     row.run();
@@ -114,12 +114,12 @@ struct known_ends {
     std::int64_t looked_branch = 0;
 };
 
-std::optional<known_ends> find_ends(db::connection& on, const call& what) {
+std::optional<known_ends> find_ends(db::connection& on, const call& call) {
     auto row = on.query(
         "SELECT ended_below, looked_number, looked_branch FROM mortise_txn_ends"
         " WHERE log = ?1 AND participant = ?2",
-        stored(what.gid.log),
-        what.participant
+        stored(call.gid.log),
+        call.participant
     );
     if (!row.step())
         return std::nullopt;
@@ -127,25 +127,25 @@ std::optional<known_ends> find_ends(db::connection& on, const call& what) {
 }
 
 // Reads the number that versions before 0.2 kept for all participants of a database.
-std::uint64_t forgotten_before(db::connection& on, const call& what) {
+std::uint64_t forgotten_before(db::connection& on, const call& call) {
     {
         auto row = on.query("SELECT 1 FROM sqlite_master WHERE name = 'mortise_txn_seen'");
         if (!row.step())
             return 0;
     }
     auto row =
-        on.query("SELECT purged_below FROM mortise_txn_seen WHERE log = ?1", stored(what.gid.log));
+        on.query("SELECT purged_below FROM mortise_txn_seen WHERE log = ?1", stored(call.gid.log));
     return row.step() ? static_cast<std::uint64_t>(row.integer(0)) : 0;
 }
 
 /// Stores which transactions have ended, as the call says. All below the number are over from here.
-known_ends note_ends(db::connection& on, const call& what) {
+known_ends note_ends(db::connection& on, const call& call) {
     // A call proves that its own transaction has not ended, so the number cannot be above it.
-    const auto ended_below = std::min(what.ended_below, what.gid.number);
-    const auto stored_ends = find_ends(on, what);
+    const auto ended_below = std::min(call.ended_below, call.gid.number);
+    const auto stored_ends = find_ends(on, call);
     auto ends = stored_ends.value_or(known_ends());
     if (!stored_ends)
-        ends.below = forgotten_before(on, what);
+        ends.below = forgotten_before(on, call);
     const bool advances = ended_below >= ends.below + lag;
     if (advances)
         ends.below = ended_below;
@@ -153,8 +153,8 @@ known_ends note_ends(db::connection& on, const call& what) {
         on.run(
             "INSERT INTO mortise_txn_ends(log, participant, ended_below) VALUES(?1, ?2, ?3)"
             " ON CONFLICT(log, participant) DO UPDATE SET ended_below = excluded.ended_below",
-            stored(what.gid.log),
-            what.participant,
+            stored(call.gid.log),
+            call.participant,
             stored(ends.below)
         );
     }
@@ -163,7 +163,7 @@ known_ends note_ends(db::connection& on, const call& what) {
 
 /// Forgets some of the participant's branches that are over. Each branch is checked once: one that
 /// is still reserved then, or belongs to another participant, stays.
-void forget_some(db::connection& on, const call& what, known_ends ends) {
+void forget_some(db::connection& on, const call& call, known_ends ends) {
     const auto last = stored(ends.below) - 1;
     constexpr std::int64_t any_branch = std::numeric_limits<std::uint32_t>::max();
     if (ends.looked_number >= last)
@@ -175,11 +175,11 @@ void forget_some(db::connection& on, const call& what, known_ends ends) {
             "SELECT number, branch, state <> 1 AND participant = ?5 FROM mortise_txn_branch"
             " WHERE log = ?1 AND number >= ?2 AND number <= ?4 AND (number, branch) > (?2, ?3)"
             " ORDER BY number, branch LIMIT ?6",
-            stored(what.gid.log),
+            stored(call.gid.log),
             ends.looked_number,
             ends.looked_branch,
             last,
-            what.participant,
+            call.participant,
             looked_at_once
         );
         for (; row.step(); ++seen) {
@@ -196,22 +196,22 @@ void forget_some(db::connection& on, const call& what, known_ends ends) {
     for (const auto& [number, branch] : old)
         on.run(
             "DELETE FROM mortise_txn_branch WHERE log = ?1 AND number = ?2 AND branch = ?3",
-            stored(what.gid.log),
+            stored(call.gid.log),
             number,
             branch
         );
     on.run(
         "UPDATE mortise_txn_ends SET looked_number = ?3, looked_branch = ?4"
         " WHERE log = ?1 AND participant = ?2",
-        stored(what.gid.log),
-        what.participant,
+        stored(call.gid.log),
+        call.participant,
         ends.looked_number,
         ends.looked_branch
     );
 }
 
-error_code raise_fences(db::connection& on, const call& what) {
-    for (const auto& each : what.locks) {
+error_code raise_fences(db::connection& on, const call& call) {
+    for (const auto& each : call.locks) {
         if (const auto failed = sqlite_fence::admit(on.handle(), each.name, each.token))
             return failed;
     }
@@ -220,14 +220,14 @@ error_code raise_fences(db::connection& on, const call& what) {
 
 }  // namespace
 
-result<std::uint64_t> barrier::begin(db::connection& on, const call& what) {
+result<std::uint64_t> barrier::begin(db::connection& on, const call& call) {
     if (::sqlite3_get_autocommit(on.handle()) != 0)
         return error_code(mortise::errc::no_transaction);
     on.run(make_branches);
     on.run(make_overdue);
     on.run(make_ends);
-    const auto ends = note_ends(on, what);
-    forget_some(on, what, ends);
+    const auto ends = note_ends(on, call);
+    forget_some(on, call, ends);
     on.run("SAVEPOINT mortise_txn");
     return ends.below;
 }
@@ -239,27 +239,27 @@ void barrier::end(db::connection& on, bool keep) {
 }
 
 result<std::optional<reply>>
-barrier::judge(db::connection& on, const call& what, std::uint64_t ended_below) {
-    auto known = find(on, what);
+barrier::judge(db::connection& on, const call& call, std::uint64_t ended_below) {
+    auto known = find(on, call);
     reply::evidence seen;
-    if (known && known->term != stored(what.term))
+    if (known && known->term != stored(call.term))
         seen.term = static_cast<std::uint64_t>(known->term);
-    else if (known && static_cast<std::uint64_t>(known->epoch) > what.epoch)
+    else if (known && static_cast<std::uint64_t>(known->epoch) > call.epoch)
         seen.epoch = static_cast<std::uint64_t>(known->epoch);
-    const bool over = !known && what.gid.number < ended_below;
-    if (over && what.what == operation::cancel && what.presumed)
+    const bool over = !known && call.gid.number < ended_below;
+    if (over && call.what == operation::cancel && call.presumed)
         seen.ended_below = ended_below;
     if (seen != reply::evidence())
         return std::optional(reply::ahead(seen));
-    switch (what.what) {
+    switch (call.what) {
     case operation::try_:
         if (over || (known && known->state == cancelled))
             return error_code(errc::late_try);
         if (known)
             return std::optional(std::move(known->answer));
-        if (const auto failed = raise_fences(on, what))
+        if (const auto failed = raise_fences(on, call))
             return failed;
-        insert(on, what, tried, reply());
+        insert(on, call, tried, reply());
         break;
     case operation::confirm:
         if (over || (known && known->state == confirmed))
@@ -275,7 +275,7 @@ barrier::judge(db::connection& on, const call& what, std::uint64_t ended_below) 
         if (known && known->state == cancelled)
             return std::optional(std::move(known->answer));
         if (!known && !over && !MORTISE_PLANTED_NAME("no_tombstone"))
-            insert(on, what, cancelled, reply());
+            insert(on, call, cancelled, reply());
         if (!known || known->state == refused)
             return std::optional(reply());
         break;
@@ -283,15 +283,15 @@ barrier::judge(db::connection& on, const call& what, std::uint64_t ended_below) 
     return std::optional<reply>();
 }
 
-void barrier::remember(db::connection& on, const call& what, const reply& answer) {
+void barrier::remember(db::connection& on, const call& call, const reply& answer) {
     if (answer.what == reply::verdict::done) {
-        const auto to = what.what == operation::try_      ? tried
-                        : what.what == operation::confirm ? confirmed
+        const auto to = call.what == operation::try_      ? tried
+                        : call.what == operation::confirm ? confirmed
                                                           : cancelled;
         if (to != tried || !answer.payload.empty())
-            update(on, what, to, answer);
-    } else if (answer.what == reply::verdict::refused && what.what == operation::try_) {
-        insert(on, what, refused, answer);
+            update(on, call, to, answer);
+    } else if (answer.what == reply::verdict::refused && call.what == operation::try_) {
+        insert(on, call, refused, answer);
     }
 }
 
@@ -318,13 +318,13 @@ std::vector<barrier::overdue_branch> barrier::overdue(db::connection& on, std::s
 }
 
 // Makes the cancel that the coordinator of the try would send.
-result<call> barrier::own_cancel(db::connection& on, const overdue_branch& which) {
+result<call> barrier::own_cancel(db::connection& on, const overdue_branch& branch) {
     on.run(make_branches);
     call made;
     made.what = operation::cancel;
-    made.gid = which.gid;
-    made.branch = which.branch;
-    made.participant = which.participant;
+    made.gid = branch.gid;
+    made.branch = branch.branch;
+    made.participant = branch.participant;
     const auto known = find(on, made);
     if (!known)
         return error_code(errc::unknown_branch);

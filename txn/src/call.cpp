@@ -3,8 +3,8 @@
 
 namespace mortise::txn {
 
-std::string_view to_string(operation what) noexcept {
-    switch (what) {
+std::string_view to_string(operation operation) noexcept {
+    switch (operation) {
     case operation::try_:
         return "try";
     case operation::confirm:

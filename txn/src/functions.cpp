@@ -11,12 +11,12 @@ public:
     functions(call_function try_, call_function confirm, call_function cancel)
         : reserve_(std::move(try_)), confirm_(std::move(confirm)), cancel_(std::move(cancel)) {}
 
-    asio::awaitable<result<reply>> carry_out(call what) override {
-        const call_function& todo = what.what == operation::try_      ? reserve_
-                                    : what.what == operation::confirm ? confirm_
+    asio::awaitable<result<reply>> carry_out(call call) override {
+        const call_function& todo = call.what == operation::try_      ? reserve_
+                                    : call.what == operation::confirm ? confirm_
                                                                       : cancel_;
         try {
-            auto doing = todo(what);
+            auto doing = todo(call);
             co_return co_await std::move(doing);
         } catch (const boost::system::system_error& why) {
             co_return why.code();

@@ -32,20 +32,19 @@ log_reader::~log_reader() = default;
 log_reader::log_reader(log_reader&&) noexcept = default;
 log_reader& log_reader::operator=(log_reader&&) noexcept = default;
 
-std::optional<transaction_view> log_reader::show(const gid& which) const {
-    return file_->ask([&](db::connection& on) { return log::log_views::of(on, which); });
+std::optional<transaction_view> log_reader::show(const gid& gid) const {
+    return file_->ask([&](db::connection& on) { return log::log_views::of(on, gid); });
 }
 
 std::vector<transaction_view>
-log_reader::list(list_filter which, std::uint64_t after, std::size_t limit) const {
+log_reader::list(list_filter filter, std::uint64_t after, std::size_t limit) const {
     return file_->ask([&](db::connection& on) {
-        return log::log_views::list(on, which, after, limit);
+        return log::log_views::list(on, filter, after, limit);
     });
 }
 
-standing log_reader::standing_of(const gid& which) const {
-    return file_->ask([&](db::connection& on) { return log::log_tables::verdict_on(on, which).at; }
-    );
+standing log_reader::standing_of(const gid& gid) const {
+    return file_->ask([&](db::connection& on) { return log::log_tables::verdict_on(on, gid).at; });
 }
 
 }  // namespace mortise::txn

@@ -3,9 +3,9 @@
 
 namespace mortise::txn {
 
-const char* to_string(txn_event::kind what) noexcept {
+const char* to_string(txn_event::kind type) noexcept {
     using kind = txn_event::kind;
-    switch (what) {
+    switch (type) {
     case kind::begun:
         return "begun";
     case kind::taken_up:

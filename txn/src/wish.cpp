@@ -30,7 +30,7 @@ db::sqlite_config config_for(std::filesystem::path log) {
 
 class leaving {
 public:
-    explicit leaving(intervention what) : what_(std::move(what)) {}
+    explicit leaving(intervention order) : what_(std::move(order)) {}
     result<std::int64_t> operator()(db::connection& on) const {
         return log::wish_tables::leave(on, what_);
     }
@@ -53,14 +53,14 @@ private:
 }  // namespace
 
 asio::awaitable<std::optional<error_code>>
-leave_wish(std::filesystem::path log, intervention what, milliseconds wait) {
+leave_wish(std::filesystem::path log, intervention order, milliseconds wait) {
     const log_reader known(log);  // throws if there is no log: none must be created
     const auto executor = co_await asio::this_coro::executor;
     coro::event rung(executor);
     const db::bell ear(executor, log, [&rung] { rung.set(); });
     db::sqlite session(executor, config_for(log));
-    leaving order(std::move(what));
-    const auto id = co_await session.async_run(std::move(order));
+    leaving request(std::move(order));
+    const auto id = co_await session.async_run(std::move(request));
     db::bell::ring(log);
     const auto end = coro::saturating_add(clock::now(), wait);
     for (;;) {

@@ -37,40 +37,40 @@ coordinator_stats coordinator::stats() const noexcept {
 
 namespace detail {
 
-void start_run(outcome_handler handler, core_ptr core, transaction what) {
-    core->run(std::move(what), std::move(handler));
+void start_run(outcome_handler handler, core_ptr core, transaction transaction) {
+    core->run(std::move(transaction), std::move(handler));
 }
 
-void start_ask(outcome_handler handler, core_ptr core, gid which) {
-    core->ask(which, std::move(handler));
+void start_ask(outcome_handler handler, core_ptr core, gid gid) {
+    core->ask(gid, std::move(handler));
 }
 
-void start_settle(outcome_handler handler, core_ptr core, gid which) {
-    core->settle(which, std::move(handler));
+void start_settle(outcome_handler handler, core_ptr core, gid gid) {
+    core->settle(gid, std::move(handler));
 }
 
 void start_show(
     coro::detail::completion<void(error_code, std::optional<transaction_view>)> handler,
     core_ptr core,
-    gid which
+    gid gid
 ) {
-    core->show(which, std::move(handler));
+    core->show(gid, std::move(handler));
 }
 
 void start_list(
     coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler,
     core_ptr core,
-    list_filter which,
+    list_filter filter,
     std::uint64_t after,
     std::size_t limit
 ) {
-    core->list(which, after, limit, std::move(handler));
+    core->list(filter, after, limit, std::move(handler));
 }
 
 void start_intervene(
-    coro::detail::completion<void(error_code)> handler, core_ptr core, intervention what
+    coro::detail::completion<void(error_code)> handler, core_ptr core, intervention order
 ) {
-    core->intervene(std::move(what), std::move(handler));
+    core->intervene(std::move(order), std::move(handler));
 }
 
 void start_log_stats(

@@ -190,10 +190,10 @@ void coordinator_core::step_down(partition& at, error_code why) {
     tell_of(txn_event::kind::partition_lost, at, why);
     count_.partitions = owned();
     for (auto it = open_.begin(); it != open_.end();) {
-        const auto what = it->second;
-        if (what->home == &at) {
+        const auto transaction = it->second;
+        if (transaction->home == &at) {
             it = open_.erase(it);
-            drop(what, why);
+            drop(transaction, why);
         } else {
             ++it;
         }

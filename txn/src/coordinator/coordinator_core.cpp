@@ -124,15 +124,16 @@ void coordinator_core::close() noexcept {
     asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->close_now(); });
 }
 
-error_code coordinator_core::check(const transaction& what) const {
-    const auto& branches = what.branches();
+error_code coordinator_core::check(const transaction& transaction) const {
+    const auto& branches = transaction.branches();
     if (branches.empty())
         return errc::no_branches;
     if (branches.size() > log::branches_max)
         return errc::too_many_branches;
-    if (what.keyed() && (what.key().empty() || what.key().size() > log::key_max))
+    if (transaction.keyed() &&
+        (transaction.key().empty() || transaction.key().size() > log::key_max))
         return errc::bad_key;
-    if (what.deadline() < milliseconds(0))
+    if (transaction.deadline() < milliseconds(0))
         return mortise::errc::duration_negative;
     for (std::size_t i = 0; i < branches.size(); ++i) {
         if (!lanes_.contains(branches[i].participant))
@@ -156,7 +157,7 @@ error_code coordinator_core::unusable() const {
 txn_event coordinator_core::event_of(txn_event::kind kind, const running& transaction) const {
     txn_event event;
     event.what = kind;
-    event.gid = transaction.which;
+    event.gid = transaction.gid;
     event.partition = transaction.home->id;
     if (transaction.proof)
         event.at = transaction.proof->confirm() ? standing::confirmed : standing::cancelled;
@@ -172,7 +173,7 @@ void coordinator_core::tell_of(
     auto event = event_of(kind, transaction);
     event.branch = branch;
     if (branch != 0)
-        event.participant = transaction.what->branches[branch - 1].participant;
+        event.participant = transaction.plan->branches[branch - 1].participant;
     tell(event);
 }
 
@@ -185,52 +186,52 @@ void coordinator_core::tell_of(txn_event::kind kind, const partition& at, error_
 }
 
 // Lets a transaction go, which others will finish. The caller removes its entry in `open_`.
-void coordinator_core::drop(const running_ptr& what, error_code why) {
-    auto event = event_of(txn_event::kind::let_go, *what);
+void coordinator_core::drop(const running_ptr& transaction, error_code why) {
+    auto event = event_of(txn_event::kind::let_go, *transaction);
     event.code = why;
     tell(event);
-    release(what, why);
+    release(transaction, why);
 }
 
-void coordinator_core::release(const running_ptr& what, error_code why) {
-    deadlines_.clear(what->timer);
-    for (std::size_t i = 0; i < what->branches.size(); ++i) {
-        auto& each = what->branches[i];
+void coordinator_core::release(const running_ptr& transaction, error_code why) {
+    deadlines_.clear(transaction->timer);
+    for (std::size_t i = 0; i < transaction->branches.size(); ++i) {
+        auto& each = transaction->branches[i];
         deadlines_.clear(each.timer);
         if (each.flight != 0)
-            lanes_.find(what->what->branches[i].participant)->second.judge.given_up();
+            lanes_.find(transaction->plan->branches[i].participant)->second.judge.given_up();
         each.flight = 0;
         each.queued = false;
-        pays(*what, i);
+        pays(*transaction, i);
         if (each.stop)
             each.stop->emit();
     }
-    forget(*what);
+    forget(*transaction);
     --count_.open;
-    what->home->undecided -= std::exchange(what->undecided, false);
-    answer(what->waiters, {}, outcome(outcome::kind::unknown, what->which, why));
-    answer(what->settlers, why, outcome_of(*what));
+    transaction->home->undecided -= std::exchange(transaction->undecided, false);
+    answer(transaction->waiters, {}, outcome(outcome::kind::unknown, transaction->gid, why));
+    answer(transaction->settlers, why, outcome_of(*transaction));
 }
 
 // Takes a transaction out of the counters of the open ones.
-void coordinator_core::forget(running& what) {
-    resumed_ -= what.resumed;
-    slow_ -= what.slow;
-    waits_for_people(what, false);
-    no_longer_suspect(what);
+void coordinator_core::forget(running& transaction) {
+    resumed_ -= transaction.resumed;
+    slow_ -= transaction.slow;
+    waits_for_people(transaction, false);
+    no_longer_suspect(transaction);
 }
 
 void coordinator_core::drop_all(error_code why) {
-    for (const auto& [number, what] : std::exchange(open_, {}))
-        drop(what, why);
+    for (const auto& [number, transaction] : std::exchange(open_, {}))
+        drop(transaction, why);
     drop_early(why);
 }
 
 void coordinator_core::drop_early(error_code why) {
     opening_ = false;
     deadlines_.clear(early_timer_);
-    for (const auto& what : std::exchange(early_, {}))
-        answer(what->waiters, why, outcome());
+    for (const auto& transaction : std::exchange(early_, {}))
+        answer(transaction->waiters, why, outcome());
     for (const auto& each : std::exchange(early_settlers_, {}))
         each->answer(why, outcome(outcome::kind::unknown, each->gid));
 }

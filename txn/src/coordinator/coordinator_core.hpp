@@ -54,27 +54,27 @@ public:
 
     // Any thread.
     const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
-    void run(transaction what, outcome_handler handler);
-    void ask(const gid& which, outcome_handler handler);
-    void settle(const gid& which, outcome_handler handler);
+    void run(transaction transaction, outcome_handler handler);
+    void ask(const gid& gid, outcome_handler handler);
+    void settle(const gid& gid, outcome_handler handler);
     void show(
-        const gid& which,
+        const gid& gid,
         coro::detail::completion<void(error_code, std::optional<transaction_view>)> handler
     );
     void list(
-        list_filter which,
+        list_filter filter,
         std::uint64_t after,
         std::size_t limit,
         coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler
     );
-    void intervene(intervention what, coro::detail::completion<void(error_code)> handler);
+    void intervene(intervention order, coro::detail::completion<void(error_code)> handler);
     void log_stats(coro::detail::completion<void(error_code, db::sqlite_stats)> handler);
     void stop(coro::detail::completion<void(error_code)> handler);
     void close() noexcept;
     coordinator_stats stats() const noexcept;
 
     /// Gives a transaction up, on behalf of its caller.
-    void withdraw(running& what);
+    void withdraw(running& transaction);
     /// Ends a wait that was cancelled.
     void dismiss(const settler& waiter);
 
@@ -85,14 +85,14 @@ private:
 
     struct client_lane {
         client_lane(lane limits, std::shared_ptr<participant> who)
-            : judge(limits), whom(std::move(who)) {}
+            : judge(limits), client(std::move(who)) {}
         lane judge;
-        std::shared_ptr<participant> whom;
+        std::shared_ptr<participant> client;
         std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
         bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
         bool broken = false;   ///< As last reported to the observer.
         struct waiting {
-            running_ptr what;
+            running_ptr transaction;
             branch_number branch;
         };
         std::deque<waiting> queue;
@@ -102,7 +102,7 @@ private:
     void shut_down() noexcept override;
 
     // coordinator_core.cpp
-    error_code check(const transaction& what) const;
+    error_code check(const transaction& transaction) const;
     /// Runs `then` on the strand. Opens the log anew if the log is broken.
     template <class Then>
     auto with_log(Then then) {
@@ -136,9 +136,9 @@ private:
     void tell_of(txn_event::kind kind, const partition& at, error_code why = {}) const;
     /// Returns why nothing can be done just now.
     error_code unusable() const;
-    void drop(const running_ptr& what, error_code why);
-    void release(const running_ptr& what, error_code why);
-    void forget(running& what);
+    void drop(const running_ptr& transaction, error_code why);
+    void release(const running_ptr& transaction, error_code why);
+    void forget(running& transaction);
     void drop_all(error_code why);
     void drop_early(error_code why);
     void arm();
@@ -184,91 +184,100 @@ private:
     partition* choose();
 
     // coordinator_run.cpp
-    void start(const running_ptr& what);
-    void begin(const running_ptr& what, partition& at);
-    void begun(const running_ptr& what, partition& at, error_code failed, const log::begun& made);
-    void join(const running_ptr& what, const log::begun& answer);
-    static outcome outcome_in(const gid& which, const log::verdict& what);
-    void carry_out(const running_ptr& what, const steps& next);
-    void abort(running& what, errc why, std::string text = {});
-    void decide(const running_ptr& what, bool confirm);
-    void decide_too_late(const running_ptr& what);
-    void
-    decided(const running_ptr& what, error_code failed, std::optional<log::durable_decision> proof);
-    void was_decided(const running_ptr& what);
-    void end(const running_ptr& what);
-    void ended(const running_ptr& what, error_code failed);
-    void note(const running_ptr& what);
-    static void answer(std::vector<outcome_handler>& whom, error_code failed, const outcome& came);
-    static void answer(std::vector<settler_ptr>& whom, error_code failed, const outcome& came);
-    outcome outcome_of(const running& what) const;
-    bool gone(const running& what) const;
+    void start(const running_ptr& transaction);
+    void begin(const running_ptr& transaction, partition& at);
+    void begun(
+        const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
+    );
+    void join(const running_ptr& transaction, const log::begun& answer);
+    static outcome outcome_in(const gid& gid, const log::verdict& verdict);
+    void carry_out(const running_ptr& transaction, const steps& next);
+    void abort(running& transaction, errc why, std::string text = {});
+    void decide(const running_ptr& transaction, bool confirm);
+    void decide_too_late(const running_ptr& transaction);
+    void decided(
+        const running_ptr& transaction,
+        error_code failed,
+        std::optional<log::durable_decision> proof
+    );
+    void was_decided(const running_ptr& transaction);
+    void end(const running_ptr& transaction);
+    void ended(const running_ptr& transaction, error_code failed);
+    void note(const running_ptr& transaction);
+    static void
+    answer(std::vector<outcome_handler>& waiters, error_code failed, const outcome& settled);
+    static void
+    answer(std::vector<settler_ptr>& waiters, error_code failed, const outcome& settled);
+    outcome outcome_of(const running& transaction) const;
+    bool gone(const running& transaction) const;
 
     // coordinator_call.cpp
-    void ask_participant(const running_ptr& what, branch_number which);
+    void ask_participant(const running_ptr& transaction, branch_number number);
     void pump(client_lane& at);
-    void make_call(client_lane& at, const running_ptr& what, branch_number which);
-    call call_for(const running& what, branch_number which) const;
+    void make_call(client_lane& at, const running_ptr& transaction, branch_number number);
+    call call_for(const running& transaction, branch_number number) const;
     void called(
-        const running_ptr& what,
-        branch_number which,
+        const running_ptr& transaction,
+        branch_number number,
         std::uint64_t flight,
         const std::exception_ptr& thrown,
         result<reply> got
     );
     void came(
-        const running_ptr& what,
-        branch_number which,
+        const running_ptr& transaction,
+        branch_number number,
         const result<reply>& got,
         const std::string& text
     );
     void try_came(
-        const running_ptr& what,
-        branch_number which,
+        const running_ptr& transaction,
+        branch_number number,
         const result<reply>& got,
         const std::string& text
     );
-    void finish_came(const running_ptr& what, branch_number which, const result<reply>& got);
-    void again_after(const running_ptr& what, branch_number which, clock::duration pause);
-    void stuck(const running_ptr& what, branch_number which);
-    void waits_for_people(running& what, bool does);
+    void
+    finish_came(const running_ptr& transaction, branch_number number, const result<reply>& got);
+    void again_after(const running_ptr& transaction, branch_number number, clock::duration pause);
+    void stuck(const running_ptr& transaction, branch_number number);
+    void waits_for_people(running& transaction, bool does);
     void note_answer(client_lane& at, const std::string& name, const result<reply>& got);
-    void owes(running& what, branch_number which);
-    void pays(running& what, std::size_t branch);
-    bool is_away(const running& what) const;
+    void owes(running& transaction, branch_number number);
+    void pays(running& transaction, std::size_t branch);
+    bool is_away(const running& transaction) const;
     void give_up_unsent(client_lane& at);
-    void never_sent(const running_ptr& what, branch_number which);
-    void stop_tries(const running_ptr& what, steps& next);
+    void never_sent(const running_ptr& transaction, branch_number number);
+    void stop_tries(const running_ptr& transaction, steps& next);
 
     // coordinator_suspect.cpp
-    bool
-    tells_of_an_old_copy(const running& what, branch_number which, const result<reply>& got) const;
-    void doubt(const running_ptr& what, branch_number which, const result<reply>& got);
-    void suspect(const running_ptr& what, branch_number which);
-    void no_longer_suspect(running& what);
-    void lift_bars(const running& what);
-    bool is_barred(const running& what) const;
+    bool tells_of_an_old_copy(
+        const running& transaction, branch_number number, const result<reply>& got
+    ) const;
+    void doubt(const running_ptr& transaction, branch_number number, const result<reply>& got);
+    void suspect(const running_ptr& transaction, branch_number number);
+    void no_longer_suspect(running& transaction);
+    void lift_bars(const running& transaction);
+    bool is_barred(const running& transaction) const;
 
     // coordinator_ask.cpp
     template <class Answer>
-    void ask_log(const gid& which, Answer answer);
+    void ask_log(const gid& gid, Answer answer);
     void settle_now(const settler_ptr& waiter);
     void settle_logged(const settler_ptr& waiter);
     void settle_by_log(const settler_ptr& waiter);
-    void hurry(const running_ptr& what);
+    void hurry(const running_ptr& transaction);
 
     // coordinator_intervene.cpp
     using code_handler = coro::detail::completion<void(error_code)>;
     error_code reason_against(const intervention& how) const;
     void
     intervene_now(const intervention& how, std::optional<std::int64_t> wish, code_handler handler);
-    static void mark_skipped(running& what, const intervention& how, bool skipped);
-    static void answer(code_handler& whom, error_code came);
-    void intervened(const running_ptr& what, const intervention& how);
+    static void mark_skipped(running& transaction, const intervention& how, bool skipped);
+    static void answer(code_handler& handler, error_code code);
+    void intervened(const running_ptr& transaction, const intervention& how);
     void intervene_logged(const intervention& how, code_handler handler);
-    void put_aside_later(const running_ptr& what);
-    void put_aside(const running_ptr& what);
-    static bool is_idle(const running& what);
+    void put_aside_later(const running_ptr& transaction);
+    void put_aside(const running_ptr& transaction);
+    static bool is_idle(const running& transaction);
     static bool concerns(const intervention& how, std::size_t branch) {
         return how.branch == 0 || how.branch == branch + 1;
     }
@@ -280,7 +289,7 @@ private:
     void fulfil(const log::wish& each);
     void fetch_for(const log::wish& each);
     void end_unread(partition& home, const log::wish& each, const log::logged& found);
-    static bool is_unasked(const running& what, const intervention& how);
+    static bool is_unasked(const running& transaction, const intervention& how);
     void refuse(std::int64_t wish, error_code why);
 
     // coordinator_recovery.cpp
@@ -295,10 +304,10 @@ private:
     );
     /// Whether to call a branch once more that is stuck in the log, or to leave it stuck.
     enum class stuck_ones : std::uint8_t { ask, keep };
-    void take_up(partition& at, const log::logged& found, stuck_ones which = stuck_ones::ask);
-    static void keep_stuck(running& what, const std::vector<bool>& which, steps& next);
+    void take_up(partition& at, const log::logged& found, stuck_ones choice = stuck_ones::ask);
+    static void keep_stuck(running& transaction, const std::vector<bool>& stuck, steps& next);
     /// Marks a transaction that will take long, so that the recovery need not wait for it.
-    void is_slow(running& what);
+    void is_slow(running& transaction);
     void housekeeping();
     void learn_ends();
     void purge();

@@ -16,8 +16,8 @@
 
 namespace mortise::txn {
 
-const char* to_string(intervention::kind what) noexcept {
-    switch (what) {
+const char* to_string(intervention::kind kind) noexcept {
+    switch (kind) {
     case intervention::kind::retry:
         return "retry";
     case intervention::kind::skip:
@@ -31,19 +31,19 @@ const char* to_string(intervention::kind what) noexcept {
 namespace detail {
 
 void coordinator_core::show(
-    const gid& which,
+    const gid& gid,
     coro::detail::completion<void(error_code, std::optional<transaction_view>)> handler
 ) {
     if (seat_.deserted())
         return handler.complete(errc::stopped, std::nullopt);
     asio::dispatch(
         seat_.strand(),
-        [self = shared_from_this(), which, handler = std::move(handler)]() mutable {
+        [self = shared_from_this(), gid, handler = std::move(handler)]() mutable {
             if (self->closed_ || !self->log_)
                 return handler.complete(self->unusable(), std::nullopt);
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
-                [which](db::connection& on) { return log::log_views::of(on, which); },
+                [gid](db::connection& on) { return log::log_views::of(on, gid); },
                 self->with_read([asked](error_code failed, std::optional<transaction_view> found) {
                     asked->complete(failed, std::move(found));
                 })
@@ -53,7 +53,7 @@ void coordinator_core::show(
 }
 
 void coordinator_core::list(
-    list_filter which,
+    list_filter filter,
     std::uint64_t after,
     std::size_t limit,
     coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler
@@ -62,13 +62,13 @@ void coordinator_core::list(
         return handler.complete(errc::stopped, {});
     asio::dispatch(
         seat_.strand(),
-        [self = shared_from_this(), which, after, limit, handler = std::move(handler)]() mutable {
+        [self = shared_from_this(), filter, after, limit, handler = std::move(handler)]() mutable {
             if (self->closed_ || !self->log_)
                 return handler.complete(self->unusable(), {});
             auto asked = std::make_shared<decltype(handler)>(std::move(handler));
             self->log_->ask(
-                [which, after, limit](db::connection& on) {
-                    return log::log_views::list(on, which, after, limit);
+                [filter, after, limit](db::connection& on) {
+                    return log::log_views::list(on, filter, after, limit);
                 },
                 self->with_read([asked](error_code failed, std::vector<transaction_view> found) {
                     asked->complete(failed, std::move(found));
@@ -78,13 +78,13 @@ void coordinator_core::list(
     );
 }
 
-void coordinator_core::intervene(intervention what, code_handler handler) {
+void coordinator_core::intervene(intervention order, code_handler handler) {
     if (seat_.deserted())
         return handler.complete(errc::stopped);
     asio::dispatch(
         seat_.strand(),
-        [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
-        ) mutable { self->intervene_logged(what, std::move(handler)); }
+        [self = shared_from_this(), order = std::move(order), handler = std::move(handler)](
+        ) mutable { self->intervene_logged(order, std::move(handler)); }
     );
 }
 
@@ -114,28 +114,33 @@ void coordinator_core::intervene_logged(const intervention& how, code_handler ha
     );
 }
 
-void coordinator_core::put_aside_later(const running_ptr& what) {
-    if (what->for_people && for_people_ > config_.stuck_max)
-        asio::post(seat_.strand(), [self = shared_from_this(), what] { self->put_aside(what); });
+void coordinator_core::put_aside_later(const running_ptr& transaction) {
+    if (transaction->for_people && for_people_ > config_.stuck_max)
+        asio::post(seat_.strand(), [self = shared_from_this(), transaction] {
+            self->put_aside(transaction);
+        });
 }
 
 // Drops a stuck transaction from memory. It waits for people only, and the log has all that they
 // need to know.
-void coordinator_core::put_aside(const running_ptr& what) {
-    if (closed_ || gone(*what) || !what->for_people || for_people_ <= config_.stuck_max)
+void coordinator_core::put_aside(const running_ptr& transaction) {
+    if (closed_ || gone(*transaction) || !transaction->for_people ||
+        for_people_ <= config_.stuck_max)
         return;
-    if (what->suspicious || !what->settlers.empty() || !is_idle(*what))
+    if (transaction->suspicious || !transaction->settlers.empty() || !is_idle(*transaction))
         return;
-    open_.erase(what->which.number);
-    release(what, errc::stopped);
+    open_.erase(transaction->gid.number);
+    release(transaction, errc::stopped);
 }
 
-bool coordinator_core::is_idle(const running& what) {
-    return !what.deciding && !what.ending && !what.timer && what.orders == 0 &&
-           what.waiters.empty() &&
-           std::none_of(what.branches.begin(), what.branches.end(), [](const auto& each) {
-               return each.flight != 0 || each.queued || each.timer;
-           });
+bool coordinator_core::is_idle(const running& transaction) {
+    return !transaction.deciding && !transaction.ending && !transaction.timer &&
+           transaction.orders == 0 && transaction.waiters.empty() &&
+           std::none_of(
+               transaction.branches.begin(),
+               transaction.branches.end(),
+               [](const auto& each) { return each.flight != 0 || each.queued || each.timer; }
+           );
 }
 
 error_code coordinator_core::reason_against(const intervention& how) const {
@@ -144,14 +149,14 @@ error_code coordinator_core::reason_against(const intervention& how) const {
     const auto found = open_.find(how.gid.number);
     if (how.gid.log != log_id_ || found == open_.end())
         return errc::not_open;
-    const auto& what = *found->second;
-    bool any = how.what == intervention::kind::force && !what.proof;
-    for (std::size_t i = 0; i < what.branches.size(); ++i) {
+    const auto& transaction = *found->second;
+    bool any = how.what == intervention::kind::force && !transaction.proof;
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
         if (!concerns(how, i))
             continue;
-        any = any || what.fsm.is_stuck(static_cast<branch_number>(i + 1)) ||
+        any = any || transaction.fsm.is_stuck(static_cast<branch_number>(i + 1)) ||
               (how.what == intervention::kind::retry &&
-               (what.branches[i].timer || what.branches[i].unasked));
+               (transaction.branches[i].timer || transaction.branches[i].unasked));
     }
     return any ? error_code() : errc::not_stuck;
 }
@@ -166,98 +171,98 @@ void coordinator_core::intervene_now(
             refuse(*wish, against);
         return answer(handler, against);
     }
-    const auto what = open_.find(how.gid.number)->second;
-    mark_skipped(*what, how, true);
-    action_view made;
-    made.what = to_string(how.what);
-    made.branch = how.branch;
-    made.who = how.who;
-    made.why = how.why;
+    const auto transaction = open_.find(how.gid.number)->second;
+    mark_skipped(*transaction, how, true);
+    action_view taken;
+    taken.what = to_string(how.what);
+    taken.branch = how.branch;
+    taken.who = how.who;
+    taken.why = how.why;
     auto asked = std::make_shared<code_handler>(std::move(handler));
-    ++what->orders;
+    ++transaction->orders;
     log_->change(
-        [by = *what->home->term,
+        [by = *transaction->home->term,
          number = how.gid.number,
-         made,
+         taken,
          wish,
-         progress = what->done.encode()](db::connection& on) -> result<void> {
+         progress = transaction->done.encode()](db::connection& on) -> result<void> {
             if (wish && !log::wish_tables::settle(on, *wish, {}))
                 return error_code(errc::not_open);  // the order was done before
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, false))
                 return failed;
-            log::log_views::record(on, number, made);
+            log::log_views::record(on, number, taken);
             MORTISE_CRASH_POINT("log.action");
             return {};
         },
         db::durability::force,
         asio::bind_executor(
             seat_.strand(),
-            [self = shared_from_this(), what, how, asked, wish](error_code failed) {
-                --what->orders;
+            [self = shared_from_this(), transaction, how, asked, wish](error_code failed) {
+                --transaction->orders;
                 if (failed)
-                    mark_skipped(*what, how, false);
-                else if (!self->gone(*what))
-                    self->intervened(what, how);
+                    mark_skipped(*transaction, how, false);
+                else if (!self->gone(*transaction))
+                    self->intervened(transaction, how);
                 if (wish && !failed)
                     db::bell::ring(self->config_.log);
                 answer(*asked, failed);
-                self->put_aside_later(what);
+                self->put_aside_later(transaction);
             }
         )
     );
 }
 
-void coordinator_core::mark_skipped(running& what, const intervention& how, bool skipped) {
+void coordinator_core::mark_skipped(running& transaction, const intervention& how, bool skipped) {
     if (how.what == intervention::kind::retry)
         return;
-    for (std::size_t i = 0; i < what.done.branches.size(); ++i) {
-        if (!concerns(how, i) || !what.fsm.is_stuck(static_cast<branch_number>(i + 1)))
+    for (std::size_t i = 0; i < transaction.done.branches.size(); ++i) {
+        if (!concerns(how, i) || !transaction.fsm.is_stuck(static_cast<branch_number>(i + 1)))
             continue;
-        auto& each = what.done.branches[i];
+        auto& each = transaction.done.branches[i];
         each.stuck = !skipped;
         each.finished = each.skipped = skipped;
     }
 }
 
-void coordinator_core::answer(code_handler& whom, error_code came) {
-    if (whom)
-        whom.complete(came);
+void coordinator_core::answer(code_handler& handler, error_code code) {
+    if (handler)
+        handler.complete(code);
 }
 
-void coordinator_core::intervened(const running_ptr& what, const intervention& how) {
+void coordinator_core::intervened(const running_ptr& transaction, const intervention& how) {
     const bool skips = how.what != intervention::kind::retry;
-    lift_bars(*what);
+    lift_bars(*transaction);
     if (how.what == intervention::kind::force) {
-        abort(*what, errc::forced, how.why);
-        if (what->fsm.presuming()) {
-            what->why = errc::forced;
-            what->text = how.why;
-            decide(what, false);
+        abort(*transaction, errc::forced, how.why);
+        if (transaction->fsm.presuming()) {
+            transaction->why = errc::forced;
+            transaction->text = how.why;
+            decide(transaction, false);
         }
     }
     steps next;
-    for (std::size_t i = 0; i < what->branches.size(); ++i) {
-        const auto which = static_cast<branch_number>(i + 1);
+    for (std::size_t i = 0; i < transaction->branches.size(); ++i) {
+        const auto number = static_cast<branch_number>(i + 1);
         // Another order may skip a branch meanwhile: that takes effect when it is on record.
-        if (!concerns(how, i) || !what->fsm.is_stuck(which) ||
-            what->done.branches[i].skipped != skips)
+        if (!concerns(how, i) || !transaction->fsm.is_stuck(number) ||
+            transaction->done.branches[i].skipped != skips)
             continue;
-        what->done.branches[i].stuck = false;
+        transaction->done.branches[i].stuck = false;
         if (skips)
-            what->fsm.finished(which, next);
+            transaction->fsm.finished(number, next);
         else
-            what->fsm.unstick(which, next);
+            transaction->fsm.unstick(number, next);
     }
     bool any = false;
-    for (std::size_t i = 0; i < what->branches.size(); ++i)
-        any = any || what->fsm.is_stuck(static_cast<branch_number>(i + 1));
-    if (!gone(*what))
-        waits_for_people(*what, any);
-    carry_out(what, next);
+    for (std::size_t i = 0; i < transaction->branches.size(); ++i)
+        any = any || transaction->fsm.is_stuck(static_cast<branch_number>(i + 1));
+    if (!gone(*transaction))
+        waits_for_people(*transaction, any);
+    carry_out(transaction, next);
     if (!skips)
-        hurry(what);
-    if (!gone(*what))
-        note(what);
+        hurry(transaction);
+    if (!gone(*transaction))
+        note(transaction);
     arm();
 }
 

@@ -134,8 +134,8 @@ void coordinator_core::begin_stop() {
         arm();
     }
     const auto open = open_;
-    for (const auto& [number, what] : open)
-        abort(*what, errc::withdrawn, "the coordinator was stopped");
+    for (const auto& [number, transaction] : open)
+        abort(*transaction, errc::withdrawn, "the coordinator was stopped");
     end_stop();
 }
 

@@ -84,18 +84,20 @@ void coordinator_core::recovered(
         learn_ends();
 }
 
-void coordinator_core::is_slow(running& what) {
-    if (what.fsm.presuming() && !gone(what))
-        answer(what.waiters, {}, outcome_of(what));  // nobody knows when it will be decided
-    if (!what.resumed || what.slow || gone(what))
+void coordinator_core::is_slow(running& transaction) {
+    if (transaction.fsm.presuming() && !gone(transaction))
+        answer(
+            transaction.waiters, {}, outcome_of(transaction)
+        );  // nobody knows when it will be decided
+    if (!transaction.resumed || transaction.slow || gone(transaction))
         return;
-    what.slow = true;
+    transaction.slow = true;
     ++slow_;
     recover();
 }
 
 // Resumes a transaction. One whose records cannot be read stays in the log, for people.
-void coordinator_core::take_up(partition& at, const log::logged& found, stuck_ones which) {
+void coordinator_core::take_up(partition& at, const log::logged& found, stuck_ones choice) {
     MORTISE_CRASH_POINT("txn.take_up");
     auto plan = log::plan::decode(found.plan);
     auto done = found.progress.empty() ? std::optional(log::progress())
@@ -104,60 +106,62 @@ void coordinator_core::take_up(partition& at, const log::logged& found, stuck_on
         ++count_.stuck;
         return;
     }
-    const auto what = std::make_shared<running>(
+    const auto transaction = std::make_shared<running>(
         std::make_shared<const log::plan>(std::move(*plan)), weak_from_this()
     );
-    what->which = {*log_id_, found.number};
-    what->home = &at;
-    what->term = found.term;
-    what->resumed = true;
-    what->since = now();
-    what->until = what->since;
-    if (done->branches.size() == what->branches.size())
-        what->done = std::move(*done);
-    what->text = found.text;
-    open_.emplace(what->which.number, what);
+    transaction->gid = {*log_id_, found.number};
+    transaction->home = &at;
+    transaction->term = found.term;
+    transaction->resumed = true;
+    transaction->since = now();
+    transaction->until = transaction->since;
+    if (done->branches.size() == transaction->branches.size())
+        transaction->done = std::move(*done);
+    transaction->text = found.text;
+    open_.emplace(transaction->gid.number, transaction);
     ++resumed_;
     ++count_.taken_up;
     ++count_.open;
-    tell_of(txn_event::kind::taken_up, *what);
+    tell_of(txn_event::kind::taken_up, *transaction);
     std::vector<bool> stuck;
-    for (const auto& each : what->done.branches)
-        stuck.push_back(each.stuck && which == stuck_ones::keep);
+    for (const auto& each : transaction->done.branches)
+        stuck.push_back(each.stuck && choice == stuck_ones::keep);
     steps next;
     if (found.at == standing::open) {
-        what->why = errc::interrupted;
-        what->fsm.resume_undecided(next);
+        transaction->why = errc::interrupted;
+        transaction->fsm.resume_undecided(next);
     } else {
-        what->proof = log::decision_log::proof_of(*at.term, found);
+        transaction->proof = log::decision_log::proof_of(*at.term, found);
         if (found.why != 0)
-            what->why = static_cast<errc>(found.why);
+            transaction->why = static_cast<errc>(found.why);
         std::vector<bool> finished;
-        for (std::size_t i = 0; i < what->done.branches.size(); ++i) {
-            auto& each = what->done.branches[i];
+        for (std::size_t i = 0; i < transaction->done.branches.size(); ++i) {
+            auto& each = transaction->done.branches[i];
             finished.push_back(each.finished);
             // Ask once more: the cause may be gone.
-            what->branches[i].unasked = std::exchange(each.stuck, false);
+            transaction->branches[i].unasked = std::exchange(each.stuck, false);
         }
-        what->fsm.resume_decided(what->proof->confirm(), finished, next);
+        transaction->fsm.resume_decided(transaction->proof->confirm(), finished, next);
     }
-    keep_stuck(*what, stuck, next);
+    keep_stuck(*transaction, stuck, next);
     for (std::size_t i = 0; i < stuck.size(); ++i) {
-        if (!what->fsm.is_stuck(static_cast<branch_number>(i + 1)))
+        if (!transaction->fsm.is_stuck(static_cast<branch_number>(i + 1)))
             continue;
-        waits_for_people(*what, true);
-        is_slow(*what);
+        waits_for_people(*transaction, true);
+        is_slow(*transaction);
     }
-    carry_out(what, next);
+    carry_out(transaction, next);
 }
 
-void coordinator_core::keep_stuck(running& what, const std::vector<bool>& which, steps& next) {
+void coordinator_core::keep_stuck(
+    running& transaction, const std::vector<bool>& stuck, steps& next
+) {
     std::erase_if(next, [&](const auto& step) {
-        if (step.branch == 0 || !which.at(step.branch - 1))
+        if (step.branch == 0 || !stuck.at(step.branch - 1))
             return false;
-        what.fsm.stuck(step.branch);
-        what.done.branches[step.branch - 1].stuck = true;
-        what.branches[step.branch - 1].unasked = false;
+        transaction.fsm.stuck(step.branch);
+        transaction.done.branches[step.branch - 1].stuck = true;
+        transaction.branches[step.branch - 1].unasked = false;
         return true;
     });
 }
@@ -195,14 +199,14 @@ void coordinator_core::purge() {
             return log::log_tables::purge(on, retention, after, purge_portion);
         },
         db::durability::lazy,
-        with_log([self =
-                      shared_from_this()](error_code failed, const log::log_tables::purged& made) {
+        with_log([self = shared_from_this(
+                  )](error_code failed, const log::log_tables::purged& purged) {
             self->purging_ = false;
             if (failed)
                 return;
-            self->count_.forgotten += made.forgotten;
-            self->purged_to_ = made.seen_to;
-            if (made.seen_to != 0 && made.forgotten != 0 && self->log_ && !self->closed_)
+            self->count_.forgotten += purged.forgotten;
+            self->purged_to_ = purged.seen_to;
+            if (purged.seen_to != 0 && purged.forgotten != 0 && self->log_ && !self->closed_)
                 self->purge();
         })
     );

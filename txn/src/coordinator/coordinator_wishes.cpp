@@ -107,15 +107,15 @@ void coordinator_core::end_unread(
         return refuse(each.id, errc::log_corrupt);
     if (each.what.what == intervention::kind::skip && open)
         return refuse(each.id, errc::not_stuck);
-    action_view made;
-    made.what = to_string(each.what.what);
-    made.who = each.what.who;
-    made.why = each.what.why;
+    action_view taken;
+    taken.what = to_string(each.what.what);
+    taken.who = each.what.who;
+    taken.why = each.what.why;
     log_->change(
         [by = *home.term,
          id = each.id,
          number = found.number,
-         made,
+         taken,
          open,
          progress = found.progress](db::connection& on) -> result<void> {
             if (!log::wish_tables::settle(on, id, {}))
@@ -123,13 +123,13 @@ void coordinator_core::end_unread(
             constexpr int why = static_cast<int>(errc::forced);
             if (open) {
                 if (const auto decided =
-                        log::log_tables::decide(on, by, number, false, why, made.why);
+                        log::log_tables::decide(on, by, number, false, why, taken.why);
                     !decided)
                     return decided.error();
             }
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, true))
                 return failed;
-            log::log_views::record(on, number, made);
+            log::log_views::record(on, number, taken);
             return {};
         },
         db::durability::force,
@@ -142,9 +142,9 @@ void coordinator_core::end_unread(
 
 // Whether a branch was stuck at the earlier coordinator and is being asked once more. It may be
 // stuck again soon, and then the order applies.
-bool coordinator_core::is_unasked(const running& what, const intervention& how) {
-    for (std::size_t i = 0; i < what.branches.size(); ++i) {
-        if (concerns(how, i) && what.branches[i].unasked)
+bool coordinator_core::is_unasked(const running& transaction, const intervention& how) {
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
+        if (concerns(how, i) && transaction.branches[i].unasked)
             return true;
     }
     return false;

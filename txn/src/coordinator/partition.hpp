@@ -18,14 +18,14 @@ namespace mortise::txn::detail {
 /// A part of a log's transactions; one coordinator at a time works on it.
 class partition {
 public:
-    partition(std::uint32_t which, const asio::any_io_executor& on) : id(which), left(on) {}
+    partition(std::uint32_t number, const asio::any_io_executor& on) : id(number), left(on) {}
 
     /// Whether new transactions may begin in it.
     bool takes() const noexcept { return term && !leaving; }
     /// Whether all that is under way here is decided.
     bool decides_nothing() const noexcept { return beginning == 0 && undecided == 0; }
     /// Whether the term `which` still decides here.
-    bool is_in(std::uint64_t which) const noexcept { return term && term->id == which; }
+    bool is_in(std::uint64_t term_id) const noexcept { return term && term->id == term_id; }
 
     const std::uint32_t id;
     std::optional<log::term> term;                    ///< Ours, while we decide.

@@ -33,22 +33,22 @@ using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
 class running : public std::enable_shared_from_this<running> {
 public:
     running(std::shared_ptr<const log::plan> given, std::weak_ptr<coordinator_core> core)
-        : what(std::move(given)), of(std::move(core)), fsm(what->branches) {
-        branches.resize(what->branches.size());
-        done.branches.resize(what->branches.size());
+        : plan(std::move(given)), of(std::move(core)), fsm(plan->branches) {
+        branches.resize(plan->branches.size());
+        done.branches.resize(plan->branches.size());
     }
 
     /// Called when the caller cancels.
     void on_cancel(asio::cancellation_type_t type);
 
-    const std::shared_ptr<const log::plan> what;
+    const std::shared_ptr<const log::plan> plan;
     const std::weak_ptr<coordinator_core> of;
     std::optional<std::string> key;
     std::vector<lease_view> leases;
     std::chrono::milliseconds time_max{0};
     std::uint32_t try_attempts_max = 0;
 
-    txn::gid which;             ///< Empty until it has begun.
+    txn::gid gid;               ///< Empty until it has begun.
     partition* home = nullptr;  ///< Its partition; null until it has begun.
     std::uint64_t term = 0;     ///< The term in which it began.
     core::tcc_fsm fsm;

@@ -22,8 +22,10 @@ void tcc_fsm::begin(steps& next) {
     try_what_can_be(next);
 }
 
-bool tcc_fsm::all(const std::vector<branch_number>& which, state at) const {
-    return std::all_of(which.begin(), which.end(), [&](auto each) { return of(each).at == at; });
+bool tcc_fsm::all(const std::vector<branch_number>& numbers, state at) const {
+    return std::all_of(numbers.begin(), numbers.end(), [&](auto each) {
+        return of(each).at == at;
+    });
 }
 
 void tcc_fsm::try_what_can_be(steps& next) {
@@ -35,9 +37,9 @@ void tcc_fsm::try_what_can_be(steps& next) {
     }
 }
 
-void tcc_fsm::tried(branch_number which, steps& next) {
-    MORTISE_ASSERT(of(which).at == state::trying);
-    of(which).at = state::tried;
+void tcc_fsm::tried(branch_number number, steps& next) {
+    MORTISE_ASSERT(of(number).at == state::trying);
+    of(number).at = state::tried;
     if (phase_ == phase::finishing)
         return finish_what_can_be(next);
     if (phase_ != phase::trying)
@@ -48,18 +50,18 @@ void tcc_fsm::tried(branch_number which, steps& next) {
         try_what_can_be(next);
 }
 
-void tcc_fsm::try_refused(branch_number which, steps& next) {
-    MORTISE_ASSERT(of(which).at == state::trying);
-    of(which).at = state::refused;
+void tcc_fsm::try_refused(branch_number number, steps& next) {
+    MORTISE_ASSERT(of(number).at == state::trying);
+    of(number).at = state::refused;
     if (phase_ == phase::trying)
         decide(false, next);
     else if (phase_ == phase::finishing)
         finish_what_can_be(next);
 }
 
-void tcc_fsm::try_failed(branch_number which, steps& next) {
-    MORTISE_ASSERT(of(which).at == state::trying);
-    of(which).at = state::failed;
+void tcc_fsm::try_failed(branch_number number, steps& next) {
+    MORTISE_ASSERT(of(number).at == state::trying);
+    of(number).at = state::failed;
     if (phase_ == phase::trying)
         decide(false, next);
     else if (phase_ == phase::finishing)
@@ -86,10 +88,10 @@ void tcc_fsm::presume_cancel() {
     open_ = branches_.size();
 }
 
-void tcc_fsm::contradicted(branch_number which, steps& next) {
-    MORTISE_ASSERT(phase_ == phase::trying && of(which).at == state::trying);
+void tcc_fsm::contradicted(branch_number number, steps& next) {
+    MORTISE_ASSERT(phase_ == phase::trying && of(number).at == state::trying);
     presume_cancel();
-    of(which).at = state::stuck;
+    of(number).at = state::stuck;
     finish_what_can_be(next);
 }
 
@@ -138,23 +140,23 @@ void tcc_fsm::finish_what_can_be(steps& next) {
     }
 }
 
-void tcc_fsm::finished(branch_number which, steps& next) {
+void tcc_fsm::finished(branch_number number, steps& next) {
     MORTISE_ASSERT(phase_ == phase::finishing);
-    MORTISE_ASSERT(of(which).at == state::finishing || of(which).at == state::stuck);
-    of(which).at = state::finished;
+    MORTISE_ASSERT(of(number).at == state::finishing || of(number).at == state::stuck);
+    of(number).at = state::finished;
     --open_;
     finish_what_can_be(next);
 }
 
-void tcc_fsm::stuck(branch_number which) {
-    MORTISE_ASSERT(of(which).at == state::finishing);
-    of(which).at = state::stuck;
+void tcc_fsm::stuck(branch_number number) {
+    MORTISE_ASSERT(of(number).at == state::finishing);
+    of(number).at = state::stuck;
 }
 
-void tcc_fsm::unstick(branch_number which, steps& next) {
-    MORTISE_ASSERT(of(which).at == state::stuck);
-    of(which).at = state::finishing;
-    next.push_back({confirm_ ? action::send_confirm : action::send_cancel, which});
+void tcc_fsm::unstick(branch_number number, steps& next) {
+    MORTISE_ASSERT(of(number).at == state::stuck);
+    of(number).at = state::finishing;
+    next.push_back({confirm_ ? action::send_confirm : action::send_cancel, number});
 }
 
 // Treats every try as if it may have succeeded, because nobody knows which were sent.

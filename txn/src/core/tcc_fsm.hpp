@@ -58,25 +58,25 @@ public:
     /// The transaction has begun, and is durable.
     void begin(steps& next);
 
-    void tried(branch_number which, steps& next);
-    void try_refused(branch_number which, steps& next);
+    void tried(branch_number number, steps& next);
+    void try_refused(branch_number number, steps& next);
     /// The try will not be repeated, and may have succeeded.
-    void try_failed(branch_number which, steps& next);
+    void try_failed(branch_number number, steps& next);
 
     /// Cancels the transaction unless it is decided. @return whether that had an effect.
     bool abort(steps& next);
 
     /// A participant knows the number of this transaction from another one. Its branch is stuck,
     /// and the others are cancelled without a decision. Only in the phase `trying`.
-    void contradicted(branch_number which, steps& next);
+    void contradicted(branch_number number, steps& next);
 
     /// The decision is durable; also the last report of a presumed cancel.
     void decided(bool confirm, steps& next);
 
-    void finished(branch_number which, steps& next);
+    void finished(branch_number number, steps& next);
     /// The branch cannot be finished now; `unstick` sends the call again.
-    void stuck(branch_number which);
-    void unstick(branch_number which, steps& next);
+    void stuck(branch_number number);
+    void unstick(branch_number number, steps& next);
 
     /// Resumes a transaction that another coordinator began: a decided one, or one to be cancelled
     /// by presumption.
@@ -87,10 +87,10 @@ public:
     bool confirming() const noexcept { return confirm_; }
     /// Whether it is being cancelled without a decision.
     bool presuming() const noexcept { return presumed_; }
-    bool is_trying(branch_number which) const { return of(which).at == state::trying; }
-    bool is_finishing(branch_number which) const { return of(which).at == state::finishing; }
-    bool is_stuck(branch_number which) const { return of(which).at == state::stuck; }
-    bool is_finished(branch_number which) const { return of(which).at == state::finished; }
+    bool is_trying(branch_number number) const { return of(number).at == state::trying; }
+    bool is_finishing(branch_number number) const { return of(number).at == state::finishing; }
+    bool is_stuck(branch_number number) const { return of(number).at == state::stuck; }
+    bool is_finished(branch_number number) const { return of(number).at == state::finished; }
     std::size_t size() const noexcept { return branches_.size(); }
 
 private:
@@ -110,13 +110,13 @@ private:
         state at = state::idle;
     };
 
-    place& of(branch_number which) { return branches_.at(which - 1); }
-    const place& of(branch_number which) const { return branches_.at(which - 1); }
+    place& of(branch_number number) { return branches_.at(number - 1); }
+    const place& of(branch_number number) const { return branches_.at(number - 1); }
     void try_what_can_be(steps& next);
     void finish_what_can_be(steps& next);
     void decide(bool confirm, steps& next);
     void presume_cancel();
-    bool all(const std::vector<branch_number>& which, state at) const;
+    bool all(const std::vector<branch_number>& numbers, state at) const;
 
     std::vector<place> branches_;
     phase phase_ = phase::trying;

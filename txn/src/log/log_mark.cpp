@@ -53,10 +53,10 @@ std::uint64_t log_mark::read(std::size_t place) const noexcept {
     return made;
 }
 
-bool log_mark::write(std::size_t place, std::uint64_t what) noexcept {
+bool log_mark::write(std::size_t place, std::uint64_t value) noexcept {
     std::array<unsigned char, 8> bytes{};
     for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<unsigned char>(what >> (8 * i));
+        bytes[i] = static_cast<unsigned char>(value >> (8 * i));
     const auto at = static_cast<off_t>(place * bytes.size());
     return ::pwrite(file_, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size());
 }

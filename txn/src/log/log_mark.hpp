@@ -38,7 +38,7 @@ public:
 
 private:
     std::uint64_t read(std::size_t place) const noexcept;
-    bool write(std::size_t place, std::uint64_t what) noexcept;
+    bool write(std::size_t place, std::uint64_t value) noexcept;
 
     std::filesystem::path path_;
     int file_ = -1;

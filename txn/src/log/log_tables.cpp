@@ -406,17 +406,17 @@ ends_below log_tables::ends(db::connection& on, std::size_t limit) {
     return made;
 }
 
-verdict log_tables::verdict_on(db::connection& on, const gid& which) {
+verdict log_tables::verdict_on(db::connection& on, const gid& gid) {
     const auto known = look(on);
-    if (!known || known->id != which.log)
+    if (!known || known->id != gid.log)
         return {};
     constexpr const char* sql = "SELECT state, why, text FROM mortise_txn WHERE number = ?1";
-    if (auto row = on.query(sql, stored(which.number)); row.step())
+    if (auto row = on.query(sql, stored(gid.number)); row.step())
         return verdict_in(row, 0);
     auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
     const auto last = row.step() ? unsigned_of(row.integer(0)) : 0;
     verdict gone;
-    if (which.number != 0 && which.number <= last)
+    if (gid.number != 0 && gid.number <= last)
         gone.at = standing::forgotten;
     return gone;
 }

@@ -157,7 +157,7 @@ public:
     static ends_below ends(db::connection& on, std::size_t limit);
 
     /// Reads the verdict, if the log is that of the gid.
-    static verdict verdict_on(db::connection& on, const gid& which);
+    static verdict verdict_on(db::connection& on, const gid& gid);
 
     /// Checks `limit` transactions with a number above `after`, and forgets those that ended longer
     /// ago than `older_than`.

@@ -27,17 +27,17 @@ branch_view::state state_of(const progress::branch& what, standing decided) {
 }
 
 // Fills the view as far as the records can be read.
-void describe(transaction_view& made, const std::string& plan_record, const std::string& done) {
+void describe(transaction_view& action, const std::string& plan_record, const std::string& done) {
     const auto known = plan::decode(plan_record);
-    made.readable = known.has_value();
+    action.readable = known.has_value();
     if (!known)
         return;
-    made.locks = known->locks;
-    made.traceparent = known->traceparent;
+    action.locks = known->locks;
+    action.traceparent = known->traceparent;
     const auto what = done.empty() ? std::optional(progress()) : progress::decode(done);
-    made.readable = what.has_value();
+    action.readable = what.has_value();
     for (std::size_t i = 0; i < known->branches.size(); ++i) {
-        auto& each = made.branches.emplace_back();
+        auto& each = action.branches.emplace_back();
         each.participant = known->branches[i].participant;
         each.payload_size = known->branches[i].payload.size();
         each.after = known->branches[i].after;
@@ -49,27 +49,29 @@ void describe(transaction_view& made, const std::string& plan_record, const std:
         each.stuck = came.stuck;
         each.calls = came.calls;
         each.newest = came.newest;
-        each.at = state_of(came, made.at);
+        each.at = state_of(came, action.at);
     }
 }
 
 transaction_view view_in(const db::statement& row, std::uint64_t log) {
-    transaction_view made;
-    made.gid = {log, static_cast<std::uint64_t>(row.integer(0))};
+    transaction_view action;
+    action.gid = {log, static_cast<std::uint64_t>(row.integer(0))};
     const auto state = row.integer(1);
-    made.at = state == 2 ? standing::confirmed : state == 3 ? standing::cancelled : standing::open;
+    action.at = state == 2   ? standing::confirmed
+                : state == 3 ? standing::cancelled
+                             : standing::open;
     if (const auto why = row.integer(2); why != 0)
-        made.why = static_cast<errc>(why);
-    made.text = row.text(3);
-    made.key = row.text(4);
-    made.begun_epoch = static_cast<std::uint64_t>(row.integer(5));
-    made.decided_epoch = static_cast<std::uint64_t>(row.integer(6));
-    made.begun_ms = row.integer(7);
-    made.decided_ms = row.integer(8);
-    made.ended_ms = row.integer(9);
-    made.ended = !row.is_null(9);
-    describe(made, row.text(10), row.text(11));
-    return made;
+        action.why = static_cast<errc>(why);
+    action.text = row.text(3);
+    action.key = row.text(4);
+    action.begun_epoch = static_cast<std::uint64_t>(row.integer(5));
+    action.decided_epoch = static_cast<std::uint64_t>(row.integer(6));
+    action.begun_ms = row.integer(7);
+    action.decided_ms = row.integer(8);
+    action.ended_ms = row.integer(9);
+    action.ended = !row.is_null(9);
+    describe(action, row.text(10), row.text(11));
+    return action;
 }
 
 void add_actions(db::connection& on, transaction_view& to) {
@@ -87,8 +89,8 @@ void add_actions(db::connection& on, transaction_view& to) {
     }
 }
 
-bool wanted(const transaction_view& each, list_filter which) {
-    if (which != list_filter::stuck)
+bool wanted(const transaction_view& each, list_filter filter) {
+    if (filter != list_filter::stuck)
         return true;
     for (const auto& branch : each.branches) {
         if (branch.stuck)
@@ -99,50 +101,49 @@ bool wanted(const transaction_view& each, list_filter which) {
 
 }  // namespace
 
-std::optional<transaction_view> log_views::of(db::connection& on, const gid& which) {
+std::optional<transaction_view> log_views::of(db::connection& on, const gid& gid) {
     const auto known = log_tables::look(on);
-    if (!known || known->id != which.log)
+    if (!known || known->id != gid.log)
         return std::nullopt;
-    auto row = on.query(
-        std::string(select) + " WHERE number = ?1", static_cast<std::int64_t>(which.number)
-    );
+    auto row =
+        on.query(std::string(select) + " WHERE number = ?1", static_cast<std::int64_t>(gid.number));
     if (!row.step())
         return std::nullopt;
-    auto made = view_in(row, which.log);
-    add_actions(on, made);
-    made.wishes = wish_tables::about(on, which.number);
-    return made;
+    auto action = view_in(row, gid.log);
+    add_actions(on, action);
+    action.wishes = wish_tables::about(on, gid.number);
+    return action;
 }
 
 std::vector<transaction_view>
-log_views::list(db::connection& on, list_filter which, std::uint64_t after, std::size_t limit) {
+log_views::list(db::connection& on, list_filter filter, std::uint64_t after, std::size_t limit) {
     std::vector<transaction_view> found;
     const auto known = log_tables::look(on);
     if (!known)
         return found;
     auto row = on.query(
-        std::string(select) + (which == list_filter::all
+        std::string(select) + (filter == list_filter::all
                                    ? " WHERE number > ?1 ORDER BY number"
                                    : " WHERE number > ?1 AND ended IS NULL ORDER BY number"),
         static_cast<std::int64_t>(after)
     );
     while (found.size() < limit && row.step()) {
-        auto made = view_in(row, known->id);
-        if (wanted(made, which))
-            found.push_back(std::move(made));
+        auto action = view_in(row, known->id);
+        if (wanted(action, filter))
+            found.push_back(std::move(action));
     }
     return found;
 }
 
-void log_views::record(db::connection& on, std::uint64_t number, const action_view& made) {
+void log_views::record(db::connection& on, std::uint64_t number, const action_view& action) {
     on.run(
         "INSERT INTO mortise_txn_action(number, branch, what, who, why, at)"
         " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
         static_cast<std::int64_t>(number),
-        made.branch,
-        made.what,
-        made.who,
-        made.why
+        action.branch,
+        action.what,
+        action.who,
+        action.why
     );
 }
 

@@ -19,14 +19,14 @@ namespace mortise::txn::log {
 class log_views {
 public:
     /// Reads one transaction; empty if it belongs to another log, or does not exist.
-    static std::optional<transaction_view> of(db::connection& on, const gid& which);
+    static std::optional<transaction_view> of(db::connection& on, const gid& gid);
 
     /// Lists transactions above `after`, in the order of their numbers, at most `limit`.
     static std::vector<transaction_view>
-    list(db::connection& on, list_filter which, std::uint64_t after, std::size_t limit);
+    list(db::connection& on, list_filter filter, std::uint64_t after, std::size_t limit);
 
     /// Records an action of an operator.
-    static void record(db::connection& on, std::uint64_t number, const action_view& made);
+    static void record(db::connection& on, std::uint64_t number, const action_view& action);
 };
 
 }  // namespace mortise::txn::log

@@ -23,36 +23,36 @@ std::chrono::microseconds microseconds_in(record_reader& from) {
     return std::chrono::microseconds(static_cast<std::int64_t>(from.number(microseconds_max)));
 }
 
-void write(record_writer& to, const call_view& made) {
-    to.number(static_cast<std::uint64_t>(made.what));
-    to.number(made.attempt);
-    to.number(made.epoch);
-    to.number(static_cast<std::uint64_t>(made.begun.count()));
-    to.number(static_cast<std::uint64_t>(made.took.count()));
-    to.number(static_cast<std::uint64_t>(made.came));
-    to.text(made.text);
+void write(record_writer& to, const call_view& view) {
+    to.number(static_cast<std::uint64_t>(view.what));
+    to.number(view.attempt);
+    to.number(view.epoch);
+    to.number(static_cast<std::uint64_t>(view.begun.count()));
+    to.number(static_cast<std::uint64_t>(view.took.count()));
+    to.number(static_cast<std::uint64_t>(view.came));
+    to.text(view.text);
 }
 
 call_view read_call(record_reader& from) {
-    call_view made;
-    made.what = static_cast<operation>(from.number(last_operation));
-    made.attempt = static_cast<std::uint32_t>(from.number(0xffff'ffff));
-    made.epoch = from.number();
-    made.begun = microseconds_in(from);
-    made.took = microseconds_in(from);
-    made.came = static_cast<call_view::verdict>(from.number(last_verdict));
-    made.text = from.text();
-    return made;
+    call_view view;
+    view.what = static_cast<operation>(from.number(last_operation));
+    view.attempt = static_cast<std::uint32_t>(from.number(0xffff'ffff));
+    view.epoch = from.number();
+    view.begun = microseconds_in(from);
+    view.took = microseconds_in(from);
+    view.came = static_cast<call_view::verdict>(from.number(last_verdict));
+    view.text = from.text();
+    return view;
 }
 
 }  // namespace
 
-void progress::note(branch_number which, call_view made) {
-    auto& of = branches.at(which - 1);
+void progress::note(branch_number number, call_view view) {
+    auto& of = branches.at(number - 1);
     ++of.calls;
     if (of.newest.size() == calls_kept)
         of.newest.erase(of.newest.begin());
-    of.newest.push_back(std::move(made));
+    of.newest.push_back(std::move(view));
 }
 
 std::string progress::encode() const {
@@ -63,8 +63,8 @@ std::string progress::encode() const {
         to.number(finished * each.finished + skipped * each.skipped + stuck * each.stuck);
         to.number(each.calls);
         to.number(each.newest.size());
-        for (const auto& made : each.newest)
-            write(to, made);
+        for (const auto& view : each.newest)
+            write(to, view);
     }
     return to.take();
 }

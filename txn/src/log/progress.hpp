@@ -30,7 +30,7 @@ public:
     };
     std::vector<branch> branches;
 
-    void note(branch_number which, call_view made);
+    void note(branch_number number, call_view view);
 
     std::string encode() const;
     static std::optional<progress> decode(std::string_view record);

@@ -31,19 +31,19 @@ void wish_tables::prepare(db::connection& on) {
            " WHERE settled IS NULL");
 }
 
-result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& what) {
-    if (log_tables::verdict_on(on, what.gid).at == standing::never_existed)
+result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& order) {
+    if (log_tables::verdict_on(on, order.gid).at == standing::never_existed)
         return error_code(errc::bad_gid);
     prepare(on);
     on.run(forget_old);
     on.run(
         "INSERT INTO mortise_txn_wish(number, branch, kind, who, why, at)"
         " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
-        what.gid.number,
-        what.branch,
-        static_cast<int>(what.what),
-        what.who,
-        what.why
+        order.gid.number,
+        order.branch,
+        static_cast<int>(order.what),
+        order.who,
+        order.why
     );
     return on.last_insert_id();
 }

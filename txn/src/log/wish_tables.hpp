@@ -34,7 +34,7 @@ public:
     static void prepare(db::connection& on);
 
     /// Leaves an order. @return its id. @par Errors `bad_gid`
-    static result<std::int64_t> leave(db::connection& on, const intervention& what);
+    static result<std::int64_t> leave(db::connection& on, const intervention& order);
 
     /// Lists the unsettled orders with an id above `after`, in the order in which they were left.
     static std::vector<wish>

@@ -63,8 +63,8 @@ struct question {
 };
 
 // Keeps the source alive while it is asked.
-asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid which) {
-    auto asking = whom->settle(which);
+asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid gid) {
+    auto asking = whom->settle(gid);
     co_return co_await std::move(asking);
 }
 
@@ -210,27 +210,27 @@ asio::awaitable<bool> sweeper_core::ask_those_due() {
         if (each.ask_at <= time_->now())
             due.push_back(which);
     }
-    for (const auto& which : due) {
+    for (const auto& gid : due) {
         count(&sweeper_stats::asked);
-        const auto came = co_await ask(which);
+        const auto came = co_await ask(gid);
         if (!came) {
             count(&sweeper_stats::unreachable);
             co_return false;
         }
         if (*came == standing::never_existed)
             count(&sweeper_stats::unknown);
-        auto& each = waiting_.at(which);
+        auto& each = waiting_.at(gid);
         each.ask_at = coro::saturating_add(time_->now(), each.pause.next());
         co_await coro::sleep_for(*time_, config_.ask_pause);
     }
     co_return true;
 }
 
-asio::awaitable<result<standing>> sweeper_core::ask(gid which) {
+asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
     const auto asked = std::make_shared<question>(seat_.strand());
     asio::co_spawn(
         seat_.strand(),
-        carry(asks_, which),
+        carry(asks_, gid),
         asio::bind_cancellation_slot(
             asked->stop.slot(),
             [asked](const std::exception_ptr& thrown, const result<standing>& came) {

@@ -61,7 +61,7 @@ private:
     static asio::awaitable<void> run(std::shared_ptr<sweeper_core> self);
     asio::awaitable<clock::time_point> look();
     asio::awaitable<bool> ask_those_due();
-    asio::awaitable<result<standing>> ask(gid which);
+    asio::awaitable<result<standing>> ask(gid gid);
     coro::backoff_options limits() const noexcept;
     std::uint64_t draw() noexcept;
     void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
