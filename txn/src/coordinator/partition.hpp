@@ -24,7 +24,7 @@ public:
     bool takes() const noexcept { return term && !leaving; }
     /// Whether all that is under way here is decided.
     bool decides_nothing() const noexcept { return beginning == 0 && undecided == 0; }
-    /// Whether the term `which` still decides here.
+    /// Whether that term still decides here.
     bool is_in(std::uint64_t term_id) const noexcept { return term && term->id == term_id; }
 
     const std::uint32_t id;

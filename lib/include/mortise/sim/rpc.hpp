@@ -87,14 +87,14 @@ run_rpc(process& from, process& to, std::function<result<R>()> work, clock::dura
 
 }  // namespace detail
 
-/// Runs `what` in process `to` and brings back its result, by two messages. It may run twice, or
+/// Runs `work` in process `to` and brings back its result, by two messages. It may run twice, or
 /// late, or never.
 ///
 /// @par Errors       `outcome_unknown` if no answer came within `wait_max` of the caller's clock,
-///                   and the codes that `what` returns.
+///                   and the codes that `work` returns.
 /// @par Cancellation none.
 /// @par Threads      The world's; awaited in `from`, which lives.
-/// @par Lifetimes    All that `what` refers to must live as long as the world. g++ 12 refuses a
+/// @par Lifetimes    All that `work` refers to must live as long as the world. g++ 12 refuses a
 ///                   temporary lambda that owns something (docs/coroutine-traps.md).
 template <class R, class Work>
     requires std::convertible_to < Work, std::function < result<R>()

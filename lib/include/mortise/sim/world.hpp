@@ -53,7 +53,7 @@ public:
     process& add_process(std::string name, const process& beside);
     const std::vector<std::unique_ptr<process>>& processes() const noexcept { return processes_; }
 
-    /// Calls `what` at that moment, outside all processes.
+    /// Calls `event` at that moment, outside all processes.
     void at(clock::time_point when, std::function<void()> event);
     void after(clock::duration span, std::function<void()> event);
 

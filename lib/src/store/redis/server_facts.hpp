@@ -38,7 +38,7 @@ struct server_facts {
 
     /// Reads the answer to `INFO`: a report, or a refusal because this user may not have one. A
     /// lost connection, or a server that cannot answer just now, is a failure and says nothing
-    /// about `told`.
+    /// about `known`.
     redis_failure read_answer(const result<redis_value>& answer);
     /// Reads a report of `INFO`.
     void read_info(std::string_view report);

@@ -73,7 +73,7 @@ public:
     };
 
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
-    /// @return the file, unless `what` is `none`.
+    /// @return the file, unless `earlier` is `none`.
     static std::shared_ptr<slot_file>
     open(const side_folder& folder, const slot_file_owner& owner, found& earlier);
 

@@ -47,7 +47,7 @@ public:
         return async_submit<job>(std::move(work), std::forward<Token>(token));
     }
 
-    /// As `async_run`, for a job of the runner's own kind, made of its completion and of `what`.
+    /// As `async_run`, for a job of the runner's own kind, made of its completion and of `work`.
     template <class Job, class Work, class Token>
     auto async_submit(Work work, Token&& token) {
         return start_job<Job>(executor_, state_, std::move(work), std::forward<Token>(token));

@@ -123,7 +123,7 @@ private:
 /// Takes the worker by value, because the job may run and destroy it before this returns.
 bool submit(std::shared_ptr<worker_state> worker, std::shared_ptr<worker_job> job);
 
-/// Starts an operation whose job is made of its completion and of `what`.
+/// Starts an operation whose job is made of its completion and of `work`.
 template <class Job, class Work, class Token>
 auto start_job(
     asio::any_io_executor executor, std::shared_ptr<worker_state> worker, Work work, Token&& token
