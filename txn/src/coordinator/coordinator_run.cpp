@@ -123,8 +123,8 @@ void coordinator_core::begun(
         return join(transaction, begun);
     MORTISE_CRASH_POINT("txn.begun");
     transaction->gid = {*log_id_, begun.number};
-    if (!at.is_in(transaction->term
-        )) {  // the coordinator that decides there now finds and cancels it
+    // The coordinator that decides there now finds it and cancels it.
+    if (!at.is_in(transaction->term)) {
         const outcome lost(outcome::kind::unknown, transaction->gid, unusable());
         return answer(transaction->waiters, {}, lost);
     }
