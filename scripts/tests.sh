@@ -26,7 +26,7 @@ run_ctest() { # PRESET ARGS...
     done
     step "Running the tests of .build/$preset"
     cd "$root/.build/$preset"
-    steady_addresses ctest -j "$(($(jobs) * 5 / 2))" --output-on-failure "$@"
+    steady_addresses ctest -j "$(($(jobs) * 3))" --output-on-failure "$@"
 }
 
 need_for_tests() { # also need WORD...

@@ -17,6 +17,7 @@ public:
     asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
     bool simulates_time() const override { return true; }
+    bool steps_are_cheap() const override { return true; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(3'000); }
 
     bool run_until(const std::function<bool()>& done, clock::duration limit) override {

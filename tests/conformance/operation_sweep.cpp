@@ -32,7 +32,7 @@ OperationSweep::~OperationSweep() {
 }
 
 std::size_t OperationSweep::next_step(std::size_t step, std::size_t sweep) {
-    if (!h().steps_are_dear())
+    if (h().steps_are_cheap())
         return step + 1;
     const std::size_t stride = amount("MORTISE_SWEEP_STRIDE", 4, 1);
     return step == 0 ? 1 + sweep % stride : step + stride;

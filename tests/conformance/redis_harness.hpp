@@ -35,7 +35,6 @@ public:
         return make_detachable(make_redis_store(std::move(config)), line_);
     }
 
-    bool steps_are_dear() const override { return true; }
     asio::any_io_executor executor() override { return context_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return time_; }
     std::chrono::milliseconds ttl() const override { return std::chrono::milliseconds(600); }

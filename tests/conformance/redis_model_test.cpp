@@ -22,7 +22,6 @@ public:
         config.longest_ttl = ttl();
         return store_detail::make_redis_store(config, server_.wires(clients_));
     }
-    bool steps_are_dear() const override { return true; }  // the rules run in Lua
     asio::any_io_executor executor() override { return clients_.get_executor(); }
     std::shared_ptr<coro::time_source> time() override { return clients_.time(); }
     bool simulates_time() const override { return true; }

@@ -46,9 +46,9 @@ public:
 
     /// Whether time passes only as far as the test lets it pass.
     virtual bool simulates_time() const { return false; }
-    /// Whether a step takes real time, as at a server, or much computing: sweeps of all steps are
-    /// for `./run proof` then.
-    virtual bool steps_are_dear() const { return false; }
+    /// Whether a step costs next to nothing: `./run test` then sweeps all steps. Others wait for
+    /// `./run proof`.
+    virtual bool steps_are_cheap() const { return false; }
     /// How much later than promised something may be: the delay of the machine, in real time.
     machine_delay::milliseconds lateness(const machine_delay& since) const {
         return simulates_time() ? machine_delay::milliseconds(0) : since.so_far();
