@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/barrier.hpp"
 
-#include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/fence/sqlite.hpp"
 #include "mortise/txn/error.hpp"
+#include "planted_bugs.hpp"
 #include "wall_clock.hpp"
 
 #include <sqlite3.h>
@@ -274,7 +274,7 @@ barrier::judge(db::connection& on, const call& call, std::uint64_t ended_below) 
             return error_code(errc::conflict);
         if (known && known->state == cancelled)
             return std::optional(std::move(known->answer));
-        if (!known && !over && !MORTISE_PLANTED_NAME("no_tombstone"))
+        if (!known && !over && !detail::planted_bugs::no_tombstone())
             insert(on, call, cancelled, reply());
         if (!known || known->state == refused)
             return std::optional(reply());

@@ -28,25 +28,25 @@ coordinator& coordinator::operator=(coordinator&& other) noexcept {
 
 coordinator::executor_type coordinator::get_executor() const noexcept {
     MORTISE_ASSERT(core_);
-    return core_->executor();
+    return core_->context.executor();
 }
 
 coordinator_stats coordinator::stats() const noexcept {
-    return core_->stats();
+    return core_->context.stats();
 }
 
 namespace detail {
 
 void start_run(outcome_handler handler, core_ptr core, transaction transaction) {
-    core->run(std::move(transaction), std::move(handler));
+    core->runs.run(std::move(transaction), std::move(handler));
 }
 
 void start_ask(outcome_handler handler, core_ptr core, gid gid) {
-    core->ask(gid, std::move(handler));
+    core->outcomes.ask(gid, std::move(handler));
 }
 
 void start_settle(outcome_handler handler, core_ptr core, gid gid) {
-    core->settle(gid, std::move(handler));
+    core->outcomes.settle(gid, std::move(handler));
 }
 
 void start_show(
@@ -54,7 +54,7 @@ void start_show(
     core_ptr core,
     gid gid
 ) {
-    core->show(gid, std::move(handler));
+    core->operators.show(gid, std::move(handler));
 }
 
 void start_list(
@@ -64,19 +64,19 @@ void start_list(
     std::uint64_t after,
     std::size_t limit
 ) {
-    core->list(filter, after, limit, std::move(handler));
+    core->operators.list(filter, after, limit, std::move(handler));
 }
 
 void start_intervene(
     coro::detail::completion<void(error_code)> handler, core_ptr core, intervention order
 ) {
-    core->intervene(std::move(order), std::move(handler));
+    core->operators.intervene(std::move(order), std::move(handler));
 }
 
 void start_log_stats(
     coro::detail::completion<void(error_code, db::sqlite_stats)> handler, core_ptr core
 ) {
-    core->log_stats(std::move(handler));
+    core->log.stats(std::move(handler));
 }
 
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core) {

@@ -2,8 +2,6 @@
 #ifndef MORTISE_TXN_COORDINATOR_RUNNING_HPP
 #define MORTISE_TXN_COORDINATOR_RUNNING_HPP
 
-#include "coordinator/call_stop.hpp"
-#include "coordinator/settler.hpp"
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
 #include "log/plan.hpp"
@@ -14,20 +12,78 @@
 #include "mortise/lease_view.hpp"
 #include "mortise/txn/outcome.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::txn::detail {
+
+namespace asio = boost::asio;
 
 class coordinator_core;
 class partition;
 
 using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
+using steps = core::tcc_fsm::steps;
+
+/// The way to tell a call of a participant to end. It lives as long as the call, even if nobody
+/// waits for the call any longer. The signal arrives on the strand of the call.
+class call_stop : public std::enable_shared_from_this<call_stop> {
+public:
+    explicit call_stop(const asio::any_io_executor& executor)
+        : strand_(asio::make_strand(executor)) {}
+
+    const asio::any_io_executor& strand() const noexcept { return strand_; }
+    asio::cancellation_slot slot() noexcept { return signal_.slot(); }
+
+    /// May be called from any thread.
+    void emit() {
+        asio::dispatch(strand_, [self = shared_from_this()] {
+            self->signal_.emit(asio::cancellation_type::terminal);
+        });
+    }
+
+private:
+    const asio::any_io_executor strand_;
+    asio::cancellation_signal signal_;
+};
+
+/// A waiter for the end of a transaction, until that end or its own cancellation. Used on the
+/// coordinator's strand only.
+class settler {
+public:
+    settler(
+        std::weak_ptr<coordinator_core> core, const txn::gid& transaction, outcome_handler handler
+    )
+        : gid(transaction), core_(std::move(core)), handler_(std::move(handler)) {}
+
+    /// Whether it has not been answered yet.
+    bool waits() const noexcept { return static_cast<bool>(handler_); }
+
+    void answer(error_code failed, const outcome& decision) {
+        if (waits())
+            handler_.complete(failed, decision);
+    }
+
+    void on_cancel(asio::cancellation_type_t type);
+
+    const txn::gid gid;
+
+private:
+    const std::weak_ptr<coordinator_core> core_;
+    outcome_handler handler_;
+};
+
+using settler_ptr = std::shared_ptr<settler>;
 
 /// A transaction that is under way at a coordinator. Used on the coordinator's strand only.
 class running : public std::enable_shared_from_this<running> {
@@ -87,6 +143,15 @@ public:
         timer;            ///< Of the deadline, or before asking the log again.
     unsigned orders = 0;  ///< Orders of operators on the way to the log.
 };
+
+using running_ptr = std::shared_ptr<running>;
+
+/// The outcome as far as it is decided.
+outcome outcome_of(const running& transaction);
+
+/// Answers all waiters, and leaves none.
+void answer(std::vector<outcome_handler>& waiters, error_code failed, const outcome& decision);
+void answer(std::vector<settler_ptr>& waiters, error_code failed, const outcome& decision);
 
 }  // namespace mortise::txn::detail
 

@@ -4,6 +4,7 @@
 #include "log/plan.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/txn/error.hpp"
+#include "planted_bugs.hpp"
 #include "wall_clock.hpp"
 
 #include <utility>
@@ -238,7 +239,7 @@ void log_tables::go_on_above(db::connection& on, std::uint32_t partition, std::u
 }
 
 bool log_tables::decides(db::connection& on, const term& by) {
-    if (MORTISE_PLANTED_NAME("log_without_epoch"))
+    if (detail::planted_bugs::log_without_epoch())
         return true;
     auto row = on.query(
         "SELECT 1 FROM mortise_txn_partition WHERE id = ?1 AND epoch = ?2 AND term = ?3",

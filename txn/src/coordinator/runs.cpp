@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // The stages of a transaction: begun, tried, decided, finished, ended.
+#include "coordinator/runs.hpp"
+
 #include "coordinator/coordinator_core.hpp"
+#include "log/limits.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/time_source.hpp"
+#include "planted_bugs.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace mortise::txn::detail {
@@ -42,71 +47,95 @@ constexpr milliseconds ask_log_again{100};
 
 }  // namespace
 
-void coordinator_core::run(transaction transaction, outcome_handler handler) {
-    if (seat_.deserted())
+void runs::run(transaction transaction, outcome_handler handler) {
+    if (context_.deserted())
         return handler.complete(errc::stopped, outcome());
     if (const auto wrong = check(transaction))
         return handler.complete(wrong, outcome());
-    auto fresh = std::make_shared<running>(plan_of(transaction), weak_from_this());
+    auto fresh = std::make_shared<running>(plan_of(transaction), core_.weak_from_this());
     if (transaction.keyed())
         fresh->key = transaction.key();
     fresh->leases = transaction.leases();
-    fresh->try_attempts_max =
-        transaction.try_attempts() == 0 ? config_.try_attempts_max : transaction.try_attempts();
-    fresh->time_max =
-        transaction.deadline() == milliseconds(0) ? config_.deadline : transaction.deadline();
+    fresh->try_attempts_max = transaction.try_attempts() == 0 ? context_.config().try_attempts_max
+                                                              : transaction.try_attempts();
+    fresh->time_max = transaction.deadline() == milliseconds(0) ? context_.config().deadline
+                                                                : transaction.deadline();
     // Read the slot in the initiating call: afterwards nobody may touch it.
     coro::detail::install_cancel_proxy<running>(
-        handler.release_slot(), seat_.strand(), std::weak_ptr<running>(fresh)
+        handler.release_slot(), context_.strand(), std::weak_ptr<running>(fresh)
     );
-    fresh->since = now();
+    fresh->since = context_.now();
     fresh->until = coro::saturating_add(fresh->since, fresh->time_max);
     fresh->waiters.push_back(std::move(handler));
-    asio::dispatch(seat_.strand(), [self = shared_from_this(), fresh] { self->start(fresh); });
+    asio::dispatch(context_.strand(), [this, kept = context_.keep(), fresh] { start(fresh); });
 }
 
-void coordinator_core::start(const running_ptr& transaction) {
-    if (closed_ || stopping_)
+error_code runs::check(const transaction& transaction) const {
+    const auto& branches = transaction.branches();
+    if (branches.empty())
+        return errc::no_branches;
+    if (branches.size() > log::branches_max)
+        return errc::too_many_branches;
+    if (transaction.keyed() &&
+        (transaction.key().empty() || transaction.key().size() > log::key_max))
+        return errc::bad_key;
+    if (transaction.deadline() < milliseconds(0))
+        return mortise::errc::duration_negative;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        if (!core_.calls.knows(branches[i].participant))
+            return errc::unknown_participant;
+        if (branches[i].payload.size() > context_.config().payload_max)
+            return errc::payload_too_large;
+        for (const auto before : branches[i].after) {
+            if (before == 0 || before > i)
+                return errc::bad_order;
+        }
+    }
+    return {};
+}
+
+void runs::start(const running_ptr& transaction) {
+    if (context_.closed() || context_.stopping())
         return answer(transaction->waiters, errc::stopped, outcome());
-    if (open_.size() - for_people_ + early_.size() + beginning_ >= config_.open_max)
+    if (core_.open.in_work() + early_.size() + beginning_ >= context_.config().open_max)
         return answer(transaction->waiters, errc::too_many_open, outcome());
-    if (is_barred(*transaction))
+    if (core_.calls.is_barred(*transaction))
         return answer(transaction->waiters, errc::participant_ahead, outcome());
-    if (is_away(*transaction))
+    if (core_.calls.is_away(*transaction))
         return answer(transaction->waiters, errc::no_answer, outcome());
-    if (auto* const at = choose())
+    if (auto* const at = core_.partitions.choose())
         return begin(transaction, *at);
-    if (opening_)
+    if (core_.partitions.is_opening())
         early_.push_back(transaction);
     else
-        answer(transaction->waiters, unusable(), outcome());
+        answer(transaction->waiters, core_.partitions.unusable(), outcome());
 }
 
-void coordinator_core::begin(const running_ptr& transaction, partition& at) {
+void runs::begin(const running_ptr& transaction, partition& at) {
     MORTISE_CRASH_POINT("txn.begin");
     ++beginning_;
     ++at.beginning;
     transaction->term = at.term->id;
-    log_->begin(
+    core_.log->begin(
         *at.term,
         transaction->key,
         transaction->plan->encode(),
         asio::bind_executor(
-            seat_.strand(),
-            [self = shared_from_this(),
-             transaction,
-             &at](error_code failed, const log::begun& answer) {
-                --self->beginning_;
+            context_.strand(),
+            [this, kept = context_.keep(), transaction, &at](
+                error_code failed, const log::begun& answer
+            ) {
+                --beginning_;
                 --at.beginning;
-                self->begun(transaction, at, failed, answer);
-                self->leave_when_decided(at);
-                self->end_stop();
+                begun(transaction, at, failed, answer);
+                core_.partitions.leave_when_decided(at);
+                core_.end_stop();
             }
         )
     );
 }
 
-void coordinator_core::begun(
+void runs::begun(
     const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
 ) {
     if (failed) {
@@ -114,64 +143,58 @@ void coordinator_core::begun(
         if (!at.is_in(transaction->term))
             return;
         if (failed == errc::stepped_down)
-            step_down(at, failed);
+            core_.partitions.step_down(at, failed);
         else if (!did_nothing(failed))
-            log_failed(failed);
+            core_.log.fail(failed);
         return;
     }
     if (begun.joined)
         return join(transaction, begun);
     MORTISE_CRASH_POINT("txn.begun");
-    transaction->gid = {*log_id_, begun.number};
+    transaction->gid = {*core_.log.id(), begun.number};
     // The coordinator that decides there now finds it and cancels it.
     if (!at.is_in(transaction->term)) {
-        const outcome lost(outcome::kind::unknown, transaction->gid, unusable());
+        const outcome lost(outcome::kind::unknown, transaction->gid, core_.partitions.unusable());
         return answer(transaction->waiters, {}, lost);
     }
     transaction->home = &at;
-    open_.emplace(begun.number, transaction);
+    core_.open.add(transaction);
     transaction->undecided = true;
     ++at.undecided;
-    ++count_.begun;
-    ++count_.open;
-    tell_of(txn_event::kind::begun, *transaction);
+    ++context_.count.begun;
+    context_.report(txn_event::kind::begun, *transaction);
     steps next;
-    if (transaction->withdrawn || stopping_) {
+    if (transaction->withdrawn || context_.stopping()) {
         transaction->why = errc::withdrawn;
         transaction->fsm.abort(next);
         return carry_out(transaction, next);
     }
-    deadlines_.set(transaction->timer, transaction->until, [this, transaction] {
+    context_.set_timer(transaction->timer, transaction->until, [this, transaction] {
         abort(*transaction, errc::deadline);
     });
     transaction->fsm.begin(next);
     carry_out(transaction, next);
-    arm();
+    context_.arm();
 }
 
 // Answers with the outcome of the earlier transaction that has the same key.
-void coordinator_core::join(const running_ptr& transaction, const log::begun& begun) {
-    const txn::gid gid{*log_id_, begun.number};
+void runs::join(const running_ptr& transaction, const log::begun& begun) {
+    const txn::gid gid{*core_.log.id(), begun.number};
     if (begun.first.at != standing::open)
-        return answer(transaction->waiters, {}, outcome_in(gid, begun.first));
-    const auto found = open_.find(begun.number);
-    if (found == open_.end()) {
+        return answer(transaction->waiters, {}, outcome_desk::outcome_in(gid, begun.first));
+    const auto found = core_.open.find(begun.number);
+    if (!found) {
         const outcome elsewhere(outcome::kind::unknown, gid, errc::standby);
         return answer(transaction->waiters, {}, elsewhere);
     }
-    auto& waiters = found->second->waiters;
+    auto& waiters = found->waiters;
     std::move(
         transaction->waiters.begin(), transaction->waiters.end(), std::back_inserter(waiters)
     );
     transaction->waiters.clear();
 }
 
-bool coordinator_core::gone(const running& transaction) const {
-    const auto found = open_.find(transaction.gid.number);
-    return found == open_.end() || found->second.get() != &transaction;
-}
-
-void coordinator_core::carry_out(const running_ptr& transaction, const steps& next) {
+void runs::carry_out(const running_ptr& transaction, const steps& next) {
     for (const auto& each : next) {
         switch (each.what) {
         case action::send_try:
@@ -179,7 +202,7 @@ void coordinator_core::carry_out(const running_ptr& transaction, const steps& ne
         case action::send_cancel:
             transaction->branches[each.branch - 1].attempts = 0;
             transaction->branches[each.branch - 1].agains = 0;
-            ask_participant(transaction, each.branch);
+            core_.calls.send(transaction, each.branch);
             break;
         case action::decide_confirm:
             decide(transaction, true);
@@ -194,32 +217,32 @@ void coordinator_core::carry_out(const running_ptr& transaction, const steps& ne
     }
 }
 
-void coordinator_core::withdraw(running& transaction) {
-    if (closed_)
+void runs::withdraw(running& transaction) {
+    if (context_.closed())
         return;
     transaction.withdrawn = true;
     if (transaction.gid.number != 0)
         abort(transaction, errc::withdrawn);
 }
 
-void coordinator_core::abort(running& transaction, errc why, std::string text) {
+void runs::abort(running& transaction, errc why, std::string text) {
     const auto kept = transaction.shared_from_this();
-    if (gone(transaction) || transaction.fsm.at() != core::tcc_fsm::phase::trying)
+    if (!core_.open.holds(transaction) || transaction.fsm.at() != core::tcc_fsm::phase::trying)
         return;
     transaction.why = why;
     transaction.text = std::move(text);
     steps next;
     transaction.fsm.abort(next);
     carry_out(kept, next);
-    arm();
+    context_.arm();
 }
 
 // Decides to cancel if a lock is already lost. A later loss does no harm, because the tokens of the
 // locks fence what the tries have reserved.
-void coordinator_core::decide(const running_ptr& transaction, bool confirm) {
+void runs::decide(const running_ptr& transaction, bool confirm) {
     if (std::exchange(transaction->deciding, true))
         return;
-    deadlines_.clear(transaction->timer);
+    context_.clear_timer(transaction->timer);
     for (const auto& each : transaction->leases) {
         if (!confirm)
             break;
@@ -231,170 +254,167 @@ void coordinator_core::decide(const running_ptr& transaction, bool confirm) {
     }
     if (!confirm) {
         steps none;
-        stop_tries(transaction, none);
+        core_.calls.stop_tries(transaction, none);
         MORTISE_ASSERT(none.empty());
     }
     MORTISE_CRASH_POINT("txn.decide");
-    if (confirm && MORTISE_PLANTED_NAME("confirm_before_commit"))
-        return decide_too_late(transaction);
-    log_->decide(
+    if (confirm && planted_bugs::confirm_before_commit(core_, transaction))
+        return;
+    core_.log->decide(
         *transaction->home->term,
         transaction->gid.number,
         confirm,
         confirm ? 0 : transaction->why.value(),
         transaction->text,
         asio::bind_executor(
-            seat_.strand(),
-            [self = shared_from_this(),
+            context_.strand(),
+            [this,
+             kept = context_.keep(),
              transaction](error_code failed, std::optional<log::durable_decision> proof) {
-                if (!self->gone(*transaction)) {
-                    self->decided(transaction, failed, std::move(proof));
-                    self->leave_when_decided(*transaction->home);
+                if (core_.open.holds(*transaction)) {
+                    decided(transaction, failed, std::move(proof));
+                    core_.partitions.leave_when_decided(*transaction->home);
                 }
-                self->end_stop();
+                core_.end_stop();
             }
         )
     );
 }
 
-// Contains a bug that the crash matrix must find: it sends confirms before the decision is durable.
-void coordinator_core::decide_too_late(const running_ptr& transaction) {
-    log::logged never;
-    never.number = transaction->gid.number;
-    never.at = standing::confirmed;
-    asio::post(seat_.strand(), [self = shared_from_this(), transaction, never] {
-        if (!self->gone(*transaction))
-            self->decided(
-                transaction, {}, log::decision_log::proof_of(*transaction->home->term, never)
-            );
-    });
-    deadlines_.set(transaction->timer, now() + milliseconds(500), [this, transaction] {
-        if (!log_ || !transaction->home->term)
-            return;
-        const auto ignore = [](error_code, const std::optional<log::durable_decision>&) {};
-        log_->decide(*transaction->home->term, transaction->gid.number, true, 0, "", ignore);
-    });
-}
-
-void coordinator_core::decided(
+void runs::decided(
     const running_ptr& transaction, error_code failed, std::optional<log::durable_decision> proof
 ) {
     transaction->deciding = false;
     if (failed == errc::stepped_down)
-        return step_down(*transaction->home, failed);
+        return core_.partitions.step_down(*transaction->home, failed);
     if (failed == errc::not_open)
         return was_decided(transaction);
     if (failed && !did_nothing(failed))
-        return log_failed(failed);
+        return core_.log.fail(failed);
     if (failed) {
         // The transaction stays undecided until the log has room again.
-        deadlines_.set(transaction->timer, now() + ask_log_again, [this, transaction] {
+        context_.set_timer(transaction->timer, context_.now() + ask_log_again, [this, transaction] {
             decide(transaction, transaction->fsm.confirming());
         });
-        return arm();
+        return context_.arm();
     }
     MORTISE_CRASH_POINT("txn.decided");
     transaction->proof = std::move(proof);
     transaction->home->undecided -= std::exchange(transaction->undecided, false);
-    ++(transaction->proof->confirm() ? count_.confirmed : count_.cancelled);
-    tell_of(txn_event::kind::decided, *transaction);
+    ++(transaction->proof->confirm() ? context_.count.confirmed : context_.count.cancelled);
+    context_.report(txn_event::kind::decided, *transaction);
     answer(transaction->waiters, {}, outcome_of(*transaction));
     MORTISE_CRASH_POINT("txn.answered");
     steps next;
     transaction->fsm.decided(transaction->proof->confirm(), next);
     carry_out(transaction, next);
-    arm();
+    context_.arm();
 }
 
 // Handles a decision that was already in the log: an operator decided it by hand, or what was read
 // of it was old and it has ended since. Asks the log.
-void coordinator_core::was_decided(const running_ptr& transaction) {
+void runs::was_decided(const running_ptr& transaction) {
     for (const auto& each : std::exchange(transaction->settlers, {}))
-        settle_by_log(each);
-    open_.erase(transaction->gid.number);
+        core_.outcomes.settle_by_log(each);
+    core_.open.remove(*transaction);
     drop(transaction, errc::not_open);
-    recover();
-    arm();
+    core_.recovery.recover();
+    context_.arm();
 }
 
-outcome coordinator_core::outcome_of(const running& transaction) const {
-    const auto kind = !transaction.proof             ? outcome::kind::unknown
-                      : transaction.proof->confirm() ? outcome::kind::confirmed
-                                                     : outcome::kind::cancelled;
-    const auto why = kind == outcome::kind::confirmed ? error_code() : transaction.why;
-    return {kind, transaction.gid, why, transaction.text};
-}
-
-void coordinator_core::answer(
-    std::vector<outcome_handler>& waiters, error_code failed, const outcome& settled
-) {
-    for (auto& each : std::exchange(waiters, {}))
-        each.complete(failed, settled);
-}
-
-void coordinator_core::answer(
-    std::vector<settler_ptr>& waiters, error_code failed, const outcome& settled
-) {
-    for (const auto& each : std::exchange(waiters, {}))
-        each->answer(failed, settled);
-}
-
-void coordinator_core::end(const running_ptr& transaction) {
+void runs::end(const running_ptr& transaction) {
     MORTISE_CRASH_POINT("txn.end");
     transaction->ending = true;
-    log_->note_progress(
+    core_.log->note_progress(
         *transaction->home->term,
         transaction->gid.number,
         transaction->done.encode(),
         true,
         asio::bind_executor(
-            seat_.strand(),
-            [self = shared_from_this(), transaction](error_code failed) {
-                if (!self->gone(*transaction))
-                    self->ended(transaction, failed);
+            context_.strand(),
+            [this, kept = context_.keep(), transaction](error_code failed) {
+                if (core_.open.holds(*transaction))
+                    ended(transaction, failed);
             }
         )
     );
 }
 
-void coordinator_core::ended(const running_ptr& transaction, error_code failed) {
+void runs::ended(const running_ptr& transaction, error_code failed) {
     if (failed == errc::stepped_down)
-        return step_down(*transaction->home, failed);
+        return core_.partitions.step_down(*transaction->home, failed);
     if (failed && !did_nothing(failed))
-        return log_failed(failed);
+        return core_.log.fail(failed);
     if (failed) {
-        deadlines_.set(transaction->timer, now() + ask_log_again, [this, transaction] {
+        context_.set_timer(transaction->timer, context_.now() + ask_log_again, [this, transaction] {
             end(transaction);
         });
-        return arm();
+        return context_.arm();
     }
     MORTISE_CRASH_POINT("txn.ended");
-    open_.erase(transaction->gid.number);
-    ends_during_reads_.add(transaction->gid.number);
-    ++count_.ended;
-    --count_.open;
-    tell_of(txn_event::kind::ended, *transaction);
-    forget(*transaction);
+    core_.open.remove(*transaction);
+    core_.open.note_end(transaction->gid.number);
+    ++context_.count.ended;
+    context_.report(txn_event::kind::ended, *transaction);
     answer(transaction->settlers, {}, outcome_of(*transaction));
-    housekeeping();
-    recover();
-    arm();
+    core_.recovery.note_end();
+    core_.recovery.recover();
+    context_.arm();
 }
 
-// Writes the progress of a transaction in trouble to the log, for operators.
-void coordinator_core::note(const running_ptr& transaction) {
+void runs::note(const running_ptr& transaction) {
     if (transaction->ending)
         return;
-    log_->note_progress(
+    core_.log->note_progress(
         *transaction->home->term,
         transaction->gid.number,
         transaction->done.encode(),
         false,
-        with_log([self = shared_from_this(), transaction](error_code failed) {
-            if (failed == errc::stepped_down && !self->gone(*transaction))
-                self->step_down(*transaction->home, failed);
+        core_.log.bound([this, kept = context_.keep(), transaction](error_code failed) {
+            if (failed == errc::stepped_down && core_.open.holds(*transaction))
+                core_.partitions.step_down(*transaction->home, failed);
         })
     );
+}
+
+void runs::drop(const running_ptr& transaction, error_code why) {
+    auto event = context_.event_of(txn_event::kind::let_go, *transaction);
+    event.code = why;
+    context_.report(event);
+    release(transaction, why);
+}
+
+void runs::release(const running_ptr& transaction, error_code why) {
+    context_.clear_timer(transaction->timer);
+    core_.calls.give_up(*transaction);
+    transaction->home->undecided -= std::exchange(transaction->undecided, false);
+    answer(transaction->waiters, {}, outcome(outcome::kind::unknown, transaction->gid, why));
+    answer(transaction->settlers, why, outcome_of(*transaction));
+}
+
+void runs::drop_all(error_code why) {
+    for (const auto& [number, transaction] : core_.open.take_all())
+        drop(transaction, why);
+    core_.partitions.stop_waiting(why);
+}
+
+void runs::drop_all_in(const partition& home, error_code why) {
+    for (const auto& each : core_.open.take_all_in(home))
+        drop(each, why);
+}
+
+void runs::start_early() {
+    for (const auto& each : take_early())
+        start(each);
+}
+
+void runs::drop_early(error_code why) {
+    for (const auto& each : take_early())
+        answer(each->waiters, why, outcome());
+}
+
+std::vector<running_ptr> runs::take_early() noexcept {
+    return std::exchange(early_, {});
 }
 
 }  // namespace mortise::txn::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "planted_bugs.hpp"
+
+#ifdef MORTISE_PLANT_BUGS
+#include "coordinator/coordinator_core.hpp"
+#include "mortise/coro/detail/crash_point.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <chrono>
+
+namespace mortise::txn::detail {
+
+bool planted_bugs::confirm_before_commit(coordinator_core& core, const running_ptr& transaction) {
+    if (!MORTISE_PLANTED_NAME("confirm_before_commit"))
+        return false;
+    log::logged never;
+    never.number = transaction->gid.number;
+    never.at = standing::confirmed;
+    asio::post(core.context.strand(), [&core, kept = core.context.keep(), transaction, never] {
+        if (!core.open.holds(*transaction))
+            return;
+        auto proof = log::decision_log::proof_of(*transaction->home->term, never);
+        core.runs.decided(transaction, {}, proof);
+    });
+    const auto late = core.context.now() + std::chrono::milliseconds(500);
+    core.context.set_timer(transaction->timer, late, [&core, transaction] {
+        if (!core.log.is_open() || !transaction->home->term)
+            return;
+        const auto ignore = [](error_code, const std::optional<log::durable_decision>&) {};
+        core.log->decide(*transaction->home->term, transaction->gid.number, true, 0, "", ignore);
+    });
+    return true;
+}
+
+bool planted_bugs::log_without_epoch() noexcept {
+    return MORTISE_PLANTED_NAME("log_without_epoch");
+}
+
+bool planted_bugs::no_tombstone() noexcept {
+    return MORTISE_PLANTED_NAME("no_tombstone");
+}
+
+}  // namespace mortise::txn::detail
+#endif
