@@ -14,30 +14,32 @@ constexpr std::size_t text_max = 255;
 constexpr std::size_t headers_max = 1'024;
 constexpr std::size_t message_max = std::size_t{64} << 20u;
 
-std::string size_text(const char* what, std::size_t size) {
-    return std::string(what) + " of " + std::to_string(size) + " bytes";
+std::string size_text(const char* part, std::size_t size) {
+    return std::string(part) + " of " + std::to_string(size) + " bytes";
 }
 
 }  // namespace
 
-void check_message(const message& what) {
-    if (what.topic.empty() || what.topic.size() > topic_max)
+void check_message(const message& message) {
+    if (message.topic.empty() || message.topic.size() > topic_max)
         throw error(
             errc::no_topic,
-            size_text("a topic", what.topic.size()),
-            what.topic.empty() ? "name one" : "use a shorter name"
+            size_text("a topic", message.topic.size()),
+            message.topic.empty() ? "name one" : "use a shorter name"
         );
-    if (what.topic.find('\0') != std::string::npos)
+    if (message.topic.find('\0') != std::string::npos)
         throw error(errc::no_topic, "a topic with a zero byte in it", "use a name without");
-    if (what.id.size() > text_max)
-        throw error(errc::bad_message_id, size_text("an id", what.id.size()), "use a shorter one");
-    if (what.headers.size() > headers_max)
+    if (message.id.size() > text_max)
         throw error(
-            errc::bad_header, std::to_string(what.headers.size()) + " headers", "use fewer"
+            errc::bad_message_id, size_text("an id", message.id.size()), "use a shorter one"
         );
-    std::size_t size = what.key ? what.key->size() : 0;
-    size += what.payload ? what.payload->size() : 0;
-    for (const auto& each : what.headers) {
+    if (message.headers.size() > headers_max)
+        throw error(
+            errc::bad_header, std::to_string(message.headers.size()) + " headers", "use fewer"
+        );
+    std::size_t size = message.key ? message.key->size() : 0;
+    size += message.payload ? message.payload->size() : 0;
+    for (const auto& each : message.headers) {
         if (each.name.empty() || each.name.size() > text_max)
             throw error(
                 errc::bad_header, size_text("a name", each.name.size()), "use 1 to 255 bytes"

@@ -8,7 +8,7 @@ namespace mortise::outbox {
 
 /// Checks that the message can be a row.
 /// @throws error `no_topic`, `bad_message_id`, `bad_header`, `message_too_large`.
-void check_message(const message& what);
+void check_message(const message& message);
 
 }  // namespace mortise::outbox
 

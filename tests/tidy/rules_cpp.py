@@ -150,7 +150,6 @@ _BOUND = re.compile(rf"\bauto&{{0,2}}\s*\[[^\]]*\b({'|'.join(PRONOUNS)})\b[^\]]*
 PRONOUNS_LEFT = {
     "lib/*": 7,
     "txn/*": 187,
-    "outbox/*": 354,
     "tools/*": 171,
     "examples/*": 93,
     "tests/*": 945,

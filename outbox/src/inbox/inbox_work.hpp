@@ -48,7 +48,7 @@ public:
     inbox_work(const inbox_config& config, std::uint64_t seed);
 
     /// Handles the rest of a delivery, or a part of that rest.
-    report receive(db::connection& on, delivery& what);
+    report receive(db::connection& on, delivery& delivery);
     /// Retries due messages, or a part of them.
     report retry(db::connection& on, trial& tries);
     /// Creates the tables if they are missing. @return the id of the tables and the name.
@@ -71,13 +71,14 @@ private:
         std::string why;
     };
 
-    bool is_new(db::connection& on, const received& what, delivery& of, offsets& next);
-    bool is_place_new(db::connection& on, const received& what, delivery& of, offsets& next);
-    void take(db::connection& on, received& what, std::int64_t place, trial& tries, report& into);
+    bool is_new(db::connection& on, const received& received, delivery& of, offsets& next);
+    bool is_place_new(db::connection& on, const received& received, delivery& of, offsets& next);
+    void
+    take(db::connection& on, received& received, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(
-        db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+        db::connection& on, const received& received, std::int64_t place, trial& tries, report& into
     );
-    void number(received& what, std::uint32_t attempt) const;
+    void number(received& received, std::uint32_t attempt) const;
     void retry_key(
         db::connection& on,
         const inbox_tables::held_row& first,
@@ -88,13 +89,13 @@ private:
     );
     bool retry_one(
         db::connection& on,
-        inbox_tables::held_row& which,
+        inbox_tables::held_row& held,
         std::int64_t now,
         trial& tries,
         report& into
     );
-    answer ask(db::connection& on, const received& what, failure& failed);
-    void refuse(db::connection& on, const received& what, answer& said);
+    answer ask(db::connection& on, const received& received, failure& failed);
+    void refuse(db::connection& on, const received& received, answer& decision);
     std::int64_t pause_after(std::uint32_t attempts);
     void judge(report& into, failure& failed, std::uint32_t attempts, const std::string& id);
 

@@ -39,8 +39,8 @@ relay_stats relay::stats() const {
     return core_->stats();
 }
 
-std::string_view to_string(relay_event::kind what) noexcept {
-    switch (what) {
+std::string_view to_string(relay_event::kind kind) noexcept {
+    switch (kind) {
     case relay_event::kind::taken:
         return "taken";
     case relay_event::kind::opened:
@@ -67,8 +67,8 @@ std::string_view to_string(relay_event::kind what) noexcept {
     return "?";
 }
 
-std::string_view to_string(shard_status::state what) noexcept {
-    switch (what) {
+std::string_view to_string(shard_status::state state) noexcept {
+    switch (state) {
     case shard_status::state::standby:
         return "standby";
     case shard_status::state::waiting:

@@ -178,7 +178,7 @@ asio::awaitable<void> relay_core::keep() {
     coro::backoff pauses(limits, draw_seed());
     while (!stopping_) {
         relay_event trouble;
-        trouble.what = relay_event::kind::failed;
+        trouble.type = relay_event::kind::failed;
         try {
             auto once = keep_once();
             co_await std::move(once);
@@ -279,15 +279,15 @@ asio::awaitable<void> relay_core::look_for_commits() {
 void relay_core::add_runner(std::uint32_t shard) {
     if (runners_.count(shard) != 0 || stopping_)
         return;
-    const auto made = std::make_shared<shard_runner>(*this, shard);
-    runners_.emplace(shard, made);
+    const auto runner = std::make_shared<shard_runner>(*this, shard);
+    runners_.emplace(shard, runner);
     ++running_;
     asio::co_spawn(
         seat_.strand(),
-        made->run(),
+        runner->run(),
         asio::bind_cancellation_slot(
-            made->slot(),
-            [self = shared_from_this(), made](const std::exception_ptr&) { self->ended(); }
+            runner->slot(),
+            [self = shared_from_this(), runner](const std::exception_ptr&) { self->ended(); }
         )
     );
 }
@@ -370,19 +370,19 @@ void relay_core::begin_drains(std::size_t count, const std::vector<table::open_s
 }
 
 void relay_core::begin_drain(code_handler handler, const std::vector<table::open_shard>& shards) {
-    drain made;
+    drain entry;
     for (const auto& each : shards) {
         const auto runner = runners_.find(each.shard);
         if (runner == runners_.end() || runner->second->done())
             continue;
         // With locks another relay may own the shard, and then looks for the topics itself.
         const bool ours = !config_.locks || runner->second->holds();
-        made.shards.emplace(each.shard, wanted{reads_, each.last, each.away && ours});
+        entry.shards.emplace(each.shard, wanted{reads_, each.last, each.away && ours});
     }
-    if (made.shards.empty())
+    if (entry.shards.empty())
         return handler.complete(error_code());
-    made.handler = std::move(handler);
-    drains_.push_back(std::move(made));
+    entry.handler = std::move(handler);
+    drains_.push_back(std::move(entry));
     news();
 }
 
@@ -405,18 +405,18 @@ void relay_core::end_waits(Ended ended) {
 }
 
 void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
-    end_waits([&](std::uint32_t which, const wanted& until) {
-        return which == shard && read > until.read;
+    end_waits([&](std::uint32_t other, const wanted& until) {
+        return other == shard && read > until.read;
     });
 }
 
 // Ends waits for rows that another relay has sent, which its purge shows, or that are parked, or
 // whose shard is done or empty.
 void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
-    end_waits([&](std::uint32_t which, const wanted& until) {
+    end_waits([&](std::uint32_t other, const wanted& until) {
         const auto found =
             std::find_if(shards.begin(), shards.end(), [&](const table::open_shard& each) {
-                return each.shard == which;
+                return each.shard == other;
             });
         return found == shards.end() ||
                (!until.look && (found->marked >= until.row || found->last <= found->marked));

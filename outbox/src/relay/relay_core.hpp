@@ -61,7 +61,7 @@ public:
     bool stopping() const noexcept { return stopping_; }
     std::uint64_t draw_seed();
     void show(const shard_status& now);
-    void tell(const relay_event& what);
+    void tell(const relay_event& event);
     /// Looks for new shards.
     void look_for_shards();
     void due_at(std::optional<std::int64_t> when);

@@ -74,9 +74,9 @@ asio::awaitable<void> relay_core::share_once() {
     if (uneven_)
         co_return;
     for (const auto shard : given) {
-        const auto which = runners_.find(shard);
-        if (which != runners_.end() && which->second->held())
-            which->second->leave();
+        const auto runner = runners_.find(shard);
+        if (runner != runners_.end() && runner->second->held())
+            runner->second->leave();
     }
 }
 

@@ -20,30 +20,30 @@ constexpr auto parked_code = asio::as_tuple(asio::deferred);
 }  // namespace
 
 // Parks rows. @return whether the shard is still ours.
-asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> which) {
+asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> poison) {
     const auto session = core_.session();
     ++status_.writes;
-    auto work = [by = by_, which](db::connection& on) { return table::park(on, by, which); };
+    auto work = [by = by_, poison](db::connection& on) { return table::park(on, by, poison); };
     auto parking = session->async_run(std::move(work), db::durability::force, parked_code);
     const auto [failed, moved] = co_await std::move(parking);
     if (!parked(failed, moved))
         co_return false;
-    for (auto& each : which) {
+    for (auto& each : poison) {
         if (each.away && !std::exchange(away_, true))
             look_at_ = now() + core_.config().topic_look_every;
-        relay_event made;
-        made.what = relay_event::kind::parked;
-        made.shard = shard_;
-        made.row = each.row;
-        made.text = std::move(each.reason);
-        core_.tell(made);
+        relay_event event;
+        event.type = relay_event::kind::parked;
+        event.shard = shard_;
+        event.row = each.row;
+        event.text = std::move(each.reason);
+        core_.tell(event);
     }
     co_return true;
 }
 
-asio::awaitable<bool> shard_runner::park_blocked(std::vector<std::int64_t> which) {
-    auto work = [by = by_, which = std::move(which)](db::connection& on) {
-        return table::park_blocked(on, by, which);
+asio::awaitable<bool> shard_runner::park_blocked(std::vector<std::int64_t> rows) {
+    auto work = [by = by_, rows = std::move(rows)](db::connection& on) {
+        return table::park_blocked(on, by, rows);
     };
     const auto session = core_.session();
     ++status_.writes;
@@ -74,12 +74,12 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics(
         const auto [asked, fresh] = is_there.try_emplace(each.topic, false);
         if (fresh) {
             auto asking = sink_->has_topic(each.topic);
-            const auto came = co_await std::move(asking);
-            if (!came && came.error() == asio::error::operation_aborted)
+            const auto reply = co_await std::move(asking);
+            if (!reply && reply.error() == asio::error::operation_aborted)
                 co_return end::lost;
-            if (!came)
+            if (!reply)
                 break;  // The sink cannot tell about the others either.
-            asked->second = *came;
+            asked->second = *reply;
         }
         if (!asked->second)
             continue;
@@ -98,23 +98,23 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics(
 // Returns rows in portions, because writers wait meanwhile. @return how many rows; none if another
 // relay has the shard.
 asio::awaitable<std::optional<std::size_t>>
-shard_runner::send_returned(const table::away_topic& which) {
+shard_runner::send_returned(const table::away_topic& topic) {
     constexpr std::size_t rows_at_once = 1'000;
     table::returned_portion portion;
     std::size_t sent = 0;
     do {
-        auto work = [by = by_, which, from = portion.next](db::connection& on) {
-            return table::send_returned(on, by, which, from, rows_at_once);
+        auto work = [by = by_, topic, from = portion.next](db::connection& on) {
+            return table::send_returned(on, by, topic, from, rows_at_once);
         };
         const auto session = core_.session();
         ++status_.writes;
         auto sending = session->async_run(std::move(work), db::durability::force, parked_code);
-        const auto [failed, came] = co_await std::move(sending);
+        const auto [failed, next] = co_await std::move(sending);
         if (failed == errc::superseded)
             co_return std::nullopt;
         if (failed)
             throw boost::system::system_error(failed);
-        portion = came;
+        portion = next;
         sent += portion.sent;
     } while (portion.more);
     co_return sent;

@@ -20,10 +20,10 @@ namespace mortise::outbox::detail {
 namespace {
 
 coro::backoff_options pauses_of(const relay_config& config) {
-    coro::backoff_options made;
-    made.first = config.retry_first;
-    made.max = config.retry_max;
-    return made;
+    coro::backoff_options options;
+    options.first = config.retry_first;
+    options.max = config.retry_max;
+    return options;
 }
 
 }  // namespace
@@ -67,18 +67,18 @@ void shard_runner::leave() {
 }
 
 void shard_runner::set(state now) {
-    if (std::exchange(status_.what, now) != now)
+    if (std::exchange(status_.at, now) != now)
         core_.show(status_);
 }
 
-void shard_runner::tell(relay_event::kind what, error_code why, std::string text) {
-    relay_event made;
-    made.what = what;
-    made.shard = shard_;
-    made.row = known_.last.row;
-    made.code = why;
-    made.text = std::move(text);
-    core_.tell(made);
+void shard_runner::tell(relay_event::kind kind, error_code why, std::string text) {
+    relay_event event;
+    event.type = kind;
+    event.shard = shard_;
+    event.row = known_.last.row;
+    event.code = why;
+    event.text = std::move(text);
+    core_.tell(event);
 }
 
 void shard_runner::fail(error_code why, std::string text) {
@@ -89,7 +89,7 @@ void shard_runner::fail(error_code why, std::string text) {
 }
 
 asio::awaitable<void> shard_runner::run() {
-    while (status_.what != state::done && !core_.stopping()) {
+    while (status_.at != state::done && !core_.stopping()) {
         error_code why;
         std::string text;
         try {
@@ -105,7 +105,7 @@ asio::awaitable<void> shard_runner::run() {
         } catch (...) {
             why = coro::errc::work_threw;
         }
-        if (status_.what == state::done || core_.stopping())
+        if (status_.at == state::done || core_.stopping())
             break;
         leaving_ = false;
         set(state::standby);
@@ -128,7 +128,7 @@ asio::awaitable<void> shard_runner::try_once() {
     co_await std::move(leading);
 }
 
-asio::awaitable<table::claim> shard_runner::take(const lease* held) {
+asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
     auto work = [shard = shard_,
                  token = held == nullptr ? fencing_token() : held->token()](db::connection& on) {
         return table::take(on, shard, token);
@@ -161,7 +161,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
             auto waiting = await_earlier_shards();
             co_await std::move(waiting);
         }
-        while (status_.what != state::done && !core_.stopping() && !leaving_) {
+        while (status_.at != state::done && !core_.stopping() && !leaving_) {
             auto beginning = begin();
             if (co_await std::move(beginning)) {
                 auto sending = send_all();
@@ -179,7 +179,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         failed = std::current_exception();
     }
     serving_ = false;
-    tell(status_.what == state::done ? relay_event::kind::done : relay_event::kind::left);
+    tell(status_.at == state::done ? relay_event::kind::done : relay_event::kind::left);
     // After a cancellation signal nothing can be awaited until the signal is reset. The caller
     // checks whether the relay stops, or rethrows the failure.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -308,8 +308,8 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
     purge_wanted_ = false;  // Our mark must not overwrite the operator's decision.
     set(state::refused);
     tell(relay_event::kind::refused, why, text);
-    auto note = [by = by_, said = why.message() + ": " + text, seen](db::connection& on) {
-        return table::refuse(on, by, said, seen);
+    auto note = [by = by_, reason = why.message() + ": " + text, seen](db::connection& on) {
+        return table::refuse(on, by, reason, seen);
     };
     const auto session = core_.session();
     ++status_.writes;

@@ -50,8 +50,8 @@ public:
 
     /// Wakes the runner: there may be something to send.
     void news() { news_.set(); }
-    bool done() const noexcept { return status_.what == state::done; }
-    bool holds() const noexcept { return status_.what != state::standby; }
+    bool done() const noexcept { return status_.at == state::done; }
+    bool holds() const noexcept { return status_.at != state::standby; }
     asio::cancellation_slot slot() noexcept { return stop_.slot(); }
     /// The token of its lock; none without a lock, or while leaving.
     std::optional<fencing_token> held() const noexcept;
@@ -67,7 +67,7 @@ private:
 
     asio::awaitable<void> try_once();
     asio::awaitable<void> serve(const lease* held);
-    asio::awaitable<table::claim> take(const lease* held);
+    asio::awaitable<table::takeover> take(const lease* held);
     asio::awaitable<void> await_earlier_shards();
     asio::awaitable<bool> begin();
     asio::awaitable<void> accept();
@@ -81,11 +81,11 @@ private:
     asio::awaitable<std::optional<end>> send(table::batch& next);
     asio::awaitable<bool> bind_to_sink();
     asio::awaitable<published> publish(std::vector<outgoing>& rows, const mark& after);
-    asio::awaitable<bool> park(std::vector<table::poison_row> which);
-    asio::awaitable<bool> park_blocked(std::vector<std::int64_t> which);
+    asio::awaitable<bool> park(std::vector<table::poison_row> poison);
+    asio::awaitable<bool> park_blocked(std::vector<std::int64_t> rows);
     bool parked(error_code failed, std::size_t moved);
     asio::awaitable<std::optional<end>> look_for_topics();
-    asio::awaitable<std::optional<std::size_t>> send_returned(const table::away_topic& which);
+    asio::awaitable<std::optional<std::size_t>> send_returned(const table::away_topic& topic);
     asio::awaitable<bool> purge();
     asio::awaitable<std::optional<end>> be_idle(std::uint32_t newest_layout);
     asio::awaitable<std::optional<end>> finish();
@@ -93,12 +93,12 @@ private:
     asio::awaitable<void> rest(clock::duration longest);
     asio::awaitable<void> pause_after(error_code why, std::string text);
 
-    void resize_batches(published::kind came);
+    void resize_batches(published::kind outcome);
     void advance(const mark& to, std::size_t messages, std::string place);
     void fail(error_code why, std::string text);
     void tell_sent(std::size_t messages, clock::duration took);
     void set(state now);
-    void tell(relay_event::kind what, error_code why = {}, std::string text = {});
+    void tell(relay_event::kind kind, error_code why = {}, std::string text = {});
     bool purge_due() const;
     bool look_due() const { return away_ && now() >= look_at_; }
     clock::time_point now() const;

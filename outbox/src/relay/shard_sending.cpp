@@ -57,23 +57,23 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
         // writers wait meanwhile.
         if (look_due() && !next.more) {
             auto looking = look_for_topics();
-            if (const auto came = co_await std::move(looking))
-                co_return *came;
+            if (const auto ending = co_await std::move(looking))
+                co_return *ending;
             continue;
         }
         if (next.last_row == 0) {
             core_.emptied(shard_, number);
             auto idling = be_idle(next.newest_layout);
-            if (const auto came = co_await std::move(idling))
-                co_return *came;
+            if (const auto ending = co_await std::move(idling))
+                co_return *ending;
             continue;
         }
         set(state::sending);
         if (next.more)
             reading = start_read(next.last_row);
         auto sending = send(next);
-        if (const auto came = co_await std::move(sending))
-            co_return *came;
+        if (const auto ending = co_await std::move(sending))
+            co_return *ending;
         if (purge_due()) {
             auto purging = purge();
             if (!co_await std::move(purging))
@@ -85,7 +85,7 @@ asio::awaitable<shard_runner::end> shard_runner::send_all() {
 
 std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
     news_.reset();  // Rows committed from now on may be too late for this read.
-    const auto made = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
+    const auto pending = std::make_shared<pending_read>(core_.strand(), core_.begin_read(), after);
     auto work = [shard = shard_,
                  after,
                  rows = batch_rows_,
@@ -101,14 +101,14 @@ std::shared_ptr<pending_read> shard_runner::start_read(std::int64_t after) {
         std::move(work),
         asio::bind_executor(
             core_.strand(),
-            [made](error_code failed, table::batch found) {
-                made->failed = failed;
-                made->found = std::move(found);
-                made->ready.set();
+            [pending](error_code failed, table::batch found) {
+                pending->failed = failed;
+                pending->found = std::move(found);
+                pending->ready.set();
             }
         )
     );
-    return made;
+    return pending;
 }
 
 // Sends one batch; the sink may move from its messages. @return how sending ended, if it did.
@@ -125,31 +125,31 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
     const auto begun = now();
     const std::size_t count = next.rows.size();
     auto publishing = publish(next.rows, after);
-    auto came = co_await std::move(publishing);
+    auto outcome = co_await std::move(publishing);
     MORTISE_CRASH_POINT("relay.published");
-    for (std::string& each : came.notices)
+    for (std::string& each : outcome.notices)
         tell(relay_event::kind::noticed, {}, std::move(each));
-    if (came.what != published::kind::committed && came.done > 0) {
-        const outgoing& last = next.rows.at(came.done - 1);
+    if (outcome.type != published::kind::committed && outcome.done > 0) {
+        const outgoing& last = next.rows.at(outcome.done - 1);
         mark so_far = after;
         so_far.row = last.row;
-        so_far.message = last.what.id;
-        advance(so_far, came.done, std::string());
-        tell_sent(came.done, now() - begun);
+        so_far.message = last.message.id;
+        advance(so_far, outcome.done, std::string());
+        tell_sent(outcome.done, now() - begun);
     }
-    resize_batches(came.what);
-    switch (came.what) {
+    resize_batches(outcome.type);
+    switch (outcome.type) {
     case published::kind::committed:
         status_.trouble = {};
         status_.text.clear();
         status_.batches += next.rows.empty() ? 0u : 1u;
-        advance(after, count, std::move(came.place));
+        advance(after, count, std::move(outcome.place));
         if (count > 0)
             tell_sent(count, now() - begun);
         co_return std::nullopt;
     case published::kind::refused: {
         std::vector<table::poison_row> poison;
-        for (auto& each : came.poison) {
+        for (auto& each : outcome.poison) {
             std::string reason = each.code.message() + ": " + each.text;
             if (each.away)
                 reason += "; sent when the topic is there";
@@ -161,26 +161,26 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send(table::batc
         co_return std::nullopt;
     }
     case published::kind::again: {
-        auto pausing = pause_after(came.code, std::move(came.text));
+        auto pausing = pause_after(outcome.code, std::move(outcome.text));
         co_await std::move(pausing);
         co_return std::nullopt;
     }
     case published::kind::lost:
         break;
     }
-    auto pausing = pause_after(came.code, std::move(came.text));
+    auto pausing = pause_after(outcome.code, std::move(outcome.text));
     co_await std::move(pausing);
     co_return end::lost;
 }
 
 void shard_runner::tell_sent(std::size_t messages, clock::duration took) {
-    relay_event made;
-    made.what = relay_event::kind::sent;
-    made.shard = shard_;
-    made.row = known_.last.row;
-    made.messages = messages;
-    made.took = took;
-    core_.tell(made);
+    relay_event event;
+    event.type = relay_event::kind::sent;
+    event.shard = shard_;
+    event.row = known_.last.row;
+    event.messages = messages;
+    event.took = took;
+    core_.tell(event);
 }
 
 // Records the sink in the table before the first row is sent. The next purge may be far off. Until
@@ -200,28 +200,28 @@ asio::awaitable<bool> shard_runner::bind_to_sink() {
 }
 
 // A smaller batch may succeed if the sink's time was too short for this one.
-void shard_runner::resize_batches(published::kind came) {
+void shard_runner::resize_batches(published::kind outcome) {
     const std::size_t most = core_.config().batch_rows;
-    if (came == published::kind::committed)
+    if (outcome == published::kind::committed)
         batch_rows_ += std::min(batch_rows_, most - batch_rows_);
-    else if (came != published::kind::refused)
+    else if (outcome != published::kind::refused)
         batch_rows_ = std::max<std::size_t>(batch_rows_ / 2, 1);
 }
 
 asio::awaitable<published> shard_runner::publish(std::vector<outgoing>& rows, const mark& after) {
     publishing_ = true;
     std::exception_ptr failed;
-    published came;
+    published outcome;
     try {
         auto publishing = sink_->publish(rows, after);
-        came = co_await std::move(publishing);
+        outcome = co_await std::move(publishing);
     } catch (...) {
         failed = std::current_exception();
     }
     publishing_ = false;
     if (failed)
         std::rethrow_exception(failed);
-    co_return came;
+    co_return outcome;
 }
 
 void shard_runner::advance(const mark& to, std::size_t messages, std::string place) {
@@ -284,8 +284,8 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::be_idle(std::uin
     }
     if (shard_ < newest_layout) {
         auto finishing = finish();
-        if (const auto came = co_await std::move(finishing))
-            co_return came;
+        if (const auto ending = co_await std::move(finishing))
+            co_return ending;
     }
     const auto idle_max = sink_->idle_max();
     clock::duration longest = clock::duration::max();
@@ -329,13 +329,13 @@ asio::awaitable<std::optional<shard_runner::end>> shard_runner::send_idle_mark()
     ++after.sequence;
     std::vector<outgoing> none;
     auto publishing = publish(none, after);
-    auto came = co_await std::move(publishing);
-    if (came.what == published::kind::committed) {
-        advance(after, 0, std::move(came.place));
+    auto outcome = co_await std::move(publishing);
+    if (outcome.type == published::kind::committed) {
+        advance(after, 0, std::move(outcome.place));
         co_return std::nullopt;
     }
-    const bool lost = came.what == published::kind::lost;
-    auto pausing = pause_after(came.code, std::move(came.text));
+    const bool lost = outcome.type == published::kind::lost;
+    auto pausing = pause_after(outcome.code, std::move(outcome.text));
     co_await std::move(pausing);
     co_return lost ? std::optional(end::lost) : std::nullopt;
 }

@@ -11,14 +11,14 @@ namespace {
 using counts = std::map<session_id, std::size_t>;
 
 counts count(const std::vector<shard_lock>& locks) {
-    counts made;
+    counts totals;
     for (const auto& each : locks) {
         if (each.holder)
-            ++made[*each.holder];
+            ++totals[*each.holder];
         for (const auto& waiter : each.waiters)
-            made.try_emplace(waiter, 0);
+            totals.try_emplace(waiter, 0);
     }
-    return made;
+    return totals;
 }
 
 std::optional<session_id> own_session(const std::vector<shard_lock>& locks) {

@@ -37,10 +37,10 @@ public:
         auto [failed, found] = co_await std::move(opening_it);
         if (failed || !found)
             co_return failed ? failed : found.error();
-        opening made;
-        made.identity = std::move(found->id);
-        made.last = std::move(found->last);
-        co_return made;
+        opening result;
+        result.identity = std::move(found->id);
+        result.last = std::move(found->last);
+        co_return result;
     }
 
     asio::awaitable<published> publish(std::span<outgoing> messages, const mark& after) override {
@@ -53,9 +53,9 @@ public:
             return file->append(lines, after, any);
         };
         auto appending = thread_->async_run(std::move(work), asio::as_tuple(asio::deferred));
-        auto [failed, came] = co_await std::move(appending);
-        if (failed || came)
-            co_return published(published::kind::lost, failed ? failed : came, folder_.string());
+        auto [failed, refused] = co_await std::move(appending);
+        if (failed || refused)
+            co_return published(published::kind::lost, failed ? failed : refused, folder_.string());
         co_return published();
     }
 

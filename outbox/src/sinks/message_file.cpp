@@ -34,9 +34,9 @@ error_code sync_folder(const std::filesystem::path& folder) noexcept {
     const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0)
         return last_error();
-    const error_code came = ::fsync(opened) == 0 ? error_code() : last_error();
+    const error_code failure = ::fsync(opened) == 0 ? error_code() : last_error();
     ::close(opened);
-    return came;
+    return failure;
 }
 
 bool is_same_file(const std::filesystem::path& path, int opened) noexcept {
@@ -78,10 +78,10 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
 
 result<file_contents> message_file::open(const std::filesystem::path& folder, std::uint32_t shard) {
     close();
-    std::error_code made;
-    std::filesystem::create_directories(folder, made);
-    if (made)
-        return error_code(made.value(), boost::system::system_category());
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure)
+        return error_code(failure.value(), boost::system::system_category());
     folder_ = folder;
     shard_ = shard;
     auto found = lock_and_read();
@@ -158,8 +158,8 @@ error_code message_file::append(std::string_view lines, const mark& after, bool 
 error_code message_file::begin_next() {
     MORTISE_ASSERT(last_);
     const auto next = next_file(folder_, shard_);
-    int made = -1;
-    error_code failed = begin_with(next, made);
+    int descriptor = -1;
+    error_code failed = begin_with(next, descriptor);
     if (!failed)
         failed = give_name(closed_file(folder_, shard_, last_->sequence));
     if (!failed) {
@@ -169,14 +169,14 @@ error_code message_file::begin_next() {
     if (!failed && ::rename(next.c_str(), present_file(folder_, shard_).c_str()) != 0)
         failed = last_error();
     if (failed) {
-        if (made >= 0)
-            ::close(made);
+        if (descriptor >= 0)
+            ::close(descriptor);
         end_rotation();
         return failed;
     }
     MORTISE_CRASH_POINT("file_sink.renamed");
     close();
-    file_ = made;
+    file_ = descriptor;
     has_messages_ = false;
     failed = sync_folder(folder_);
     if (!failed)
@@ -185,11 +185,11 @@ error_code message_file::begin_next() {
 }
 
 // Creates the file and locks it before anybody can see it.
-error_code message_file::begin_with(const std::filesystem::path& path, int& made) {
-    made = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    if (made < 0 || ::flock(made, LOCK_EX | LOCK_NB) != 0)
+error_code message_file::begin_with(const std::filesystem::path& path, int& descriptor) {
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
         return last_error();
-    return write(made, head_line_of_next(id_) + mark_line(*last_));
+    return write(descriptor, head_line_of_next(id_) + mark_line(*last_));
 }
 
 error_code message_file::give_name(const std::filesystem::path& closed) const {

@@ -36,7 +36,7 @@ private:
     error_code write(int to, std::string_view lines);
     error_code begin_next();
     error_code give_name(const std::filesystem::path& closed) const;
-    error_code begin_with(const std::filesystem::path& path, int& made);
+    error_code begin_with(const std::filesystem::path& path, int& descriptor);
     void end_rotation() const;
     void remove_oldest() const;
 

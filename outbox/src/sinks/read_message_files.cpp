@@ -38,10 +38,10 @@ result<read_file> read_one(const std::filesystem::path& file) {
     ::close(opened);
     if (!found)
         throw error(found.error(), file.string(), "name a file that a sink has written");
-    read_file made;
-    made.contents = std::move(*found);
-    made.node = known ? about.st_ino : 0;
-    return made;
+    read_file content;
+    content.contents = std::move(*found);
+    content.node = known ? about.st_ino : 0;
+    return content;
 }
 
 [[noreturn]] void refuse(const error_code& why, const std::filesystem::path& file) {
@@ -57,7 +57,7 @@ std::optional<std::vector<outgoing>> read_as_they_are(
     const std::filesystem::path& folder, std::uint32_t shard, std::optional<std::int64_t> after
 ) {
     const auto files = message_files(folder, shard);
-    std::vector<outgoing> made;
+    std::vector<outgoing> messages;
     ino_t before = 0;
     for (const auto& each : files) {
         auto found = read_one(each);
@@ -77,12 +77,12 @@ std::optional<std::vector<outgoing>> read_as_they_are(
             );
         for (auto& message : found->contents.messages) {
             if (message.row > after.value_or(0))
-                made.push_back(std::move(message));
+                messages.push_back(std::move(message));
         }
     }
     if (message_files(folder, shard) != files)
         return std::nullopt;
-    return made;
+    return messages;
 }
 
 }  // namespace

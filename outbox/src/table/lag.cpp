@@ -33,7 +33,7 @@ std::vector<shard_place> places(db::connection& on) {
 }  // namespace
 
 relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64_t>& sent) {
-    relay_lag made;
+    relay_lag lag;
     std::optional<std::int64_t> oldest;
     for (const auto& each : places(on)) {
         const auto known = sent.find(each.shard);
@@ -43,7 +43,7 @@ relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64
         auto rows = on.query(
             "SELECT count(*) FROM mortise_outbox WHERE slot > ?1 AND slot < ?2", begin, end
         );
-        made.rows += rows.step() ? static_cast<std::uint64_t>(rows.integer(0)) : 0;
+        lag.rows += rows.step() ? static_cast<std::uint64_t>(rows.integer(0)) : 0;
         auto first = on.query(
             "SELECT written FROM mortise_outbox WHERE slot > ?1 AND slot < ?2 ORDER BY slot LIMIT "
             "1",
@@ -54,10 +54,10 @@ relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64
             oldest = std::min(oldest.value_or(first.integer(0)), first.integer(0));
     }
     if (oldest)
-        made.oldest = std::chrono::microseconds(std::max<std::int64_t>(wall_now() - *oldest, 0));
-    made.later = count(on, "SELECT count(*) FROM mortise_outbox_later");
-    made.parked = count(on, "SELECT count(*) FROM mortise_outbox_parked");
-    return made;
+        lag.oldest = std::chrono::microseconds(std::max<std::int64_t>(wall_now() - *oldest, 0));
+    lag.later = count(on, "SELECT count(*) FROM mortise_outbox_later");
+    lag.parked = count(on, "SELECT count(*) FROM mortise_outbox_parked");
+    return lag;
 }
 
 }  // namespace mortise::outbox::table

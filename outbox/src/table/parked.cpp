@@ -26,11 +26,11 @@ std::size_t drop_moved(db::connection& on, std::int64_t slot) {
 }  // namespace
 
 result<std::size_t>
-park(db::connection& on, const holder& by, const std::vector<poison_row>& which) {
+park(db::connection& on, const holder& by, const std::vector<poison_row>& poison) {
     if (!holds(on, by))
         return error_code(errc::superseded);
     std::size_t moved = 0;
-    for (const auto& each : which) {
+    for (const auto& each : poison) {
         const std::int64_t slot = slot_of(by.shard, each.row);
         on.run(
             MORTISE_OUTBOX_MOVE,
@@ -47,11 +47,11 @@ park(db::connection& on, const holder& by, const std::vector<poison_row>& which)
 }
 
 result<std::size_t>
-park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& which) {
+park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& rows) {
     if (!holds(on, by))
         return error_code(errc::superseded);
     std::size_t moved = 0;
-    for (const auto each : which) {
+    for (const auto each : rows) {
         const std::int64_t slot = slot_of(by.shard, each);
         on.run(
             MORTISE_OUTBOX_MOVE

@@ -16,8 +16,8 @@ namespace mortise::outbox::table {
 class poison_row {
 public:
     poison_row() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    poison_row(std::int64_t which, std::string why, bool has_no_topic = false)
-        : row(which), reason(std::move(why)), away(has_no_topic) {}
+    poison_row(std::int64_t number, std::string why, bool has_no_topic = false)
+        : row(number), reason(std::move(why)), away(has_no_topic) {}
 
     std::int64_t row = 0;
     std::string reason;
@@ -28,12 +28,12 @@ public:
 /// blocked from then on.
 /// @return how many were moved, or `superseded`.
 result<std::size_t>
-park(db::connection& on, const holder& by, const std::vector<poison_row>& which);
+park(db::connection& on, const holder& by, const std::vector<poison_row>& poison);
 
 /// Moves rows that are blocked by parked ones, if they still are.
 /// @return how many were moved, or `superseded`.
 result<std::size_t>
-park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& which);
+park_blocked(db::connection& on, const holder& by, const std::vector<std::int64_t>& rows);
 
 }  // namespace mortise::outbox::table
 

@@ -105,14 +105,14 @@ std::vector<away_topic> away_topics(db::connection& on, std::uint32_t shard) {
 result<returned_portion> send_returned(
     db::connection& on,
     const holder& by,
-    const away_topic& which,
+    const away_topic& topic,
     std::int64_t from,
     std::size_t limit
 ) {
     if (!holds(on, by))
         return error_code(errc::superseded);
-    returned_portion made;
-    made.next = from;
+    returned_portion portion;
+    portion.next = from;
     std::vector<moved_row> all;
     first_rows firsts;
     std::size_t seen = 0;
@@ -120,8 +120,8 @@ result<returned_portion> send_returned(
         auto row = on.query(
             "SELECT id, message_id, key FROM mortise_outbox_parked"
             " WHERE away != 0 AND shard = ?1 AND topic = ?2 AND id >= ?3 ORDER BY id LIMIT ?4",
-            which.shard,
-            std::string_view(which.topic),
+            topic.shard,
+            std::string_view(topic.topic),
             from,
             limit
         );
@@ -130,18 +130,18 @@ result<returned_portion> send_returned(
             if (!key)
                 all.push_back({row.integer(0), std::nullopt, hash_of(row.text(1), key)});
             else if (!firsts.contains(*key))
-                add_parked(on, which.topic, *key, firsts, all);
-            made.next = row.integer(0) + 1;
+                add_parked(on, topic.topic, *key, firsts, all);
+            portion.next = row.integer(0) + 1;
         }
     }
-    made.more = seen == limit;
+    portion.more = seen == limit;
     if (!firsts.empty())
-        add_waiting(on, which.topic, firsts, all);
-    made.sent = all.size();
+        add_waiting(on, topic.topic, firsts, all);
+    portion.sent = all.size();
     move_to_end(on, std::move(all));
-    if (made.sent != 0)
+    if (portion.sent != 0)
         ring_after_commit(on);
-    return made;
+    return portion;
 }
 
 }  // namespace mortise::outbox::table

@@ -46,7 +46,7 @@ public:
 result<returned_portion> send_returned(
     db::connection& on,
     const holder& by,
-    const away_topic& which,
+    const away_topic& topic,
     std::int64_t from,
     std::size_t limit
 );

@@ -33,10 +33,10 @@ void count_row(db::connection& on);
 std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
 
 /// Binds the next five parameters: id, topic, key, payload, headers.
-void bind_message(db::statement& to, const message& what);
+void bind_message(db::statement& to, const message& message);
 
 /// Inserts a row into the shard of its key, in the newest layout.
-void insert(db::connection& on, const message& what, std::int64_t written);
+void insert(db::connection& on, const message& message, std::int64_t written);
 /// Whether the id is remembered and must be refused at `now`.
 bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now);
 /// Remembers the id until `end`, and forgets some ids that have expired.
@@ -53,7 +53,7 @@ struct moved_row {
 void move_to_end(db::connection& on, std::vector<moved_row> all);
 
 /// Stores a message that must not be sent before `due`.
-void insert_later(db::connection& on, const message& what, std::int64_t due);
+void insert_later(db::connection& on, const message& message, std::int64_t due);
 
 /// Turns due messages into rows, the earliest first, at most `limit`.
 /// @return how many.

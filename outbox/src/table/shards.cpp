@@ -137,9 +137,9 @@ mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row) 
     return found;
 }
 
-result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
-    claim made;
-    made.by = holder(shard, held);
+result<takeover> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
+    takeover result;
+    result.by = holder(shard, held);
     {
         auto row = on.query(
             "SELECT epoch, domain, done, refused IS NOT NULL FROM mortise_outbox_shard"
@@ -150,21 +150,21 @@ result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token&
             return error_code(errc::superseded);
         const auto before = static_cast<std::uint64_t>(row.integer(0));
         if (!held)
-            made.by.epoch.value = before + 1;
+            result.by.epoch.value = before + 1;
         else if (row.text(1) == held.domain.name() && held.value < before)
             return error_code(errc::superseded);
-        made.done = row.integer(2) != 0;
-        made.refused = row.integer(3) != 0;
+        result.done = row.integer(2) != 0;
+        result.refused = row.integer(3) != 0;
     }
-    made.known = known_of(on, shard);
-    made.others_first = others_first(on, shard);
+    result.known = known_of(on, shard);
+    result.others_first = others_first(on, shard);
     on.run(
         "UPDATE mortise_outbox_shard SET epoch = ?2, domain = ?3 WHERE shard = ?1",
         shard,
-        made.by.epoch.value,
-        made.by.epoch.domain.name()
+        result.by.epoch.value,
+        result.by.epoch.domain.name()
     );
-    return made;
+    return result;
 }
 
 bool holds(db::connection& on, const holder& by) {

@@ -35,9 +35,10 @@ public:
     std::string place;  ///< Where the mark is at the sink.
 };
 
-class claim {
+/// A shard as its relay takes it over.
+class takeover {
 public:
-    claim() = default;
+    takeover() = default;
 
     holder by;
     shadow known;
@@ -72,7 +73,7 @@ mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row);
 ///
 /// @param held The token of its lock; an empty one takes the shard from any holder.
 /// @return `superseded` if another relay has it with a higher token of the same domain.
-result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
+result<takeover> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
 
 /// Stores how far the shard was sent. Deletes rows before the mark, and rows of done shards, that
 /// were written before `written_before`, at most `limit`. The row of the mark stays.

@@ -57,7 +57,7 @@ protected:
     static texts payloads_of(const std::vector<outgoing>& all) {
         texts found;
         for (const auto& each : all)
-            found.push_back(each.what.payload.value_or("(none)"));
+            found.push_back(each.message.payload.value_or("(none)"));
         return found;
     }
     texts payloads(std::optional<std::int64_t> after = std::int64_t{0}) const {
@@ -190,7 +190,7 @@ TEST_F(OutboxMessageFiles, AreReadWhileTheyAreClosed) {
     std::int64_t after = 0;
     const auto read_on = [&] {
         for (const auto& each : read_message_files(files(), shard, after)) {
-            read.push_back(each.what.payload.value_or("(none)"));
+            read.push_back(each.message.payload.value_or("(none)"));
             after = each.row;
         }
     };
