@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/append.hpp"
 
-#include "message_check.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 #include "mortise/outbox/error.hpp"
+#include "table/message_columns.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
@@ -52,7 +52,7 @@ void insert(db::connection& on, const message& message, std::chrono::millisecond
 }  // namespace
 
 std::string append(db::connection& on, const message& message, append_options options) {
-    check_message(message);
+    table::check_message(message);
     mortise::detail::require(
         options.unique_for.count() >= 0 && options.unique_for <= duration_max,
         "unique_for",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/operate.hpp"
-#include "table/rows.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "table/shards.hpp"
 #include "wall_clock.hpp"

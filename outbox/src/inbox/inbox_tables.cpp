@@ -3,8 +3,7 @@
 
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
-#include "table/format.hpp"
-#include "table/rows.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "inbox/inbox_tables.hpp"
 #include "mortise/outbox/error.hpp"
-#include "table/rows.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 

@@ -2,6 +2,7 @@
 #include "mortise/outbox/relay.hpp"
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/outbox/sink.hpp"
 #include "relay/relay_core.hpp"
 
 #include <utility>
@@ -37,6 +38,10 @@ std::vector<shard_status> relay::status() const {
 
 relay_stats relay::stats() const {
     return core_->stats();
+}
+
+asio::awaitable<result<bool>> sink::has_topic(const std::string&) {
+    co_return true;
 }
 
 std::string_view to_string(relay_event::kind kind) noexcept {

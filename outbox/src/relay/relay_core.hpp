@@ -10,7 +10,7 @@
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay.hpp"
 #include "relay/shard_runner.hpp"
-#include "table/durable.hpp"
+#include "table/log_keeper.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -2,7 +2,7 @@
 // Events and counters of a relay.
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
-#include "table/lag.hpp"
+#include "table/shards.hpp"
 #include "table/schema.hpp"
 
 #include <boost/asio/bind_executor.hpp>

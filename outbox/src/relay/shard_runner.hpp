@@ -9,7 +9,6 @@
 #include "mortise/outbox/shard_status.hpp"
 #include "mortise/outbox/sink.hpp"
 #include "table/parked.hpp"
-#include "table/returned.hpp"
 #include "table/rows.hpp"
 #include "table/shards.hpp"
 

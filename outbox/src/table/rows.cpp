@@ -2,8 +2,7 @@
 #include "table/rows.hpp"
 
 #include "mortise/outbox/error.hpp"
-#include "table/header_bytes.hpp"
-#include "table/key_hash.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -12,17 +11,6 @@
 
 namespace mortise::outbox::table {
 namespace {
-
-// The columns from the id of a message to the time at which it was written.
-enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
-constexpr int written_column = 5;
-
-void bind(db::statement& to, const std::optional<std::string>& bytes) {
-    if (bytes)
-        to.bind_bytes(*bytes);
-    else
-        to.bind(nullptr);
-}
 
 std::size_t size_of(const message& message) noexcept {
     std::size_t size = message.topic.size() + message.id.size();
@@ -33,45 +21,12 @@ std::size_t size_of(const message& message) noexcept {
     return size;
 }
 
-void read_without_headers(const db::statement& row, int column, message& into) {
-    into.id = row.text(column + id_column);
-    into.topic = row.text(column + topic_column);
-    into.key = row.text_or_null(column + key_column);
-    into.payload = row.text_or_null(column + payload_column);
-}
-
-/// Reads a row. @return whether its headers could be read.
-bool read_message(const db::statement& row, int column, message& into) {
-    read_without_headers(row, column, into);
-    const auto bytes = row.text_or_null(column + headers_column);
-    if (!bytes)
-        return true;
-    auto headers = headers_in(*bytes);
-    if (headers)
-        into.headers = std::move(*headers);
-    return headers.has_value();
-}
-
 bool any_parked(db::connection& on) {
     auto row = on.query("SELECT 1 FROM mortise_outbox_parked LIMIT 1");
     return row.step();
 }
 
 }  // namespace
-
-std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept {
-    return key_hash(key ? std::string_view(*key) : id);
-}
-
-void bind_message(db::statement& to, const message& message) {
-    to.bind(std::string_view(message.id)).bind(std::string_view(message.topic));
-    bind(to, message.key);
-    bind(to, message.payload);
-    if (message.headers.empty())
-        to.bind(nullptr);
-    else
-        to.bind_bytes(bytes_of(message.headers));
-}
 
 void count_row(db::connection& on) {
     on.run("UPDATE mortise_outbox_counter SET last_row = last_row + 1");
@@ -171,19 +126,6 @@ std::optional<std::int64_t> next_due(db::connection& on) {
     if (!row.step() || row.is_null(0))
         return std::nullopt;
     return row.integer(0);
-}
-
-message without_headers_at(const db::statement& row, int column) {
-    message result;
-    read_without_headers(row, column, result);
-    return result;
-}
-
-std::optional<message> message_at(const db::statement& row, int column) {
-    message result;
-    if (!read_message(row, column, result))
-        return std::nullopt;
-    return result;
 }
 
 batch read(

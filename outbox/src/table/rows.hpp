@@ -5,7 +5,7 @@
 #include "mortise/db/connection.hpp"
 #include "mortise/outbox/message.hpp"
 #include "mortise/outbox/sink.hpp"
-#include "table/slot.hpp"
+#include "table/schema.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,6 @@
 
 namespace mortise::outbox::table {
 
-/// The columns of a message, in every table of messages.
-#define MORTISE_OUTBOX_COLUMNS "message_id, topic, key, payload, headers, written"
 /// The slot of a new row, in a statement after `count_row`; the hash is the parameter ?1.
 #define MORTISE_OUTBOX_NEW_SLOT                                                                    \
     MORTISE_OUTBOX_SLOT(                                                                           \
@@ -28,12 +26,6 @@ namespace mortise::outbox::table {
 
 /// Draws the number of a new row.
 void count_row(db::connection& on);
-
-/// The hash that decides the shard of a message. Without a key, the id is hashed.
-std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
-
-/// Binds the next five parameters: id, topic, key, payload, headers.
-void bind_message(db::statement& to, const message& message);
 
 /// Inserts a row into the shard of its key, in the newest layout.
 void insert(db::connection& on, const message& message, std::int64_t written);
@@ -94,12 +86,6 @@ std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, s
 
 /// The last row of the shard; zero if there is none.
 std::int64_t last_row(db::connection& on, std::uint32_t shard);
-
-/// Reads the message of the statement's present row. `column` is that of its id; topic, key,
-/// payload, headers follow. Nothing if its headers cannot be read.
-std::optional<message> message_at(const db::statement& row, int column);
-/// The same, but without the headers.
-message without_headers_at(const db::statement& row, int column);
 
 }  // namespace mortise::outbox::table
 

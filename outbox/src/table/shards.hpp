@@ -6,9 +6,11 @@
 #include "mortise/error.hpp"
 #include "mortise/fencing_token.hpp"
 #include "mortise/outbox/mark.hpp"
+#include "mortise/outbox/relay_stats.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -109,6 +111,12 @@ shadow known_of(db::connection& on, std::uint32_t shard);
 
 /// Whether this relay still works on the shard.
 bool holds(db::connection& on, const holder& by);
+
+/// Measures what waits.
+///
+/// @param sent For each shard, the last row known to be sent, where that is newer than the table's
+///             mark.
+relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64_t>& sent);
 
 }  // namespace mortise::outbox::table
 

@@ -2,7 +2,7 @@
 // Message files that are closed when they are long, and removed.
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
-#include "sinks/file_names.hpp"
+#include "sinks/message_file.hpp"
 #include "sinks/message_lines.hpp"
 #include "unit/outbox/outbox_world.hpp"
 

@@ -6,7 +6,7 @@
 #include "mortise/outbox/relay.hpp"
 #include "mortise/store/memory.hpp"
 #include "support/fault_vfs.hpp"
-#include "table/durable.hpp"
+#include "table/log_keeper.hpp"
 #include "table/shards.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
