@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace mortise::outbox::relay_detail {
+namespace mortise::outbox::detail {
 namespace {
 
 judgement refusal(error_code why, std::string text) {
@@ -87,4 +87,4 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
     return result;
 }
 
-}  // namespace mortise::outbox::relay_detail
+}  // namespace mortise::outbox::detail

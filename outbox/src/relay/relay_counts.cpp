@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Events and counters of a relay.
+// Events, statuses and counters of a relay.
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
-#include "table/shards.hpp"
 #include "table/schema.hpp"
+#include "table/shards.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -36,6 +36,19 @@ void relay_core::tell(const relay_event& event) {
     }
     if (config_.observer)
         config_.observer(event);
+}
+
+void relay_core::show(const shard_status& now) {
+    const std::lock_guard hold(status_mutex_);
+    status_[now.shard] = now;
+}
+
+std::vector<shard_status> relay_core::status() const {
+    const std::lock_guard hold(status_mutex_);
+    std::vector<shard_status> all;
+    for (const auto& [shard, each] : status_)
+        all.push_back(each);
+    return all;
 }
 
 relay_stats relay_core::stats() const {

@@ -24,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using outbox::shard_status;
-using outbox::relay_detail::shard_lock;
-using outbox::relay_detail::surplus;
+using outbox::detail::shard_lock;
+using outbox::detail::surplus;
 using numbers = std::vector<std::uint32_t>;
 using counts = std::vector<std::size_t>;
 
