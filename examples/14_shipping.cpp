@@ -46,15 +46,17 @@ asio::awaitable<void> sell(db::sqlite& shop, std::string_view what) {
 //[shipping
 // The shippers note a parcel. If they refuse, the note is undone and the shop gets a message.
 outbox::answer ship(db::connection& on, const outbox::received& came) {
-    const std::string& what = *came.what.payload;
+    const std::string& what = *came.message.payload;
     on.run("INSERT INTO parcel(what) VALUES(?1)", std::string_view(what));
     if (what == "piano")
-        return outbox::answer::refused(outbox::message("refusals", came.what.key, what));
+        return outbox::answer::refused(outbox::message("refusals", came.message.key, what));
     return outbox::answer::done();
 }
 
 outbox::answer take_back(db::connection& on, const outbox::received& came) {
-    on.run("UPDATE sale SET taken_back = 1 WHERE what = ?1", std::string_view(*came.what.payload));
+    on.run(
+        "UPDATE sale SET taken_back = 1 WHERE what = ?1", std::string_view(*came.message.payload)
+    );
     return outbox::answer::done();
 }
 //]
@@ -74,7 +76,7 @@ outbox::relay relay_of(db::sqlite& whose, outbox::inbox& to) {
     config.sink = outbox::make_handler_sink(
         [&to](const outbox::outgoing& sent) -> asio::awaitable<outbox::verdict> {
             std::vector<outbox::received> messages;
-            messages.emplace_back(sent.what.topic, sent.row, sent.what);
+            messages.emplace_back(sent.message.topic, sent.row, sent.message);
             auto delivering = to.async_receive(std::move(messages));
             co_await std::move(delivering);
             co_return outbox::verdict::done();

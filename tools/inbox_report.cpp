@@ -81,7 +81,7 @@ json::array inboxes_json(const std::vector<outbox::inbox_view>& all) {
 }
 
 void held_list::add(outbox::held_message held) {
-    const auto& what = held.what.what;
+    const auto& what = held.received.message;
     if (what.key) {
         const auto key = std::make_tuple(held.inbox, what.topic, *what.key);
         const auto [place, first] = of_key_.try_emplace(key, messages_.size());
@@ -127,10 +127,10 @@ void write_held(std::ostream& out, const std::vector<unhandled_message>& all, wa
              seconds_text(since(held.arrived, now)),
              std::to_string(held.attempts),
              std::to_string(behind),
-             printable(held.what.source),
-             place_text(held.what),
-             printable(held.what.what.topic),
-             key_text(held.what.what),
+             printable(held.received.source),
+             place_text(held.received),
+             printable(held.received.message.topic),
+             key_text(held.received.message),
              held.reason.empty() ? "-" : printable(held.reason, newlines::as_spaces)}
         );
     table.write(out);
@@ -147,16 +147,16 @@ json::array held_json(const std::vector<unhandled_message>& all, wall_time now) 
         one["arrived"] = time_text(held.arrived);
         one["age_seconds"] = seconds_of(since(held.arrived, now));
         one["behind"] = behind;
-        set_bytes(one, "source", held.what.source);
-        if (held.what.offset >= 0)
-            one["place"] = held.what.offset;
+        set_bytes(one, "source", held.received.source);
+        if (held.received.offset >= 0)
+            one["place"] = held.received.offset;
         else
             one["place"] = nullptr;
         set_bytes(one, "reason", held.reason);
         if (held.at == state::retried)
             one["due"] = time_text(held.due);
-        set_message_head(one, held.what.what);
-        set_message_body(one, held.what.what);
+        set_message_head(one, held.received.message);
+        set_message_body(one, held.received.message);
         made.push_back(std::move(one));
     }
     return made;

@@ -93,7 +93,7 @@ private:
 class log_printer final : public kafka::kafka_observer {
 public:
     void on_event(const kafka::kafka_event& event) noexcept override {
-        if (event.what != kafka::kafka_event::kind::log)
+        if (event.type != kafka::kafka_event::kind::log)
             return;
         // Write one string: several threads print.
         std::cerr << "librdkafka: " + printable(event.text, newlines::as_spaces) + '\n';

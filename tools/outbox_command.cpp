@@ -139,7 +139,7 @@ void list_parked(
 ) {
     parked_list all;
     each_row(from, outbox::row_kind::parked, [&](outbox::row_view row) {
-        row.what.payload.reset();  // saves memory: there may be many rows
+        row.message.payload.reset();  // saves memory: there may be many rows
         all.add(std::move(row));
         return true;
     });
@@ -229,7 +229,7 @@ private:
         auto found = outbox::find(on, row);
         if (!found || found->kind != outbox::row_kind::parked)
             throw boost::system::system_error(make_error_code(outbox::errc::no_such_row));
-        outbox::message made = std::move(found->what);
+        outbox::message made = std::move(found->message);
         if (settings_.topic)
             made.topic = *settings_.topic;
         if (!settings_.payload_file.empty()) {

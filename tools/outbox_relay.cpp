@@ -61,7 +61,7 @@ outbox::relay_config config_for(
     made.sink = sink_of(settings);
     made.locks = std::move(locks);
     made.observer = [&out, as_json = global.json](const outbox::relay_event& what) {
-        if (what.what == outbox::relay_event::kind::sent)
+        if (what.type == outbox::relay_event::kind::sent)
             return;  // it comes with each batch: too many lines
         const auto now = std::chrono::system_clock::now();
         if (as_json)

@@ -152,10 +152,10 @@ void add_waiting(text_table& to, const outbox::row_view& row, wall_time now) {
         {std::to_string(row.row),
          shard_text(row),
          seconds_text(since(row.written, now)),
-         size_text(row.what),
-         printable(row.what.topic),
-         key_text(row.what),
-         printable(row.what.id)}
+         size_text(row.message),
+         printable(row.message.topic),
+         key_text(row.message),
+         printable(row.message.id)}
     );
 }
 
@@ -167,14 +167,14 @@ text_table later_rows() {
 }
 
 void add_later(text_table& to, const outbox::row_view& row, wall_time now) {
-    const auto due = row.what.not_before.value_or(now);
+    const auto due = row.message.not_before.value_or(now);
     to.add(
         {time_text(due),
          seconds_text(since(now, due)),
-         size_text(row.what),
-         printable(row.what.topic),
-         key_text(row.what),
-         printable(row.what.id)}
+         size_text(row.message),
+         printable(row.message.topic),
+         key_text(row.message),
+         printable(row.message.id)}
     );
 }
 
@@ -186,15 +186,16 @@ void write_row(std::ostream& out, const outbox::row_view& row, wall_time now) {
         out << "it was discarded: the relay passes over it\n";
     if (row.reason)
         out << "why: " << sentence(*row.reason) << '\n';
-    out << "id: " << printable(row.what.id) << '\n'
-        << "topic: " << printable(row.what.topic) << '\n'
-        << "key: " << (row.what.key ? printable(*row.what.key) : "none, so it has no order") << '\n'
+    out << "id: " << printable(row.message.id) << '\n'
+        << "topic: " << printable(row.message.topic) << '\n'
+        << "key: " << (row.message.key ? printable(*row.message.key) : "none, so it has no order")
+        << '\n'
         << "written: " << time_text(row.written) << ", " << seconds_text(since(row.written, now))
         << " ago\n";
     if (row.parked)
         out << "parked: " << time_text(*row.parked) << ", " << seconds_text(since(*row.parked, now))
             << " ago\n";
-    write_message_body(out, row.what);
+    write_message_body(out, row.message);
 }
 
 json::object row_head_json(const outbox::row_view& row, wall_time now) {
@@ -203,7 +204,7 @@ json::object row_head_json(const outbox::row_view& row, wall_time now) {
     made["state"] = kind_text(row);
     if (row.shard)
         made["shard"] = *row.shard;
-    set_message_head(made, row.what);
+    set_message_head(made, row.message);
     made["written"] = time_text(row.written);
     made["age_seconds"] = seconds_of(since(row.written, now));
     if (row.parked) {
@@ -212,15 +213,15 @@ json::object row_head_json(const outbox::row_view& row, wall_time now) {
     }
     if (row.kind == outbox::row_kind::parked)
         set_bytes_or_null(made, "reason", row.reason);
-    if (row.what.not_before)
-        made["not_before"] = time_text(*row.what.not_before);
+    if (row.message.not_before)
+        made["not_before"] = time_text(*row.message.not_before);
     made["readable"] = !row.corrupt;
     return made;
 }
 
 json::object row_json(const outbox::row_view& row, wall_time now) {
     json::object made = row_head_json(row, now);
-    set_message_body(made, row.what);
+    set_message_body(made, row.message);
     return made;
 }
 
@@ -234,8 +235,8 @@ void write_parked(std::ostream& out, const parked_list& all, wall_time now) {
              shard_text(each.row),
              seconds_text(since(each.row.parked.value_or(now), now)),
              std::to_string(each.behind),
-             printable(each.row.what.topic),
-             key_text(each.row.what),
+             printable(each.row.message.topic),
+             key_text(each.row.message),
              sentence_or_dash(each.row.reason.value_or(""))}
         );
     table.write(out);
@@ -278,9 +279,9 @@ json::array rebased_json(const std::vector<rebased_shard>& all) {
 
 std::string event_text(const outbox::relay_event& what, wall_time now) {
     std::string text = time_text(now) + " shard " + std::to_string(what.shard) + ' ';
-    text += outbox::to_string(what.what);
+    text += outbox::to_string(what.type);
     if (what.row != 0) {
-        const bool of_row = what.what == outbox::relay_event::kind::parked;
+        const bool of_row = what.type == outbox::relay_event::kind::parked;
         text += (of_row ? " row " : ", at row ") + std::to_string(what.row);
     }
     if (what.code)
@@ -294,7 +295,7 @@ json::object event_json(const outbox::relay_event& what, wall_time now) {
     json::object made;
     made["at"] = time_text(now);
     made["shard"] = what.shard;
-    made["event"] = outbox::to_string(what.what);
+    made["event"] = outbox::to_string(what.type);
     if (what.row != 0)
         made["row"] = what.row;
     if (what.code)

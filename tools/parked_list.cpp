@@ -4,8 +4,8 @@
 namespace mortise::tool {
 
 void parked_list::add(outbox::row_view row) {
-    if (row.what.key) {
-        const auto key = std::make_pair(row.what.topic, *row.what.key);
+    if (row.message.key) {
+        const auto key = std::make_pair(row.message.topic, *row.message.key);
         const auto [place, first] = of_key_.try_emplace(key, messages_.size());
         if (!first && !row.reason) {
             ++messages_[place->second].behind;

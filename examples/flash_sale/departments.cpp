@@ -31,7 +31,7 @@ inbox_of(const std::shared_ptr<db::sqlite>& whose, outbox::inbox_handler handler
         return handler(on, came);
     };
     config.observer = [process](const outbox::inbox_event& each) {
-        if (each.what == outbox::inbox_event::kind::repeated)
+        if (each.type == outbox::inbox_event::kind::repeated)
             tell(process, sale_event::kind::repeated);
     };
     return std::make_shared<outbox::inbox>(whose->get_executor(), whose, std::move(config));

@@ -30,8 +30,8 @@ outbox::message_handler hand_over(receivers to, std::uint32_t shard) {
         co_await road.async_wait(asio::deferred);
         for (const auto& each : to) {
             std::vector<outbox::received> messages;
-            auto stream = sent.what.topic + "-" + std::to_string(shard);
-            messages.emplace_back(std::move(stream), sent.row, sent.what);
+            auto stream = sent.message.topic + "-" + std::to_string(shard);
+            messages.emplace_back(std::move(stream), sent.row, sent.message);
             auto arriving = each->async_receive(std::move(messages));
             co_await std::move(arriving);
         }

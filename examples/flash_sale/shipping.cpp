@@ -15,8 +15,8 @@ void make_tables(mortise::db::connection& on) {
 }
 
 outbox::answer ship(mortise::db::connection& on, const outbox::received& came) {
-    const order what(came.what);
-    const auto token = came.what.token_of("sku:42");  // of the holder that sold it
+    const order what(came.message);
+    const auto token = came.message.token_of("sku:42");  // of the holder that sold it
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     const auto proof = static_cast<std::int64_t>(token.value);

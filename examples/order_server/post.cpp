@@ -38,7 +38,7 @@ outbox::relay relay_of(const session_ptr& whose, outbox::message_handler to, loc
 asio::awaitable<void> hand_over(outbox::inbox& to, const outbox::outgoing& sent, int copies) {
     for (int i = 0; i < copies; ++i) {
         std::vector<outbox::received> messages;
-        messages.emplace_back(sent.what.topic, sent.row, sent.what);
+        messages.emplace_back(sent.message.topic, sent.row, sent.message);
         auto arriving = to.async_receive(std::move(messages));
         co_await std::move(arriving);
     }
@@ -55,7 +55,7 @@ outbox::message_handler to_shippers(const inbox_ptr& shippers, int copies) {
 outbox::message_handler to_shop(const inbox_ptr& shop, const inbox_ptr& wallets, int copies) {
     return
         [shop, wallets, copies](const outbox::outgoing& sent) -> asio::awaitable<outbox::verdict> {
-            if (sent.what.topic == topic::refusals)
+            if (sent.message.topic == topic::refusals)
                 co_await hand_over(*wallets, sent, copies);
             co_await hand_over(*shop, sent, copies);
             co_return outbox::verdict::done();

@@ -23,8 +23,8 @@ void note_address(db::connection& on, std::string_view buyer, std::string_view a
 }
 
 outbox::answer ship(db::connection& on, const outbox::received& came) {
-    const order what(*came.what.payload);
-    const auto token = came.what.token_of(what.lock());  // of the lock under which it was sold
+    const order what(*came.message.payload);
+    const auto token = came.message.token_of(what.lock());  // of the lock under which it was sold
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     on.run(

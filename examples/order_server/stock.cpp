@@ -55,8 +55,8 @@ txn::reply put_back(db::connection& on, const txn::call& what) {
 }
 
 outbox::answer hear(db::connection& on, const outbox::received& came) {
-    const order which(*came.what.payload);
-    if (came.what.topic == topic::shipments) {
+    const order which(*came.message.payload);
+    if (came.message.topic == topic::shipments) {
         order_book::hear(on, which, order_book::shipped);
     } else {
         order_book::hear(on, which, order_book::taken_back);

@@ -51,7 +51,7 @@ txn::reply give_back(db::connection& on, const txn::call& what) {
 }
 
 outbox::answer pay_back(db::connection& on, const outbox::received& came) {
-    const order which(*came.what.payload);
+    const order which(*came.message.payload);
     on.run("UPDATE till SET euros = euros - ?1", which.euros);
     on.run("UPDATE wallet SET free = free + ?2 WHERE buyer = ?1", which.buyer, which.euros);
     return outbox::answer::done();

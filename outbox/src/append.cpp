@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/append.hpp"
 
-#include "message_check.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 #include "mortise/outbox/error.hpp"
+#include "table/message_columns.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
@@ -28,36 +28,38 @@ void require_transaction(sqlite3* on) {
         );
 }
 
-void insert(db::connection& on, const message& what, std::chrono::milliseconds unique_for) {
+void insert(db::connection& on, const message& message, std::chrono::milliseconds unique_for) {
     const std::int64_t now = wall_now();
     const bool unique = unique_for.count() > 0;
-    if (unique && table::is_id_taken(on, what.id, now))
-        throw error(errc::duplicate_id, what.id, "it was appended before: nothing is to be done");
-    if (what.not_before) {
+    if (unique && table::is_id_taken(on, message.id, now))
+        throw error(
+            errc::duplicate_id, message.id, "it was appended before: nothing is to be done"
+        );
+    if (message.not_before) {
         using std::chrono::microseconds;
-        const auto due = std::chrono::ceil<microseconds>(what.not_before->time_since_epoch());
-        table::insert_later(on, what, due.count());
+        const auto due = std::chrono::ceil<microseconds>(message.not_before->time_since_epoch());
+        table::insert_later(on, message, due.count());
     } else {
-        table::insert(on, what, now);
+        table::insert(on, message, now);
     }
     if (unique) {
         using std::chrono::microseconds;
         const auto span = std::chrono::duration_cast<microseconds>(unique_for).count();
-        table::take_id(on, what.id, now, now + span);
+        table::take_id(on, message.id, now, now + span);
     }
 }
 
 }  // namespace
 
-std::string append(db::connection& on, const message& what, append_options options) {
-    check_message(what);
+std::string append(db::connection& on, const message& message, append_options options) {
+    table::check_message(message);
     mortise::detail::require(
         options.unique_for.count() >= 0 && options.unique_for <= duration_max,
         "unique_for",
         "use zero to a hundred years"
     );
     require_transaction(on.handle());
-    message whole = what;
+    outbox::message whole = message;
     if (whole.id.empty())
         whole.id = message::draw_id();
     try {
@@ -75,9 +77,9 @@ std::string append(db::connection& on, const message& what, append_options optio
     return std::move(whole.id);
 }
 
-std::string append(sqlite3* on, const message& what, append_options options) {
+std::string append(sqlite3* on, const message& message, append_options options) {
     db::connection lent(on);
-    return append(lent, what, options);
+    return append(lent, message, options);
 }
 
 std::size_t ring(sqlite3* on) noexcept {

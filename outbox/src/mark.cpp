@@ -30,7 +30,7 @@ bool read(std::string_view text, Number& into) noexcept {
 }  // namespace
 
 std::string mark::text() const {
-    std::string made(layout.empty() ? version_without_layout : version);
+    std::string text(layout.empty() ? version_without_layout : version);
     for (const auto& each :
          {mortise::detail::percent_encoded(table),
           std::to_string(generation),
@@ -38,10 +38,10 @@ std::string mark::text() const {
           std::to_string(sequence),
           std::to_string(row),
           mortise::detail::percent_encoded(message)})
-        made += ' ' + each;
+        text += ' ' + each;
     if (!layout.empty())
-        made += ' ' + mortise::detail::percent_encoded(layout);
-    return made + ' ' + checksum(made);
+        text += ' ' + mortise::detail::percent_encoded(layout);
+    return text + ' ' + checksum(text);
 }
 
 std::optional<mark> mark::parse(std::string_view text) {
@@ -61,21 +61,21 @@ std::optional<mark> mark::parse(std::string_view text) {
     if (at <= text.size() || parts[0] != (has_layout ? version : version_without_layout) ||
         sum_at == 0 || sum != checksum(text.substr(0, sum_at - 1)))
         return std::nullopt;
-    mark made;
+    mark result;
     const auto table = mortise::detail::percent_decoded(parts[1]);
     const auto message = mortise::detail::percent_decoded(parts[6]);
-    if (!table || !message || !read(parts[2], made.generation) || !read(parts[3], made.shard) ||
-        !read(parts[4], made.sequence) || !read(parts[5], made.row))
+    if (!table || !message || !read(parts[2], result.generation) || !read(parts[3], result.shard) ||
+        !read(parts[4], result.sequence) || !read(parts[5], result.row))
         return std::nullopt;
-    made.table = *table;
-    made.message = *message;
+    result.table = *table;
+    result.message = *message;
     if (has_layout) {
         const auto layout = mortise::detail::percent_decoded(parts[7]);
         if (!layout || layout->empty())
             return std::nullopt;
-        made.layout = *layout;
+        result.layout = *layout;
     }
-    return made;
+    return result;
 }
 
 }  // namespace mortise::outbox

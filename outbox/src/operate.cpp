@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/operate.hpp"
 
-#include "message_check.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/outbox/error.hpp"
+#include "table/message_columns.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "table/shards.hpp"
@@ -147,7 +147,7 @@ std::size_t replay(db::connection& on, std::int64_t row) {
 
 std::size_t replay(db::connection& on, std::int64_t row, const message& edited) {
     table::require(on);
-    check_message(edited);
+    table::check_message(edited);
     auto all = all_of_key(on, row);
     message whole = edited;
     if (whole.id.empty()) {

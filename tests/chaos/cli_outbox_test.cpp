@@ -50,8 +50,8 @@ protected:
             return {};
         for (const auto& each : std::filesystem::directory_iterator(files())) {
             for (const auto& one : outbox::read_message_file(each.path())) {
-                if (one.what.key == key)
-                    found.emplace(one.row, one.what.payload.value_or("(none)"));
+                if (one.message.key == key)
+                    found.emplace(one.row, one.message.payload.value_or("(none)"));
             }
         }
         texts made;

@@ -96,7 +96,7 @@ public:
         auto receiving = receive("refusals", [](db::connection& on, const received& what) {
             on.run(
                 "UPDATE sale SET taken_back = taken_back + 1 WHERE n = ?1",
-                std::stoll(*what.what.payload)
+                std::stoll(*what.message.payload)
             );
             return answer::done();
         });
@@ -155,12 +155,14 @@ private:
     }
 
     answer ship_one(db::connection& on, const received& what) {
-        const auto n = std::stoll(*what.what.payload);
-        on.run("INSERT INTO shipped(n, key) VALUES(?1, ?2)", n, std::string_view(*what.what.key));
+        const auto n = std::stoll(*what.message.payload);
+        on.run(
+            "INSERT INTO shipped(n, key) VALUES(?1, ?2)", n, std::string_view(*what.message.key)
+        );
         if (n % 13 == 5 && tried_.insert(n).second)
             throw std::runtime_error("no van is free");
         if (n % 10 == 3)
-            return answer::refused(message("refusals", what.what.key, std::to_string(n)));
+            return answer::refused(message("refusals", what.message.key, std::to_string(n)));
         return answer::done();
     }
 
@@ -183,7 +185,7 @@ private:
             for (auto each = all.begin(); each != all.end();) {
                 std::vector<received> some;
                 for (; some.size() < 5 && each != all.end(); ++each)
-                    some.emplace_back(source, each->row, each->what);
+                    some.emplace_back(source, each->row, each->message);
                 auto delivering = inbox.async_receive(std::move(some));
                 co_await std::move(delivering);
             }

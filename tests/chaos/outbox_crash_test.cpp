@@ -65,7 +65,7 @@ protected:
         std::map<std::string, numbers> found;
         for (std::uint32_t shard = 0; shard < 4; ++shard) {
             for (const auto& one : outbox::read_message_files(folder_.path() / where, shard, 0))
-                found[*one.what.key].push_back(std::stoll(*one.what.payload));
+                found[*one.message.key].push_back(std::stoll(*one.message.payload));
         }
         return found;
     }

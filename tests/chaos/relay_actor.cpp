@@ -160,7 +160,7 @@ private:
         how.observer = [](const outbox::relay_event& what) {
             std::printf(
                 "%s %u %lld %s: %s\n",
-                std::string(to_string(what.what)).c_str(),
+                std::string(to_string(what.type)).c_str(),
                 what.shard,
                 static_cast<long long>(what.row),
                 what.code ? what.code.message().c_str() : "-",

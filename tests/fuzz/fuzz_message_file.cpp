@@ -27,22 +27,23 @@ std::optional<std::string> some_bytes(input& in) {
 outgoing some_message(input& in) {
     outgoing made;
     made.row = in.edge<std::int64_t>();
-    made.what.id = "i" + in.text(6);
-    made.what.topic = "t" + in.text(6);
-    made.what.key = some_bytes(in);
-    made.what.payload = some_bytes(in);
+    made.message.id = "i" + in.text(6);
+    made.message.topic = "t" + in.text(6);
+    made.message.key = some_bytes(in);
+    made.message.payload = some_bytes(in);
     for (auto left = in.pick(3); left != 0; --left) {
         std::string name = "n" + in.text(6);
         std::string value = in.text(6);
-        made.what.headers.emplace_back(std::move(name), std::move(value));
+        made.message.headers.emplace_back(std::move(name), std::move(value));
     }
     return made;
 }
 
 bool same(const outgoing& one, const outgoing& other) {
-    return one.row == other.row && one.what.id == other.what.id &&
-           one.what.topic == other.what.topic && one.what.key == other.what.key &&
-           one.what.payload == other.what.payload && one.what.headers == other.what.headers;
+    return one.row == other.row && one.message.id == other.message.id &&
+           one.message.topic == other.message.topic && one.message.key == other.message.key &&
+           one.message.payload == other.message.payload &&
+           one.message.headers == other.message.headers;
 }
 
 /// As whoever opens a file does. Nothing if it is none of ours.

@@ -3,8 +3,8 @@
 // stands there, it is refused, or is what was written.
 #include "fuzz/target.hpp"
 #include "mortise/outbox/mark.hpp"
-#include "table/header_bytes.hpp"
 #include "table/key_hash.hpp"
+#include "table/message_columns.hpp"
 
 #include <cstddef>
 #include <cstdint>

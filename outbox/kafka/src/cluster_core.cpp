@@ -40,12 +40,12 @@ void cluster_core::check_going() const {
         throw boost::system::system_error(asio::error::operation_aborted);
 }
 
-int cluster_core::until_clear(const std::function<int()>& what) {
+int cluster_core::until_clear(const std::function<int()>& ask) {
     const clock::time_point end = clock::now() + config_.answer_wait_max;
     says().take_failure();
     for (;;) {
         check_going();
-        const int code = what();
+        const int code = ask();
         if (!passes_by_itself(code)) {
             // A broker's answer proves that the connection works.
             if (code >= 0 && !is_of_class(code, condition::not_authorized))
@@ -84,14 +84,14 @@ int cluster_core::partitions_of(const std::string& topic) {
         check(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
     int partitions = 0;
     const int code = until_clear([&]() -> int {
-        const rd_kafka_metadata_t* came = nullptr;
-        if (const int failed = ::rd_kafka_metadata(handle_.get(), 0, asked.get(), &came, slice_ms))
+        const rd_kafka_metadata_t* raw = nullptr;
+        if (const int failed = ::rd_kafka_metadata(handle_.get(), 0, asked.get(), &raw, slice_ms))
             return failed;
-        const owned<const rd_kafka_metadata_t> said(came);
-        if (said->topic_cnt != 1)
+        const owned<const rd_kafka_metadata_t> metadata(raw);
+        if (metadata->topic_cnt != 1)
             return RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
-        partitions = said->topics[0].partition_cnt;
-        return said->topics[0].err;
+        partitions = metadata->topics[0].partition_cnt;
+        return metadata->topics[0].err;
     });
     if (is_of_class(code, condition::unknown_topic))
         return 0;
@@ -99,44 +99,48 @@ int cluster_core::partitions_of(const std::string& topic) {
     return partitions;
 }
 
-bool cluster_core::ensure(const topic_wish& wish) {
-    if (const int partitions = partitions_of(wish.name)) {
-        compare(wish, partitions);
+bool cluster_core::ensure(const topic_wish& topic) {
+    if (const int partitions = partitions_of(topic.name)) {
+        compare(topic, partitions);
         return false;
     }
-    if (create(wish))
+    if (create(topic))
         return true;
-    compare(wish, partitions_of(wish.name));  // Another program was faster.
+    compare(topic, partitions_of(topic.name));  // Another program was faster.
     return false;
 }
 
-owned<rd_kafka_AdminOptions_t> cluster_core::options(rd_kafka_admin_op_t what) const {
-    owned<rd_kafka_AdminOptions_t> made(::rd_kafka_AdminOptions_new(handle_.get(), what));
+owned<rd_kafka_AdminOptions_t> cluster_core::options(rd_kafka_admin_op_t operation) const {
+    owned<rd_kafka_AdminOptions_t> admin_options(
+        ::rd_kafka_AdminOptions_new(handle_.get(), operation)
+    );
     const int wait = static_cast<int>(config_.answer_wait_max.count());
     std::array<char, 256> text{};
-    ::rd_kafka_AdminOptions_set_request_timeout(made.get(), wait, text.data(), text.size());
-    return made;
+    ::rd_kafka_AdminOptions_set_request_timeout(
+        admin_options.get(), wait, text.data(), text.size()
+    );
+    return admin_options;
 }
 
 // Waits for an answer; librdkafka limits the wait.
 owned<rd_kafka_event_t> cluster_core::answer(rd_kafka_queue_t* queue) {
     for (;;) {
         check_going();
-        owned<rd_kafka_event_t> came(::rd_kafka_queue_poll(queue, slice_ms));
-        if (came)
-            return came;
+        owned<rd_kafka_event_t> event(::rd_kafka_queue_poll(queue, slice_ms));
+        if (event)
+            return event;
     }
 }
 
-bool cluster_core::create(const topic_wish& wish) {
+bool cluster_core::create(const topic_wish& topic) {
     std::array<char, 256> text{};
     const owned<rd_kafka_NewTopic_t> wanted(::rd_kafka_NewTopic_new(
-        wish.name.c_str(), wish.partitions, wish.replicas, text.data(), text.size()
+        topic.name.c_str(), topic.partitions, topic.replicas, text.data(), text.size()
     ));
     if (!wanted)
         check(RD_KAFKA_RESP_ERR__INVALID_ARG);
-    auto settings = wish.settings;
-    if (wish.compacted)
+    auto settings = topic.settings;
+    if (topic.compacted)
         settings["cleanup.policy"] = "compact";
     for (const auto& [name, value] : settings)
         check(::rd_kafka_NewTopic_set_config(wanted.get(), name.c_str(), value.c_str()));
@@ -145,33 +149,34 @@ bool cluster_core::create(const topic_wish& wish) {
     const auto how = options(RD_KAFKA_ADMIN_OP_CREATETOPICS);
     rd_kafka_NewTopic_t* topics[] = {wanted.get()};
     ::rd_kafka_CreateTopics(handle_.get(), topics, 1, how.get(), queue.get());
-    const auto came = answer(queue.get());
-    const int code = code_of_creation(*came);
+    const auto event = answer(queue.get());
+    const int code = code_of_creation(*event);
     if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
         return false;
     check(code);
     // Wait until the brokers know the topic and it can be written to.
     check(until_clear([&]() -> int {
-        return partitions_of(wish.name) == wish.partitions ? RD_KAFKA_RESP_ERR_NO_ERROR
-                                                           : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+        return partitions_of(topic.name) == topic.partitions
+                   ? RD_KAFKA_RESP_ERR_NO_ERROR
+                   : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
     }));
     return true;
 }
 
-void cluster_core::compare(const topic_wish& wish, int partitions) {
-    const auto policy = clean_up_policy(wish.name);
+void cluster_core::compare(const topic_wish& topic, int partitions) {
+    const auto policy = clean_up_policy(topic.name);
     // With "compact,delete" the newest record of a key is deleted, too, once it is old enough.
-    const bool fits = !policy || (wish.compacted ? *policy == "compact"
-                                                 : policy->find("compact") == std::string::npos);
-    if (partitions == wish.partitions && fits)
+    const bool fits = !policy || (topic.compacted ? *policy == "compact"
+                                                  : policy->find("compact") == std::string::npos);
+    if (partitions == topic.partitions && fits)
         return;
-    std::string text = "topic " + wish.name;
-    if (partitions != wish.partitions)
+    std::string text = "topic " + topic.name;
+    if (partitions != topic.partitions)
         text += " has " + std::to_string(partitions) + " partitions and not " +
-                std::to_string(wish.partitions);
+                std::to_string(topic.partitions);
     else
         text += " has cleanup.policy=" + *policy + ": set it to " +
-                (wish.compacted ? "compact alone, or marks are deleted with their age" : "delete");
+                (topic.compacted ? "compact alone, or marks are deleted with their age" : "delete");
     says().note_trouble(text);
     throw boost::system::system_error(make_error_code(errc::topic_differs), text);
 }
@@ -185,10 +190,10 @@ std::optional<std::string> cluster_core::clean_up_policy(const std::string& topi
     const auto how = options(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
     rd_kafka_ConfigResource_t* resources[] = {asked.get()};
     ::rd_kafka_DescribeConfigs(handle_.get(), resources, 1, how.get(), queue.get());
-    const auto came = answer(queue.get());
-    check(::rd_kafka_event_error(came.get()));
+    const auto event = answer(queue.get());
+    check(::rd_kafka_event_error(event.get()));
     std::size_t count = 0;
-    const auto* const result = ::rd_kafka_event_DescribeConfigs_result(came.get());
+    const auto* const result = ::rd_kafka_event_DescribeConfigs_result(event.get());
     const auto* const answers = ::rd_kafka_DescribeConfigs_result_resources(result, &count);
     if (count != 1)
         check(RD_KAFKA_RESP_ERR__FAIL);

@@ -28,7 +28,7 @@ public:
     void request_stop() noexcept { stopping_ = true; }
 
     std::string id();
-    bool ensure(const topic_wish& wish);
+    bool ensure(const topic_wish& topic);
     std::optional<found_record> last_record(
         const std::string& topic, std::int32_t partition, const std::string& key, std::int64_t from
     );
@@ -37,14 +37,14 @@ public:
     int partitions_of(const std::string& topic);
 
 private:
-    bool create(const topic_wish& wish);
-    void compare(const topic_wish& wish, int partitions);
+    bool create(const topic_wish& topic);
+    void compare(const topic_wish& topic, int partitions);
     std::optional<std::string> clean_up_policy(const std::string& topic);
     owned<rd_kafka_event_t> answer(rd_kafka_queue_t* queue);
-    owned<rd_kafka_AdminOptions_t> options(rd_kafka_admin_op_t what) const;
+    owned<rd_kafka_AdminOptions_t> options(rd_kafka_admin_op_t operation) const;
 
-    /// Calls `what` until its code is not a temporary failure, or the time is up.
-    int until_clear(const std::function<int()>& what);
+    /// Calls `ask` until its code is not a temporary failure, or the time is up.
+    int until_clear(const std::function<int()>& ask);
     void check_going() const;
 
     const kafka_config config_;

@@ -106,12 +106,12 @@ bool blames_topic(int code) noexcept {
            code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 }
 
-remedy remedy_of(const call_failure& what) noexcept {
-    if (what.fatal || is_of_class(what.code, condition::fenced))
+remedy remedy_of(const call_failure& failure) noexcept {
+    if (failure.fatal || is_of_class(failure.code, condition::fenced))
         return remedy::give_up;
-    if (what.abortable)
+    if (failure.abortable)
         return remedy::abort;
-    return what.retriable ? remedy::resume : remedy::give_up;
+    return failure.retriable ? remedy::resume : remedy::give_up;
 }
 
 }  // namespace mortise::kafka

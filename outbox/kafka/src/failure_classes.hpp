@@ -46,7 +46,7 @@ enum class remedy : std::uint8_t {
 
 /// The code counts more than the flags: some versions mark a fenced producer as abortable. A
 /// failure without any flag is fatal (says librdkafka's header).
-remedy remedy_of(const call_failure& what) noexcept;
+remedy remedy_of(const call_failure& failure) noexcept;
 
 }  // namespace mortise::kafka
 

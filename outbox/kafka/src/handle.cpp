@@ -49,10 +49,13 @@ void on_report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
 }
 
 void on_rebalance(
-    rd_kafka_t* from, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* which, void* opaque
+    rd_kafka_t* from,
+    rd_kafka_resp_err_t code,
+    rd_kafka_topic_partition_list_t* partitions,
+    void* opaque
 ) {
     if (voice_of(opaque).on_rebalance)
-        voice_of(opaque).on_rebalance(code, *which);
+        voice_of(opaque).on_rebalance(code, *partitions);
     else
         ::rd_kafka_assign(from, nullptr);  // Nobody reads any longer.
 }
@@ -65,9 +68,9 @@ void on_waiting(rd_kafka_t*, void* opaque) {
 // its broker threads end. An answer that tells a producer that it was fenced then frees that text
 // again. A purge waits until these threads have forgotten what is in flight, so no such answer is
 // read.
-void destroy(rd_kafka_t* what) noexcept {
-    ::rd_kafka_purge(what, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    ::rd_kafka_destroy(what);
+void destroy(rd_kafka_t* client) noexcept {
+    ::rd_kafka_purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    ::rd_kafka_destroy(client);
 }
 
 /// Threads that destroy handles. The end of the program waits for them, within limits.
@@ -80,13 +83,13 @@ public:
         return all;
     }
 
-    void close(rd_kafka_t* what, std::shared_ptr<voice> its_voice) noexcept {
+    void close(rd_kafka_t* client, std::shared_ptr<voice> its_voice) noexcept {
         {
             const std::lock_guard hold(mutex_);
             ++under_way_;
         }
-        const auto work = [this, what, kept = std::move(its_voice)] {
-            destroy(what);
+        const auto work = [this, client, kept = std::move(its_voice)] {
+            destroy(client);
             const std::lock_guard hold(mutex_);
             --under_way_;
             changed_.notify_all();
@@ -133,14 +136,14 @@ void voice::silence() noexcept {
 }
 
 void voice::tell(
-    kafka_event::kind what, int level, error_code code, std::string_view text
+    kafka_event::kind kind, int level, error_code code, std::string_view text
 ) noexcept {
     const std::lock_guard hold(mutex_);
     if (observer_ == nullptr)
         return;
     const std::string shown = secrets_.hide_in(text);
     kafka_event event;
-    event.what = what;
+    event.type = kind;
     event.level = level;
     event.code = code;
     event.text = shown;

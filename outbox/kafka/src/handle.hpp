@@ -35,7 +35,7 @@ public:
     /// child, where no thread calls.
     void silence() noexcept;
 
-    void tell(kafka_event::kind what, int level, error_code code, std::string_view text) noexcept;
+    void tell(kafka_event::kind kind, int level, error_code code, std::string_view text) noexcept;
     void wake() noexcept;
     const secrets& hidden() const noexcept { return secrets_; }
 
@@ -59,7 +59,7 @@ public:
 
     /// Called when the group gives or takes partitions, on the thread that polls. It must answer
     /// librdkafka. Without it, partitions are given back at once.
-    std::function<void(int code, const rd_kafka_topic_partition_list_t& which)> on_rebalance;
+    std::function<void(int code, const rd_kafka_topic_partition_list_t& partitions)> on_rebalance;
 
 private:
     const coro::detail::fork_guard process_;

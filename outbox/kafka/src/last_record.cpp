@@ -77,8 +77,8 @@ std::optional<found_record> cluster_core::last_record(
         until_clear([&]() -> int { return ask_ends(whole.get(), topic, partition, low, end); });
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         ::rd_kafka_poll(whole.get(), 0);
-        if (const std::string said = whole.says().trouble(); !said.empty())
-            says().note_trouble(said);
+        if (const std::string trouble = whole.says().trouble(); !trouble.empty())
+            says().note_trouble(trouble);
         throw boost::system::system_error(kafka_error(code));
     }
     if (from > end)
@@ -94,16 +94,16 @@ std::optional<found_record> cluster_core::last_record(
     clock::time_point give_up = clock::now() + config_.answer_wait_max;
     while (next < end) {
         check_going();
-        const auto came = records.next();
+        const auto message = records.next();
         const std::int64_t before = next;
-        if (came && came->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-            next = came->offset;
-        } else if (came && came->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            next = came->offset + 1;
-            if (came->key != nullptr && bytes(came->key, came->key_len) == key)
-                found = found_in(*came);
-        } else if (came && !passes_with_a_leader(came->err)) {
-            throw boost::system::system_error(kafka_error(came->err));
+        if (message && message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            next = message->offset;
+        } else if (message && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            next = message->offset + 1;
+            if (message->key != nullptr && bytes(message->key, message->key_len) == key)
+                found = found_in(*message);
+        } else if (message && !passes_with_a_leader(message->err)) {
+            throw boost::system::system_error(kafka_error(message->err));
         }
         if (next > before)
             give_up = clock::now() + config_.answer_wait_max;

@@ -64,17 +64,17 @@ void producer_core::init() {
     }
     if (stopping_)
         throw boost::system::system_error(asio::error::operation_aborted);
-    if (remedy_of(why.what) != remedy::resume) {
+    if (remedy_of(why.answer) != remedy::resume) {
         state_ = state::lost;
         if (says().trouble().empty())
             says().note_trouble(why.text);
     }
-    throw boost::system::system_error(kafka_error(why.what.code), why.text);
+    throw boost::system::system_error(kafka_error(why.answer.code), why.text);
 }
 
 producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) {
     failure seen;
-    seen.what = {
+    seen.answer = {
         ::rd_kafka_error_code(&error),
         ::rd_kafka_error_is_fatal(&error) != 0,
         ::rd_kafka_error_txn_requires_abort(&error) != 0,
@@ -86,7 +86,7 @@ producer_core::failure producer_core::failure_of(const rd_kafka_error_t& error) 
 // Repeats a call until its answer is clear, the time is up, or the producer is stopped. After a
 // timeout or a stop it returns the last failure, which could be resumed.
 producer_core::failure
-producer_core::until_decided(const call& what, clock::duration limit, int slice) {
+producer_core::until_decided(const call& operation, clock::duration limit, int slice) {
     clock::time_point end = clock::now() + limit;
     const int whole_ms = static_cast<int>(std::chrono::duration_cast<milliseconds>(limit).count());
     const int each_ms = std::min(slice, whole_ms);
@@ -95,13 +95,13 @@ producer_core::until_decided(const call& what, clock::duration limit, int slice)
     says().take_failure();
     disturbed_ = 0;
     for (;;) {
-        const owned<rd_kafka_error_t> error(what(each_ms));
+        const owned<rd_kafka_error_t> error(operation(each_ms));
         if (!error) {
             says().forget_trouble();
             return {};
         }
         failure seen = failure_of(*error);
-        if (remedy_of(seen.what) != remedy::resume)
+        if (remedy_of(seen.answer) != remedy::resume)
             return seen;
         resumed_ = true;
         serve();
@@ -109,7 +109,7 @@ producer_core::until_decided(const call& what, clock::duration limit, int slice)
             disturbed_ = code;
         // A refused login is refused again on the next try.
         if (is_of_class(disturbed_, condition::not_authorized)) {
-            seen.what.code = disturbed_;
+            seen.answer.code = disturbed_;
             return seen;
         }
         if (stopping_ && !shortened) {
@@ -127,7 +127,7 @@ transaction_outcome producer_core::lose(error_code why, std::string text) {
         lost_because_ = text.empty() ? why.message() : text;
     }
     transaction_outcome outcome;
-    outcome.what = transaction_outcome::kind::lost;
+    outcome.type = transaction_outcome::kind::lost;
     outcome.code = why;
     outcome.text = std::move(text);
     return outcome;
@@ -138,7 +138,7 @@ transaction_outcome producer_core::lose(const failure& why, bool uncertain) {
         return lose(asio::error::operation_aborted, why.text);
     if (uncertain)
         return lose(errc::uncertain, why.text);
-    return lose(kafka_error(why.what.code), why.text);
+    return lose(kafka_error(why.answer.code), why.text);
 }
 
 transaction_outcome producer_core::run(const transaction_batch& batch) {
@@ -153,16 +153,16 @@ transaction_outcome producer_core::run(const transaction_batch& batch) {
     if (batch.wary && !try_new_topics(batch, outcome))
         return outcome;
     outcome = attempt_with_topics(batch);
-    if (outcome.what == kind::again && !book_.suspects().empty())
+    if (outcome.type == kind::again && !book_.suspects().empty())
         outcome = search(batch, std::move(outcome));
-    if (outcome.what == kind::again && blames_topic(outcome.code.value()))
+    if (outcome.type == kind::again && blames_topic(outcome.code.value()))
         try_topics(batch, topics_of(batch), outcome);
-    if (outcome.what == kind::lost && blames_topic(outcome.code.value()))
+    if (outcome.type == kind::lost && blames_topic(outcome.code.value()))
         blame_only_new_topic(batch, outcome);
-    if (outcome.what == kind::committed)
+    if (outcome.type == kind::committed)
         writable_.merge(topics_of(batch));
     // Topics may have been deleted, or may have other partitions now.
-    if (outcome.what != transaction_outcome::kind::committed)
+    if (outcome.type != transaction_outcome::kind::committed)
         guide_.forget();
     for (const topic_guide::growth& each : guide_.take_growths())
         outcome.notices.push_back(
@@ -179,7 +179,7 @@ transaction_outcome producer_core::attempt_with_topics(const transaction_batch& 
     const clock::time_point end = clock::now() + config_.topic_wait_max;
     for (;;) {
         transaction_outcome outcome = attempt_in_sequence(batch);
-        if (outcome.what != transaction_outcome::kind::again || book_.away().empty() || stopping_)
+        if (outcome.type != transaction_outcome::kind::again || book_.away().empty() || stopping_)
             return outcome;
         if (clock::now() >= end) {
             const auto away = book_.away();
@@ -200,7 +200,7 @@ transaction_outcome producer_core::attempt_in_sequence(const transaction_batch& 
     constexpr int tries_max = 3;
     for (int tries = 1;; ++tries) {
         transaction_outcome outcome = attempt(batch);
-        if (outcome.what != transaction_outcome::kind::again || tries == tries_max ||
+        if (outcome.type != transaction_outcome::kind::again || tries == tries_max ||
             outcome.code.value() != RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
             return outcome;
     }
@@ -230,7 +230,7 @@ bool producer_core::send_offsets(const group_position& consumed) {
     const auto offsets = consumed.list();
     if (!metadata) {
         last_failure_ = {};
-        last_failure_.what = {RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, false, true, false};
+        last_failure_.answer = {RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, false, true, false};
         return false;
     }
     last_failure_ = until_decided(
@@ -259,10 +259,10 @@ producer_core::failure producer_core::begin() {
         if (!error)
             continue;
         seen = failure_of(*error);
-        const bool is_open = tries > 0 && seen.what.code == RD_KAFKA_RESP_ERR__STATE;
+        const bool is_open = tries > 0 && seen.answer.code == RD_KAFKA_RESP_ERR__STATE;
         return is_open ? failure() : seen;
     }
-    seen.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    seen.answer = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
     seen.text = "librdkafka does not say that a transaction is open";
     return seen;
 }
@@ -271,20 +271,20 @@ producer_core::failure producer_core::begin() {
 bool producer_core::check_topics(const transaction_batch& batch, transaction_outcome& refused) {
     std::map<std::string, int> unusable;
     const record* usable = nullptr;  // The last record whose topic was usable.
-    const auto code_of = [&](const record& what) -> int {
-        if (usable && usable->topic == what.topic && usable->partition == what.partition)
+    const auto code_of = [&](const record& record) -> int {
+        if (usable && usable->topic == record.topic && usable->partition == record.partition)
             return 0;
-        if (const auto found = unusable.find(what.topic); found != unusable.end())
+        if (const auto found = unusable.find(record.topic); found != unusable.end())
             return found->second;
-        const int code = guide_.check(what.topic, what.partition);
+        const int code = guide_.check(record.topic, record.partition);
         if (code != 0 && code != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-            unusable.emplace(what.topic, code);
-        usable = code == 0 ? &what : nullptr;
+            unusable.emplace(record.topic, code);
+        usable = code == 0 ? &record : nullptr;
         return code;
     };
     int other = 0;
-    for_each_record(batch, [&](const record& what, std::size_t index) {
-        const int code = other == 0 ? code_of(what) : 0;
+    for_each_record(batch, [&](const record& record, std::size_t index) {
+        const int code = other == 0 ? code_of(record) : 0;
         if (blame_of_call(code) != blame::none)
             book_.on_proof(index, code);
         else if (code != 0)
@@ -296,7 +296,7 @@ bool producer_core::check_topics(const transaction_batch& batch, transaction_out
         refused = lose(asio::error::operation_aborted, {});
         return false;
     }
-    refused.what = transaction_outcome::kind::again;
+    refused.type = transaction_outcome::kind::again;
     refused.code = kafka_error(other);
     name_guilty(refused);
     return false;
@@ -312,7 +312,7 @@ void producer_core::name_guilty(transaction_outcome& outcome) const {
     }
     if (outcome.refused.empty())
         return;
-    outcome.what = transaction_outcome::kind::refused;
+    outcome.type = transaction_outcome::kind::refused;
     outcome.code = outcome.refused.front().code;
 }
 
@@ -329,13 +329,13 @@ transaction_outcome producer_core::commit(const transaction_batch& batch) {
         end_slice_ms
     );
     if (why.failed()) {
-        if (remedy_of(why.what) == remedy::abort)
+        if (remedy_of(why.answer) == remedy::abort)
             return abort(why);
-        return lose(why, remedy_of(why.what) == remedy::resume);
+        return lose(why, remedy_of(why.answer) == remedy::resume);
     }
     MORTISE_CRASH_POINT("kafka.committed");
     transaction_outcome done;
-    done.what = transaction_outcome::kind::committed;
+    done.type = transaction_outcome::kind::committed;
     if (batch.last)
         done.last = book_.position(index_of_last(batch));
     else if (!batch.records.empty())
@@ -352,18 +352,18 @@ bool producer_core::was_disturbed() {
 
 transaction_outcome producer_core::abort(failure why) {
     const clock::time_point began = clock::now();
-    if (remedy_of(why.what) == remedy::give_up && why.failed())
+    if (remedy_of(why.answer) == remedy::give_up && why.failed())
         return lose(why, false);
     const failure end = until_decided(
         [this](int limit_ms) { return ::rd_kafka_abort_transaction(handle_.get(), limit_ms); },
         config_.commit_wait_max,
         end_slice_ms
     );
-    const bool fenced = is_of_class(end.what.code, condition::fenced);
-    if (end.failed() && !fenced && blames_topic(why.what.code) && !stopping_)
-        return lose(kafka_error(why.what.code), why.text + "; " + end.text);
+    const bool fenced = is_of_class(end.answer.code, condition::fenced);
+    if (end.failed() && !fenced && blames_topic(why.answer.code) && !stopping_)
+        return lose(kafka_error(why.answer.code), why.text + "; " + end.text);
     if (end.failed())
-        return lose(end, remedy_of(end.what) == remedy::resume);
+        return lose(end, remedy_of(end.answer) == remedy::resume);
     if (stopping_)
         return lose(asio::error::operation_aborted, {});
     // A late second abort would end the next transaction. It would abort the records that are in
@@ -372,8 +372,8 @@ transaction_outcome producer_core::abort(failure why) {
         return lose(errc::uncertain, why.text + "; its end may have been asked for twice");
     book_.judge();
     transaction_outcome outcome;
-    outcome.what = transaction_outcome::kind::again;
-    outcome.code = kafka_error(why.what.code);
+    outcome.type = transaction_outcome::kind::again;
+    outcome.code = kafka_error(why.answer.code);
     outcome.text = std::move(why.text);
     if (!book_.away().empty())
         outcome.code = kafka_error(book_.away().begin()->second);

@@ -45,9 +45,9 @@ public:
 private:
     enum class state { fresh, ready, lost, closed };
     struct failure {
-        call_failure what;
+        call_failure answer;
         std::string text;
-        bool failed() const noexcept { return what.code != 0; }
+        bool failed() const noexcept { return answer.code != 0; }
     };
     using call = std::function<rd_kafka_error_t*(int limit_ms)>;
 
@@ -57,7 +57,7 @@ private:
     using topics = std::set<std::string>;
     static topics topics_of(const transaction_batch& batch);
     void
-    try_topics(const transaction_batch& batch, const topics& which, transaction_outcome& outcome);
+    try_topics(const transaction_batch& batch, const topics& names, transaction_outcome& outcome);
     bool try_new_topics(const transaction_batch& batch, transaction_outcome& outcome);
     void blame_only_new_topic(const transaction_batch& batch, transaction_outcome& outcome);
     void refuse_topics(
@@ -68,10 +68,10 @@ private:
     bool check_topics(const transaction_batch& batch, transaction_outcome& refused);
     failure begin();
     bool produce_all(const transaction_batch& batch);
-    bool produce(const record& what, std::size_t index);
-    bool pause_is_due(const record& what, std::size_t index);
-    bool produce_in_turn(const record& what, std::size_t index);
-    int hand_over(const record& what, std::size_t index);
+    bool produce(const record& record, std::size_t index);
+    bool pause_is_due(const record& record, std::size_t index);
+    bool produce_in_turn(const record& record, std::size_t index);
+    int hand_over(const record& record, std::size_t index);
     failure why_not();
     bool send_offsets(const group_position& consumed);
     bool flush();
@@ -83,7 +83,7 @@ private:
     void narrow(const transaction_batch& batch, bool last_try);
 
     failure failure_of(const rd_kafka_error_t& error);
-    failure until_decided(const call& what, clock::duration limit, int slice = slice_ms);
+    failure until_decided(const call& operation, clock::duration limit, int slice = slice_ms);
     transaction_outcome lose(error_code why, std::string text);
     transaction_outcome lose(const failure& why, bool uncertain);
 

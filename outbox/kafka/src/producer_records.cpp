@@ -21,12 +21,12 @@ std::size_t length_of(const std::optional<std::string>& text) {
     return text ? text->size() : 0;
 }
 
-owned<rd_kafka_headers_t> headers_of(const record& what) {
+owned<rd_kafka_headers_t> headers_of(const record& record) {
     owned<rd_kafka_headers_t> headers;
-    if (what.headers.empty())
+    if (record.headers.empty())
         return headers;
-    headers.reset(::rd_kafka_headers_new(what.headers.size()));
-    for (const record_header& header : what.headers)
+    headers.reset(::rd_kafka_headers_new(record.headers.size()));
+    for (const record_header& header : record.headers)
         ::rd_kafka_header_add(
             headers.get(),
             header.name.data(),
@@ -68,29 +68,29 @@ bool producer_core::produce_all(const transaction_batch& batch) {
     return !book_.failed();
 }
 
-bool producer_core::pause_is_due(const record& what, std::size_t index) {
-    if (pauses_.contains(index) || alone_.contains(what.topic))
+bool producer_core::pause_is_due(const record& record, std::size_t index) {
+    if (pauses_.contains(index) || alone_.contains(record.topic))
         return true;
-    const auto limit = together_max_.find(what.topic);
-    return limit != together_max_.end() && together_[what.topic] > 0 &&
-           together_[what.topic] + size_of(what) > limit->second;
+    const auto limit = together_max_.find(record.topic);
+    return limit != together_max_.end() && together_[record.topic] > 0 &&
+           together_[record.topic] + size_of(record) > limit->second;
 }
 
-bool producer_core::produce_in_turn(const record& what, std::size_t index) {
-    if (pause_is_due(what, index)) {
+bool producer_core::produce_in_turn(const record& record, std::size_t index) {
+    if (pause_is_due(record, index)) {
         together_.clear();
         if (!flush())
             return false;
     }
     if (!together_max_.empty())
-        together_[what.topic] += size_of(what);
-    return produce(what, index);
+        together_[record.topic] += size_of(record);
+    return produce(record, index);
 }
 
-bool producer_core::produce(const record& what, std::size_t index) {
+bool producer_core::produce(const record& record, std::size_t index) {
     std::optional<clock::time_point> end;
     for (;;) {
-        const int code = hand_over(what, index);
+        const int code = hand_over(record, index);
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             return true;
         if (!end)
@@ -105,25 +105,25 @@ bool producer_core::produce(const record& what, std::size_t index) {
         }
         last_failure_ = why_not();
         if (!last_failure_.failed())
-            last_failure_.what = {code, false, true, false};
+            last_failure_.answer = {code, false, true, false};
         return false;
     }
 }
 
 // Fills the array by hand: librdkafka's macros for it are not standard C++.
-int producer_core::hand_over(const record& what, std::size_t index) {
-    owned<rd_kafka_headers_t> headers = headers_of(what);
+int producer_core::hand_over(const record& record, std::size_t index) {
+    owned<rd_kafka_headers_t> headers = headers_of(record);
     std::array<rd_kafka_vu_t, 8> parts{};
     parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
-    parts[0].u.cstr = what.topic.c_str();
+    parts[0].u.cstr = record.topic.c_str();
     parts[1].vtype = RD_KAFKA_VTYPE_PARTITION;
-    parts[1].u.i32 = what.partition.value_or(RD_KAFKA_PARTITION_UA);
+    parts[1].u.i32 = record.partition.value_or(RD_KAFKA_PARTITION_UA);
     parts[2].vtype = RD_KAFKA_VTYPE_KEY;
-    parts[2].u.mem = {bytes_of(what.key), length_of(what.key)};
+    parts[2].u.mem = {bytes_of(record.key), length_of(record.key)};
     parts[3].vtype = RD_KAFKA_VTYPE_VALUE;
-    parts[3].u.mem = {bytes_of(what.value), length_of(what.value)};
+    parts[3].u.mem = {bytes_of(record.value), length_of(record.value)};
     parts[4].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
-    parts[4].u.i64 = what.timestamp.value_or(0);
+    parts[4].u.i64 = record.timestamp.value_or(0);
     parts[5].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
     parts[5].u.i = RD_KAFKA_MSG_F_COPY;
     parts[6].vtype = RD_KAFKA_VTYPE_OPAQUE;
@@ -148,7 +148,7 @@ producer_core::failure producer_core::why_not() {
     if (error)
         return failure_of(*error);
     failure impossible;
-    impossible.what = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
+    impossible.answer = {RD_KAFKA_RESP_ERR__STATE, true, false, false};
     impossible.text = "no transaction was open";
     return impossible;
 }
@@ -159,7 +159,7 @@ bool producer_core::flush() {
     while (!stopping_ && clock::now() < end) {
         const int code = ::rd_kafka_flush(handle_.get(), slice_ms);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__TIMED_OUT) {
-            last_failure_.what = {code, false, true, false};
+            last_failure_.answer = {code, false, true, false};
             return false;
         }
         last_failure_ = why_not();
@@ -168,7 +168,7 @@ bool producer_core::flush() {
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             return true;
     }
-    last_failure_.what = {RD_KAFKA_RESP_ERR__TIMED_OUT, false, true, false};
+    last_failure_.answer = {RD_KAFKA_RESP_ERR__TIMED_OUT, false, true, false};
     return false;
 }
 

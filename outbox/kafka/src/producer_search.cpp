@@ -23,22 +23,22 @@ producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
 // Tries a record to each topic, in transactions that are never committed. Kafka says that one of
 // the topics cannot be written to, but not which one.
 void producer_core::try_topics(
-    const transaction_batch& batch, const topics& which, transaction_outcome& outcome
+    const transaction_batch& batch, const topics& names, transaction_outcome& outcome
 ) {
     std::map<std::string, const record*> samples;
     for_each_record(batch, [&](const record& each, std::size_t) {
         samples.emplace(each.topic, &each);
     });
     std::map<std::string, int> refused;
-    for (const std::string& topic : which) {
+    for (const std::string& topic : names) {
         book_.open(1);
         last_failure_ = begin();
         const bool went_out =
             !last_failure_.failed() && produce(*samples.at(topic), 0) && !book_.failed() && flush();
-        if (!went_out && blames_topic(last_failure_.what.code))
-            refused.emplace(topic, last_failure_.what.code);
+        if (!went_out && blames_topic(last_failure_.answer.code))
+            refused.emplace(topic, last_failure_.answer.code);
         const transaction_outcome ended = abort(last_failure_);
-        if (ended.what == transaction_outcome::kind::lost) {
+        if (ended.type == transaction_outcome::kind::lost) {
             outcome = ended;
             break;
         }
@@ -50,14 +50,14 @@ void producer_core::try_topics(
 bool producer_core::try_new_topics(const transaction_batch& batch, transaction_outcome& outcome) {
     topics fresh = topics_of(batch);
     std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
-    outcome.what = transaction_outcome::kind::committed;
+    outcome.type = transaction_outcome::kind::committed;
     if (fresh.size() > 1) {
         book_.open(index_end(batch));
         if (!check_topics(batch, outcome))
             return false;
         try_topics(batch, fresh, outcome);
     }
-    return outcome.what == transaction_outcome::kind::committed;
+    return outcome.type == transaction_outcome::kind::committed;
 }
 
 // Names the guilty topic if only one was new. If the first request of a transaction fails, there is
@@ -80,8 +80,8 @@ void producer_core::refuse_topics(
     if (refused.empty())
         return;
     book_.open(index_end(batch));
-    for_each_record(batch, [&](const record& what, std::size_t index) {
-        if (const auto found = refused.find(what.topic); found != refused.end())
+    for_each_record(batch, [&](const record& record, std::size_t index) {
+        if (const auto found = refused.find(record.topic); found != refused.end())
             book_.on_proof(index, found->second);
     });
     name_guilty(outcome);
@@ -97,11 +97,11 @@ producer_core::search(const transaction_batch& batch, transaction_outcome outcom
     for (int tries = 1; tries <= tries_max; ++tries) {
         narrow(batch, tries == tries_max);
         outcome = attempt_in_sequence(batch);
-        if (outcome.what != kind::again || book_.suspects().empty())
+        if (outcome.type != kind::again || book_.suspects().empty())
             break;
     }
     // No record was guilty: these topics take less than what was sent together.
-    if (outcome.what == kind::committed) {
+    if (outcome.type == kind::committed) {
         for (const auto& [topic, size] : too_much_)
             together_max_[topic] = size / 2;
     }

@@ -9,11 +9,11 @@
 namespace mortise::kafka {
 
 /// The bytes of a record on the wire, at most and before compression.
-inline std::size_t size_of(const record& what) {
+inline std::size_t size_of(const record& record) {
     std::size_t size = 100;  // Kafka's own overhead, at most.
-    size += what.key ? what.key->size() : 0;
-    size += what.value ? what.value->size() : 0;
-    for (const record_header& header : what.headers)
+    size += record.key ? record.key->size() : 0;
+    size += record.value ? record.value->size() : 0;
+    for (const record_header& header : record.headers)
         size += header.name.size() + (header.value ? header.value->size() : 0) + 10;
     return size;
 }

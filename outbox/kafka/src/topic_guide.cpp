@@ -90,15 +90,15 @@ std::vector<topic_guide::growth> topic_guide::take_growths() {
 }
 
 int topic_guide::ask_once(known_topic& into, milliseconds wait) {
-    const rd_kafka_metadata_t* came = nullptr;
+    const rd_kafka_metadata_t* raw = nullptr;
     const int code =
-        ::rd_kafka_metadata(by_.get(), 0, into.topic.get(), &came, static_cast<int>(wait.count()));
+        ::rd_kafka_metadata(by_.get(), 0, into.topic.get(), &raw, static_cast<int>(wait.count()));
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return code;
-    const owned<const rd_kafka_metadata_t> said(came);
-    if (said->topic_cnt != 1)
+    const owned<const rd_kafka_metadata_t> metadata(raw);
+    if (metadata->topic_cnt != 1)
         return RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
-    const rd_kafka_metadata_topic_t& topic = said->topics[0];
+    const rd_kafka_metadata_topic_t& topic = metadata->topics[0];
     if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR)
         return topic.err;
     if (topic.partition_cnt == 0)

@@ -3,8 +3,8 @@
 
 namespace mortise::kafka {
 
-const char* to_string(transaction_outcome::kind what) noexcept {
-    switch (what) {
+const char* to_string(transaction_outcome::kind kind) noexcept {
+    switch (kind) {
     case transaction_outcome::kind::committed:
         return "committed";
     case transaction_outcome::kind::refused:

@@ -41,8 +41,8 @@ inbox_stats inbox::stats() const noexcept {
     return core_->stats();
 }
 
-std::string_view to_string(inbox_event::kind what) noexcept {
-    switch (what) {
+std::string_view to_string(inbox_event::kind kind) noexcept {
+    switch (kind) {
     case inbox_event::kind::handled:
         return "handled";
     case inbox_event::kind::repeated:

@@ -148,12 +148,12 @@ asio::awaitable<void> inbox_core::keep_once() {
         auto trying =
             session_->async_run(retry, db::durability::force, asio::as_tuple(asio::deferred));
         const auto tried = co_await std::move(trying);
-        const auto& [failed, came] = tried;
+        const auto& [failed, result] = tried;
         if (failed && !retries_->learn(failed))
             throw boost::system::system_error(failed);
         if (!failed) {
             retries_->passed();
-            note(came);
+            note(result);
         }
         co_return;
     }
@@ -166,15 +166,15 @@ asio::awaitable<void> inbox_core::keep_once() {
     alarm_.cancel();
 }
 
-error_code inbox_core::fault_of(const received& what) const {
+error_code inbox_core::fault_of(const received& received) const {
     // The last possible offset has no successor that could be stored as the next one.
     constexpr auto offset_max = std::numeric_limits<std::int64_t>::max() - 1;
     if (inbox_detail::goes_by_offsets(config_.by) &&
-        (what.source.empty() || what.source.size() > name_max || what.offset < 0 ||
-         what.offset > offset_max))
+        (received.source.empty() || received.source.size() > name_max || received.offset < 0 ||
+         received.offset > offset_max))
         return errc::no_position;
     if (inbox_detail::goes_by_ids(config_.by) &&
-        (what.what.id.empty() || what.what.id.size() > name_max))
+        (received.message.id.empty() || received.message.id.size() > name_max))
         return errc::bad_message_id;
     return {};
 }
@@ -198,12 +198,14 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
 }
 
 void inbox_core::deliver(
-    std::shared_ptr<delivery> what, asio::cancellation_slot slot, code_handler handler
+    std::shared_ptr<delivery> batch, asio::cancellation_slot slot, code_handler handler
 ) {
-    auto work = [work = work_, what](db::connection& on) { return work->receive(on, *what); };
-    auto then = [self = shared_from_this(), what = std::move(what), handler = std::move(handler)](
-                    error_code failed, const report& came
-                ) mutable { self->delivered(std::move(what), failed, came, std::move(handler)); };
+    auto work = [work = work_, batch](db::connection& on) { return work->receive(on, *batch); };
+    auto then = [self = shared_from_this(),
+                 batch = std::move(batch),
+                 handler = std::move(handler)](error_code failed, const report& result) mutable {
+        self->delivered(std::move(batch), failed, result, std::move(handler));
+    };
     session_->async_run(
         std::move(work),
         db::durability::force,
@@ -213,33 +215,33 @@ void inbox_core::deliver(
 
 // Delivers again after a handler has spoiled the transaction, in the end without its message.
 void inbox_core::delivered(
-    std::shared_ptr<delivery> what, error_code failed, const report& came, code_handler handler
+    std::shared_ptr<delivery> batch, error_code failed, const report& result, code_handler handler
 ) {
-    bool again = failed && what->tries.learn(failed);
+    bool again = failed && batch->tries.learn(failed);
     if (!failed) {
-        note(came);
-        what->passed(came.reached, came.next);
-        again = !what->is_done();
+        note(result);
+        batch->passed(result.reached, result.next);
+        again = !batch->is_done();
     }
     if (again)
-        return deliver(std::move(what), {}, std::move(handler));
+        return deliver(std::move(batch), {}, std::move(handler));
     handler.complete(failed);
     received_one();
 }
 
-void inbox_core::note(const report& came) {
-    count_.handled += came.counts.handled;
-    count_.repeated += came.counts.repeated;
-    count_.refused += came.counts.refused;
-    count_.failed += came.counts.failed;
-    count_.parked += came.counts.parked;
-    count_.retried += came.counts.retried;
-    count_.waited += came.counts.waited;
+void inbox_core::note(const report& result) {
+    count_.handled += result.counts.handled;
+    count_.repeated += result.counts.repeated;
+    count_.refused += result.counts.refused;
+    count_.failed += result.counts.failed;
+    count_.parked += result.counts.parked;
+    count_.retried += result.counts.retried;
+    count_.waited += result.counts.waited;
     if (config_.observer) {
-        for (const auto& each : came.events)
+        for (const auto& each : result.events)
             config_.observer(each);
     }
-    if (came.held && wake_)
+    if (result.held && wake_)
         wake_->set();
 }
 
@@ -317,15 +319,15 @@ void inbox_core::end_stop() {
 }
 
 inbox_stats inbox_core::stats() const noexcept {
-    inbox_stats made;
-    made.handled = count_.handled;
-    made.repeated = count_.repeated;
-    made.refused = count_.refused;
-    made.failed = count_.failed;
-    made.parked = count_.parked;
-    made.retried = count_.retried;
-    made.waited = count_.waited;
-    return made;
+    inbox_stats totals;
+    totals.handled = count_.handled;
+    totals.repeated = count_.repeated;
+    totals.refused = count_.refused;
+    totals.failed = count_.failed;
+    totals.parked = count_.parked;
+    totals.retried = count_.retried;
+    totals.waited = count_.waited;
+    return totals;
 }
 
 }  // namespace mortise::outbox::detail

@@ -60,16 +60,19 @@ private:
     void start();
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
-    void note(const report& came);
+    void note(const report& result);
     void
-    deliver(std::shared_ptr<delivery> what, asio::cancellation_slot slot, code_handler handler);
+    deliver(std::shared_ptr<delivery> batch, asio::cancellation_slot slot, code_handler handler);
     void delivered(
-        std::shared_ptr<delivery> what, error_code failed, const report& came, code_handler handler
+        std::shared_ptr<delivery> batch,
+        error_code failed,
+        const report& result,
+        code_handler handler
     );
     void received_one();
     void begin_stop();
     void end_stop();
-    error_code fault_of(const received& what) const;
+    error_code fault_of(const received& received) const;
 
     coro::detail::strand_seat seat_;
     const inbox_config config_;

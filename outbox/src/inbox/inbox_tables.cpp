@@ -3,8 +3,7 @@
 
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
-#include "table/format.hpp"
-#include "table/rows.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -43,12 +42,12 @@ constexpr const char* about = "mortise_inbox_about";
 #define MORTISE_INBOX_HELD "id, attempts, source, place, message_id, topic, key, payload, headers"
 
 inbox_tables::held_row held_at(const db::statement& row) {
-    inbox_tables::held_row made;
-    made.row = row.integer(0);
-    made.attempts = static_cast<std::uint32_t>(row.integer(1));
-    if (auto what = table::message_at(row, 4))
-        made.what.emplace(row.text(2), row.integer(3), std::move(*what));
-    return made;
+    inbox_tables::held_row held;
+    held.row = row.integer(0);
+    held.attempts = static_cast<std::uint32_t>(row.integer(1));
+    if (auto message = table::message_at(row, 4))
+        held.received.emplace(row.text(2), row.integer(3), std::move(*message));
+    return held;
 }
 
 }  // namespace
@@ -147,21 +146,21 @@ void inbox_tables::forget_ids(db::connection& on, std::int64_t before, std::size
     );
 }
 
-bool inbox_tables::is_blocked(db::connection& on, const message& what) const {
-    if (!what.key)
+bool inbox_tables::is_blocked(db::connection& on, const message& message) const {
+    if (!message.key)
         return false;
     auto row = on.query(
         "SELECT 1 FROM mortise_inbox_held WHERE inbox = ?1 AND topic = ?2 AND key = ?3 LIMIT 1",
         std::string_view(name_),
-        std::string_view(what.topic)
+        std::string_view(message.topic)
     );
-    row.bind_bytes(*what.key);
+    row.bind_bytes(*message.key);
     return row.step();
 }
 
 void inbox_tables::hold(
     db::connection& on,
-    const received& what,
+    const received& received,
     held_state as,
     std::int64_t due,
     std::string_view reason
@@ -171,15 +170,15 @@ void inbox_tables::hold(
         " arrived, message_id, topic, key, payload, headers)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         std::string_view(name_),
-        std::string_view(what.source),
-        what.offset,
+        std::string_view(received.source),
+        received.offset,
         static_cast<std::int64_t>(as),
         as == behind ? 0 : 1,
         due,
         reason,
         wall_now()
     );
-    table::bind_message(row, what.what);
+    table::bind_message(row, received.message);
     row.run();
 }
 
@@ -218,15 +217,15 @@ std::optional<std::int64_t> inbox_tables::next_due(db::connection& on) const {
 }
 
 void inbox_tables::postpone(
-    db::connection& on, const held_row& which, held_state as, std::int64_t due, std::string_view why
+    db::connection& on, const held_row& held, held_state as, std::int64_t due, std::string_view why
 ) const {
     on.run(
         "UPDATE mortise_inbox_held SET state = ?2, due = ?3, attempts = ?4, reason = ?5"
         " WHERE id = ?1",
-        which.row,
+        held.row,
         static_cast<std::int64_t>(as),
         due,
-        which.attempts + 1,
+        held.attempts + 1,
         why
     );
 }

@@ -47,10 +47,10 @@ public:
     void forget_ids(db::connection& on, std::int64_t before, std::size_t limit) const;
 
     /// Whether a message with this topic and key is held.
-    bool is_blocked(db::connection& on, const message& what) const;
+    bool is_blocked(db::connection& on, const message& message) const;
     void hold(
         db::connection& on,
-        const received& what,
+        const received& received,
         held_state as,
         std::int64_t due,
         std::string_view reason
@@ -62,7 +62,7 @@ public:
 
         std::int64_t row = 0;
         std::uint32_t attempts = 0;
-        std::optional<received> what;  ///< Nothing: it cannot be read.
+        std::optional<outbox::received> received;  ///< Nothing: it cannot be read.
     };
     /// Finds messages to try now, at most `limit`.
     std::vector<held_row> due(db::connection& on, std::int64_t now, std::size_t limit) const;
@@ -70,7 +70,7 @@ public:
     std::optional<std::int64_t> next_due(db::connection& on) const;
     void postpone(
         db::connection& on,
-        const held_row& which,
+        const held_row& held,
         held_state as,
         std::int64_t due,
         std::string_view why

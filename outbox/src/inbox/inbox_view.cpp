@@ -3,7 +3,7 @@
 
 #include "inbox/inbox_tables.hpp"
 #include "mortise/outbox/error.hpp"
-#include "table/rows.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -87,17 +87,17 @@ std::vector<inbox_view> describe_inboxes(db::connection& on) {
     }
     count_held(on, found);
     find_oldest(on, found);
-    std::vector<inbox_view> made;
+    std::vector<inbox_view> views;
     for (auto& [name, each] : found) {
         each.name = name;
-        made.push_back(std::move(each));
+        views.push_back(std::move(each));
     }
-    return made;
+    return views;
 }
 
 std::vector<held_message> list_held(db::connection& on, std::int64_t after, std::size_t limit) {
     inbox_detail::require(on);
-    std::vector<held_message> made;
+    std::vector<held_message> messages;
     auto row = on.query(
         "SELECT id, inbox, source, place, state, attempts, due, reason, arrived,"
         " message_id, topic, key, payload, headers FROM mortise_inbox_held"
@@ -106,20 +106,21 @@ std::vector<held_message> list_held(db::connection& on, std::int64_t after, std:
         limit
     );
     while (row.step()) {
-        held_message& next = made.emplace_back();
+        held_message& next = messages.emplace_back();
         next.row = row.integer(0);
         next.inbox = row.text(1);
-        next.what.source = row.text(2);
-        next.what.offset = row.integer(3);
+        next.received.source = row.text(2);
+        next.received.offset = row.integer(3);
         next.at = state_of(row.integer(4));
         next.attempts = static_cast<std::uint32_t>(row.integer(5));
         next.due = wall_time(row.integer(6));
         next.reason = row.text(7);
         next.arrived = wall_time(row.integer(8));
-        auto what = table::message_at(row, message_column);
-        next.what.what = what ? std::move(*what) : table::without_headers_at(row, message_column);
+        auto message = table::message_at(row, message_column);
+        next.received.message =
+            message ? std::move(*message) : table::without_headers_at(row, message_column);
     }
-    return made;
+    return messages;
 }
 
 void replay_held(db::connection& on, std::int64_t row) {
@@ -166,8 +167,8 @@ void move_inbox(
     tables.set_next_offset(on, source, next);
 }
 
-std::string_view to_string(held_message::state what) noexcept {
-    switch (what) {
+std::string_view to_string(held_message::state state) noexcept {
+    switch (state) {
     case held_message::state::retried:
         return "retried";
     case held_message::state::behind:

@@ -30,17 +30,17 @@ std::int64_t micros(std::chrono::milliseconds span) noexcept {
 
 void tell(
     report& into,
-    inbox_event::kind what,
+    inbox_event::kind kind,
     const std::string& id,
     std::uint32_t attempt,
     std::string text = {}
 ) {
-    inbox_event made;
-    made.what = what;
-    made.message = id;
-    made.attempt = attempt;
-    made.text = std::move(text);
-    into.events.push_back(std::move(made));
+    inbox_event event;
+    event.type = kind;
+    event.message = id;
+    event.attempt = attempt;
+    event.text = std::move(text);
+    into.events.push_back(std::move(event));
 }
 
 bool leaves_foreign_keys_open(db::connection& on) noexcept {
@@ -68,85 +68,87 @@ inbox_work::inbox_work(const inbox_config& config, std::uint64_t seed)
       tables_(config.name),
       jitter_(static_cast<std::minstd_rand::result_type>(seed)) {}
 
-report inbox_work::receive(db::connection& on, delivery& what) {
+report inbox_work::receive(db::connection& on, delivery& delivery) {
     make(on);
-    report came;
-    what.tries.begin();
-    std::size_t at = what.done;
+    report result;
+    delivery.tries.begin();
+    std::size_t at = delivery.done;
     const auto until = clock::now() + portion_max;
-    for (; at < what.messages.size() && !what.tries.is_full(); ++at) {
-        if (at > what.done && clock::now() >= until)
+    for (; at < delivery.messages.size() && !delivery.tries.is_full(); ++at) {
+        if (at > delivery.done && clock::now() >= until)
             break;
-        received& each = what.messages[at];
-        if (is_new(on, each, what, came.next)) {
-            take(on, each, static_cast<std::int64_t>(at), what.tries, came);
+        received& each = delivery.messages[at];
+        if (is_new(on, each, delivery, result.next)) {
+            take(on, each, static_cast<std::int64_t>(at), delivery.tries, result);
         } else {
-            ++came.counts.repeated;
-            tell(came, inbox_event::kind::repeated, each.what.id, 0);
+            ++result.counts.repeated;
+            tell(result, inbox_event::kind::repeated, each.message.id, 0);
         }
     }
-    for (const auto& [source, offset] : came.next)
+    for (const auto& [source, offset] : result.next)
         tables_.set_next_offset(on, source, offset);
     if (goes_by_ids(config_.by))
-        tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * (at - what.done));
-    came.reached = at;
+        tables_.forget_ids(on, wall_now() - micros(config_.window), 2 * (at - delivery.done));
+    result.reached = at;
     MORTISE_CRASH_POINT("inbox.handled");
-    return came;
+    return result;
 }
 
-bool inbox_work::is_new(db::connection& on, const received& what, delivery& of, offsets& next) {
-    if (goes_by_offsets(config_.by) && !is_place_new(on, what, of, next))
+bool inbox_work::is_new(db::connection& on, const received& received, delivery& of, offsets& next) {
+    if (goes_by_offsets(config_.by) && !is_place_new(on, received, of, next))
         return false;
     // Ignore an id made from a place: the place may come again after the topic was made anew.
-    if (config_.by == inbox_config::kind::offsets_and_ids && what.id_is_place)
+    if (config_.by == inbox_config::kind::offsets_and_ids && received.id_is_place)
         return true;
     return !goes_by_ids(config_.by) ||
-           tables_.note_id(on, what.what.id, wall_now(), micros(config_.window));
+           tables_.note_id(on, received.message.id, wall_now(), micros(config_.window));
 }
 
 bool inbox_work::is_place_new(
-    db::connection& on, const received& what, delivery& of, offsets& next
+    db::connection& on, const received& received, delivery& of, offsets& next
 ) {
-    auto known = next.find(what.source);
+    auto known = next.find(received.source);
     if (known == next.end()) {
-        const auto stored = tables_.next_offset(on, what.source).value_or(0);
-        if (!of.finds(what.source, stored))
-            throw error(mortise::errc::rolled_back, what.source, "deliver a source by one only");
-        known = next.emplace(what.source, stored).first;
+        const auto stored = tables_.next_offset(on, received.source).value_or(0);
+        if (!of.finds(received.source, stored))
+            throw error(
+                mortise::errc::rolled_back, received.source, "deliver a source by one only"
+            );
+        known = next.emplace(received.source, stored).first;
     }
-    if (what.offset < known->second)
+    if (received.offset < known->second)
         return false;
-    known->second = what.offset + 1;
+    known->second = received.offset + 1;
     return true;
 }
 
 void inbox_work::take(
-    db::connection& on, received& what, std::int64_t place, trial& tries, report& into
+    db::connection& on, received& received, std::int64_t place, trial& tries, report& into
 ) {
-    if (tables_.is_blocked(on, what.what)) {
-        tables_.hold(on, what, behind, 0, {});
+    if (tables_.is_blocked(on, received.message)) {
+        tables_.hold(on, received, behind, 0, {});
         ++into.counts.waited;
-        tell(into, inbox_event::kind::waits, what.what.id, 0);
+        tell(into, inbox_event::kind::waits, received.message.id, 0);
         return;
     }
-    number(what, 1);
-    auto failed = attempt(on, what, place, tries, into);
+    number(received, 1);
+    auto failed = attempt(on, received, place, tries, into);
     if (!failed)
         return;
-    judge(into, *failed, 1, what.what.id);
+    judge(into, *failed, 1, received.message.id);
     const auto due = wall_now() + pause_after(1);
-    tables_.hold(on, what, failed->park ? parked : retried, due, failed->why);
+    tables_.hold(on, received, failed->park ? parked : retried, due, failed->why);
     into.held = true;
 }
 
-void inbox_work::number(received& what, std::uint32_t attempt) const {
-    what.attempt = attempt;
-    what.attempts_max = config_.attempts_max;
+void inbox_work::number(received& received, std::uint32_t attempt) const {
+    received.attempt = attempt;
+    received.attempts_max = config_.attempts_max;
 }
 
 // Calls the handler in a savepoint. @return why to try again or to park the message.
 std::optional<inbox_work::failure> inbox_work::attempt(
-    db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+    db::connection& on, const received& received, std::int64_t place, trial& tries, report& into
 ) {
     failure failed;
     if (const std::string* const why = tries.verdict(place)) {
@@ -156,42 +158,44 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     const std::size_t calls = on.calls();
     on.run(begin_message);
     tries.tries(place);
-    answer said = ask(on, what, failed);
+    answer decision = ask(on, received, failed);
     on.reset_statements();
     if (::sqlite3_get_autocommit(on.handle()) != 0) {
         tries.loses(
             failed.why.empty() ? "the transaction was rolled back in its handler" : failed.why
         );
-        throw error(mortise::errc::rolled_back, what.what.id, "let the handler undo its part only");
+        throw error(
+            mortise::errc::rolled_back, received.message.id, "let the handler undo its part only"
+        );
     }
     // Check now: at the end of the transaction nobody would know which message left it open.
-    if (failed.why.empty() && said.what == answer::kind::done && leaves_foreign_keys_open(on))
+    if (failed.why.empty() && decision.type == answer::kind::done && leaves_foreign_keys_open(on))
         failed.why = "its handler leaves a row whose foreign key refers to nothing";
-    if (failed.why.empty() && said.what == answer::kind::done) {
+    if (failed.why.empty() && decision.type == answer::kind::done) {
         leave(on, keep_message, tries);
         ++into.counts.handled;
         if (config_.observer)  // Most messages end here, so skip the event if nobody hears it.
-            tell(into, inbox_event::kind::handled, what.what.id, what.attempt);
+            tell(into, inbox_event::kind::handled, received.message.id, received.attempt);
         return std::nullopt;
     }
     leave(on, undo_message, tries);
     on.forget_calls(calls);
-    if (failed.why.empty() && said.what == answer::kind::refused &&
-        what.what.find_header(compensates_header) != nullptr) {
+    if (failed.why.empty() && decision.type == answer::kind::refused &&
+        received.message.find_header(compensates_header) != nullptr) {
         // Park it: two inboxes would otherwise compensate each other's refusals for ever.
-        said.what = answer::kind::parked;
-        said.text = "its handler refuses a compensating message, which people have to settle";
+        decision.type = answer::kind::parked;
+        decision.text = "its handler refuses a compensating message, which people have to settle";
     }
-    if (failed.why.empty() && said.what == answer::kind::refused) {
+    if (failed.why.empty() && decision.type == answer::kind::refused) {
         try {
-            refuse(on, what, said);
+            refuse(on, received, decision);
         } catch (const std::exception& wrong) {
             failed.why = std::string("the compensating message: ") + wrong.what();
         }
         if (failed.why.empty()) {
             on.run(keep_message);
             ++into.counts.refused;
-            tell(into, inbox_event::kind::refused, what.what.id, what.attempt);
+            tell(into, inbox_event::kind::refused, received.message.id, received.attempt);
             return std::nullopt;
         }
         leave(on, undo_message, tries);
@@ -201,14 +205,14 @@ std::optional<inbox_work::failure> inbox_work::attempt(
     if (failed.why.empty()) {
         failed.park = true;
         failed.why =
-            said.text.empty() ? "its handler says that it cannot be dealt with" : said.text;
+            decision.text.empty() ? "its handler says that it cannot be dealt with" : decision.text;
     }
     return failed;
 }
 
-answer inbox_work::ask(db::connection& on, const received& what, failure& failed) {
+answer inbox_work::ask(db::connection& on, const received& received, failure& failed) {
     try {
-        return config_.handler(on, what);
+        return config_.handler(on, received);
     } catch (const std::exception& wrong) {
         failed.why = *wrong.what() == '\0' ? "an exception without a text" : wrong.what();
     } catch (...) {
@@ -217,21 +221,21 @@ answer inbox_work::ask(db::connection& on, const received& what, failure& failed
     return answer::done();
 }
 
-void inbox_work::refuse(db::connection& on, const received& what, answer& said) {
-    if (said.compensation.find_header(compensates_header) == nullptr)
-        said.compensation.headers.emplace_back(compensates_header, what.what.id);
-    append(on, said.compensation);
+void inbox_work::refuse(db::connection& on, const received& received, answer& decision) {
+    if (decision.compensation.find_header(compensates_header) == nullptr)
+        decision.compensation.headers.emplace_back(compensates_header, received.message.id);
+    append(on, decision.compensation);
 }
 
 report inbox_work::retry(db::connection& on, trial& tries) {
-    report came;
+    report result;
     tries.begin();
     const auto now = wall_now();
     quota left{tried_at_once, clock::now() + portion_max};
     for (const auto& each : tables_.due(on, now, tried_at_once))
-        retry_key(on, each, now, left, tries, came);
+        retry_key(on, each, now, left, tries, result);
     MORTISE_CRASH_POINT("inbox.retried");
-    return came;
+    return result;
 }
 
 // Retries a due message and those that wait behind it, until one fails. With a commit for each of
@@ -258,13 +262,13 @@ void inbox_work::retry_key(
 
 // Retries one held message. @return whether it was handled.
 bool inbox_work::retry_one(
-    db::connection& on, inbox_tables::held_row& which, std::int64_t now, trial& tries, report& into
+    db::connection& on, inbox_tables::held_row& held, std::int64_t now, trial& tries, report& into
 ) {
     std::optional<failure> failed;
-    if (which.what) {
-        number(*which.what, which.attempts + 1);
-        into.counts.retried += which.attempts > 0 ? 1u : 0u;
-        failed = attempt(on, *which.what, which.row, tries, into);
+    if (held.received) {
+        number(*held.received, held.attempts + 1);
+        into.counts.retried += held.attempts > 0 ? 1u : 0u;
+        failed = attempt(on, *held.received, held.row, tries, into);
     } else {
         failed.emplace();
         failed->park = true;
@@ -272,9 +276,11 @@ bool inbox_work::retry_one(
     }
     if (!failed)
         return true;
-    judge(into, *failed, which.attempts + 1, which.what ? which.what->what.id : std::string());
-    const auto again = now + pause_after(which.attempts + 1);
-    tables_.postpone(on, which, failed->park ? parked : retried, again, failed->why);
+    judge(
+        into, *failed, held.attempts + 1, held.received ? held.received->message.id : std::string()
+    );
+    const auto again = now + pause_after(held.attempts + 1);
+    tables_.postpone(on, held, failed->park ? parked : retried, again, failed->why);
     return false;
 }
 

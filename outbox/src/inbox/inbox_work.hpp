@@ -2,11 +2,11 @@
 #ifndef MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
 #define MORTISE_OUTBOX_SRC_INBOX_INBOX_WORK_HPP
 
-#include "inbox/delivery.hpp"
 #include "inbox/inbox_tables.hpp"
 #include "inbox/trial.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/outbox/inbox.hpp"
+#include "mortise/outbox/received.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,42 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::outbox::inbox_detail {
+
+/// For each source, the next offset.
+using offsets = std::map<std::string, std::int64_t>;
+
+/// Messages that were given to an inbox. One transaction handles them, unless they take long or a
+/// handler spoils it.
+///
+/// @par Threads As for `trial`.
+class delivery {
+public:
+    explicit delivery(std::vector<received> all) : messages(std::move(all)) {}
+
+    bool is_done() const noexcept { return done == messages.size(); }
+    /// Whether the stored offset of `source` is the one that this delivery last saw. If another
+    /// deliverer moved it meanwhile, the remaining messages would be dropped as known.
+    bool finds(const std::string& source, std::int64_t next) {
+        return stands_.emplace(source, next).first->second == next;
+    }
+    void passed(std::size_t reached, const offsets& next) {
+        done = reached;
+        for (const auto& [source, offset] : next)
+            stands_[source] = offset;
+        tries.passed();
+    }
+
+    std::vector<received> messages;
+    trial tries;
+    std::size_t done = 0;  ///< How many messages are committed.
+
+private:
+    offsets stands_;
+};
 
 inline bool goes_by_offsets(inbox_config::kind by) noexcept {
     return by != inbox_config::kind::ids;
@@ -48,7 +81,7 @@ public:
     inbox_work(const inbox_config& config, std::uint64_t seed);
 
     /// Handles the rest of a delivery, or a part of that rest.
-    report receive(db::connection& on, delivery& what);
+    report receive(db::connection& on, delivery& delivery);
     /// Retries due messages, or a part of them.
     report retry(db::connection& on, trial& tries);
     /// Creates the tables if they are missing. @return the id of the tables and the name.
@@ -71,13 +104,14 @@ private:
         std::string why;
     };
 
-    bool is_new(db::connection& on, const received& what, delivery& of, offsets& next);
-    bool is_place_new(db::connection& on, const received& what, delivery& of, offsets& next);
-    void take(db::connection& on, received& what, std::int64_t place, trial& tries, report& into);
+    bool is_new(db::connection& on, const received& received, delivery& of, offsets& next);
+    bool is_place_new(db::connection& on, const received& received, delivery& of, offsets& next);
+    void
+    take(db::connection& on, received& received, std::int64_t place, trial& tries, report& into);
     std::optional<failure> attempt(
-        db::connection& on, const received& what, std::int64_t place, trial& tries, report& into
+        db::connection& on, const received& received, std::int64_t place, trial& tries, report& into
     );
-    void number(received& what, std::uint32_t attempt) const;
+    void number(received& received, std::uint32_t attempt) const;
     void retry_key(
         db::connection& on,
         const inbox_tables::held_row& first,
@@ -88,13 +122,13 @@ private:
     );
     bool retry_one(
         db::connection& on,
-        inbox_tables::held_row& which,
+        inbox_tables::held_row& held,
         std::int64_t now,
         trial& tries,
         report& into
     );
-    answer ask(db::connection& on, const received& what, failure& failed);
-    void refuse(db::connection& on, const received& what, answer& said);
+    answer ask(db::connection& on, const received& received, failure& failed);
+    void refuse(db::connection& on, const received& received, answer& decision);
     std::int64_t pause_after(std::uint32_t attempts);
     void judge(report& into, failure& failed, std::uint32_t attempts, const std::string& id);
 

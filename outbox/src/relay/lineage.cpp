@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <utility>
 
-namespace mortise::outbox::relay_detail {
+namespace mortise::outbox::detail {
 namespace {
 
 judgement refusal(error_code why, std::string text) {
-    judgement made;
-    made.refused = why;
-    made.text = std::move(text);
-    return made;
+    judgement result;
+    result.refused = why;
+    result.text = std::move(text);
+    return result;
 }
 
 std::string row_text(const mark& of) {
@@ -34,8 +34,8 @@ bool begins_alike(const mark& last, const mark& known) {
 }  // namespace
 
 judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen) {
-    judgement made;
-    made.start = known.last;
+    judgement result;
+    result.start = known.last;
     if (!known.sink.empty() && known.sink != found.identity && known.sink != found.older_identity)
         return refusal(
             errc::foreign_sink, "was " + known.sink + ", and this one is " + found.identity
@@ -44,8 +44,8 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
     if (found.unreadable && (known.last.generation == 0 || !known.sink.empty()))
         return refusal(found.unreadable, found.unreadable_text);
     if (!found.last) {
-        made.mark_lost = known.last.sequence > 0 && !known.sink.empty();
-        return made;
+        result.mark_lost = known.last.sequence > 0 && !known.sink.empty();
+        return result;
     }
     const mark& last = *found.last;
     if (last.table != known.last.table || last.shard != known.last.shard)
@@ -58,12 +58,12 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
         );
     if (last.generation < known.last.generation) {
         // An operator has decided since the sink's mark was made.
-        made.start.sequence = std::max(last.sequence, known.last.sequence);
-        return made;
+        result.start.sequence = std::max(last.sequence, known.last.sequence);
+        return result;
     }
     if (last.sequence < known.last.sequence) {
-        made.mark_lost = true;
-        return made;
+        result.mark_lost = true;
+        return result;
     }
     if (last.layout != known.last.layout)
         return refusal(
@@ -83,8 +83,8 @@ judgement judge(const table::shadow& known, const opening& found, const table::m
             "the mark is at " + row_text(last) + ", where the table has " +
                 (seen.message ? "the message " + *seen.message : "none")
         );
-    made.start = last;
-    return made;
+    result.start = last;
+    return result;
 }
 
-}  // namespace mortise::outbox::relay_detail
+}  // namespace mortise::outbox::detail

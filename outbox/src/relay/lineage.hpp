@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace mortise::outbox::relay_detail {
+namespace mortise::outbox::detail {
 
 /// The decision about the mark at the sink and the one in the table.
 class judgement {
@@ -29,6 +29,6 @@ public:
 /// @param seen What the table has in the row of the sink's mark.
 judgement judge(const table::shadow& known, const opening& found, const table::mark_place& seen);
 
-}  // namespace mortise::outbox::relay_detail
+}  // namespace mortise::outbox::detail
 
 #endif

@@ -2,14 +2,75 @@
 #include "mortise/outbox/relay.hpp"
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/detail/require.hpp"
+#include "mortise/outbox/sink.hpp"
 #include "relay/relay_core.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <utility>
 
 namespace mortise::outbox {
+namespace {
+
+using mortise::detail::require;
+using std::chrono::milliseconds;
+
+relay_config checked(relay_config config) {
+    constexpr milliseconds day = std::chrono::hours(24);
+    require(!config.database.empty(), "database = \"\"", "name the file with the message table");
+    require(config.sink != nullptr, "sink", "say where the messages go");
+    require(
+        config.batch_rows >= 1 && config.batch_rows <= 1'000'000, "batch_rows", "use 1 to 1,000,000"
+    );
+    require(
+        config.batch_bytes >= 1 && config.batch_bytes <= std::size_t{1} << 30u,
+        "batch_bytes",
+        "use 1 byte to 1 GiB"
+    );
+    require(
+        config.purge_rows >= 1 && config.purge_rows <= 10'000'000,
+        "purge_rows",
+        "use 1 to 10,000,000"
+    );
+    require(
+        config.purge_after >= milliseconds(1) && config.purge_after <= day,
+        "purge_after",
+        "use one millisecond to one day"
+    );
+    require(
+        config.keep >= milliseconds(0) && config.keep <= day * 36'500,
+        "keep",
+        "use zero to a hundred years"
+    );
+    require(
+        config.share_every >= milliseconds(0) && config.share_every <= day,
+        "share_every",
+        "use zero, for never, or one millisecond to one day"
+    );
+    require(
+        config.look_every >= milliseconds(1) && config.look_every <= day,
+        "look_every",
+        "use one millisecond to one day"
+    );
+    require(
+        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
+            config.retry_max <= day,
+        "retry_first, retry_max",
+        "use one millisecond to one day, the first not above the last"
+    );
+    require(
+        config.topic_look_every >= milliseconds(10) && config.topic_look_every <= day,
+        "topic_look_every",
+        "use 10 milliseconds to one day"
+    );
+    return config;
+}
+
+}  // namespace
 
 relay::relay(executor_type executor, relay_config config)
-    : core_(std::make_shared<detail::relay_core>(std::move(executor), std::move(config))) {
+    : core_(std::make_shared<detail::relay_core>(std::move(executor), checked(std::move(config)))) {
     core_->attach();
 }
 
@@ -39,8 +100,12 @@ relay_stats relay::stats() const {
     return core_->stats();
 }
 
-std::string_view to_string(relay_event::kind what) noexcept {
-    switch (what) {
+asio::awaitable<result<bool>> sink::has_topic(const std::string&) {
+    co_return true;
+}
+
+std::string_view to_string(relay_event::kind kind) noexcept {
+    switch (kind) {
     case relay_event::kind::taken:
         return "taken";
     case relay_event::kind::opened:
@@ -67,8 +132,8 @@ std::string_view to_string(relay_event::kind what) noexcept {
     return "?";
 }
 
-std::string_view to_string(shard_status::state what) noexcept {
-    switch (what) {
+std::string_view to_string(shard_status::state state) noexcept {
+    switch (state) {
     case shard_status::state::standby:
         return "standby";
     case shard_status::state::waiting:
@@ -106,4 +171,5 @@ void start_stop(code_handler handler, std::shared_ptr<relay_core> core) {
 }
 
 }  // namespace detail
+
 }  // namespace mortise::outbox

@@ -6,7 +6,6 @@
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
-#include "mortise/detail/require.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
 #include "table/rows.hpp"
@@ -25,68 +24,16 @@
 namespace mortise::outbox::detail {
 namespace {
 
-using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr milliseconds stop_grace{5'000};
 constexpr std::size_t due_at_once = 1'000;
 
-relay_config checked(relay_config config) {
-    constexpr milliseconds day = std::chrono::hours(24);
-    require(!config.database.empty(), "database = \"\"", "name the file with the message table");
-    require(config.sink != nullptr, "sink", "say where the messages go");
-    require(
-        config.batch_rows >= 1 && config.batch_rows <= 1'000'000, "batch_rows", "use 1 to 1,000,000"
-    );
-    require(
-        config.batch_bytes >= 1 && config.batch_bytes <= std::size_t{1} << 30u,
-        "batch_bytes",
-        "use 1 byte to 1 GiB"
-    );
-    require(
-        config.purge_rows >= 1 && config.purge_rows <= 10'000'000,
-        "purge_rows",
-        "use 1 to 10,000,000"
-    );
-    require(
-        config.purge_after >= milliseconds(1) && config.purge_after <= day,
-        "purge_after",
-        "use one millisecond to one day"
-    );
-    require(
-        config.keep >= milliseconds(0) && config.keep <= day * 36'500,
-        "keep",
-        "use zero to a hundred years"
-    );
-    require(
-        config.share_every >= milliseconds(0) && config.share_every <= day,
-        "share_every",
-        "use zero, for never, or one millisecond to one day"
-    );
-    require(
-        config.look_every >= milliseconds(1) && config.look_every <= day,
-        "look_every",
-        "use one millisecond to one day"
-    );
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
-    require(
-        config.topic_look_every >= milliseconds(10) && config.topic_look_every <= day,
-        "topic_look_every",
-        "use 10 milliseconds to one day"
-    );
-    return config;
-}
-
 }  // namespace
 
 relay_core::relay_core(asio::any_io_executor executor, relay_config config)
     : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
-      config_(checked(std::move(config))),
+      config_(std::move(config)),
       time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
       listening_(seat_.executor()),
       seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
@@ -107,8 +54,7 @@ void relay_core::shut_down() noexcept {
     if (seat_.forked())
         return;
     closed_ = stopping_ = true;
-    const auto drains = std::exchange(drains_, {});
-    const auto early = std::exchange(early_drains_, {});
+    const auto drains = std::exchange(drains_, drain_list());
     const auto stoppers = std::exchange(stoppers_, {});
     alarm_.cancel();
     stop_alarm_.cancel();
@@ -142,6 +88,12 @@ void relay_core::start() {
             [self = shared_from_this()](const std::exception_ptr&) { self->ended(); }
         )
     );
+}
+
+asio::awaitable<void> relay_core::share() {
+    const auto self = shared_from_this();
+    auto sharing = sharing_.run();
+    co_await std::move(sharing);
 }
 
 std::uint64_t relay_core::draw_seed() {
@@ -178,7 +130,7 @@ asio::awaitable<void> relay_core::keep() {
     coro::backoff pauses(limits, draw_seed());
     while (!stopping_) {
         relay_event trouble;
-        trouble.what = relay_event::kind::failed;
+        trouble.type = relay_event::kind::failed;
         try {
             auto once = keep_once();
             co_await std::move(once);
@@ -209,13 +161,13 @@ asio::awaitable<void> relay_core::keep_once() {
     }
     work_->reset();
     if (std::exchange(look_, false) || !drains_.empty()) {
-        const std::size_t early = early_drains_.size();  // Later handlers need a later look.
+        const std::size_t early = drains_.count_early();  // Later handlers need a later look.
         const auto work = [](db::connection& on) { return table::open_shards(on); };
         auto reading = session()->async_read(work);
         const auto found = co_await std::move(reading);
         for (const auto& each : found)
             add_runner(each.shard);
-        marks_seen(found);
+        drains_.marks_seen(found);
         begin_drains(early, found);
     }
     if (std::exchange(look_for_commits_, false)) {
@@ -279,15 +231,15 @@ asio::awaitable<void> relay_core::look_for_commits() {
 void relay_core::add_runner(std::uint32_t shard) {
     if (runners_.count(shard) != 0 || stopping_)
         return;
-    const auto made = std::make_shared<shard_runner>(*this, shard);
-    runners_.emplace(shard, made);
+    const auto runner = std::make_shared<shard_runner>(*this, shard);
+    runners_.emplace(shard, runner);
     ++running_;
     asio::co_spawn(
         seat_.strand(),
-        made->run(),
+        runner->run(),
         asio::bind_cancellation_slot(
-            made->slot(),
-            [self = shared_from_this(), made](const std::exception_ptr&) { self->ended(); }
+            runner->slot(),
+            [self = shared_from_this(), runner](const std::exception_ptr&) { self->ended(); }
         )
     );
 }
@@ -317,19 +269,6 @@ void relay_core::due_at(std::optional<std::int64_t> when) {
         work_->set();
 }
 
-void relay_core::show(const shard_status& now) {
-    const std::lock_guard hold(status_mutex_);
-    status_[now.shard] = now;
-}
-
-std::vector<shard_status> relay_core::status() const {
-    const std::lock_guard hold(status_mutex_);
-    std::vector<shard_status> all;
-    for (const auto& [shard, each] : status_)
-        all.push_back(each);
-    return all;
-}
-
 void relay_core::wait_listening(code_handler handler) {
     if (seat_.deserted())
         return;
@@ -352,94 +291,28 @@ void relay_core::drained(code_handler handler) {
             if (self->stopping_)
                 return handler.complete(errc::stopped);
             // Look for shards first: an append does not add shards, but this table may be new.
-            self->early_drains_.push_back(std::move(handler));
+            self->drains_.add_early(std::move(handler));
             self->look_for_shards();
         }
     );
 }
 
 void relay_core::begin_drains(std::size_t count, const std::vector<table::open_shard>& shards) {
-    std::vector<code_handler> first;
-    for (std::size_t i = 0; i < std::min(count, early_drains_.size()); ++i)
-        first.push_back(std::move(early_drains_[i]));
-    early_drains_.erase(
-        early_drains_.begin(), early_drains_.begin() + static_cast<std::ptrdiff_t>(first.size())
-    );
-    for (auto& each : first)
-        begin_drain(std::move(each), shards);
-}
-
-void relay_core::begin_drain(code_handler handler, const std::vector<table::open_shard>& shards) {
-    drain made;
-    for (const auto& each : shards) {
-        const auto runner = runners_.find(each.shard);
-        if (runner == runners_.end() || runner->second->done())
-            continue;
-        // With locks another relay may own the shard, and then looks for the topics itself.
-        const bool ours = !config_.locks || runner->second->holds();
-        made.shards.emplace(each.shard, wanted{reads_, each.last, each.away && ours});
-    }
-    if (made.shards.empty())
-        return handler.complete(error_code());
-    made.handler = std::move(handler);
-    drains_.push_back(std::move(made));
-    news();
-}
-
-/// Removes the shards for which `ended(shard, wanted)` is true, and completes the drains that wait
-/// for no shard any longer.
-template <class Ended>
-void relay_core::end_waits(Ended ended) {
-    std::vector<code_handler> over;
-    for (auto it = drains_.begin(); it != drains_.end();) {
-        std::erase_if(it->shards, [&](const auto& each) { return ended(each.first, each.second); });
-        if (!it->shards.empty()) {
-            ++it;
-            continue;
+    for (auto& handler : drains_.take_early(count)) {
+        drain_list::waits waits;
+        for (const auto& each : shards) {
+            const auto runner = runners_.find(each.shard);
+            if (runner == runners_.end() || runner->second->done())
+                continue;
+            // With locks another relay may own the shard, and then looks for the topics itself.
+            const bool ours = !config_.locks || runner->second->holds();
+            waits.emplace(each.shard, drain_list::wanted{reads_, each.last, each.away && ours});
         }
-        over.push_back(std::move(it->handler));
-        it = drains_.erase(it);
+        const bool any = !waits.empty();
+        drains_.add(std::move(handler), std::move(waits));
+        if (any)
+            news();
     }
-    for (auto& each : over)
-        each.complete(error_code());
-}
-
-void relay_core::emptied(std::uint32_t shard, std::uint64_t read) {
-    end_waits([&](std::uint32_t which, const wanted& until) {
-        return which == shard && read > until.read;
-    });
-}
-
-// Ends waits for rows that another relay has sent, which its purge shows, or that are parked, or
-// whose shard is done or empty.
-void relay_core::marks_seen(const std::vector<table::open_shard>& shards) {
-    end_waits([&](std::uint32_t which, const wanted& until) {
-        const auto found =
-            std::find_if(shards.begin(), shards.end(), [&](const table::open_shard& each) {
-                return each.shard == which;
-            });
-        return found == shards.end() ||
-               (!until.look && (found->marked >= until.row || found->last <= found->marked));
-    });
-}
-
-void relay_core::stuck(std::uint32_t shard, error_code why) {
-    for (auto it = drains_.begin(); it != drains_.end();) {
-        if (it->shards.count(shard) == 0) {
-            ++it;
-            continue;
-        }
-        auto handler = std::move(it->handler);
-        it = drains_.erase(it);
-        handler.complete(why);
-    }
-}
-
-void relay_core::answer_drains(error_code why) {
-    for (auto& each : std::exchange(drains_, {}))
-        each.handler.complete(why);
-    for (auto& each : std::exchange(early_drains_, {}))
-        each.complete(why);
 }
 
 void relay_core::stop(code_handler handler) {
@@ -466,7 +339,7 @@ void relay_core::close() noexcept {
 
 void relay_core::begin_stop(bool at_once) {
     if (!std::exchange(stopping_, true)) {
-        answer_drains(errc::stopped);
+        drains_.answer(errc::stopped);
         listening_.set();  // So that no waiter waits for ever.
         stop_keeping_.emit(asio::cancellation_type::terminal);
         stop_sharing_.emit(asio::cancellation_type::terminal);

@@ -9,8 +9,10 @@
 #include "mortise/db/bell.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/outbox/relay.hpp"
+#include "relay/drain_list.hpp"
 #include "relay/shard_runner.hpp"
-#include "table/durable.hpp"
+#include "relay/shard_sharing.hpp"
+#include "table/log_keeper.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -31,6 +33,7 @@ namespace mortise::outbox::detail {
 class relay_core final : public std::enable_shared_from_this<relay_core>,
                          public coro::detail::shutdown_hook {
 public:
+    /// @param config Within its limits.
     relay_core(asio::any_io_executor executor, relay_config config);
     ~relay_core() override;
 
@@ -47,7 +50,7 @@ public:
     relay_stats stats() const;
     void lag(lag_handler handler);
 
-    // For the runners.
+    // For the parts of the relay.
     const relay_config& config() const noexcept { return config_; }
     const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     coro::time_source& time() const noexcept { return *time_; }
@@ -61,27 +64,19 @@ public:
     bool stopping() const noexcept { return stopping_; }
     std::uint64_t draw_seed();
     void show(const shard_status& now);
-    void tell(const relay_event& what);
+    void tell(const relay_event& event);
     /// Looks for new shards.
     void look_for_shards();
     void due_at(std::optional<std::int64_t> when);
     /// A read that began after these waits found nothing to send; or an operator must decide.
-    void emptied(std::uint32_t shard, std::uint64_t read);
-    void stuck(std::uint32_t shard, error_code why);
+    void emptied(std::uint32_t shard, std::uint64_t read) { drains_.emptied(shard, read); }
+    void stuck(std::uint32_t shard, error_code why) { drains_.stuck(shard, why); }
     std::uint64_t begin_read() noexcept { return ++reads_; }
+    const std::map<std::uint32_t, std::shared_ptr<shard_runner>>& runners() const noexcept {
+        return runners_;
+    }
 
 private:
-    /// When a drain stops waiting for a shard:
-    struct wanted {
-        std::uint64_t read = 0;  ///< when a later read of ours finds nothing,
-        std::int64_t row = 0;    ///< or when the table's mark reaches this row,
-        bool look = false;       ///< unless we first look for missing topics.
-    };
-    struct drain {
-        std::map<std::uint32_t, wanted> shards;
-        code_handler handler;
-    };
-
     void shut_down() noexcept override;
     void start();
     asio::awaitable<void> keep();
@@ -89,22 +84,14 @@ private:
     asio::awaitable<void> open();
     asio::awaitable<void> look_for_commits();
     asio::awaitable<void> share();
-    asio::awaitable<void> share_once();
-    std::size_t count_held() const;
-    bool is_any_leaving() const;
     void read_lag(lag_handler handler);
     void add_runner(std::uint32_t shard);
     void ended();
     void news();
     void begin_stop(bool at_once);
     void end_stop();
-    void answer_drains(error_code why);
     void answer_stoppers();
     void begin_drains(std::size_t count, const std::vector<table::open_shard>& shards);
-    void begin_drain(code_handler handler, const std::vector<table::open_shard>& shards);
-    void marks_seen(const std::vector<table::open_shard>& shards);
-    template <class Ended>
-    void end_waits(Ended ended);
 
     coro::detail::strand_seat seat_;
     const relay_config config_;
@@ -121,12 +108,11 @@ private:
     std::optional<coro::event> work_;
     asio::cancellation_signal stop_keeping_;
     asio::cancellation_signal stop_sharing_;
-    bool uneven_ = false;             ///< The last look found too many shards here.
+    shard_sharing sharing_{*this};
     coro::detail::alarm alarm_;       ///< Rings when a message is due.
     coro::detail::alarm stop_alarm_;  ///< Limits the time of a stop.
     std::optional<std::int64_t> due_;
-    std::vector<drain> drains_;
-    std::vector<code_handler> early_drains_;  ///< They wait for the shards to be read.
+    drain_list drains_;
     std::vector<code_handler> stoppers_;
     std::uint64_t reads_ = 0;
     std::weak_ptr<db::sqlite> looked_at_;  ///< The session of `seen_version_`.

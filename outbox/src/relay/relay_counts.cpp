@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Events and counters of a relay.
+// Events, statuses and counters of a relay.
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
-#include "table/lag.hpp"
 #include "table/schema.hpp"
+#include "table/shards.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -14,10 +14,10 @@
 
 namespace mortise::outbox::detail {
 
-void relay_core::tell(const relay_event& what) {
+void relay_core::tell(const relay_event& event) {
     {
         const std::lock_guard hold(status_mutex_);
-        switch (what.what) {
+        switch (event.type) {
         case relay_event::kind::taken:
             ++counts_.taken;
             break;
@@ -35,23 +35,36 @@ void relay_core::tell(const relay_event& what) {
         }
     }
     if (config_.observer)
-        config_.observer(what);
+        config_.observer(event);
+}
+
+void relay_core::show(const shard_status& now) {
+    const std::lock_guard hold(status_mutex_);
+    status_[now.shard] = now;
+}
+
+std::vector<shard_status> relay_core::status() const {
+    const std::lock_guard hold(status_mutex_);
+    std::vector<shard_status> all;
+    for (const auto& [shard, each] : status_)
+        all.push_back(each);
+    return all;
 }
 
 relay_stats relay_core::stats() const {
     using state = shard_status::state;
     const std::lock_guard hold(status_mutex_);
-    relay_stats made = counts_;
+    relay_stats totals = counts_;
     for (const auto& [shard, each] : status_) {
-        made.sent += each.messages;
-        made.batches += each.batches;
-        made.parked += each.parked;
-        made.purged += each.purged;
-        made.writes += each.writes;
-        made.held += each.what != state::standby && each.what != state::done ? 1u : 0u;
-        made.refused += each.what == state::refused ? 1u : 0u;
+        totals.sent += each.messages;
+        totals.batches += each.batches;
+        totals.parked += each.parked;
+        totals.purged += each.purged;
+        totals.writes += each.writes;
+        totals.held += each.at != state::standby && each.at != state::done ? 1u : 0u;
+        totals.refused += each.at == state::refused ? 1u : 0u;
     }
-    return made;
+    return totals;
 }
 
 void relay_core::lag(lag_handler handler) {
@@ -70,7 +83,7 @@ void relay_core::lag(lag_handler handler) {
 void relay_core::read_lag(lag_handler handler) {
     std::map<std::uint32_t, std::int64_t> sent;
     for (const auto& each : status()) {
-        if (each.what == shard_status::state::sending || each.what == shard_status::state::idle)
+        if (each.at == shard_status::state::sending || each.at == shard_status::state::idle)
             sent.emplace(each.shard, each.last.row);
     }
     auto look = [sent = std::move(sent)](db::connection& on) {

@@ -1,120 +1,129 @@
 // SPDX-License-Identifier: BSL-1.0
-// Parks rows that cannot be sent, and returns them once their topic exists.
+#include "relay/shard_parking.hpp"
+
 #include "mortise/outbox/error.hpp"
 #include "relay/relay_core.hpp"
-#include "relay/shard_runner.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
 namespace mortise::outbox::detail {
-namespace {
 
-constexpr auto parked_code = asio::as_tuple(asio::deferred);
+void shard_parking::begin() {
+    away_ = true;  // An earlier relay may have parked rows for a missing topic.
+    look_at_ = shard_.now();
+}
 
-}  // namespace
+bool shard_parking::is_look_due() const {
+    return away_ && shard_.now() >= look_at_;
+}
 
-// Parks rows. @return whether the shard is still ours.
-asio::awaitable<bool> shard_runner::park(std::vector<table::poison_row> which) {
-    const auto session = core_.session();
-    ++status_.writes;
-    auto work = [by = by_, which](db::connection& on) { return table::park(on, by, which); };
-    auto parking = session->async_run(std::move(work), db::durability::force, parked_code);
+clock::duration shard_parking::until_look() const {
+    if (!away_)
+        return clock::duration::max();
+    return std::max(look_at_ - shard_.now(), clock::duration(0));
+}
+
+asio::awaitable<bool> shard_parking::park(std::vector<table::poison_row> poison) {
+    const auto session = shard_.core.session();
+    ++shard_.status.writes;
+    auto work = [by = shard_.by, poison](db::connection& on) {
+        return table::park(on, by, poison);
+    };
+    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
     const auto [failed, moved] = co_await std::move(parking);
-    if (!parked(failed, moved))
+    if (!note_parked(failed, moved))
         co_return false;
-    for (auto& each : which) {
+    for (auto& each : poison) {
         if (each.away && !std::exchange(away_, true))
-            look_at_ = now() + core_.config().topic_look_every;
-        relay_event made;
-        made.what = relay_event::kind::parked;
-        made.shard = shard_;
-        made.row = each.row;
-        made.text = std::move(each.reason);
-        core_.tell(made);
+            look_at_ = shard_.now() + shard_.core.config().topic_look_every;
+        relay_event event;
+        event.type = relay_event::kind::parked;
+        event.shard = shard_.number;
+        event.row = each.row;
+        event.text = std::move(each.reason);
+        shard_.core.tell(event);
     }
     co_return true;
 }
 
-asio::awaitable<bool> shard_runner::park_blocked(std::vector<std::int64_t> which) {
-    auto work = [by = by_, which = std::move(which)](db::connection& on) {
-        return table::park_blocked(on, by, which);
+asio::awaitable<bool> shard_parking::park_blocked(std::vector<std::int64_t> rows) {
+    auto work = [by = shard_.by, rows = std::move(rows)](db::connection& on) {
+        return table::park_blocked(on, by, rows);
     };
-    const auto session = core_.session();
-    ++status_.writes;
-    auto parking = session->async_run(std::move(work), db::durability::force, parked_code);
+    const auto session = shard_.core.session();
+    ++shard_.status.writes;
+    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
     const auto [failed, moved] = co_await std::move(parking);
-    co_return parked(failed, moved);
+    co_return note_parked(failed, moved);
 }
 
-bool shard_runner::parked(error_code failed, std::size_t moved) {
+bool shard_parking::note_parked(error_code failed, std::size_t moved) {
     if (failed == errc::superseded)
         return false;
     if (failed)
         throw boost::system::system_error(failed);
-    status_.parked += moved;
-    core_.show(status_);
+    shard_.status.parked += moved;
+    shard_.core.show(shard_.status);
     return true;
 }
 
-// Looks for missing topics with parked rows. @return how sending ended, if it did.
-asio::awaitable<std::optional<shard_runner::end>> shard_runner::look_for_topics() {
-    const auto work = [shard = shard_](db::connection& on) {
+asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
+    const auto work = [shard = shard_.number](db::connection& on) {
         return table::away_topics(on, shard);
     };
-    auto reading = core_.session()->async_read(work);
+    auto reading = shard_.core.session()->async_read(work);
     const auto found = co_await std::move(reading);
     std::map<std::string, bool> is_there;
     for (const auto& each : found) {
         const auto [asked, fresh] = is_there.try_emplace(each.topic, false);
         if (fresh) {
-            auto asking = sink_->has_topic(each.topic);
-            const auto came = co_await std::move(asking);
-            if (!came && came.error() == asio::error::operation_aborted)
-                co_return end::lost;
-            if (!came)
+            auto asking = shard_.sink->has_topic(each.topic);
+            const auto reply = co_await std::move(asking);
+            if (!reply && reply.error() == asio::error::operation_aborted)
+                co_return shard_end::lost;
+            if (!reply)
                 break;  // The sink cannot tell about the others either.
-            asked->second = *came;
+            asked->second = *reply;
         }
         if (!asked->second)
             continue;
         auto sending = send_returned(each);
         const auto sent = co_await std::move(sending);
         if (!sent)
-            co_return end::superseded;
+            co_return shard_end::superseded;
         if (*sent > 0)
-            tell(relay_event::kind::returned, {}, each.topic);
+            shard_.tell(relay_event::kind::returned, {}, each.topic);
     }
     away_ = !found.empty();
-    look_at_ = now() + core_.config().topic_look_every;
+    look_at_ = shard_.now() + shard_.core.config().topic_look_every;
     co_return std::nullopt;
 }
 
 // Returns rows in portions, because writers wait meanwhile. @return how many rows; none if another
 // relay has the shard.
 asio::awaitable<std::optional<std::size_t>>
-shard_runner::send_returned(const table::away_topic& which) {
+shard_parking::send_returned(const table::away_topic& topic) {
     constexpr std::size_t rows_at_once = 1'000;
     table::returned_portion portion;
     std::size_t sent = 0;
     do {
-        auto work = [by = by_, which, from = portion.next](db::connection& on) {
-            return table::send_returned(on, by, which, from, rows_at_once);
+        auto work = [by = shard_.by, topic, from = portion.next](db::connection& on) {
+            return table::send_returned(on, by, topic, from, rows_at_once);
         };
-        const auto session = core_.session();
-        ++status_.writes;
-        auto sending = session->async_run(std::move(work), db::durability::force, parked_code);
-        const auto [failed, came] = co_await std::move(sending);
+        const auto session = shard_.core.session();
+        ++shard_.status.writes;
+        auto sending = session->async_run(std::move(work), db::durability::force, with_code);
+        const auto [failed, next] = co_await std::move(sending);
         if (failed == errc::superseded)
             co_return std::nullopt;
         if (failed)
             throw boost::system::system_error(failed);
-        portion = came;
+        portion = next;
         sent += portion.sent;
     } while (portion.more);
     co_return sent;

@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "relay/shard_sharing.hpp"
 
+#include "mortise/coro/sleep.hpp"
+#include "mortise/lock_client.hpp"
+#include "relay/relay_core.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <utility>
 
-namespace mortise::outbox::relay_detail {
+namespace mortise::outbox::detail {
 namespace {
+
+// With more shards than this, looks are rarer: each shard costs a request to the store.
+constexpr std::size_t shards_in_a_look = 16;
+constexpr std::size_t waiters_max = 256;
 
 using counts = std::map<session_id, std::size_t>;
 
 counts count(const std::vector<shard_lock>& locks) {
-    counts made;
+    counts totals;
     for (const auto& each : locks) {
         if (each.holder)
-            ++made[*each.holder];
+            ++totals[*each.holder];
         for (const auto& waiter : each.waiters)
-            made.try_emplace(waiter, 0);
+            totals.try_emplace(waiter, 0);
     }
-    return made;
+    return totals;
 }
 
 std::optional<session_id> own_session(const std::vector<shard_lock>& locks) {
@@ -76,4 +85,60 @@ std::vector<std::uint32_t> surplus(const std::vector<shard_lock>& locks) {
     return given;
 }
 
-}  // namespace mortise::outbox::relay_detail
+asio::awaitable<void> shard_sharing::run() {
+    while (!core_.stopping()) {
+        const auto portions = std::max<std::size_t>(core_.runners().size() / shards_in_a_look, 1);
+        const auto pause = core_.config().share_every * portions;
+        auto sleeping = coro::sleep_for(core_.time(), pause);
+        co_await std::move(sleeping);
+        auto sharing = share_once();
+        co_await std::move(sharing);
+    }
+}
+
+std::size_t shard_sharing::count_held() const {
+    return static_cast<std::size_t>(std::count_if(
+        core_.runners().begin(),
+        core_.runners().end(),
+        [](const auto& each) { return each.second->held().has_value(); }
+    ));
+}
+
+bool shard_sharing::is_any_leaving() const {
+    return std::any_of(core_.runners().begin(), core_.runners().end(), [](const auto& each) {
+        return each.second->leaving();
+    });
+}
+
+// Gives shards only after two uneven looks: a relay that comes and goes then moves none. While a
+// shard of ours is being given up, the store still shows it as ours, so no look counts then.
+asio::awaitable<void> shard_sharing::share_once() {
+    const bool uneven_before = std::exchange(uneven_, false);
+    if (count_held() < 2 || is_any_leaving())
+        co_return;
+    std::vector<shard_lock> locks;
+    const auto runners = core_.runners();  // others may be added meanwhile
+    for (const auto& [shard, each] : runners) {
+        if (each->done())
+            continue;
+        auto looking =
+            core_.config().locks->async_inspect(each->lock_name(), waiters_max, with_code);
+        const auto looked = co_await std::move(looking);
+        const auto& [failed, seen] = looked;
+        if (failed || core_.stopping())
+            co_return;
+        if (seen)
+            locks.emplace_back(shard, *seen, each->held().value_or(fencing_token()));
+    }
+    const auto given = surplus(locks);
+    uneven_ = !given.empty() && !uneven_before;
+    if (uneven_)
+        co_return;
+    for (const auto shard : given) {
+        const auto runner = core_.runners().find(shard);
+        if (runner != core_.runners().end() && runner->second->held())
+            runner->second->leave();
+    }
+}
+
+}  // namespace mortise::outbox::detail

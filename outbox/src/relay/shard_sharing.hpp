@@ -5,11 +5,14 @@
 #include "mortise/fencing_token.hpp"
 #include "mortise/store_types.hpp"
 
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace mortise::outbox::relay_detail {
+namespace mortise::outbox::detail {
 
 /// The lock of a shard, as the store shows it.
 class shard_lock {
@@ -32,6 +35,29 @@ public:
 /// passes it on to the next waiter.
 std::vector<std::uint32_t> surplus(const std::vector<shard_lock>& locks);
 
-}  // namespace mortise::outbox::relay_detail
+class relay_core;
+
+/// Passes shards on to relays that have fewer. All relays are known by the queues of the locks,
+/// because every relay waits for all shards that it does not have.
+///
+/// @par Threads   The relay's strand.
+/// @par Lifetimes The core outlives the object.
+class shard_sharing {
+public:
+    explicit shard_sharing(relay_core& core) : core_(core) {}
+
+    /// Looks at the locks again and again, until the relay stops.
+    boost::asio::awaitable<void> run();
+
+private:
+    boost::asio::awaitable<void> share_once();
+    std::size_t count_held() const;
+    bool is_any_leaving() const;
+
+    relay_core& core_;
+    bool uneven_ = false;  ///< The last look found too many shards here.
+};
+
+}  // namespace mortise::outbox::detail
 
 #endif

@@ -23,20 +23,20 @@ public:
     bool keeps_marks() const noexcept override { return false; }
 
     asio::awaitable<result<opening>> open(const shard_name&) override {
-        opening made;
-        made.identity = "handler";
-        co_return made;
+        opening result;
+        result.identity = "handler";
+        co_return result;
     }
 
     asio::awaitable<published> publish(std::span<outgoing> messages, const mark&) override {
-        published came;
+        published outcome;
         for (std::size_t i = 0; i < messages.size(); ++i) {
-            verdict said;
+            verdict decision;
             error_code failed;
             std::string text;
             try {
                 auto handling = (*handler_)(messages[i]);
-                said = co_await std::move(handling);
+                decision = co_await std::move(handling);
             } catch (const boost::system::system_error& wrong) {
                 failed = wrong.code();
                 text = wrong.what();
@@ -50,22 +50,22 @@ public:
                 const auto state = co_await asio::this_coro::cancellation_state;
                 const bool stopped = state.cancelled() != asio::cancellation_type::none;
                 if (!stopped && is_last_attempt(messages[i].row)) {
-                    came.what = published::kind::refused;
-                    came.poison.emplace_back(i, failed, std::move(text));
+                    outcome.type = published::kind::refused;
+                    outcome.poison.emplace_back(i, failed, std::move(text));
                 } else {
-                    came = published(published::kind::again, failed, std::move(text));
+                    outcome = published(published::kind::again, failed, std::move(text));
                 }
-                came.done = i;
-                co_return came;
+                outcome.done = i;
+                co_return outcome;
             }
-            if (said.what == verdict::kind::refused) {
-                came.what = published::kind::refused;
-                came.poison.emplace_back(i, errc::refused, std::move(said.text));
-                came.done = i;
-                co_return came;
+            if (decision.type == verdict::kind::refused) {
+                outcome.type = published::kind::refused;
+                outcome.poison.emplace_back(i, errc::refused, std::move(decision.text));
+                outcome.done = i;
+                co_return outcome;
             }
         }
-        co_return came;
+        co_return outcome;
     }
 
     asio::awaitable<void> close() override { co_return; }

@@ -6,7 +6,6 @@
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
 #include "mortise/store_types.hpp"
-#include "sinks/file_names.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -34,9 +34,9 @@ error_code sync_folder(const std::filesystem::path& folder) noexcept {
     const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0)
         return last_error();
-    const error_code came = ::fsync(opened) == 0 ? error_code() : last_error();
+    const error_code failure = ::fsync(opened) == 0 ? error_code() : last_error();
     ::close(opened);
-    return came;
+    return failure;
 }
 
 bool is_same_file(const std::filesystem::path& path, int opened) noexcept {
@@ -44,6 +44,20 @@ bool is_same_file(const std::filesystem::path& path, int opened) noexcept {
     struct stat ours {};
     return ::stat(path.c_str(), &there) == 0 && ::fstat(opened, &ours) == 0 &&
            there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+constexpr const char* ending = ".messages";
+constexpr std::size_t digits = 20;  // of the largest sequence number
+
+std::string beginning(std::uint32_t shard) {
+    return std::to_string(shard) + '.';
+}
+
+bool is_closed_file(const std::string& name, std::uint32_t shard) {
+    const std::string begin = beginning(shard);
+    return name.size() == begin.size() + digits + std::string_view(ending).size() &&
+           name.starts_with(begin) && name.ends_with(ending) &&
+           name.find_first_not_of("0123456789", begin.size()) == begin.size() + digits;
 }
 
 }  // namespace
@@ -78,10 +92,10 @@ result<file_contents> read_lines(int fd, bool keep_messages) {
 
 result<file_contents> message_file::open(const std::filesystem::path& folder, std::uint32_t shard) {
     close();
-    std::error_code made;
-    std::filesystem::create_directories(folder, made);
-    if (made)
-        return error_code(made.value(), boost::system::system_category());
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure)
+        return error_code(failure.value(), boost::system::system_category());
     folder_ = folder;
     shard_ = shard;
     auto found = lock_and_read();
@@ -158,8 +172,8 @@ error_code message_file::append(std::string_view lines, const mark& after, bool 
 error_code message_file::begin_next() {
     MORTISE_ASSERT(last_);
     const auto next = next_file(folder_, shard_);
-    int made = -1;
-    error_code failed = begin_with(next, made);
+    int descriptor = -1;
+    error_code failed = begin_with(next, descriptor);
     if (!failed)
         failed = give_name(closed_file(folder_, shard_, last_->sequence));
     if (!failed) {
@@ -169,14 +183,14 @@ error_code message_file::begin_next() {
     if (!failed && ::rename(next.c_str(), present_file(folder_, shard_).c_str()) != 0)
         failed = last_error();
     if (failed) {
-        if (made >= 0)
-            ::close(made);
+        if (descriptor >= 0)
+            ::close(descriptor);
         end_rotation();
         return failed;
     }
     MORTISE_CRASH_POINT("file_sink.renamed");
     close();
-    file_ = made;
+    file_ = descriptor;
     has_messages_ = false;
     failed = sync_folder(folder_);
     if (!failed)
@@ -185,11 +199,11 @@ error_code message_file::begin_next() {
 }
 
 // Creates the file and locks it before anybody can see it.
-error_code message_file::begin_with(const std::filesystem::path& path, int& made) {
-    made = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    if (made < 0 || ::flock(made, LOCK_EX | LOCK_NB) != 0)
+error_code message_file::begin_with(const std::filesystem::path& path, int& descriptor) {
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
         return last_error();
-    return write(made, head_line_of_next(id_) + mark_line(*last_));
+    return write(descriptor, head_line_of_next(id_) + mark_line(*last_));
 }
 
 error_code message_file::give_name(const std::filesystem::path& closed) const {
@@ -224,6 +238,32 @@ error_code message_file::write(int to, std::string_view lines) {
 void message_file::close() noexcept {
     if (file_ >= 0)
         ::close(std::exchange(file_, -1));
+}
+
+std::filesystem::path present_file(const std::filesystem::path& folder, std::uint32_t shard) {
+    return folder / (std::to_string(shard) + ending);
+}
+
+std::filesystem::path next_file(const std::filesystem::path& folder, std::uint32_t shard) {
+    return folder / (std::to_string(shard) + ".next");
+}
+
+std::filesystem::path
+closed_file(const std::filesystem::path& folder, std::uint32_t shard, std::uint64_t sequence) {
+    const std::string number = std::to_string(sequence);
+    return folder / (beginning(shard) + std::string(digits - number.size(), '0') + number + ending);
+}
+
+std::vector<std::filesystem::path>
+closed_files(const std::filesystem::path& folder, std::uint32_t shard) {
+    std::vector<std::filesystem::path> found;
+    std::error_code absent;
+    for (const auto& each : std::filesystem::directory_iterator(folder, absent)) {
+        if (is_closed_file(each.path().filename().string(), shard))
+            found.push_back(each.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
 }
 
 }  // namespace mortise::outbox::sinks

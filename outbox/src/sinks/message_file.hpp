@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::outbox::sinks {
 
@@ -36,7 +37,7 @@ private:
     error_code write(int to, std::string_view lines);
     error_code begin_next();
     error_code give_name(const std::filesystem::path& closed) const;
-    error_code begin_with(const std::filesystem::path& path, int& made);
+    error_code begin_with(const std::filesystem::path& path, int& descriptor);
     void end_rotation() const;
     void remove_oldest() const;
 
@@ -51,6 +52,18 @@ private:
 
 /// Reads a file to its end, without an unfinished batch. @param fd is at the beginning of the file
 result<file_contents> read_lines(int fd, bool keep_messages);
+
+/// The file to which a shard is written.
+std::filesystem::path present_file(const std::filesystem::path& folder, std::uint32_t shard);
+/// The file that will take its place.
+std::filesystem::path next_file(const std::filesystem::path& folder, std::uint32_t shard);
+/// A closed file, by the sequence number of the mark at its end: names sort in the order of
+/// writing.
+std::filesystem::path
+closed_file(const std::filesystem::path& folder, std::uint32_t shard, std::uint64_t sequence);
+/// All closed files that exist, the oldest first. None if there is no folder.
+std::vector<std::filesystem::path>
+closed_files(const std::filesystem::path& folder, std::uint32_t shard);
 
 }  // namespace mortise::outbox::sinks
 

@@ -54,10 +54,10 @@ std::string head_line_of_next(std::string_view id) {
     return std::string(head_of_next) + std::string(id) + '\n';
 }
 
-std::string message_line(const outgoing& what) {
-    const message& each = what.what;
+std::string message_line(const outgoing& message) {
+    const outbox::message& each = message.message;
     std::string line(message_word);
-    line += std::to_string(what.row) + '\t' + percent_encoded(each.id) + '\t' +
+    line += std::to_string(message.row) + '\t' + percent_encoded(each.id) + '\t' +
             percent_encoded(each.topic) + '\t' + part(each.key) + '\t' + part(each.payload);
     for (const auto& beside : each.headers)
         line += '\t' + percent_encoded(beside.name) + '=' + percent_encoded(beside.value);
@@ -98,29 +98,29 @@ bool line_reader::may_end_with(std::string_view rest) const noexcept {
 }
 
 bool line_reader::take_message(std::string_view parts) {
-    outgoing made;
+    outgoing entry;
     const auto row = next_part(parts);
     const char* const last = row.data() + row.size();
-    const auto [end, failed] = std::from_chars(row.data(), last, made.row);
+    const auto [end, failed] = std::from_chars(row.data(), last, entry.row);
     const auto id = percent_decoded(next_part(parts));
     const auto topic = percent_decoded(next_part(parts));
     if (failed != std::errc() || end != last || !id || id->empty() || !topic || topic->empty() ||
-        !read_bytes(next_part(parts), made.what.key) ||
-        !read_bytes(next_part(parts), made.what.payload))
+        !read_bytes(next_part(parts), entry.message.key) ||
+        !read_bytes(next_part(parts), entry.message.payload))
         return false;
-    made.what.id = *id;
-    made.what.topic = *topic;
+    entry.message.id = *id;
+    entry.message.topic = *topic;
     while (!parts.empty()) {
         auto pair = next_part(parts);
         const auto name = percent_decoded(next_part(pair, '='));
         const auto value = percent_decoded(pair);
         if (!name || name->empty() || !value)
             return false;
-        made.what.headers.emplace_back(*name, *value);
+        entry.message.headers.emplace_back(*name, *value);
     }
     batch_has_messages_ = true;
     if (keep_)
-        batch_.push_back(std::move(made));
+        batch_.push_back(std::move(entry));
     return true;
 }
 

@@ -17,7 +17,7 @@ namespace mortise::outbox::sinks {
 std::string head_line(std::string_view id);
 /// The first line of a file that continues another; the mark of that one follows.
 std::string head_line_of_next(std::string_view id);
-std::string message_line(const outgoing& what);
+std::string message_line(const outgoing& message);
 std::string mark_line(const mark& after);
 
 /// The contents of a message file.

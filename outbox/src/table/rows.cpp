@@ -2,8 +2,7 @@
 #include "table/rows.hpp"
 
 #include "mortise/outbox/error.hpp"
-#include "table/header_bytes.hpp"
-#include "table/key_hash.hpp"
+#include "table/message_columns.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
@@ -13,43 +12,13 @@
 namespace mortise::outbox::table {
 namespace {
 
-// The columns from the id of a message to the time at which it was written.
-enum column : int { id_column, topic_column, key_column, payload_column, headers_column };
-constexpr int written_column = 5;
-
-void bind(db::statement& to, const std::optional<std::string>& bytes) {
-    if (bytes)
-        to.bind_bytes(*bytes);
-    else
-        to.bind(nullptr);
-}
-
-std::size_t size_of(const message& what) noexcept {
-    std::size_t size = what.topic.size() + what.id.size();
-    size += what.key ? what.key->size() : 0;
-    size += what.payload ? what.payload->size() : 0;
-    for (const auto& each : what.headers)
+std::size_t size_of(const message& message) noexcept {
+    std::size_t size = message.topic.size() + message.id.size();
+    size += message.key ? message.key->size() : 0;
+    size += message.payload ? message.payload->size() : 0;
+    for (const auto& each : message.headers)
         size += each.name.size() + each.value.size();
     return size;
-}
-
-void read_without_headers(const db::statement& row, int column, message& made) {
-    made.id = row.text(column + id_column);
-    made.topic = row.text(column + topic_column);
-    made.key = row.text_or_null(column + key_column);
-    made.payload = row.text_or_null(column + payload_column);
-}
-
-/// Reads a row. @return whether its headers could be read.
-bool read_message(const db::statement& row, int column, message& made) {
-    read_without_headers(row, column, made);
-    const auto bytes = row.text_or_null(column + headers_column);
-    if (!bytes)
-        return true;
-    auto headers = headers_in(*bytes);
-    if (headers)
-        made.headers = std::move(*headers);
-    return headers.has_value();
 }
 
 bool any_parked(db::connection& on) {
@@ -59,33 +28,19 @@ bool any_parked(db::connection& on) {
 
 }  // namespace
 
-std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept {
-    return key_hash(key ? std::string_view(*key) : id);
-}
-
-void bind_message(db::statement& to, const message& what) {
-    to.bind(std::string_view(what.id)).bind(std::string_view(what.topic));
-    bind(to, what.key);
-    bind(to, what.payload);
-    if (what.headers.empty())
-        to.bind(nullptr);
-    else
-        to.bind_bytes(bytes_of(what.headers));
-}
-
 void count_row(db::connection& on) {
     on.run("UPDATE mortise_outbox_counter SET last_row = last_row + 1");
 }
 
-void insert(db::connection& on, const message& what, std::int64_t written) {
+void insert(db::connection& on, const message& message, std::int64_t written) {
     count_row(on);
     auto row = on.query(
         "INSERT INTO mortise_outbox(slot, written, message_id, topic, key, payload, headers)"
         " VALUES(" MORTISE_OUTBOX_NEW_SLOT ", ?2, ?3, ?4, ?5, ?6, ?7)",
-        hash_of(what.id, what.key),
+        hash_of(message.id, message.key),
         written
     );
-    bind_message(row, what);
+    bind_message(row, message);
     row.run();
 }
 
@@ -123,7 +78,7 @@ void move_to_end(db::connection& on, std::vector<moved_row> all) {
     }
 }
 
-void insert_later(db::connection& on, const message& what, std::int64_t due) {
+void insert_later(db::connection& on, const message& message, std::int64_t due) {
     auto row = on.query(
         "INSERT INTO mortise_outbox_later"
         "(due, written, message_id, topic, key, payload, headers) VALUES(?1, ?2, ?3, ?4, ?5, ?6, "
@@ -131,7 +86,7 @@ void insert_later(db::connection& on, const message& what, std::int64_t due) {
         due,
         wall_now()
     );
-    bind_message(row, what);
+    bind_message(row, message);
     row.run();
 }
 
@@ -173,19 +128,6 @@ std::optional<std::int64_t> next_due(db::connection& on) {
     return row.integer(0);
 }
 
-message without_headers_at(const db::statement& row, int column) {
-    message made;
-    read_without_headers(row, column, made);
-    return made;
-}
-
-std::optional<message> message_at(const db::statement& row, int column) {
-    message made;
-    if (!read_message(row, column, made))
-        return std::nullopt;
-    return made;
-}
-
 batch read(
     db::connection& on,
     std::uint32_t shard,
@@ -193,9 +135,9 @@ batch read(
     std::size_t rows_max,
     std::size_t bytes_max
 ) {
-    batch made;
-    made.newest_layout = newest_layout(on);
-    made.next_due = next_due(on);
+    batch found;
+    found.newest_layout = newest_layout(on);
+    found.next_due = next_due(on);
 #define MORTISE_OUTBOX_NEXT                                                                        \
     " FROM mortise_outbox AS o WHERE slot > ?1 AND slot < ?2 ORDER BY slot LIMIT ?3"
     constexpr const char* all_free =
@@ -215,33 +157,33 @@ batch read(
     while (row.step()) {
         ++count;
         if (row.integer(2 + written_column) != 0) {
-            made.blocked.push_back(row_at(row.integer(0)));
+            found.blocked.push_back(row_at(row.integer(0)));
             continue;
         }
         const std::int64_t number = row_at(row.integer(0));
         if (row.text(1 + topic_column).empty()) {
-            made.last_row = number;
-            made.last_message = row.text(1 + id_column);
+            found.last_row = number;
+            found.last_message = row.text(1 + id_column);
             continue;
         }
-        outgoing& next = made.rows.emplace_back();
+        outgoing& next = found.rows.emplace_back();
         next.row = number;
-        if (!read_message(row, 1, next.what)) {
-            made.corrupt.push_back(next.row);
-            made.rows.pop_back();
+        if (!read_message(row, 1, next.message)) {
+            found.corrupt.push_back(next.row);
+            found.rows.pop_back();
             continue;
         }
         next.written = wall_time(row.integer(1 + written_column));
-        made.last_row = number;
-        made.last_message = next.what.id;
-        bytes += size_of(next.what);
+        found.last_row = number;
+        found.last_message = next.message.id;
+        bytes += size_of(next.message);
         if (bytes >= bytes_max) {
-            made.more = true;
-            return made;
+            found.more = true;
+            return found;
         }
     }
-    made.more = count == rows_max;
-    return made;
+    found.more = count == rows_max;
+    return found;
 }
 
 std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, std::int64_t row) {

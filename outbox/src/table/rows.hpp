@@ -5,7 +5,7 @@
 #include "mortise/db/connection.hpp"
 #include "mortise/outbox/message.hpp"
 #include "mortise/outbox/sink.hpp"
-#include "table/slot.hpp"
+#include "table/schema.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,6 @@
 
 namespace mortise::outbox::table {
 
-/// The columns of a message, in every table of messages.
-#define MORTISE_OUTBOX_COLUMNS "message_id, topic, key, payload, headers, written"
 /// The slot of a new row, in a statement after `count_row`; the hash is the parameter ?1.
 #define MORTISE_OUTBOX_NEW_SLOT                                                                    \
     MORTISE_OUTBOX_SLOT(                                                                           \
@@ -29,14 +27,8 @@ namespace mortise::outbox::table {
 /// Draws the number of a new row.
 void count_row(db::connection& on);
 
-/// The hash that decides the shard of a message. Without a key, the id is hashed.
-std::uint32_t hash_of(std::string_view id, const std::optional<std::string>& key) noexcept;
-
-/// Binds the next five parameters: id, topic, key, payload, headers.
-void bind_message(db::statement& to, const message& what);
-
 /// Inserts a row into the shard of its key, in the newest layout.
-void insert(db::connection& on, const message& what, std::int64_t written);
+void insert(db::connection& on, const message& message, std::int64_t written);
 /// Whether the id is remembered and must be refused at `now`.
 bool is_id_taken(db::connection& on, std::string_view id, std::int64_t now);
 /// Remembers the id until `end`, and forgets some ids that have expired.
@@ -53,7 +45,7 @@ struct moved_row {
 void move_to_end(db::connection& on, std::vector<moved_row> all);
 
 /// Stores a message that must not be sent before `due`.
-void insert_later(db::connection& on, const message& what, std::int64_t due);
+void insert_later(db::connection& on, const message& message, std::int64_t due);
 
 /// Turns due messages into rows, the earliest first, at most `limit`.
 /// @return how many.
@@ -94,12 +86,6 @@ std::optional<std::string> message_in(db::connection& on, std::uint32_t shard, s
 
 /// The last row of the shard; zero if there is none.
 std::int64_t last_row(db::connection& on, std::uint32_t shard);
-
-/// Reads the message of the statement's present row. `column` is that of its id; topic, key,
-/// payload, headers follow. Nothing if its headers cannot be read.
-std::optional<message> message_at(const db::statement& row, int column);
-/// The same, but without the headers.
-message without_headers_at(const db::statement& row, int column);
 
 }  // namespace mortise::outbox::table
 

@@ -5,12 +5,11 @@
 #include "mortise/db/bell.hpp"
 #include "mortise/outbox/error.hpp"
 #include "mortise/store_types.hpp"
-#include "table/format.hpp"
-#include "table/rows.hpp"
-#include "table/slot.hpp"
 #include "wall_clock.hpp"
 
 #include <sqlite3.h>
+
+#include <string_view>
 
 namespace mortise::outbox::table {
 namespace {
@@ -98,10 +97,10 @@ constexpr const char* from_parked_for_ever[] = {
 
 constexpr const char* without_ids[] = {make_later_by_id, make_ids, make_ids_by_end};
 
-constexpr const char* about = "mortise_outbox_about";
+constexpr const char* about_table = "mortise_outbox_about";
 
 void bring_up_to_date(db::connection& on) {
-    const auto found = format_there(on, about, format);
+    const auto found = format_there(on, about_table, format);
     if (found == format_with_index) {
         for (const char* each : from_index)
             on.run(each);
@@ -118,7 +117,7 @@ void bring_up_to_date(db::connection& on) {
 }
 
 void make_all(db::connection& on) {
-    make_about(on, about, format);
+    make_about(on, about_table, format);
     for (const char* each : tables)
         on.run(each);
     const std::string id = random_id::draw().text();
@@ -145,7 +144,7 @@ void as_a_whole(db::connection& on, void (*work)(db::connection&)) {
 }  // namespace
 
 bool make(db::connection& on) {
-    const auto found = format_there(on, about, format);
+    const auto found = format_there(on, about_table, format);
     if (found == format)
         return false;
     as_a_whole(on, found ? bring_up_to_date : make_all);
@@ -153,7 +152,7 @@ bool make(db::connection& on) {
 }
 
 void require(db::connection& on) {
-    const auto found = format_there(on, about, format);
+    const auto found = format_there(on, about_table, format);
     if (!found)
         throw error(errc::not_an_outbox, path_of(on), "append a message, or name another database");
     refuse_older(on, *found, format);
@@ -207,6 +206,38 @@ void ring_after_commit(db::connection& on) {
 std::string path_of(const db::connection& on) {
     const char* const path = ::sqlite3_db_filename(on.handle(), "main");
     return path == nullptr ? std::string() : std::string(path);
+}
+
+std::optional<std::int64_t>
+format_there(db::connection& on, const std::string& about, std::int64_t newest) {
+    auto known = on.query(
+        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1", std::string_view(about)
+    );
+    if (!known.step())
+        return std::nullopt;
+    auto row = on.query("SELECT value FROM " + about + " WHERE name = 'format'");
+    const std::int64_t found = row.step() ? row.integer(0) : 0;
+    if (found < 1 || found > newest)
+        throw error(
+            errc::newer_format,
+            "format " + std::to_string(found),
+            "this version reads up to format " + std::to_string(newest)
+        );
+    return found;
+}
+
+void refuse_older(const db::connection& on, std::int64_t found, std::int64_t newest) {
+    if (found < newest)
+        throw error(
+            errc::older_format,
+            "format " + std::to_string(found) + " in " + path_of(on),
+            "this version uses format " + std::to_string(newest)
+        );
+}
+
+void make_about(db::connection& on, const std::string& about, std::int64_t number) {
+    on.run("CREATE TABLE " + about + "(name TEXT PRIMARY KEY, value) WITHOUT ROWID");
+    on.run("INSERT INTO " + about + "(name, value) VALUES('format', ?1)", number);
 }
 
 }  // namespace mortise::outbox::table

@@ -5,9 +5,12 @@
 #include "mortise/outbox/error.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
-#include "table/slot.hpp"
+#include "wall_clock.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace mortise::outbox::table {
 namespace {
@@ -68,6 +71,24 @@ std::vector<std::uint32_t> done_shards(db::connection& on) {
                  ) " AND slot < " MORTISE_OUTBOX_SLOT("(shard + 1)", "0") ")");
     while (row.step())
         found.push_back(static_cast<std::uint32_t>(row.integer(0)));
+    return found;
+}
+
+std::uint64_t count(db::connection& on, std::string_view sql) {
+    auto row = on.query(sql);
+    return row.step() ? static_cast<std::uint64_t>(row.integer(0)) : 0;
+}
+
+struct shard_place {
+    std::uint32_t shard;
+    std::int64_t sent;
+};
+
+std::vector<shard_place> places(db::connection& on) {
+    std::vector<shard_place> found;
+    auto row = on.query("SELECT shard, row FROM mortise_outbox_shard WHERE done = 0");
+    while (row.step())
+        found.push_back({static_cast<std::uint32_t>(row.integer(0)), row.integer(1)});
     return found;
 }
 
@@ -137,9 +158,9 @@ mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row) 
     return found;
 }
 
-result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
-    claim made;
-    made.by = holder(shard, held);
+result<takeover> take(db::connection& on, std::uint32_t shard, const fencing_token& held) {
+    takeover result;
+    result.by = holder(shard, held);
     {
         auto row = on.query(
             "SELECT epoch, domain, done, refused IS NOT NULL FROM mortise_outbox_shard"
@@ -150,21 +171,21 @@ result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token&
             return error_code(errc::superseded);
         const auto before = static_cast<std::uint64_t>(row.integer(0));
         if (!held)
-            made.by.epoch.value = before + 1;
+            result.by.epoch.value = before + 1;
         else if (row.text(1) == held.domain.name() && held.value < before)
             return error_code(errc::superseded);
-        made.done = row.integer(2) != 0;
-        made.refused = row.integer(3) != 0;
+        result.done = row.integer(2) != 0;
+        result.refused = row.integer(3) != 0;
     }
-    made.known = known_of(on, shard);
-    made.others_first = others_first(on, shard);
+    result.known = known_of(on, shard);
+    result.others_first = others_first(on, shard);
     on.run(
         "UPDATE mortise_outbox_shard SET epoch = ?2, domain = ?3 WHERE shard = ?1",
         shard,
-        made.by.epoch.value,
-        made.by.epoch.domain.name()
+        result.by.epoch.value,
+        result.by.epoch.domain.name()
     );
-    return made;
+    return result;
 }
 
 bool holds(db::connection& on, const holder& by) {
@@ -257,6 +278,34 @@ error_code refuse(
         row.bind(nullptr);
     row.run();
     return {};
+}
+
+relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64_t>& sent) {
+    relay_lag lag;
+    std::optional<std::int64_t> oldest;
+    for (const auto& each : places(on)) {
+        const auto known = sent.find(each.shard);
+        const auto after = known == sent.end() ? each.sent : std::max(each.sent, known->second);
+        const auto begin = slot_of(each.shard, after);
+        const auto end = slot_of(each.shard + 1, 0);
+        auto rows = on.query(
+            "SELECT count(*) FROM mortise_outbox WHERE slot > ?1 AND slot < ?2", begin, end
+        );
+        lag.rows += rows.step() ? static_cast<std::uint64_t>(rows.integer(0)) : 0;
+        auto first = on.query(
+            "SELECT written FROM mortise_outbox WHERE slot > ?1 AND slot < ?2 ORDER BY slot LIMIT "
+            "1",
+            begin,
+            end
+        );
+        if (first.step())
+            oldest = std::min(oldest.value_or(first.integer(0)), first.integer(0));
+    }
+    if (oldest)
+        lag.oldest = std::chrono::microseconds(std::max<std::int64_t>(wall_now() - *oldest, 0));
+    lag.later = count(on, "SELECT count(*) FROM mortise_outbox_later");
+    lag.parked = count(on, "SELECT count(*) FROM mortise_outbox_parked");
+    return lag;
 }
 
 }  // namespace mortise::outbox::table

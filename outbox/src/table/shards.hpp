@@ -6,9 +6,11 @@
 #include "mortise/error.hpp"
 #include "mortise/fencing_token.hpp"
 #include "mortise/outbox/mark.hpp"
+#include "mortise/outbox/relay_stats.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,9 +37,10 @@ public:
     std::string place;  ///< Where the mark is at the sink.
 };
 
-class claim {
+/// A shard as its relay takes it over.
+class takeover {
 public:
-    claim() = default;
+    takeover() = default;
 
     holder by;
     shadow known;
@@ -72,7 +75,7 @@ mark_place find_mark(db::connection& on, std::uint32_t shard, std::int64_t row);
 ///
 /// @param held The token of its lock; an empty one takes the shard from any holder.
 /// @return `superseded` if another relay has it with a higher token of the same domain.
-result<claim> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
+result<takeover> take(db::connection& on, std::uint32_t shard, const fencing_token& held);
 
 /// Stores how far the shard was sent. Deletes rows before the mark, and rows of done shards, that
 /// were written before `written_before`, at most `limit`. The row of the mark stays.
@@ -108,6 +111,12 @@ shadow known_of(db::connection& on, std::uint32_t shard);
 
 /// Whether this relay still works on the shard.
 bool holds(db::connection& on, const holder& by);
+
+/// Measures what waits.
+///
+/// @param sent For each shard, the last row known to be sent, where that is newer than the table's
+///             mark.
+relay_lag lag_after(db::connection& on, const std::map<std::uint32_t, std::int64_t>& sent);
 
 }  // namespace mortise::outbox::table
 

@@ -114,7 +114,7 @@ TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
     kafka::transaction_batch batch = batch_of(open, {"a"});
     batch.records.emplace_back(hidden, std::nullopt, "b");
     auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << outcome.code.message();
+    ASSERT_EQ(outcome.type, kind::refused) << outcome.code.message();
     ASSERT_EQ(outcome.refused.size(), 1u);
     EXPECT_EQ(outcome.refused[0].index, 1u);
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
@@ -123,13 +123,13 @@ TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
     // or if the abort works; else a second producer has to be wary.
     batch.records[1].topic = visible;
     outcome = producer->run(batch);
-    if (outcome.what == kind::lost) {
+    if (outcome.type == kind::lost) {
         EXPECT_EQ(outcome.code, kafka::condition::not_authorized) << outcome.text;
         producer = make_ready();
         batch.wary = true;
         outcome = producer->run(batch);
     }
-    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.type, kind::refused) << to_string(outcome.type) << outcome.text;
     ASSERT_EQ(outcome.refused.size(), 1u);
     EXPECT_EQ(outcome.refused[0].index, 1u);
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
@@ -137,12 +137,12 @@ TEST_F(KafkaAccess, RecordsForTopicsThatMayNotBeWrittenToAreNamed) {
     if (outcome.renew)
         producer = make_ready();
     const auto good = batch_of(open, {"a"});
-    EXPECT_EQ(producer->run(good).what, kind::committed);
+    EXPECT_EQ(producer->run(good).type, kind::committed);
 
     outcome = producer->run(batch_of(visible, {"a", "b"}));
-    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.type, kind::refused) << to_string(outcome.type) << outcome.text;
     EXPECT_EQ(outcome.refused.size(), 2u);
-    EXPECT_EQ(producer->run(good).what, outcome.renew ? kind::lost : kind::committed);
+    EXPECT_EQ(producer->run(good).type, outcome.renew ? kind::lost : kind::committed);
 }
 
 TEST_F(KafkaAccess, AWaryProducerTriesTopicsOneByOne) {
@@ -154,13 +154,13 @@ TEST_F(KafkaAccess, AWaryProducerTriesTopicsOneByOne) {
     batch.wary = true;
     batch.records.emplace_back(visible, std::nullopt, "b");
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.type, kind::refused) << to_string(outcome.type) << outcome.text;
     ASSERT_EQ(outcome.refused.size(), 1u);
     EXPECT_EQ(outcome.refused[0].index, 1u);
     if (outcome.renew)
         producer = make_ready();
     batch.records.pop_back();
-    EXPECT_EQ(producer->run(batch).what, kind::committed);
+    EXPECT_EQ(producer->run(batch).type, kind::committed);
     const kafka_reader reader(guarded_broker().address(), login("admin", "admin"));
     EXPECT_EQ(reader.settled_values(open), std::vector<std::string>{"a"});
 }
@@ -168,7 +168,7 @@ TEST_F(KafkaAccess, AWaryProducerTriesTopicsOneByOne) {
 TEST_F(KafkaAccess, ATopicThatMayNotBeMadeOrReadIsSaid) {
     const std::string written = make_topic();
     const std::string missing = fresh_name("topic");
-    ASSERT_EQ(make_ready()->run(batch_of(written, {"a"})).what, kind::committed);
+    ASSERT_EQ(make_ready()->run(batch_of(written, {"a"})).type, kind::committed);
     allow_topic(written, RD_KAFKA_ACL_OPERATION_WRITE);
     allow_topic(missing, RD_KAFKA_ACL_OPERATION_DESCRIBE);
     rule(

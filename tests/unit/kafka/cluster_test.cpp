@@ -77,7 +77,7 @@ protected:
         kafka::transaction_batch batch;
         batch.last = record(topic_, key, std::move(value));
         const auto outcome = by.run(batch);
-        ASSERT_EQ(outcome.what, kind::committed) << outcome.code.message();
+        ASSERT_EQ(outcome.type, kind::committed) << outcome.code.message();
     }
 
     asker asks_{config()};
@@ -124,7 +124,7 @@ TEST_F(KafkaCluster, MakesATopicOnceAndFindsItAfterwards) {
     kafka::transaction_batch batch;
     batch.last = record(wish.name, "key", "value");
     batch.last->partition = 2;
-    EXPECT_EQ(producer->run(batch).what, kind::committed);
+    EXPECT_EQ(producer->run(batch).type, kind::committed);
     EXPECT_EQ(asks_.last(wish.name, "key", 0, 2).value()->value, "value");
 }
 

@@ -22,7 +22,7 @@ namespace {
 class byte_counter final : public kafka::kafka_observer {
 public:
     void on_event(const kafka::kafka_event& event) noexcept override {
-        if (event.what != kafka::kafka_event::kind::statistics)
+        if (event.type != kafka::kafka_event::kind::statistics)
             return;
         constexpr std::string_view name = "\"rxmsg_bytes\":";
         const auto found = event.text.find(name);
@@ -81,7 +81,7 @@ TEST(KafkaFetchAhead, IsBoundedForAllPartitionsTogether) {
     std::vector<kafka::start_offset> wanted;
     while (wanted.empty()) {
         for (const auto& change : member.turn(0, 0).changes)
-            for (const auto& each : change.which)
+            for (const auto& each : change.partitions)
                 wanted.emplace_back(each, 0);
     }
     ASSERT_EQ(wanted.size(), static_cast<std::size_t>(partitions));

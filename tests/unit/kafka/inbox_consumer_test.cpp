@@ -177,16 +177,16 @@ TEST_F(KafkaInbox, TellsWhatTheOutboxSaidAndNamesWhatHasNoName) {
     by.start(from_kafka());
     ASSERT_TRUE(eventually([&] { return by.count() == 2; })) << by.said();
     by.stop();
-    if (came[0].what.key == "foreign")
+    if (came[0].message.key == "foreign")
         std::swap(came[0], came[1]);
-    EXPECT_EQ(came[0].what.id, "my-id");
-    EXPECT_EQ(came[0].what.topic, topic_);
-    EXPECT_EQ(came[0].what.payload, "one");
-    ASSERT_EQ(came[0].what.headers.size(), 1u);
-    EXPECT_EQ(came[0].what.headers[0].value, "test");
-    EXPECT_EQ(came[1].what.id, topic_ + "/2/" + std::to_string(came[1].offset));
+    EXPECT_EQ(came[0].message.id, "my-id");
+    EXPECT_EQ(came[0].message.topic, topic_);
+    EXPECT_EQ(came[0].message.payload, "one");
+    ASSERT_EQ(came[0].message.headers.size(), 1u);
+    EXPECT_EQ(came[0].message.headers[0].value, "test");
+    EXPECT_EQ(came[1].message.id, topic_ + "/2/" + std::to_string(came[1].offset));
     EXPECT_EQ(came[1].source, broker_.cluster_id() + "/" + topic_ + "/2");
-    EXPECT_TRUE(came[1].what.headers.empty());
+    EXPECT_TRUE(came[1].message.headers.empty());
     EXPECT_FALSE(came[0].id_is_place);
     EXPECT_TRUE(came[1].id_is_place);
 }
@@ -443,15 +443,16 @@ TEST_F(KafkaInbox, ACompensationComesBackAndTakesTheFirstMessageBack) {
     broker_.create_topic(refusals, 1);
     inbox_party ship(there(), [&](db::connection& on, const outbox::received& what) {
         write_down(on, what);
-        if (std::stoi(*what.what.payload) % 3 == 0)
-            return outbox::answer::refused(message(refusals, what.what.key, what.what.payload));
+        if (std::stoi(*what.message.payload) % 3 == 0)
+            return outbox::answer::refused(message(refusals, what.message.key, what.message.payload)
+            );
         return outbox::answer::done();
     });
     const auto take_back = [](db::connection& on, const outbox::received& what) {
-        EXPECT_NE(what.what.find_header("mortise-compensates"), nullptr);
+        EXPECT_NE(what.message.find_header("mortise-compensates"), nullptr);
         on.run(
             "UPDATE sale SET taken_back = taken_back + 1 WHERE n = ?1",
-            std::stoll(*what.what.payload)
+            std::stoll(*what.message.payload)
         );
         return outbox::answer::done();
     };

@@ -23,8 +23,8 @@ T until(std::future<T> what) {
 outbox::answer write_down(db::connection& on, const outbox::received& what) {
     on.run(
         "INSERT INTO book(key, line) VALUES(?1, ?2)",
-        std::string_view(what.what.key ? *what.what.key : std::string()),
-        std::string_view(what.what.payload ? *what.what.payload : std::string())
+        std::string_view(what.message.key ? *what.message.key : std::string()),
+        std::string_view(what.message.payload ? *what.message.payload : std::string())
     );
     return outbox::answer::done();
 }
@@ -72,7 +72,7 @@ std::vector<kafka::consumer_event> inbox_party::events(kind what) const {
     const std::lock_guard hold(mutex_);
     std::vector<kafka::consumer_event> found;
     for (const auto& each : events_) {
-        if (each.what == what)
+        if (each.type == what)
             found.push_back(each);
     }
     return found;
@@ -82,7 +82,7 @@ std::string inbox_party::said() const {
     const std::lock_guard hold(mutex_);
     std::string all;
     for (const auto& each : events_)
-        all += std::string(to_string(each.what)) + ' ' + each.at.topic + '/' +
+        all += std::string(to_string(each.type)) + ' ' + each.at.topic + '/' +
                std::to_string(each.at.partition) + " at " + std::to_string(each.offset) + ' ' +
                each.code.message() + ' ' + each.text + '\n';
     return all;

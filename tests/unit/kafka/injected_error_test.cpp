@@ -54,13 +54,13 @@ TEST(KafkaInjected, ErrorsOfATransactionMakeTheRightOutcome) {
         ASSERT_FALSE(producer.init());
         broker.answer(each.at, each.code);
         const auto outcome = producer.run(one_with_mark());
-        EXPECT_EQ(outcome.what, each.expected)
-            << to_string(outcome.what) << ": " << outcome.code.message() << "; " << outcome.text;
-        EXPECT_EQ(outcome.refused.empty(), outcome.what != kind::refused);
+        EXPECT_EQ(outcome.type, each.expected)
+            << to_string(outcome.type) << ": " << outcome.code.message() << "; " << outcome.text;
+        EXPECT_EQ(outcome.refused.empty(), outcome.type != kind::refused);
         // What is not lost works on; what is lost stays so.
         const auto next = producer.run(one_with_mark());
-        EXPECT_EQ(next.what, each.expected == kind::lost ? kind::lost : kind::committed)
-            << to_string(next.what) << ": " << next.code.message() << "; " << next.text;
+        EXPECT_EQ(next.type, each.expected == kind::lost ? kind::lost : kind::committed)
+            << to_string(next.type) << ": " << next.code.message() << "; " << next.text;
     }
 }
 
@@ -71,11 +71,11 @@ TEST(KafkaInjected, ATopicThatMayNotBeWrittenToIsFoundAmongSeveral) {
     // Of the batch, and then of its topics one by one, in the order of their names.
     broker.answer(request::add_partitions, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 2);
     const auto outcome = producer.run(one_with_mark());
-    ASSERT_EQ(outcome.what, kind::refused) << to_string(outcome.what) << outcome.text;
+    ASSERT_EQ(outcome.type, kind::refused) << to_string(outcome.type) << outcome.text;
     ASSERT_EQ(outcome.refused.size(), 1u);
     EXPECT_EQ(outcome.refused[0].index, 1u);
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::not_authorized);
-    EXPECT_EQ(producer.run(one_with_mark()).what, kind::committed);
+    EXPECT_EQ(producer.run(one_with_mark()).type, kind::committed);
 }
 
 // A rival began meanwhile: that counts more than what the record was refused for.
@@ -88,11 +88,11 @@ TEST(KafkaInjected, AFencedAbortAfterARefusedRecordIsFenced) {
         mock_cluster broker;
         kafka_user producer(broker.config(), "id");
         ASSERT_FALSE(producer.init());
-        ASSERT_EQ(producer.run(one_with_mark()).what, kind::committed);
+        ASSERT_EQ(producer.run(one_with_mark()).type, kind::committed);
         broker.answer(request::produce, refusal);
         broker.answer(request::end_transaction, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
         const auto outcome = producer.run(one_with_mark());
-        ASSERT_EQ(outcome.what, kind::lost) << to_string(outcome.what) << outcome.text;
+        ASSERT_EQ(outcome.type, kind::lost) << to_string(outcome.type) << outcome.text;
         EXPECT_EQ(outcome.code, kafka::condition::fenced) << outcome.code.message();
         EXPECT_TRUE(outcome.refused.empty());
     }

@@ -48,8 +48,8 @@ public:
         how.handler = [](db::connection& on, const outbox::received& what) {
             on.run(
                 "INSERT INTO book(key, line) VALUES(?1, ?2)",
-                std::string_view(*what.what.key),
-                std::string_view(*what.what.payload)
+                std::string_view(*what.message.key),
+                std::string_view(*what.message.payload)
             );
             return outbox::answer::done();
         };

@@ -12,7 +12,7 @@ void kafka_listener::on_event(const kafka::kafka_event& event) noexcept {
     {
         const std::lock_guard hold(mutex_);
         text_ += std::string(event.text) + "\n";
-        if (event.what != kafka::kafka_event::kind::statistics)
+        if (event.type != kafka::kafka_event::kind::statistics)
             return;
         ++statistics_;
         hook = hook_;

@@ -63,7 +63,7 @@ public:
         const std::lock_guard hold(mutex_);
         std::vector<kafka::consumer_event> found;
         for (const auto& each : events_) {
-            if (each.what == what)
+            if (each.type == what)
                 found.push_back(each);
         }
         return found;
@@ -75,7 +75,7 @@ public:
         const std::lock_guard hold(mutex_);
         std::string all;
         for (const auto& each : events_)
-            all += std::string(to_string(each.what)) + ' ' + each.at.topic + '/' +
+            all += std::string(to_string(each.type)) + ' ' + each.at.topic + '/' +
                    std::to_string(each.at.partition) + " at " + std::to_string(each.offset) + ' ' +
                    each.code.message() + ' ' + each.text + '\n';
         return all;

@@ -22,7 +22,7 @@ std::vector<std::size_t> indexes(const transaction_outcome& outcome) {
 }
 
 std::string text(const transaction_outcome& outcome) {
-    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+    return std::string(to_string(outcome.type)) + ": " + outcome.code.message() + "; " +
            outcome.text;
 }
 
@@ -41,7 +41,7 @@ TEST_F(KafkaProducer, CommitsRecordsAsTheyAreAndSaysWhereTheLastOneIs) {
     batch.last = mark;
 
     const transaction_outcome outcome = make_ready()->run(batch);
-    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_FALSE(outcome.renew);
     EXPECT_EQ(outcome.last.partition, 2);
     const kafka_reader reader(broker_.address());
@@ -77,7 +77,7 @@ TEST_F(KafkaProducer, KeepsTheOrderAndLetsTheLastRecordComeLast) {
             );
         batch.last = record(topic_, "mark", expected.emplace_back("mark"));
         const transaction_outcome outcome = producer->run(batch);
-        ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+        ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
         EXPECT_EQ(outcome.last.offset, 202 * (round + 1) - 2);  // a control record ends each
     }
     EXPECT_EQ(seen(), expected);
@@ -90,21 +90,21 @@ TEST_F(KafkaProducer, LetsTheFirstRecordComeFirst) {
     batch.first = record(topic_, "mark", "0");
     batch.last = record(topic_, "mark", "1");
     auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_EQ(outcome.last.offset, 3);
     EXPECT_EQ(seen(), (texts{"0", "a", "b", "1"}));
     batch.first->value = std::string(2'000'000, 'x');
     outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), positions{3}) << "behind the last one";
 }
 
 TEST_F(KafkaProducer, CommitsNothingWithoutARecord) {
     const auto producer = make_ready();
     const transaction_outcome outcome = producer->run({});
-    EXPECT_EQ(outcome.what, kind::committed) << text(outcome);
+    EXPECT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_EQ(outcome.last.offset, -1);
-    EXPECT_EQ(producer->run(batch_of(topic_, {"x"})).what, kind::committed);
+    EXPECT_EQ(producer->run(batch_of(topic_, {"x"})).type, kind::committed);
     EXPECT_EQ(seen(), texts{"x"});
 }
 
@@ -112,12 +112,12 @@ TEST_F(KafkaProducer, NamesRecordsThatAreTooLargeForItselfAndGoesOn) {
     const auto producer = make_ready();
     const std::string huge(2'000'000, 'x');
     const auto outcome = producer->run(batch_of(topic_, {"a", huge, "b", huge}));
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), (positions{1, 3}));
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::too_large);
     EXPECT_FALSE(outcome.refused[0].text.empty());
     EXPECT_EQ(seen(), texts{});
-    EXPECT_EQ(producer->run(batch_of(topic_, {"a", "b"})).what, kind::committed);
+    EXPECT_EQ(producer->run(batch_of(topic_, {"a", "b"})).type, kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "b"}));
 }
 
@@ -128,11 +128,11 @@ TEST_F(KafkaProducer, NamesTheOneRecordThatIsTooLargeForTheBroker) {
     auto batch = batch_of(narrow, {"a", "b", std::string(5'000, 'x'), "c"});
     batch.records.emplace_back(topic_, std::nullopt, "elsewhere");
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), positions{2});
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::too_large);
     batch.records.erase(batch.records.begin() + 2);
-    EXPECT_EQ(producer->run(batch).what, kind::committed);
+    EXPECT_EQ(producer->run(batch).type, kind::committed);
     const kafka_reader reader(broker_.address());
     EXPECT_EQ(reader.settled_values(narrow), (texts{"a", "b", "c"}));
     EXPECT_EQ(seen(), texts{"elsewhere"});
@@ -149,10 +149,10 @@ TEST_F(KafkaProducer, FindsTheOneRecordAmongManyThatCameTogether) {
         batch.records.emplace_back(compacted, std::to_string(i), std::to_string(i));
     batch.records[222].key.reset();
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), positions{222});
     batch.records.erase(batch.records.begin() + 222);
-    EXPECT_EQ(producer->run(batch).what, kind::committed);
+    EXPECT_EQ(producer->run(batch).type, kind::committed);
     EXPECT_EQ(kafka_reader(broker_.address()).read_settled(compacted).size(), 299u);
 }
 
@@ -166,7 +166,7 @@ TEST_F(KafkaProducer, CommitsRecordsThatAreTooLargeOnlyTogether) {
         for (int i = 0; i < 20; ++i)
             values.push_back(std::to_string(i) + std::string(300, 'x'));
         const auto outcome = producer->run(batch_of(narrow, values));
-        ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+        ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
         expected.insert(expected.end(), values.begin(), values.end());
     }
     EXPECT_EQ(kafka_reader(broker_.address()).settled_values(narrow), expected);
@@ -183,7 +183,7 @@ TEST_F(KafkaProducer, NamesTheOneRecordWithoutAKeyInACompactedTopic) {
         record(compacted, "b", "3")};
     batch.last = record(compacted, "mark", "4");
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), positions{1});
     EXPECT_EQ(outcome.refused[0].code.value(), RD_KAFKA_RESP_ERR_INVALID_RECORD);
     EXPECT_EQ(kafka_reader(broker_.address()).settled_values(compacted), texts{});
@@ -197,7 +197,7 @@ TEST_F(KafkaProducer, NamesUnknownTopicsAndPartitionsBeforeAnythingIsSent) {
     batch.records[3].topic = "not a topic";
     batch.last = record(fresh_name("missing"), "mark", "1");
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), (positions{1, 2, 3, 4}));
     EXPECT_EQ(outcome.refused[0].code, kafka::condition::unknown_topic);
     EXPECT_EQ(outcome.refused[1].code, kafka::condition::unknown_topic);
@@ -210,19 +210,19 @@ TEST_F(KafkaProducer, NoticesThatATopicWasDeleted) {
     auto quick = config();
     quick.settings["message.timeout.ms"] = "1000";
     auto producer = make_ready(quick);
-    ASSERT_EQ(producer->run(batch_of(doomed, {"a"})).what, kind::committed);
+    ASSERT_EQ(producer->run(batch_of(doomed, {"a"})).type, kind::committed);
     broker_.delete_topic(doomed);
     // librdkafka 2.0 may break the producer over it: an abort of what never began is refused.
     auto outcome = producer->run(batch_of(doomed, {"b"}));
-    for (int tries = 0; tries < 5 && outcome.what != kind::refused; ++tries) {
-        ASSERT_NE(outcome.what, kind::committed);
-        if (outcome.what == kind::lost)
+    for (int tries = 0; tries < 5 && outcome.type != kind::refused; ++tries) {
+        ASSERT_NE(outcome.type, kind::committed);
+        if (outcome.type == kind::lost)
             producer = make_ready(quick);
         outcome = producer->run(batch_of(doomed, {"b"}));
     }
-    ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
     EXPECT_EQ(indexes(outcome), positions{0});
-    EXPECT_EQ(producer->run(batch_of(topic_, {"c"})).what, kind::committed);
+    EXPECT_EQ(producer->run(batch_of(topic_, {"c"})).type, kind::committed);
     EXPECT_EQ(seen(), texts{"c"});
 }
 
@@ -233,20 +233,20 @@ TEST_F(KafkaProducer, WaitsWhileTheQueueIsFull) {
     for (int i = 0; i < 500; ++i)
         values.push_back(std::to_string(i));
     const auto outcome = make_ready(small)->run(batch_of(topic_, values));
-    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_EQ(seen(), values);
 }
 
 TEST_F(KafkaProducer, IsLostWhenARivalBegins) {
     const auto first = make_ready();
-    ASSERT_EQ(first->run(batch_of(topic_, {"a"})).what, kind::committed);
+    ASSERT_EQ(first->run(batch_of(topic_, {"a"})).type, kind::committed);
     const auto second = make_ready();
     const auto outcome = first->run(batch_of(topic_, {"b"}));
-    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
     EXPECT_EQ(outcome.code, kafka::condition::fenced) << text(outcome);
     EXPECT_EQ(first->run(batch_of(topic_, {"c"})).code, kafka::errc::lost);
     EXPECT_EQ(first->init(), kafka::errc::lost);
-    EXPECT_EQ(second->run(batch_of(topic_, {"d"})).what, kind::committed);
+    EXPECT_EQ(second->run(batch_of(topic_, {"d"})).type, kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "d"}));
 }
 
@@ -267,10 +267,10 @@ TEST_F(KafkaProducer, IsLostWhenItSleptThroughItsOwnTransaction) {
     auto batch = batch_of(topic_, {"a"});
     batch.last = record(topic_, "mark", "b");
     const auto outcome = producer->run(batch);
-    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
     EXPECT_EQ(outcome.code, kafka::condition::fenced) << text(outcome);
     EXPECT_EQ(seen(), texts{});
-    EXPECT_EQ(make_ready()->run(batch).what, kind::committed);
+    EXPECT_EQ(make_ready()->run(batch).type, kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "b"}));
 }
 
@@ -278,7 +278,7 @@ TEST_F(KafkaProducer, IsLostWhenItSleptThroughItsOwnTransaction) {
 TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
     const auto producer = make_ready();
     const auto first = producer->run(batch_of(topic_, {"a"}));
-    ASSERT_EQ(first.what, kind::committed) << text(first);
+    ASSERT_EQ(first.type, kind::committed) << text(first);
     EXPECT_TRUE(first.notices.empty());
     {
         const raw_kafka by = open_raw_kafka(RD_KAFKA_PRODUCER, broker_.address());
@@ -295,10 +295,10 @@ TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
     // It is asked once in a minute; or after something did not work.
     EXPECT_TRUE(eventually([&] {
         EXPECT_EQ(
-            producer->run(batch_of(topic_, {std::string(2'000'000, 'x')})).what, kind::refused
+            producer->run(batch_of(topic_, {std::string(2'000'000, 'x')})).type, kind::refused
         );
         const auto next = producer->run(batch_of(topic_, {"b"}));
-        EXPECT_EQ(next.what, kind::committed) << text(next);
+        EXPECT_EQ(next.type, kind::committed) << text(next);
         return next.notices.size() == 1 &&
                next.notices[0].find("has 3 partitions and had 1") != std::string::npos;
     }));
@@ -308,18 +308,18 @@ TEST_F(KafkaProducer, TellsThatATopicHasMorePartitionsThanBefore) {
 TEST_F(KafkaProducer, IsNotReadyBeforeItsInit) {
     kafka_user producer(config(), id_);
     const auto outcome = producer.run(batch_of(topic_, {"a"}));
-    EXPECT_EQ(outcome.what, kind::lost);
+    EXPECT_EQ(outcome.type, kind::lost);
     EXPECT_EQ(outcome.code, kafka::errc::not_ready);
     EXPECT_FALSE(producer.init());
     EXPECT_FALSE(producer.init());
-    EXPECT_EQ(producer.run(batch_of(topic_, {"a"})).what, kind::committed);
+    EXPECT_EQ(producer.run(batch_of(topic_, {"a"})).type, kind::committed);
 }
 
 TEST_F(KafkaProducer, IsOverOnceItWasStopped) {
     const auto producer = make_ready();
     EXPECT_FALSE(producer->stop());
     const auto outcome = producer->run(batch_of(topic_, {"a"}));
-    EXPECT_EQ(outcome.what, kind::lost);
+    EXPECT_EQ(outcome.type, kind::lost);
     EXPECT_EQ(outcome.code, asio::error::operation_aborted);
     EXPECT_EQ(producer->init(), asio::error::operation_aborted);
     EXPECT_FALSE(producer->stop());

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using kafka::transaction_outcome;
 
 std::string text(const transaction_outcome& outcome) {
-    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+    return std::string(to_string(outcome.type)) + ": " + outcome.code.message() + "; " +
            outcome.text;
 }
 
@@ -85,7 +85,7 @@ TEST_F(KafkaTrouble, InitEndsInTimeAndSucceedsWhenTheBrokerIsThere) {
     EXPECT_LT(clock::now() - begin, 5s + delay.so_far());
     broker_.start();
     EXPECT_TRUE(eventually([&] { return !producer.init(); }, 20s));
-    EXPECT_EQ(producer.run(batch_of(topic_, {"a"})).what, kind::committed);
+    EXPECT_EQ(producer.run(batch_of(topic_, {"a"})).type, kind::committed);
     EXPECT_EQ(seen(), texts{"a"});
 }
 
@@ -96,11 +96,11 @@ TEST_F(KafkaTrouble, ABrokerThatIsDownBeforeATransactionCostsATry) {
     const auto producer = make_ready(hasty);
     broker_.kill();
     const auto outcome = producer->run(batch_of(topic_, {"a"}));
-    EXPECT_EQ(outcome.what, kind::again) << text(outcome);
+    EXPECT_EQ(outcome.type, kind::again) << text(outcome);
     EXPECT_EQ(outcome.code, mortise::condition::retryable) << text(outcome);
     broker_.start();
     const auto next = producer->run(batch_of(topic_, {"a"}));
-    EXPECT_EQ(next.what, kind::committed) << text(next);
+    EXPECT_EQ(next.type, kind::committed) << text(next);
     EXPECT_EQ(seen(), texts{"a"});
 }
 
@@ -109,15 +109,15 @@ TEST_F(KafkaTrouble, ABrokerThatIsAwayWhileRecordsGoOutCostsATry) {
     hasty.settings["message.timeout.ms"] = "1000";
     hasty.settings["transaction.timeout.ms"] = "60000";
     const auto producer = make_ready(hasty);
-    ASSERT_EQ(producer->run(batch_of(topic_, {"a"})).what, kind::committed);
+    ASSERT_EQ(producer->run(batch_of(topic_, {"a"})).type, kind::committed);
     broker_.suspend();
     producer->start(batch_of(topic_, {"b"}));
     eventually([] { return false; }, 4s);
     broker_.resume();
     const auto outcome = producer->finish();
-    EXPECT_NE(outcome.what, kind::committed) << text(outcome);
-    const auto next = outcome.what == kind::lost ? make_ready() : nullptr;
-    EXPECT_EQ((next ? *next : *producer).run(batch_of(topic_, {"c"})).what, kind::committed);
+    EXPECT_NE(outcome.type, kind::committed) << text(outcome);
+    const auto next = outcome.type == kind::lost ? make_ready() : nullptr;
+    EXPECT_EQ((next ? *next : *producer).run(batch_of(topic_, {"c"})).type, kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "c"}));
 }
 
@@ -129,7 +129,7 @@ TEST_F(KafkaTrouble, ABrokerThatIsStoppedDuringACommitIsWaitedFor) {
     eventually([] { return false; }, 3s);
     broker_.resume();
     const auto outcome = producer->finish();
-    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_TRUE(outcome.renew);
     EXPECT_EQ(seen(), texts{"a"});
 }
@@ -142,12 +142,12 @@ TEST_F(KafkaTrouble, ABrokerThatIsKilledDuringACommitIsWaitedFor) {
     broker_.start();
     const auto outcome = producer->finish();
     // Committed, or not; but if it does not know, a new producer does.
-    if (outcome.what != kind::committed)
+    if (outcome.type != kind::committed)
         make_ready();
     const texts now = seen();
     EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
-    EXPECT_TRUE(now.empty() || outcome.what != kind::again);
-    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).what, kind::committed);
+    EXPECT_TRUE(now.empty() || outcome.type != kind::again);
+    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).type, kind::committed);
     EXPECT_EQ(seen().size(), now.size() + 1);
 }
 
@@ -158,7 +158,7 @@ TEST_F(KafkaTrouble, AConnectionThatWasLostMakesTheNextCommitTheLastOfItsProduce
     through.bootstrap_servers = "127.0.0.1:" + std::to_string(far.proxy().port());
     const auto producer = make_ready(through);
     const auto first = producer->run(batch_of(topic_, {"a"}));
-    ASSERT_EQ(first.what, kind::committed) << text(first);
+    ASSERT_EQ(first.type, kind::committed) << text(first);
     EXPECT_FALSE(first.renew);
     far.broker().suspend();
     producer->start(with_mark(topic_, "b"));  // it is out before its commit
@@ -166,7 +166,7 @@ TEST_F(KafkaTrouble, AConnectionThatWasLostMakesTheNextCommitTheLastOfItsProduce
     far.proxy().cut_all();  // in the middle of a request
     far.broker().resume();
     const auto second = producer->finish();
-    ASSERT_EQ(second.what, kind::committed) << text(second);
+    ASSERT_EQ(second.type, kind::committed) << text(second);
     EXPECT_TRUE(second.renew);
 }
 
@@ -177,7 +177,7 @@ TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
     in_the_middle([this] { broker_.suspend(); });
     const auto outcome = producer->run(with_mark(topic_, "a"));
     ASSERT_TRUE(hit_);
-    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
     // Not even the mark was acknowledged, or else it is not known how the commit went.
     EXPECT_TRUE(outcome.code == kafka::errc::uncertain) << text(outcome);
     producer.reset();
@@ -185,7 +185,7 @@ TEST_F(KafkaTrouble, ACommitThatIsNotAnsweredInTimeIsUncertain) {
     const auto next = make_ready();
     const texts now = seen();
     EXPECT_TRUE(now.empty() || now == (texts{"a", "a!"})) << now.size();
-    EXPECT_EQ(next->run(batch_of(topic_, {"b"})).what, kind::committed);
+    EXPECT_EQ(next->run(batch_of(topic_, {"b"})).type, kind::committed);
     EXPECT_EQ(seen().size(), now.size() + 1);
 }
 
@@ -195,9 +195,9 @@ TEST_F(KafkaTrouble, ARivalThatBeginsInTheMiddleOfATransactionAbortsIt) {
     in_the_middle([&] { second = make_ready(); });
     const auto outcome = first->run(with_mark(topic_, "a"));
     ASSERT_TRUE(hit_);
-    ASSERT_EQ(outcome.what, kind::lost) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::lost) << text(outcome);
     EXPECT_EQ(outcome.code, kafka::condition::fenced) << text(outcome);
-    EXPECT_EQ(second->run(with_mark(topic_, "b")).what, kind::committed);
+    EXPECT_EQ(second->run(with_mark(topic_, "b")).type, kind::committed);
     EXPECT_EQ(seen(), (texts{"b", "b!"}));
 }
 
@@ -210,7 +210,7 @@ TEST_F(KafkaTrouble, StopEndsWhatRuns) {
     const clock::time_point begin = clock::now();
     producer->producer().stop();
     const auto outcome = producer->finish();
-    EXPECT_EQ(outcome.what, kind::lost);
+    EXPECT_EQ(outcome.type, kind::lost);
     EXPECT_EQ(outcome.code, asio::error::operation_aborted) << text(outcome);
     EXPECT_LT(clock::now() - begin, 5s + delay.so_far());
 }
@@ -225,7 +225,7 @@ TEST_F(KafkaTrouble, TheDestructorDoesNotWaitForWhatRuns) {
     producer->destroy();
     EXPECT_LT(clock::now() - begin, 200ms + delay.so_far());
     broker_.resume();
-    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).what, kind::committed);
+    EXPECT_EQ(make_ready()->run(batch_of(topic_, {"b"})).type, kind::committed);
     const texts now = seen();
     EXPECT_TRUE(now == texts{"b"} || now == (texts{"a", "a!", "b"})) << now.size();
 }

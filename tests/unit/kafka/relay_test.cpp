@@ -138,7 +138,7 @@ TEST_F(KafkaRelay, MessagesOfNoByteAndOfTheLimitArriveAndLongerOnesAreParked) {
     EXPECT_EQ(tombstones, 1u);
     std::set<std::size_t> parked;
     for (const auto& each : list(outbox::row_kind::parked))
-        parked.insert(each.what.payload.value().size());
+        parked.insert(each.message.payload.value().size());
     ASSERT_FALSE(parked.empty());
     EXPECT_EQ(arrived.size() + parked.size(), sizes.size());
     EXPECT_EQ(*arrived.begin(), 0u);

@@ -53,7 +53,7 @@ namespace {
 using kind = kafka::transaction_outcome::kind;
 
 std::string text(const kafka::transaction_outcome& outcome) {
-    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+    return std::string(to_string(outcome.type)) + ": " + outcome.code.message() + "; " +
            outcome.text;
 }
 
@@ -68,11 +68,11 @@ TEST(KafkaResumedCommit, LeavesNothingBehindThatTheNextTransactionTakesForItsOwn
         commits = 0;
         next_commit_ms = 1;
         const auto first = producer.run(one_with_mark());
-        ASSERT_EQ(first.what, kind::committed) << text(first);
+        ASSERT_EQ(first.type, kind::committed) << text(first);
         ASSERT_GT(commits, 1);
         answers_left = left;
         const auto second = producer.run(one_with_mark());
-        ASSERT_EQ(second.what, kind::committed) << left << ": " << text(second);
+        ASSERT_EQ(second.type, kind::committed) << left << ": " << text(second);
         EXPECT_EQ(answers_left, 0);
     }
 }
@@ -81,11 +81,11 @@ TEST(KafkaResumedCommit, IsRareAsRecordsAreWaitedForBefore) {
     mock_cluster broker;
     kafka_user producer(broker.config(), "id");
     ASSERT_FALSE(producer.init());
-    ASSERT_EQ(producer.run(batch_of("topic", {"value"})).what, kind::committed);
+    ASSERT_EQ(producer.run(batch_of("topic", {"value"})).type, kind::committed);
     broker.delay_answers(150);
     commits = 0;
     const auto outcome = producer.run(batch_of("topic", {"value"}));
-    ASSERT_EQ(outcome.what, kind::committed) << text(outcome);
+    ASSERT_EQ(outcome.type, kind::committed) << text(outcome);
     EXPECT_EQ(commits, 1);
 }
 
@@ -97,10 +97,10 @@ TEST(KafkaResumedCommit, IsNoQuestion) {
     commits = 0;
     broker.answer(mock_cluster::request::produce, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE);
     const auto outcome = producer.run(one_with_mark());
-    EXPECT_EQ(outcome.what, kind::again) << text(outcome);
+    EXPECT_EQ(outcome.type, kind::again) << text(outcome);
     EXPECT_EQ(outcome.code.value(), RD_KAFKA_RESP_ERR_INVALID_TXN_STATE) << text(outcome);
     EXPECT_EQ(commits, 0);
-    EXPECT_EQ(producer.run(one_with_mark()).what, kind::committed);
+    EXPECT_EQ(producer.run(one_with_mark()).type, kind::committed);
 }
 
 }  // namespace

@@ -133,9 +133,9 @@ protected:
         for (const std::string& value : values) {
             outbox::outgoing each;
             each.row = ++row_;
-            each.what = outbox::message(topic_, "key", value);
-            each.what.id = "id-" + value.substr(0, 10);
-            each.what.headers.emplace_back("from", "test");
+            each.message = outbox::message(topic_, "key", value);
+            each.message.id = "id-" + value.substr(0, 10);
+            each.message.headers.emplace_back("from", "test");
             each.written = std::chrono::system_clock::time_point(1'700'000'000s);
             made.push_back(each);
         }
@@ -182,11 +182,11 @@ TEST_F(KafkaSink, PublishesABatchAndFindsItsMarkAgain) {
     EXPECT_FALSE(opened->last);
     EXPECT_NE(opened->identity.find(broker_.cluster_id()), std::string::npos);
 
-    ASSERT_EQ(first.publish(messages({"a"}), mark_after()).what, published::kind::committed);
+    ASSERT_EQ(first.publish(messages({"a"}), mark_after()).type, published::kind::committed);
     const auto batch = messages({"b", "c"});
     const outbox::mark mark = mark_after();
     const published came = first.publish(batch, mark);
-    ASSERT_EQ(came.what, published::kind::committed) << came.text;
+    ASSERT_EQ(came.type, published::kind::committed) << came.text;
     EXPECT_TRUE(kafka::parse_place(came.place)) << came.place;
 
     for (const std::string& place : {came.place, std::string(), std::string("1:7")}) {
@@ -210,22 +210,22 @@ TEST_F(KafkaSink, PublishesABatchAndFindsItsMarkAgain) {
 
 TEST_F(KafkaSink, FencesWhoHadTheShardBefore) {
     const auto first = make_open();
-    ASSERT_EQ(first->publish(messages({"a"}), mark_after()).what, published::kind::committed);
+    ASSERT_EQ(first->publish(messages({"a"}), mark_after()).type, published::kind::committed);
     const auto second = make_open();
     const published came = first->publish(messages({"b"}), mark_after());
-    EXPECT_EQ(came.what, published::kind::lost);
+    EXPECT_EQ(came.type, published::kind::lost);
     EXPECT_EQ(came.code, kafka::condition::fenced) << came.code.message();
-    EXPECT_EQ(second->publish(messages({"c"}), mark_after()).what, published::kind::committed);
+    EXPECT_EQ(second->publish(messages({"c"}), mark_after()).type, published::kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "c"}));
     // And back again.
     ASSERT_TRUE(first->open(shard_));
-    EXPECT_EQ(first->publish(messages({"d"}), mark_after()).what, published::kind::committed);
+    EXPECT_EQ(first->publish(messages({"d"}), mark_after()).type, published::kind::committed);
     EXPECT_EQ(seen(), (texts{"a", "c", "d"}));
 }
 
 TEST_F(KafkaSink, ReadsTheMarkOnlyWhenWhatWasUnderWayIsSettled) {
     const outbox::mark good = mark_after();
-    ASSERT_EQ(make_open()->publish(messages({"a"}), good).what, published::kind::committed);
+    ASSERT_EQ(make_open()->publish(messages({"a"}), good).type, published::kind::committed);
     const raw_kafka dead = leave_open(0, mark_after());
     sink_user next(config(), 0);
     const auto opened = next.open(shard_);
@@ -238,7 +238,7 @@ TEST_F(KafkaSink, AShardDoesNotWaitForAnother) {
     const raw_kafka dead = leave_open(0, mark_after());
     const auto other = make_open(1);
     const outbox::mark mark = mark_after(1);
-    EXPECT_EQ(other->publish(messages({"a"}), mark).what, published::kind::committed);
+    EXPECT_EQ(other->publish(messages({"a"}), mark).type, published::kind::committed);
     outbox::shard_name name = shard_;
     name.shard = 1;
     EXPECT_EQ(other->open(name)->last, mark);
@@ -247,26 +247,26 @@ TEST_F(KafkaSink, AShardDoesNotWaitForAnother) {
 TEST_F(KafkaSink, NamesMessagesThatCanNeverBePublished) {
     const auto sink = make_open();
     auto batch = messages({"a", std::string(2'000'000, 'x'), "b"});
-    batch[2].what.topic = fresh_name("missing");
+    batch[2].message.topic = fresh_name("missing");
     const published came = sink->publish(batch, mark_after());
-    ASSERT_EQ(came.what, published::kind::refused) << came.text;
+    ASSERT_EQ(came.type, published::kind::refused) << came.text;
     ASSERT_EQ(came.poison.size(), 1u);
     EXPECT_EQ(came.poison[0].index, 2u);  // before anything is sent
     batch.pop_back();
     const published next = sink->publish(batch, mark_after());
-    ASSERT_EQ(next.what, published::kind::refused) << next.text;
+    ASSERT_EQ(next.type, published::kind::refused) << next.text;
     ASSERT_EQ(next.poison.size(), 1u);
     EXPECT_EQ(next.poison[0].index, 1u);
     EXPECT_EQ(next.poison[0].code, kafka::condition::too_large);
     batch.pop_back();
-    EXPECT_EQ(sink->publish(batch, mark_after()).what, published::kind::committed);
+    EXPECT_EQ(sink->publish(batch, mark_after()).type, published::kind::committed);
     EXPECT_EQ(seen(), texts{"a"});
 }
 
 TEST_F(KafkaSink, KeepsAMarkWithoutMessages) {
     const auto sink = make_open();
     const outbox::mark mark = mark_after();
-    EXPECT_EQ(sink->publish({}, mark).what, published::kind::committed);
+    EXPECT_EQ(sink->publish({}, mark).type, published::kind::committed);
     EXPECT_EQ(sink->open(shard_)->last, mark);
 }
 
@@ -295,7 +295,7 @@ TEST_F(KafkaSink, RefusesAProgressTopicThatIsNone) {
     kafka::transaction_batch nonsense;
     nonsense.last = kafka::record(progress_, shard_.table + "/0", "nonsense");
     nonsense.last->partition = 0;
-    ASSERT_EQ(somebody.run(nonsense).what, kafka::transaction_outcome::kind::committed);
+    ASSERT_EQ(somebody.run(nonsense).type, kafka::transaction_outcome::kind::committed);
     const auto opened = trusting.open(shard_);
     ASSERT_TRUE(opened) << opened.error().message();
     EXPECT_EQ(opened->unreadable, kafka::errc::not_a_mark);
@@ -303,7 +303,7 @@ TEST_F(KafkaSink, RefusesAProgressTopicThatIsNone) {
     EXPECT_FALSE(opened->last);
     // Whoever has decided where to go on puts a mark in its place.
     const outbox::mark mark = mark_after();
-    EXPECT_EQ(trusting.publish(messages({"a"}), mark).what, published::kind::committed);
+    EXPECT_EQ(trusting.publish(messages({"a"}), mark).type, published::kind::committed);
     EXPECT_EQ(trusting.open(shard_)->last, mark);
 }
 
@@ -328,7 +328,7 @@ TEST_F(KafkaSink, SaysThatACertificateIsMissingWhenItIsOpened) {
 TEST_F(KafkaSink, FindsNoMarkInAProgressTopicThatWasMadeAnew) {
     const auto sink = make_open();
     const published came = sink->publish(messages({"a"}), mark_after());
-    ASSERT_EQ(came.what, published::kind::committed);
+    ASSERT_EQ(came.type, published::kind::committed);
     broker_.delete_topic(progress_);
     outbox::shard_name again = shard_;
     again.first_sought = came.place;
@@ -430,7 +430,7 @@ TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
     mark.table = "table";
     mark.sequence = 1;
     std::vector<outbox::outgoing> batch(1);
-    batch[0].what = outbox::message("topic", "key", "a");
+    batch[0].message = outbox::message("topic", "key", "a");
     broker.suspend();
     sink.start(batch, mark);
     sink.step(500ms);
@@ -438,7 +438,7 @@ TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
     const machine_delay delay;
     const clock::time_point begin = clock::now();
     sink.cancel();
-    EXPECT_EQ(sink.finish().what, published::kind::lost);
+    EXPECT_EQ(sink.finish().type, published::kind::lost);
     EXPECT_LT(clock::now() - begin, 5s + delay.so_far());
     broker.resume();
     result<outbox::opening> opened = error_code();
@@ -446,7 +446,7 @@ TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {
     ASSERT_TRUE(opened) << opened.error().message();
     const texts now = kafka_reader(broker.address()).settled_values("topic");
     EXPECT_EQ(now, opened->last ? texts{"a"} : texts{});
-    EXPECT_EQ(sink.publish(batch, mark).what, published::kind::committed);
+    EXPECT_EQ(sink.publish(batch, mark).type, published::kind::committed);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using outbox::relay_event;
 using texts = std::vector<std::string>;
 
 std::string text(const kafka::transaction_outcome& outcome) {
-    return std::string(to_string(outcome.what)) + ": " + outcome.code.message() + "; " +
+    return std::string(to_string(outcome.type)) + ": " + outcome.code.message() + "; " +
            outcome.text;
 }
 
@@ -60,7 +60,7 @@ TEST_F(KafkaTopicWait, ATopicThatIsUnknownForAMomentRefusesNothing) {
     kafka_user producer(patient, "id");
     ASSERT_FALSE(producer.init());
     const auto first = run_while_away(broker_, producer, 1'500ms);
-    EXPECT_EQ(first.what, kind::committed) << text(first);
+    EXPECT_EQ(first.type, kind::committed) << text(first);
 }
 
 // Its records fail while they are under way, as the client hears of it between two transactions.
@@ -69,12 +69,12 @@ TEST_F(KafkaTopicWait, NorDoesOneThatWasWrittenToBefore) {
     patient.topic_wait_max = 60s;
     kafka_user producer(patient, "id");
     ASSERT_FALSE(producer.init());
-    ASSERT_EQ(producer.run(one_with_mark()).what, kind::committed);
+    ASSERT_EQ(producer.run(one_with_mark()).type, kind::committed);
     broker_.tell_of_topic(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
     eventually([] { return false; }, 300ms);
     const auto next = run_while_away(broker_, producer, 1'500ms);
-    EXPECT_EQ(next.what, kind::committed) << text(next);
-    EXPECT_EQ(producer.run(one_with_mark()).what, kind::committed);
+    EXPECT_EQ(next.type, kind::committed) << text(next);
+    EXPECT_EQ(producer.run(one_with_mark()).type, kind::committed);
 }
 
 TEST_F(KafkaTopicWait, OneThatStaysAwayIsWaitedForOnce) {
@@ -85,14 +85,14 @@ TEST_F(KafkaTopicWait, OneThatStaysAwayIsWaitedForOnce) {
     broker_.tell_of_topic(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
     for (int i = 0; i < 2; ++i) {
         const auto outcome = producer.run(one_with_mark());
-        ASSERT_EQ(outcome.what, kind::refused) << text(outcome);
+        ASSERT_EQ(outcome.type, kind::refused) << text(outcome);
         ASSERT_EQ(outcome.refused.size(), 1u);
         EXPECT_EQ(outcome.refused[0].index, 0u);
         EXPECT_EQ(outcome.refused[0].code, kafka::condition::unknown_topic);
     }
     broker_.tell_of_topic(RD_KAFKA_RESP_ERR_NO_ERROR);
     const auto outcome = producer.run(one_with_mark());
-    EXPECT_EQ(outcome.what, kind::committed) << text(outcome);
+    EXPECT_EQ(outcome.type, kind::committed) << text(outcome);
 }
 
 TEST_F(KafkaTopicWait, AStopEndsTheWait) {
@@ -105,7 +105,7 @@ TEST_F(KafkaTopicWait, AStopEndsTheWait) {
     eventually([] { return false; }, 300ms);
     producer.producer().stop();
     const auto outcome = producer.finish();
-    EXPECT_EQ(outcome.what, kind::lost) << text(outcome);
+    EXPECT_EQ(outcome.type, kind::lost) << text(outcome);
     EXPECT_EQ(outcome.code, asio::error::operation_aborted) << text(outcome);
 }
 

@@ -67,11 +67,11 @@ TEST_F(OutboxAppend, KeepsAllOfAMessage) {
     const auto id = append(what);
     const auto rows = list(row_kind::waiting);
     ASSERT_EQ(rows.size(), 1u);
-    EXPECT_EQ(rows[0].what.id, id);
-    EXPECT_EQ(rows[0].what.topic, "events");
-    EXPECT_EQ(rows[0].what.key, "a key");
-    EXPECT_EQ(rows[0].what.payload, std::string("\0\x01", 2));
-    EXPECT_EQ(rows[0].what.headers, what.headers);
+    EXPECT_EQ(rows[0].message.id, id);
+    EXPECT_EQ(rows[0].message.topic, "events");
+    EXPECT_EQ(rows[0].message.key, "a key");
+    EXPECT_EQ(rows[0].message.payload, std::string("\0\x01", 2));
+    EXPECT_EQ(rows[0].message.headers, what.headers);
 }
 
 TEST_F(OutboxAppend, TellsEmptyFromAbsent) {
@@ -79,10 +79,10 @@ TEST_F(OutboxAppend, TellsEmptyFromAbsent) {
     append(message("events", std::nullopt, std::nullopt));
     const auto rows = list(row_kind::waiting);
     ASSERT_EQ(rows.size(), 2u);
-    EXPECT_EQ(rows[0].what.key, "");
-    EXPECT_EQ(rows[0].what.payload, "");
-    EXPECT_FALSE(rows[1].what.key);
-    EXPECT_FALSE(rows[1].what.payload);
+    EXPECT_EQ(rows[0].message.key, "");
+    EXPECT_EQ(rows[0].message.payload, "");
+    EXPECT_FALSE(rows[1].message.key);
+    EXPECT_FALSE(rows[1].message.payload);
 }
 
 TEST_F(OutboxAppend, LeavesNothingOfWhatWasRolledBack) {
@@ -99,15 +99,15 @@ TEST_F(OutboxAppend, LeavesNothingOfWhatWasRolledBack) {
     append("k", "second");
     const auto rows = list(row_kind::waiting);
     ASSERT_EQ(rows.size(), 2u);
-    EXPECT_EQ(rows[0].what.payload, "first");
-    EXPECT_EQ(rows[1].what.payload, "second");
+    EXPECT_EQ(rows[0].message.payload, "first");
+    EXPECT_EQ(rows[1].message.payload, "second");
 }
 
 TEST_F(OutboxAppend, KeepsTheIdThatItIsGiven) {
     message what("events", "k", "v");
     what.id = "order-17";
     EXPECT_EQ(append(what), "order-17");
-    EXPECT_EQ(list(row_kind::waiting).at(0).what.id, "order-17");
+    EXPECT_EQ(list(row_kind::waiting).at(0).message.id, "order-17");
 }
 
 TEST_F(OutboxAppend, RefusesWhatCannotBeSent) {
@@ -136,7 +136,7 @@ TEST_F(OutboxAppend, PutsAKeyIntoOneShard) {
     }
     std::set<std::uint32_t> used;
     for (const auto& each : list(row_kind::waiting)) {
-        EXPECT_EQ(*each.shard, outbox::table::key_hash(*each.what.key) % 4);
+        EXPECT_EQ(*each.shard, outbox::table::key_hash(*each.message.key) % 4);
         used.insert(*each.shard);
     }
     EXPECT_EQ(used.size(), 4u);
@@ -162,7 +162,7 @@ TEST_F(OutboxAppend, WorksInATransactionOfABareConnection) {
     EXPECT_EQ(heard, 0);
     EXPECT_EQ(outbox::ring(own.handle()), 1u);
     EXPECT_TRUE(eventually([&] { return heard > 0; }));
-    EXPECT_EQ(list(row_kind::waiting).at(0).what.id, id);
+    EXPECT_EQ(list(row_kind::waiting).at(0).message.id, id);
 }
 
 TEST_F(OutboxAppend, IsNeverCommittedWithoutTheTransactionThatSqliteRolledBack) {
@@ -206,7 +206,7 @@ TEST_F(OutboxAppend, GivesNumbersInTheOrderOfTheMessagesWhateverTheirShard) {
     for (const std::size_t limit : {1u, 6u, 10u, 50u}) {
         for (const auto& each : page(seen, limit)) {
             EXPECT_EQ(each.row, seen + 1);
-            EXPECT_EQ(each.what.payload, std::to_string(each.row));
+            EXPECT_EQ(each.message.payload, std::to_string(each.row));
             shards.insert(each.shard.value());
             seen = each.row;
         }
@@ -227,7 +227,7 @@ TEST_F(OutboxAppend, FindsARowByItsNumberAndNoOther) {
     for (int i = 1; i <= 8; ++i) {
         const auto row = found(i);
         ASSERT_TRUE(row);
-        EXPECT_EQ(row->what.payload, std::to_string(i));
+        EXPECT_EQ(row->message.payload, std::to_string(i));
         // In the file it stands at a place that tells of its shard, too.
         EXPECT_FALSE(found((std::int64_t{1} << 46) + i));
     }

@@ -42,7 +42,7 @@ public:
     publish(std::span<outbox::outgoing> messages, const outbox::mark& after) override {
         auto came = publish_now(messages, after);
         for (auto& each : messages)
-            each.what = outbox::message();  // as a sink may, whatever came of it
+            each.message = outbox::message();  // as a sink may, whatever came of it
         if (!came) {
             auto waiting = never_.async_wait();
             co_await std::move(waiting);
@@ -74,9 +74,9 @@ private:
             return std::nullopt;
         published came(published::kind::refused);
         for (std::size_t i = 0; i < messages.size(); ++i) {
-            if (at_.refused_ && messages[i].what.payload == at_.refused_)
+            if (at_.refused_ && messages[i].message.payload == at_.refused_)
                 came.poison.emplace_back(i, outbox::errc::refused, "no");
-            else if (at_.away_.contains(messages[i].what.topic))
+            else if (at_.away_.contains(messages[i].message.topic))
                 came.poison.emplace_back(i, outbox::errc::refused, "no such topic", true);
         }
         if (!came.poison.empty())
@@ -155,15 +155,15 @@ std::vector<outbox::outgoing> fake_cluster::messages() const {
 std::vector<std::string> fake_cluster::payloads() const {
     std::vector<std::string> found;
     for (const auto& each : messages())
-        found.push_back(each.what.payload.value_or("(none)"));
+        found.push_back(each.message.payload.value_or("(none)"));
     return found;
 }
 
 std::vector<std::string> fake_cluster::payloads_of(const std::string& key) const {
     std::vector<std::string> found;
     for (const auto& each : messages()) {
-        if (each.what.key == key)
-            found.push_back(each.what.payload.value_or("(none)"));
+        if (each.message.key == key)
+            found.push_back(each.message.payload.value_or("(none)"));
     }
     return found;
 }

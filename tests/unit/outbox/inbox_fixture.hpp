@@ -62,10 +62,10 @@ protected:
     }
     /// Writes first, so that there is something to be undone.
     outbox::answer handle(db::connection& on, const outbox::received& what) {
-        const auto text = what.what.payload.value_or("");
+        const auto text = what.message.payload.value_or("");
         on.run(
             "INSERT INTO book(key, line) VALUES(?1, ?2)",
-            std::string_view(what.what.key ? *what.what.key : std::string()),
+            std::string_view(what.message.key ? *what.message.key : std::string()),
             std::string_view(text)
         );
         if (text == "fails" && failures_-- > 0)
@@ -73,7 +73,7 @@ protected:
         if (text == "is refused") {
             outbox::append(on, outbox::message("never", "k", "undone"));
             return outbox::answer::refused(
-                outbox::message("refusals", what.what.key, "take it back")
+                outbox::message("refusals", what.message.key, "take it back")
             );
         }
         if (text == "is nonsense")
@@ -140,7 +140,7 @@ protected:
         const std::lock_guard hold(mutex_);
         std::size_t found = 0;
         for (const auto& each : events_)
-            found += each.what == what ? 1u : 0u;
+            found += each.type == what ? 1u : 0u;
         return found;
     }
 

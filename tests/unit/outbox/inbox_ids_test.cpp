@@ -65,7 +65,7 @@ TEST_F(OutboxInboxIds, WhatIsPublishedAgainHasNoEffectAgainAndItsPlaceIsPassed) 
     EXPECT_EQ(position(), 8);
     // The place counts, too: another id there does not make it new.
     auto other = one;
-    other.what.id = "another";
+    other.message.id = "another";
     deliver({other});
     EXPECT_EQ(book().size(), 4u);
 }
@@ -135,7 +135,7 @@ TEST_F(OutboxInboxIds, AnIdAndAPlaceAreRememberedWithTheEffectOrNotAtAll) {
     auto how = by_both();
     how.handler = [this](db::connection& on, const received& what) {
         const auto said = handle(on, what);
-        if (what.what.payload == "bad" && failures_-- > 0)
+        if (what.message.payload == "bad" && failures_-- > 0)
             on.run("COMMIT");
         return said;
     };
@@ -157,7 +157,7 @@ TEST_F(OutboxInboxIds, AnIdThatWasMadeOfAPlaceIsNotRemembered) {
     one.id_is_place = true;
     deliver({one});
     run([](db::connection& on) { outbox::move_inbox(on, "inbox", "events-0", 0); });
-    one.what.payload = "another";
+    one.message.payload = "another";
     deliver({one, one});
     EXPECT_EQ(book(), (texts{"1", "another"}));
     EXPECT_EQ(inbox_->stats().repeated, 1u);
@@ -169,7 +169,7 @@ TEST_F(OutboxInboxIds, WantsAnIdAndAPlace) {
     wrong.offset = -1;
     EXPECT_EQ(fault_of({wrong}), outbox::errc::no_position);
     wrong = of("k", "1");
-    wrong.what.id.clear();
+    wrong.message.id.clear();
     EXPECT_EQ(fault_of({of("k", "0"), wrong}), outbox::errc::bad_message_id);
     EXPECT_TRUE(book().empty());
 }

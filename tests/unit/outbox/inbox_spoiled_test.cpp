@@ -29,7 +29,7 @@ TEST_F(OutboxInbox, AForeignKeyThatIsLeftOpenIsTheFailureOfItsMessage) {
     });
     auto how = config();
     how.handler = [this](db::connection& on, const received& what) {
-        if (what.what.payload == "orphan")
+        if (what.message.payload == "orphan")
             on.run("INSERT INTO label VALUES(7)");
         return handle(on, what);
     };
@@ -73,7 +73,7 @@ protected:
         auto how = config();
         how.handler = [this](db::connection& on, const received& what) {
             const answer said = handle(on, what);
-            if (what.what.payload == "bad" && broken_)
+            if (what.message.payload == "bad" && broken_)
                 spoil(on);
             return said;
         };
@@ -109,7 +109,7 @@ TEST_P(OutboxInboxSpoiled, AMessageWhoseHandlerEndsTheTransactionIsParkedAndHold
     const auto rows = held();
     ASSERT_EQ(rows.size(), 3u);
     for (const auto& each : rows) {
-        const bool bad = each.what.what.payload == "bad";
+        const bool bad = each.received.message.payload == "bad";
         EXPECT_EQ(each.at, bad ? held_message::state::parked : held_message::state::behind);
         EXPECT_EQ(each.attempts, bad ? 3u : 0u);
         EXPECT_EQ(each.reason.empty(), !bad);
@@ -142,7 +142,7 @@ TEST_F(OutboxInbox, WhatComesOfASourceInBetweenIsNotPassedOverInSilence) {
     std::promise<void> leave;
     auto how = config();
     how.handler = [&](db::connection& on, const received& what) {
-        if (what.what.payload == "bad" && failures_-- > 0) {
+        if (what.message.payload == "bad" && failures_-- > 0) {
             entered.set_value();
             leave.get_future().wait();
             on.run("COMMIT");

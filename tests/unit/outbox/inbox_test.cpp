@@ -55,7 +55,7 @@ TEST_F(OutboxInbox, ByOffsetsARepetitionHasNoEffect) {
     inbox_.reset();
     start();
     auto again = some[0];
-    again.what.id = "another";
+    again.message.id = "another";
     deliver({again});
     EXPECT_EQ(book().size(), 3u);
     // Another source has places of its own.
@@ -159,7 +159,7 @@ TEST_F(OutboxInbox, OneThatFailsBehindAFailureUndoesNothingBeforeIt) {
     auto how = config();
     how.handler = [&](db::connection& on, const received& what) {
         const answer said = handle(on, what);
-        if (what.what.payload == "once" && ++calls[what.what.id] == 1)
+        if (what.message.payload == "once" && ++calls[what.message.id] == 1)
             throw std::runtime_error("not yet");
         return said;
     };
@@ -175,7 +175,7 @@ TEST_F(OutboxInbox, OneThatEndsTheTransactionBehindAFailureHoldsUpItsKeyOnly) {
     auto how = config();
     how.handler = [this](db::connection& on, const received& what) {
         const answer said = handle(on, what);
-        if (what.what.payload == "bad")
+        if (what.message.payload == "bad")
             on.run("COMMIT");
         return said;
     };
@@ -260,7 +260,7 @@ TEST_F(OutboxInbox, OneThatEndsTheTransactionIsCalledNoMoreOftenForPortions) {
         if (bad_calls > 0)
             work_for(10ms);
         const answer said = handle(on, what);
-        if (what.what.payload == "bad") {
+        if (what.message.payload == "bad") {
             ++bad_calls;
             on.run("INSERT OR ROLLBACK INTO book(id) VALUES(1), (1)");
         }
@@ -331,7 +331,7 @@ TEST_F(OutboxInbox, AHandlerKnowsItsAttemptAndTheLastOneCanCompensate) {
             attempts.push_back(what.attempt);
         }
         if (what.is_last_attempt())
-            return answer::refused(message("refusals", what.what.key, "in the end"));
+            return answer::refused(message("refusals", what.message.key, "in the end"));
         throw std::runtime_error("not yet");
     };
     start(how);
@@ -341,7 +341,7 @@ TEST_F(OutboxInbox, AHandlerKnowsItsAttemptAndTheLastOneCanCompensate) {
     const auto sent =
         run([](db::connection& on) { return outbox::list(on, outbox::row_kind::waiting, 0, 10); });
     ASSERT_EQ(sent.size(), 1u);
-    EXPECT_EQ(sent[0].what.payload, "in the end");
+    EXPECT_EQ(sent[0].message.payload, "in the end");
     const std::lock_guard hold(mutex_);
     EXPECT_EQ(attempts, (std::vector<std::uint32_t>{1, 2, 3}));
 }
@@ -370,17 +370,17 @@ TEST_F(OutboxInbox, ARefusalSendsACompensationAndUndoesTheRest) {
     const auto sent =
         run([](db::connection& on) { return outbox::list(on, outbox::row_kind::waiting, 0, 10); });
     ASSERT_EQ(sent.size(), 1u);
-    EXPECT_EQ(sent[0].what.topic, "refusals");
-    EXPECT_EQ(sent[0].what.payload, "take it back");
-    ASSERT_NE(sent[0].what.find_header("mortise-compensates"), nullptr);
-    EXPECT_EQ(*sent[0].what.find_header("mortise-compensates"), "m1");
+    EXPECT_EQ(sent[0].message.topic, "refusals");
+    EXPECT_EQ(sent[0].message.payload, "take it back");
+    ASSERT_NE(sent[0].message.find_header("mortise-compensates"), nullptr);
+    EXPECT_EQ(*sent[0].message.find_header("mortise-compensates"), "m1");
 }
 
 // Two inboxes that refuse each other's compensations would never end.
 TEST_F(OutboxInbox, ARefusedCompensationIsParked) {
     start();
     auto back = of("k", "is refused");
-    back.what.headers.emplace_back("mortise-compensates", "first");
+    back.message.headers.emplace_back("mortise-compensates", "first");
     deliver({back, of("k", "behind")});
     EXPECT_EQ(inbox_->stats().parked, 1u);
     EXPECT_EQ(inbox_->stats().refused, 0u);
@@ -410,7 +410,7 @@ TEST_F(OutboxInbox, ARefusalThatCannotBeSentIsTriedAgain) {
 TEST_F(OutboxInbox, AHandlerThatBreaksATransactionBreaksItsOwnPartOnly) {
     auto how = config();
     how.handler = [this](db::connection& on, const received& what) {
-        if (what.what.payload == "bad") {
+        if (what.message.payload == "bad") {
             on.run("INSERT INTO book(id, key, line) VALUES(1, 'k', 'bad')");
             on.run("INSERT INTO book(id, key, line) VALUES(1, 'k', 'twice')");
         }
@@ -440,7 +440,7 @@ TEST_F(OutboxInbox, RefusesWhatHasNoNameOrPlace) {
     how.by = inbox_config::kind::ids;
     start(how);
     wrong = of("k", "1");
-    wrong.what.id.clear();
+    wrong.message.id.clear();
     EXPECT_EQ(fault_of({wrong}), outbox::errc::bad_message_id);
     EXPECT_TRUE(book().empty());
 }

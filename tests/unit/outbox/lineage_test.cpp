@@ -13,7 +13,7 @@ namespace {
 using outbox::errc;
 using outbox::mark;
 using outbox::opening;
-using outbox::relay_detail::judge;
+using outbox::detail::judge;
 using outbox::table::mark_place;
 using outbox::table::shadow;
 

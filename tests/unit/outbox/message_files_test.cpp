@@ -2,7 +2,7 @@
 // Message files that are closed when they are long, and removed.
 #include "mortise/outbox/error.hpp"
 #include "mortise/outbox/file_sink.hpp"
-#include "sinks/file_names.hpp"
+#include "sinks/message_file.hpp"
 #include "sinks/message_lines.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
@@ -57,7 +57,7 @@ protected:
     static texts payloads_of(const std::vector<outgoing>& all) {
         texts found;
         for (const auto& each : all)
-            found.push_back(each.what.payload.value_or("(none)"));
+            found.push_back(each.message.payload.value_or("(none)"));
         return found;
     }
     texts payloads(std::optional<std::int64_t> after = std::int64_t{0}) const {
@@ -190,7 +190,7 @@ TEST_F(OutboxMessageFiles, AreReadWhileTheyAreClosed) {
     std::int64_t after = 0;
     const auto read_on = [&] {
         for (const auto& each : read_message_files(files(), shard, after)) {
-            read.push_back(each.what.payload.value_or("(none)"));
+            read.push_back(each.message.payload.value_or("(none)"));
             after = each.row;
         }
     };

@@ -2,8 +2,8 @@
 #include "mortise/lock_token.hpp"
 #include "mortise/outbox/mark.hpp"
 #include "mortise/outbox/message.hpp"
-#include "table/header_bytes.hpp"
 #include "table/key_hash.hpp"
+#include "table/message_columns.hpp"
 
 #include <gtest/gtest.h>
 

@@ -56,7 +56,7 @@ TEST_F(OutboxMetrics, OfARelayTellWhatItDid) {
     {
         const std::lock_guard hold(events_mutex_);
         for (const auto& each : events_)
-            sent += each.what == relay_event::kind::sent ? each.messages : 0;
+            sent += each.type == relay_event::kind::sent ? each.messages : 0;
     }
     EXPECT_EQ(sent, 2u);
 }
@@ -184,11 +184,11 @@ TEST_F(OutboxInbox, CountsAttemptsAndTellsOfThem) {
     EXPECT_EQ(events(inbox_event::kind::handled), 3u);
     const std::lock_guard hold(mutex_);
     for (const auto& each : events_) {
-        const bool again = each.what == inbox_event::kind::handled && each.message == "m0";
+        const bool again = each.type == inbox_event::kind::handled && each.message == "m0";
         EXPECT_EQ(
             each.attempt,
             again                                   ? 2u
-            : each.what == inbox_event::kind::waits ? 0u
+            : each.type == inbox_event::kind::waits ? 0u
                                                     : 1u
         ) << each.message;
     }

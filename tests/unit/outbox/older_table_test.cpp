@@ -84,7 +84,7 @@ protected:
     std::map<std::int64_t, std::string> ids_by_row(row_kind kind) {
         std::map<std::int64_t, std::string> found;
         for (const auto& each : list(kind))
-            found.emplace(each.row, each.what.id);
+            found.emplace(each.row, each.message.id);
         return found;
     }
     void expect_rounds(int rounds) const {

@@ -168,7 +168,7 @@ protected:
         world.run(session_->async_run(work, db::durability::force, asio::use_awaitable));
         outbox::inbox_config how;
         how.handler = [](db::connection& on, const outbox::received& what) {
-            on.run("INSERT INTO book(line) VALUES(?1)", std::string_view(*what.what.payload));
+            on.run("INSERT INTO book(line) VALUES(?1)", std::string_view(*what.message.payload));
             return outbox::answer::done();
         };
         inbox_.emplace(world.context.get_executor(), session_, std::move(how));

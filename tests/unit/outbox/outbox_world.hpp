@@ -87,13 +87,13 @@ protected:
         const std::lock_guard hold(events_mutex_);
         std::size_t found = 0;
         for (const auto& each : events_)
-            found += each.what == what ? 1u : 0u;
+            found += each.type == what ? 1u : 0u;
         return found;
     }
     bool await_state(outbox::shard_status::state what) {
         return eventually([&] {
             for (const auto& each : site_.relay->status()) {
-                if (each.what == what)
+                if (each.at == what)
                     return true;
             }
             return false;

@@ -34,10 +34,10 @@ TEST_F(OutboxParked, ParksPoisonWithWhatHasItsKey) {
     EXPECT_EQ(cluster_.payloads_of("other"), texts{"3"});
     const auto parked = list(row_kind::parked);
     ASSERT_EQ(parked.size(), 3u);
-    EXPECT_EQ(parked[0].what.payload, "poison");
+    EXPECT_EQ(parked[0].message.payload, "poison");
     EXPECT_TRUE(parked[0].reason);
     EXPECT_FALSE(parked[1].reason);
-    EXPECT_EQ(parked[2].what.payload, "4");
+    EXPECT_EQ(parked[2].message.payload, "4");
     EXPECT_EQ(events(relay_event::kind::parked), 1u);
 }
 
@@ -55,7 +55,7 @@ TEST_F(OutboxParked, ReplaysInOrderWhatWasParked) {
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"1", "poison", "2", "3", "4"}));
     std::set<std::string> ids;
     for (const auto& each : cluster_.messages())
-        ids.insert(each.what.id);
+        ids.insert(each.message.id);
     EXPECT_EQ(ids.size(), 5u);
     EXPECT_TRUE(list(row_kind::parked).empty());
 }
@@ -134,8 +134,8 @@ TEST_F(OutboxParked, ParksARowThatCannotBeRead) {
     const auto parked = list(row_kind::parked);
     ASSERT_EQ(parked.size(), 2u);
     EXPECT_TRUE(parked[0].corrupt);
-    EXPECT_EQ(parked[0].what.key, "k");
-    EXPECT_EQ(parked[0].what.payload, "2");
+    EXPECT_EQ(parked[0].message.key, "k");
+    EXPECT_EQ(parked[0].message.payload, "2");
 }
 
 TEST_F(OutboxParked, OnlyWhatIsParkedCanBeReplayedOrGivenUp) {

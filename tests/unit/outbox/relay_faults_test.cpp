@@ -6,7 +6,7 @@
 #include "mortise/outbox/relay.hpp"
 #include "mortise/store/memory.hpp"
 #include "support/fault_vfs.hpp"
-#include "table/durable.hpp"
+#include "table/log_keeper.hpp"
 #include "table/shards.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
@@ -103,7 +103,7 @@ protected:
     error_code failure() const {
         const std::lock_guard hold(events_mutex_);
         for (const auto& each : events_) {
-            if (each.what == relay_event::kind::failed)
+            if (each.type == relay_event::kind::failed)
                 return each.code;
         }
         return {};
@@ -334,7 +334,7 @@ TEST_F(OutboxRelayFaults, AnotherSinkIsRefusedAlsoBeforeTheFirstPurge) {
     other.relay.emplace(other.executor(), how);
     const auto refused = [&] {
         for (const auto& each : other.relay->status()) {
-            if (each.what == shard_status::state::refused)
+            if (each.at == shard_status::state::refused)
                 return each.trouble == outbox::errc::foreign_sink &&
                        each.text.find("was cluster-1,") != std::string::npos;
         }

@@ -24,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using outbox::shard_status;
-using outbox::relay_detail::shard_lock;
-using outbox::relay_detail::surplus;
+using outbox::detail::shard_lock;
+using outbox::detail::surplus;
 using numbers = std::vector<std::uint32_t>;
 using counts = std::vector<std::size_t>;
 
@@ -165,15 +165,15 @@ protected:
                 all.begin(),
                 all.end(),
                 [](const auto& x) {
-                    return x.what != shard_status::state::standby &&
-                           x.what != shard_status::state::done;
+                    return x.at != shard_status::state::standby &&
+                           x.at != shard_status::state::done;
                 }
             ));
         }
         std::size_t in(shard_status::state wanted) const {
             const auto all = site_.relay->status();
             return static_cast<std::size_t>(std::count_if(
-                all.begin(), all.end(), [wanted](const auto& x) { return x.what == wanted; }
+                all.begin(), all.end(), [wanted](const auto& x) { return x.at == wanted; }
             ));
         }
 

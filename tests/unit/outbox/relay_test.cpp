@@ -36,7 +36,7 @@ protected:
     std::set<std::string> ids_sent() const {
         std::set<std::string> ids;
         for (const auto& each : cluster_.messages())
-            ids.insert(each.what.id);
+            ids.insert(each.message.id);
         return ids;
     }
     /// Every row once, and those of each key in their order.

@@ -111,7 +111,7 @@ TEST_F(OutboxReturned, AreTriedAgainTogetherWithOneThatIsRefusedBehindThem) {
     cluster_.set_away(topic, false);
     EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k") == texts{"1"}; }));
     EXPECT_TRUE(eventually([&] { return parked() == 2; }));
-    EXPECT_EQ(list(row_kind::parked).at(0).what.payload, "poison");
+    EXPECT_EQ(list(row_kind::parked).at(0).message.payload, "poison");
 }
 
 TEST_F(OutboxReturned, OfAnEarlierNumberOfShardsAreSentBeforeWhatCameLater) {

@@ -78,7 +78,7 @@ protected:
     texts payloads_in_files() const {
         texts found;
         for (const auto& each : in_files())
-            found.push_back(each.what.payload.value_or("(none)"));
+            found.push_back(each.message.payload.value_or("(none)"));
         return found;
     }
 };
@@ -92,11 +92,11 @@ TEST_F(OutboxSinks, AFileHoldsAllOfAMessage) {
     drain();
     const auto found = in_files();
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].what.id, "id 1");
-    EXPECT_EQ(found[0].what.topic, what.topic);
-    EXPECT_EQ(found[0].what.key, what.key);
-    EXPECT_EQ(found[0].what.payload, std::nullopt);
-    EXPECT_EQ(found[0].what.headers, what.headers);
+    EXPECT_EQ(found[0].message.id, "id 1");
+    EXPECT_EQ(found[0].message.topic, what.topic);
+    EXPECT_EQ(found[0].message.key, what.key);
+    EXPECT_EQ(found[0].message.payload, std::nullopt);
+    EXPECT_EQ(found[0].message.headers, what.headers);
 }
 
 TEST_F(OutboxSinks, WhatIsNotWholeIsCutOff) {
@@ -212,7 +212,7 @@ TEST_F(OutboxSinks, OneRelayAtATimeWritesAFile) {
     other.relay.emplace(other.executor(), to_files());
     EXPECT_TRUE(eventually([&] {
         for (const auto& each : other.relay->status()) {
-            if (each.what == outbox::shard_status::state::opening && each.trouble)
+            if (each.at == outbox::shard_status::state::opening && each.trouble)
                 return true;
         }
         return false;
@@ -230,7 +230,7 @@ TEST_F(OutboxSinks, AFunctionHearsThemInTheirOrder) {
         append(std::to_string(i % 5), std::to_string(i / 5));
     start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        heard[*what.what.key].push_back(*what.what.payload);
+        heard[*what.message.key].push_back(*what.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -248,9 +248,9 @@ TEST_F(OutboxSinks, AFunctionThatFailsIsCalledAgain) {
         append("k", each);
     start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.what.payload == "2" && failures-- > 0)
+        if (what.message.payload == "2" && failures-- > 0)
             throw std::runtime_error("not yet");
-        heard.push_back(*what.what.payload);
+        heard.push_back(*what.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -267,11 +267,11 @@ TEST_F(OutboxSinks, WhatAFunctionAlwaysThrowsForIsParkedAndHoldsUpItsKeyOnly) {
     append("other", "4");
     start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.what.payload == "2") {
+        if (what.message.payload == "2") {
             ++calls;
             throw std::runtime_error("two never works");
         }
-        heard.push_back(*what.what.payload);
+        heard.push_back(*what.message.payload);
         co_return verdict::done();
     }));
     EXPECT_TRUE(eventually([&] { return list(row_kind::parked).size() == 2; }));
@@ -349,7 +349,7 @@ TEST_F(OutboxSinks, WhatAFileHasOnlyInPartIsTakenBack) {
     ASSERT_TRUE(file.open(files(), 0));
     const auto path = files() / "0.messages";
     outgoing what;
-    what.what = message("events", "k", "1");
+    what.message = message("events", "k", "1");
     const std::string line = outbox::sinks::message_line(what);
     EXPECT_FALSE(file.append(line, outbox::mark(), true));
     const auto before = std::filesystem::file_size(path);
@@ -370,9 +370,9 @@ TEST_F(OutboxSinks, WhatAFunctionRefusesIsParked) {
     append("other", "4");
     start(to_handler([&](const outgoing& what) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        if (what.what.payload == "2")
+        if (what.message.payload == "2")
             co_return verdict::refused("two is wrong");
-        heard.push_back(*what.what.payload);
+        heard.push_back(*what.message.payload);
         co_return verdict::done();
     }));
     drain();
@@ -389,7 +389,7 @@ TEST_F(OutboxSinks, AFunctionIsNotCalledAgainAfterARestart) {
     texts heard;
     const auto handler = [&](const outgoing& what) -> asio::awaitable<verdict> {
         const std::lock_guard hold(mutex);
-        heard.push_back(*what.what.payload);
+        heard.push_back(*what.message.payload);
         co_return verdict::done();
     };
     append("k", "1");

@@ -49,7 +49,7 @@ protected:
     }
     std::int64_t row_of(const std::string& payload, row_kind kind = row_kind::waiting) {
         for (const auto& each : list(kind)) {
-            if (each.what.payload == payload)
+            if (each.message.payload == payload)
                 return each.row;
         }
         ADD_FAILURE() << payload << " is not there";
@@ -73,7 +73,8 @@ TEST_F(OutboxWithdrawn, WhatIsNotDueIsTakenBack) {
     append(later("2"));
     append(later("3", 200ms));
     EXPECT_EQ(
-        run([](db::connection& on) { return outbox::find_later(on, "2"); }).at(1).what.payload, "2"
+        run([](db::connection& on) { return outbox::find_later(on, "2"); }).at(1).message.payload,
+        "2"
     );
     EXPECT_EQ(cancel("2"), 2u);
     EXPECT_EQ(cancel("2"), 0u);
@@ -97,7 +98,7 @@ TEST_F(OutboxWithdrawn, WhatIsNotDueGetsAnotherTime) {
     EXPECT_EQ(reschedule("2", 1h), 0u) << "it was too late";
     const auto left = list(row_kind::later);
     ASSERT_EQ(left.size(), 1u);
-    EXPECT_GT(*left[0].what.not_before, outbox::wall_time(outbox::wall_now()) + 90min);
+    EXPECT_GT(*left[0].message.not_before, outbox::wall_time(outbox::wall_now()) + 90min);
     EXPECT_EQ(reschedule("1", 50ms), 1u);
     EXPECT_TRUE(eventually([&] { return cluster_.size() == 2; })) << "the relay waits for it anew";
 }
@@ -165,7 +166,7 @@ TEST_F(OutboxWithdrawn, AParkedMessageIsMendedAndSentInItsPlace) {
     drain();
     const auto parked = list(row_kind::parked);
     ASSERT_EQ(parked.size(), 3u);
-    message mended = parked[0].what;
+    message mended = parked[0].message;
     const auto id = mended.id;
     mended.payload = "mended";
     mended.headers.emplace_back("by", "hand");
@@ -174,8 +175,8 @@ TEST_F(OutboxWithdrawn, AParkedMessageIsMendedAndSentInItsPlace) {
     EXPECT_EQ(run([&](db::connection& on) { return outbox::replay(on, row, mended); }), 3u);
     drain();
     EXPECT_EQ(cluster_.payloads(), (texts{"mended", "2", "3"}));
-    EXPECT_EQ(cluster_.messages().at(0).what.id, id);
-    EXPECT_EQ(*cluster_.messages().at(0).what.find_header("by"), "hand");
+    EXPECT_EQ(cluster_.messages().at(0).message.id, id);
+    EXPECT_EQ(*cluster_.messages().at(0).message.find_header("by"), "hand");
 }
 
 TEST_F(OutboxWithdrawn, AMendedMessageMayGetAnotherKeyAndTopicAndItsOldOneIsFree) {
@@ -194,7 +195,7 @@ TEST_F(OutboxWithdrawn, AMendedMessageMayGetAnotherKeyAndTopicAndItsOldOneIsFree
     append("another key", "next");
     std::set<std::uint32_t> shards;
     for (const auto& each : list(row_kind::waiting)) {
-        if (each.what.key == "another key")
+        if (each.message.key == "another key")
             shards.insert(each.shard.value());
     }
     EXPECT_EQ(shards.size(), 1u) << "it would not keep its order";
@@ -213,7 +214,7 @@ TEST_F(OutboxWithdrawn, WhatCannotBeARowIsNotMendedSo) {
     } catch (const boost::system::system_error& refused) {
         EXPECT_EQ(refused.code(), outbox::errc::no_topic);
     }
-    EXPECT_EQ(list(row_kind::parked).at(0).what.payload, "poison");
+    EXPECT_EQ(list(row_kind::parked).at(0).message.payload, "poison");
 }
 
 TEST_F(OutboxWithdrawn, AnIdIsRefusedTheSecondTimeWhereThatIsWanted) {

@@ -41,9 +41,9 @@ protected:
         outbox::inbox_config how;
         how.name = "orders";
         how.handler = [this](db::connection&, const received& what) {
-            if (what.what.payload == "nonsense" && !understood_)
+            if (what.message.payload == "nonsense" && !understood_)
                 return answer::parked("nobody\nunderstands it");
-            if (what.what.payload == "not yet" && !understood_)
+            if (what.message.payload == "not yet" && !understood_)
                 throw std::runtime_error("not yet");
             ++handled_;
             return answer::done();

@@ -287,8 +287,8 @@ TEST_F(OutboxCommand, MendsWhatIsParkedBeforeItIsSentAgain) {
     EXPECT_TRUE(eventually([&] { return cluster_.payloads_of("k").size() == 3; }));
     EXPECT_EQ(cluster_.payloads_of("k"), (texts{"mended\n", "2", "3"}));
     for (const auto& each : cluster_.messages()) {
-        const std::string* const by = each.what.find_header("by");
-        EXPECT_EQ(by != nullptr && *by == "a=hand", each.what.payload == "mended\n");
+        const std::string* const by = each.message.find_header("by");
+        EXPECT_EQ(by != nullptr && *by == "a=hand", each.message.payload == "mended\n");
     }
     EXPECT_EQ(exit_of(mend), tool::exit_code::nothing_to_do) << "it is not parked any more";
     cluster_.refuse("worse");

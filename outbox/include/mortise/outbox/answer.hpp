@@ -24,22 +24,22 @@ public:
     ///
     /// A message that has this header itself is parked instead: a compensation is not compensated.
     static answer refused(message compensation) {
-        answer made;
-        made.what = kind::refused;
-        made.compensation = std::move(compensation);
-        return made;
+        answer decision;
+        decision.type = kind::refused;
+        decision.compensation = std::move(compensation);
+        return decision;
     }
 
     /// Sets the message aside for an operator, together with later messages of its key. What the
     /// handler wrote is undone. Use it for a message that nobody can handle.
     static answer parked(std::string why) {
-        answer made;
-        made.what = kind::parked;
-        made.text = std::move(why);
-        return made;
+        answer decision;
+        decision.type = kind::parked;
+        decision.text = std::move(why);
+        return decision;
     }
 
-    kind what = kind::done;
+    kind type = kind::done;
     message compensation;
     std::string text;
 };

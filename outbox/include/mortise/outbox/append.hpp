@@ -35,13 +35,13 @@ static_assert(std::is_trivially_destructible_v<append_options>, "docs/compilers.
 ///              (`unique_for` is outside its limits), and the errors of SQLite.
 /// @par Threads As for the connection: one at a time.
 /// @par Cost    One small statement; three more with `unique_for`.
-std::string append(db::connection& on, const message& what, append_options options = {});
+std::string append(db::connection& on, const message& message, append_options options = {});
 
 /// The same for a connection that mortise did not open. Call `ring` after the COMMIT.
 ///
 /// @par Cost    The statement is prepared on each call. To avoid that, keep a `db::connection`
 ///              beside the handle and use the other overload.
-std::string append(sqlite3* on, const message& what, append_options options = {});
+std::string append(sqlite3* on, const message& message, append_options options = {});
 
 /// Tells the relays of this database, in all processes of the host, that there are messages to
 /// send. If you forget it, a relay finds the messages at its next look (`look_every`).

@@ -14,8 +14,8 @@ namespace mortise::outbox {
 /// Handles one message after the other. If it throws, the message is tried again, at most
 /// `attempts_max` times in all.
 ///
-/// @par Lifetimes `what` is valid until the handler returns.
-using message_handler = std::function<asio::awaitable<verdict>(const outgoing& what)>;
+/// @par Lifetimes `message` is valid until the handler returns.
+using message_handler = std::function<asio::awaitable<verdict>(const outgoing& message)>;
 
 struct handler_sink_options {
     /// How often a message is tried before it is parked: 1 to 1,000,000.

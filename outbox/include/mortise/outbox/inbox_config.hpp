@@ -26,7 +26,7 @@ namespace mortise::outbox {
 /// It runs on the thread that writes to the database, so it must be quick. It must not leave a
 /// foreign key open, nor begin or end transactions (`ROLLBACK`, `RAISE(ROLLBACK)`). Doing so counts
 /// as a failure, and may make the inbox call the handler again for other messages.
-using inbox_handler = std::function<answer(db::connection& on, const received& what)>;
+using inbox_handler = std::function<answer(db::connection& on, const received& received)>;
 
 /// Configuration of an inbox.
 class inbox_config {

@@ -22,13 +22,13 @@ public:
 
     inbox_event() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    kind what = kind::failed;
+    kind type = kind::failed;
     std::string message;  ///< The id of the message.
     std::string text;
     std::uint32_t attempt = 0;  ///< The number of the attempt, from 1; zero: there was none.
 };
 
-std::string_view to_string(inbox_event::kind what) noexcept;
+std::string_view to_string(inbox_event::kind kind) noexcept;
 
 }  // namespace mortise::outbox
 

@@ -34,7 +34,7 @@ public:
 
     std::int64_t row = 0;
     std::string inbox;
-    received what;
+    outbox::received received;
     state at = state::behind;
     std::uint32_t attempts = 0;
     std::chrono::system_clock::time_point arrived;  ///< When it was first received.
@@ -42,7 +42,7 @@ public:
     std::string reason;  ///< Why the last attempt failed.
 };
 
-std::string_view to_string(held_message::state what) noexcept;
+std::string_view to_string(held_message::state state) noexcept;
 
 class inbox_view {
 public:

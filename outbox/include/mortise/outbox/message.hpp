@@ -29,8 +29,8 @@ public:
 class message {
 public:
     message() = default;
-    message(std::string where, std::optional<std::string> about, std::optional<std::string> what)
-        : topic(std::move(where)), key(std::move(about)), payload(std::move(what)) {}
+    message(std::string where, std::optional<std::string> about, std::optional<std::string> content)
+        : topic(std::move(where)), key(std::move(about)), payload(std::move(content)) {}
 
     /// Draws a random id, as for a message without one: a UUID of version 7 (RFC 9562).
     static std::string draw_id();

@@ -25,7 +25,7 @@ table_view describe(db::connection& on);
 
 /// Lists rows of a kind with numbers above `after`, in the order of the numbers, at most `limit`.
 std::vector<row_view>
-list(db::connection& on, row_kind which, std::int64_t after, std::size_t limit);
+list(db::connection& on, row_kind kind, std::int64_t after, std::size_t limit);
 
 /// Finds a row among the waiting ones, then among the parked ones.
 std::optional<row_view> find(db::connection& on, std::int64_t row);

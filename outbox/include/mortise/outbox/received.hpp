@@ -14,8 +14,8 @@ namespace mortise::outbox {
 class received {
 public:
     received() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    received(std::string from, std::int64_t at, message came)
-        : source(std::move(from)), offset(at), what(std::move(came)) {}
+    received(std::string from, std::int64_t at, outbox::message content)
+        : source(std::move(from)), offset(at), message(std::move(content)) {}
 
     /// The stream of the message, for example a partition of a topic: 1 to 255 bytes.
     std::string source;
@@ -25,7 +25,7 @@ public:
     std::int64_t offset = -1;
     /// The id was made from the place, so `kind::offsets_and_ids` does not remember it.
     bool id_is_place = false;
-    message what;
+    outbox::message message;
 
     // Set by the inbox, for its handler:
 

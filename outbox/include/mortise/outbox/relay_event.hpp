@@ -30,7 +30,7 @@ public:
 
     relay_event() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    kind what = kind::taken;
+    kind type = kind::taken;
     std::uint32_t shard = 0;
     std::int64_t row = 0;
     error_code code;
@@ -39,7 +39,7 @@ public:
     clock::duration took{};
 };
 
-std::string_view to_string(relay_event::kind what) noexcept;
+std::string_view to_string(relay_event::kind kind) noexcept;
 
 }  // namespace mortise::outbox
 

@@ -27,7 +27,7 @@ public:
     shard_status() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::uint32_t shard = 0;
-    state what = state::standby;
+    state at = state::standby;
     mark last;                   ///< The newest mark that is known.
     std::uint64_t messages = 0;  ///< Sent.
     std::uint64_t batches = 0;   ///< Batches sent, except those with a mark only.
@@ -39,7 +39,7 @@ public:
     std::string text;
 };
 
-std::string_view to_string(shard_status::state what) noexcept;
+std::string_view to_string(shard_status::state state) noexcept;
 
 }  // namespace mortise::outbox
 

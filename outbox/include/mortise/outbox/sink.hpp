@@ -29,7 +29,7 @@ public:
     outgoing() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     std::int64_t row = 0;
-    message what;
+    outbox::message message;
     std::chrono::system_clock::time_point written;  ///< When it was appended.
 };
 
@@ -76,8 +76,8 @@ public:
     class poisoned {
     public:
         poisoned() = default;
-        poisoned(std::size_t at, error_code why, std::string said, bool has_no_topic = false)
-            : index(at), code(why), text(std::move(said)), away(has_no_topic) {}
+        poisoned(std::size_t at, error_code why, std::string explanation, bool has_no_topic = false)
+            : index(at), code(why), text(std::move(explanation)), away(has_no_topic) {}
 
         std::size_t index = 0;  ///< The index in the batch.
         error_code code;
@@ -86,11 +86,11 @@ public:
     };
 
     published() = default;
-    explicit published(kind came) : what(came) {}
-    published(kind came, error_code why, std::string said)
-        : what(came), code(why), text(std::move(said)) {}
+    explicit published(kind outcome) : type(outcome) {}
+    published(kind outcome, error_code why, std::string explanation)
+        : type(outcome), code(why), text(std::move(explanation)) {}
 
-    kind what = kind::committed;
+    kind type = kind::committed;
     std::vector<poisoned> poison;  ///< For `refused`: at least one.
     error_code code;               ///< For `again` and `lost`.
     std::string text;

@@ -29,7 +29,7 @@ public:
     row_kind kind = row_kind::waiting;
     std::int64_t row = 0;
     std::optional<std::uint32_t> shard;  ///< None for rows that are not yet due.
-    message what;
+    outbox::message message;
     std::chrono::system_clock::time_point written;
     std::optional<std::chrono::system_clock::time_point> parked;
     /// Why it cannot be sent; none: it waits behind a row of its key.

@@ -19,13 +19,13 @@ public:
     verdict() = default;
     static verdict done() { return {}; }
     static verdict refused(std::string why) {
-        verdict made;
-        made.what = kind::refused;
-        made.text = std::move(why);
-        return made;
+        verdict decision;
+        decision.type = kind::refused;
+        decision.text = std::move(why);
+        return decision;
     }
 
-    kind what = kind::done;
+    kind type = kind::done;
     std::string text;
 };
 

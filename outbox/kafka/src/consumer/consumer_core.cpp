@@ -35,9 +35,9 @@ consumer_core::consumer_core(
     : config_(std::move(config)),
       topics_(std::move(topics)),
       handle_(config_, purpose::consuming, group) {
-    handle_.says().on_rebalance = [this](int code, const rd_kafka_topic_partition_list_t& which) {
-        on_rebalance(code, which);
-    };
+    handle_.says().on_rebalance = [this](
+                                      int code, const rd_kafka_topic_partition_list_t& partitions
+                                  ) { on_rebalance(code, partitions); };
     handle_.says().on_waiting([this] { stir(); });
 }
 
@@ -100,14 +100,14 @@ consumer_report consumer_core::turn(std::size_t rows, std::size_t bytes) {
     if (stopping_ || closing_)
         throw boost::system::system_error(asio::error::operation_aborted);
     join();
-    consumer_report came;
+    consumer_report report;
     // Statistics may come more often than a turn ends, and are not worth a report.
     const clock::time_point end = clock::now() + turn_time;
     do {
-        gather(rows, bytes, came);
-        serve(came);
-    } while (came.empty() && clock::now() < end && wait_stirred());
-    return came;
+        gather(rows, bytes, report);
+        serve(report);
+    } while (report.empty() && clock::now() < end && wait_stirred());
+    return report;
 }
 
 std::string consumer_core::cluster_id() {
@@ -170,16 +170,16 @@ void consumer_core::sort(const rd_kafka_message_t& message, consumer_report& int
 }
 
 // The answer comes later, from `take` and `release`: librdkafka waits for it.
-void consumer_core::on_rebalance(int code, const rd_kafka_topic_partition_list_t& which) {
+void consumer_core::on_rebalance(int code, const rd_kafka_topic_partition_list_t& partitions) {
     const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
     const bool taken = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS;
     if (closing_ || (!given && !taken))
         return drop_all();
-    group_change made;
-    made.given = given;
-    for (int i = 0; i < which.cnt; ++i)
-        made.which.emplace_back(which.elems[i].topic, which.elems[i].partition);
-    changes_.push_back(std::move(made));
+    group_change change;
+    change.given = given;
+    for (int i = 0; i < partitions.cnt; ++i)
+        change.partitions.emplace_back(partitions.elems[i].topic, partitions.elems[i].partition);
+    changes_.push_back(std::move(change));
 }
 
 bool consumer_core::cooperative() const {
@@ -189,16 +189,16 @@ bool consumer_core::cooperative() const {
 
 std::vector<topic_partition> consumer_core::all_read() const {
     std::vector<topic_partition> all;
-    for (const auto& [which, queue] : reading_)
-        all.push_back(which);
+    for (const auto& [partition, queue] : reading_)
+        all.push_back(partition);
     return all;
 }
 
 // Detaches the queue of a partition, or librdkafka would deliver its records together with the news
 // of the group.
-owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
+owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& partition) {
     owned<rd_kafka_queue_t> queue(
-        ::rd_kafka_queue_get_partition(handle_.get(), which.topic.c_str(), which.partition)
+        ::rd_kafka_queue_get_partition(handle_.get(), partition.topic.c_str(), partition.partition)
     );
     if (!queue)
         check(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
@@ -211,22 +211,22 @@ owned<rd_kafka_queue_t> consumer_core::queue_of(const topic_partition& which) {
 // anew, it undoes the forwarding at an unknown moment, and the records then wait in the partition's
 // own queue.
 void consumer_core::lead_to_records() {
-    for (const auto& [which, queue] : reading_)
+    for (const auto& [partition, queue] : reading_)
         ::rd_kafka_queue_forward(queue.get(), records_.get());
 }
 
-consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& which) {
-    list made(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
-    for (const topic_partition& each : which)
-        ::rd_kafka_topic_partition_list_add(made.get(), each.topic.c_str(), each.partition);
-    return made;
+consumer_core::list consumer_core::list_of(const std::vector<topic_partition>& partitions) {
+    list result(::rd_kafka_topic_partition_list_new(static_cast<int>(partitions.size())));
+    for (const topic_partition& each : partitions)
+        ::rd_kafka_topic_partition_list_add(result.get(), each.topic.c_str(), each.partition);
+    return result;
 }
 
-void consumer_core::release(const std::vector<topic_partition>& which) {
+void consumer_core::release(const std::vector<topic_partition>& partitions) {
     if (!cooperative())
         return drop_all();
     std::vector<topic_partition> known;
-    for (const topic_partition& each : which) {
+    for (const topic_partition& each : partitions) {
         if (reading_.erase(each) != 0)
             known.push_back(each);
     }
@@ -252,10 +252,10 @@ void consumer_core::drop_all() {
 void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
     if (offsets.empty() || closing_)
         return;
-    const list told(::rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    const list partitions(::rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
     for (const group_offset& each : offsets) {
         auto* const one = ::rd_kafka_topic_partition_list_add(
-            told.get(), each.of.topic.c_str(), each.of.partition
+            partitions.get(), each.of.topic.c_str(), each.of.partition
         );
         one->offset = each.next;
         if (each.note.empty())
@@ -263,7 +263,7 @@ void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
         one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it.
         one->metadata_size = one->metadata != nullptr ? each.note.size() : 0;
     }
-    ::rd_kafka_commit(handle_.get(), told.get(), 1);
+    ::rd_kafka_commit(handle_.get(), partitions.get(), 1);
 }
 
 owned<rd_kafka_consumer_group_metadata_t> consumer_core::group_metadata() {

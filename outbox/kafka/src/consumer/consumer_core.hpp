@@ -50,13 +50,13 @@ public:
 
     /// Answers an assignment: checks that the wanted offsets exist, and reads from there. `skip`
     /// passes over what retention has removed. `anew` means that the partitions were read before
-    /// and that `which` names all of them.
+    /// and that `starts` names all of them.
     /// @throws boost::system::system_error Nothing was done; or, with `anew`, perhaps no partition
     ///         is read any longer. Either way it can be called again.
-    std::vector<start_offset> take(std::vector<start_offset> which, bool skip, bool anew);
+    std::vector<start_offset> take(std::vector<start_offset> starts, bool skip, bool anew);
 
     /// Answers a revocation.
-    void release(const std::vector<topic_partition>& which);
+    void release(const std::vector<topic_partition>& partitions);
 
     /// Sends offsets to the group; does not wait for the answer.
     void commit(const std::vector<group_offset>& offsets) noexcept;
@@ -65,7 +65,7 @@ public:
     /// during `close`.
     owned<rd_kafka_consumer_group_metadata_t> group_metadata();
     /// The offsets of the group; no value where it has none. @throws boost::system::system_error
-    std::vector<start_offset> committed(const std::vector<topic_partition>& which);
+    std::vector<start_offset> committed(const std::vector<topic_partition>& partitions);
 
     /// Leaves the group, in at most three seconds.
     void close() noexcept;
@@ -75,22 +75,22 @@ private:
 
     using queues = std::map<topic_partition, owned<rd_kafka_queue_t>>;
 
-    static list list_of(const std::vector<topic_partition>& which);
+    static list list_of(const std::vector<topic_partition>& partitions);
     void join();
     void serve(consumer_report& into);
     void sort(const rd_kafka_message_t& message, consumer_report& into);
-    void on_rebalance(int code, const rd_kafka_topic_partition_list_t& which);
+    void on_rebalance(int code, const rd_kafka_topic_partition_list_t& partitions);
     void gather(std::size_t rows, std::size_t bytes, consumer_report& into);
-    owned<rd_kafka_queue_t> queue_of(const topic_partition& which);
+    owned<rd_kafka_queue_t> queue_of(const topic_partition& partition);
     void lead_to_records();
     std::vector<topic_partition> all_read() const;
     bool cooperative() const;
     void drop_all();
     void stir() noexcept;
     bool wait_stirred();
-    int ask_ends(start_offset& which) const;
-    void find_begin(start_offset& which, bool skip);
-    bool was_read_past(const start_offset& which) const;
+    int ask_ends(start_offset& start) const;
+    void find_begin(start_offset& start, bool skip);
+    bool was_read_past(const start_offset& start) const;
     void check(int code) const;
 
     const kafka_config config_;

@@ -8,8 +8,8 @@
 
 namespace mortise::kafka {
 
-std::string_view to_string(consumer_event::kind what) noexcept {
-    switch (what) {
+std::string_view to_string(consumer_event::kind kind) noexcept {
+    switch (kind) {
     case consumer_event::kind::assigned:
         return "assigned";
     case consumer_event::kind::revoked:

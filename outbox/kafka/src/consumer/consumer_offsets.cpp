@@ -30,36 +30,36 @@ std::string_view note_of(const rd_kafka_topic_partition_t& each) noexcept {
 
 }  // namespace
 
-int consumer_core::ask_ends(start_offset& which) const {
+int consumer_core::ask_ends(start_offset& start) const {
     return ::rd_kafka_query_watermark_offsets(
-        handle_.get(), which.of.topic.c_str(), which.of.partition, &which.low, &which.high, ask_ms
+        handle_.get(), start.of.topic.c_str(), start.of.partition, &start.low, &start.high, ask_ms
     );
 }
 
-void consumer_core::find_begin(start_offset& which, bool skip) {
-    if (which.barred) {
-        which.read = false;
+void consumer_core::find_begin(start_offset& start, bool skip) {
+    if (start.barred) {
+        start.read = false;
         return;
     }
-    which.fault = {};
-    if (!which.wanted) {
-        if (which.claim)
-            check(ask_ends(which));
+    start.fault = {};
+    if (!start.wanted) {
+        if (start.announce)
+            check(ask_ends(start));
         const auto first = first_offset(config_);
-        which.read = first.has_value();
-        which.begin = first.value_or(RD_KAFKA_OFFSET_INVALID);
+        start.read = first.has_value();
+        start.begin = first.value_or(RD_KAFKA_OFFSET_INVALID);
         if (!first)
-            which.fault = kafka_error(RD_KAFKA_RESP_ERR__NO_OFFSET);
+            start.fault = kafka_error(RD_KAFKA_RESP_ERR__NO_OFFSET);
         return;
     }
     const clock::time_point begin = clock::now();
     for (;;) {
         if (stopping_)
             throw boost::system::system_error(asio::error::operation_aborted);
-        const int code = ask_ends(which);
+        const int code = ask_ends(start);
         const auto waited = clock::now() - begin;
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            if (*which.wanted <= which.high || waited >= election_time)
+            if (*start.wanted <= start.high || waited >= election_time)
                 break;
         } else if (!passes_with_a_leader(code) || waited >= config_.answer_wait_max) {
             check(code);
@@ -67,34 +67,34 @@ void consumer_core::find_begin(start_offset& which, bool skip) {
         std::unique_lock hold(mutex_);
         changed_.wait_for(hold, std::chrono::milliseconds(50), [this] { return stopping_.load(); });
     }
-    which.begin = std::max(*which.wanted, which.low);
-    if (*which.wanted > which.high)
-        which.fault = make_error_code(errc::offset_gone);
-    else if (*which.wanted < which.low && !was_read_past(which))
-        which.fault = make_error_code(errc::offset_removed);
-    which.read = !which.fault || (skip && which.fault == errc::offset_removed);
+    start.begin = std::max(*start.wanted, start.low);
+    if (*start.wanted > start.high)
+        start.fault = make_error_code(errc::offset_gone);
+    else if (*start.wanted < start.low && !was_read_past(start))
+        start.fault = make_error_code(errc::offset_removed);
+    start.read = !start.fault || (skip && start.fault == errc::offset_removed);
 }
 
 // Offsets behind the last record may hold none, only the ends of transactions. If the group's note
 // says that no record follows `wanted` up to the group's offset, retention removed no record.
-bool consumer_core::was_read_past(const start_offset& which) const {
-    const list asked = list_of({which.of});
+bool consumer_core::was_read_past(const start_offset& start) const {
+    const list asked = list_of({start.of});
     check(::rd_kafka_committed(
         handle_.get(), asked.get(), static_cast<int>(config_.answer_wait_max.count())
     ));
-    const rd_kafka_topic_partition_t& said = asked->elems[0];
-    check(said.err);
-    return said.offset >= which.low &&
-           offset_note::parse(note_of(said)).dealt_with == *which.wanted;
+    const rd_kafka_topic_partition_t& committed = asked->elems[0];
+    check(committed.err);
+    return committed.offset >= start.low &&
+           offset_note::parse(note_of(committed)).dealt_with == *start.wanted;
 }
 
 std::vector<start_offset>
-consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
-    for (start_offset& each : which)
+consumer_core::take(std::vector<start_offset> starts, bool skip, bool anew) {
+    for (start_offset& each : starts)
         find_begin(each, skip);
-    const list given(::rd_kafka_topic_partition_list_new(static_cast<int>(which.size())));
+    const list given(::rd_kafka_topic_partition_list_new(static_cast<int>(starts.size())));
     queues fresh;
-    for (const start_offset& each : which) {
+    for (const start_offset& each : starts) {
         if (!each.read)
             continue;
         ::rd_kafka_topic_partition_list_add(given.get(), each.of.topic.c_str(), each.of.partition)
@@ -115,11 +115,11 @@ consumer_core::take(std::vector<start_offset> which, bool skip, bool anew) {
     }
     fresh.merge(reading_);
     reading_.swap(fresh);
-    return which;
+    return starts;
 }
 
-std::vector<start_offset> consumer_core::committed(const std::vector<topic_partition>& which) {
-    const list asked = list_of(which);
+std::vector<start_offset> consumer_core::committed(const std::vector<topic_partition>& partitions) {
+    const list asked = list_of(partitions);
     check(::rd_kafka_committed(
         handle_.get(), asked.get(), static_cast<int>(config_.answer_wait_max.count())
     ));

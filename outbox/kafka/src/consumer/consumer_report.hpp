@@ -27,11 +27,11 @@ public:
 class group_change {
 public:
     group_change() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    group_change(bool gives, std::vector<topic_partition> these)
-        : given(gives), which(std::move(these)) {}
+    group_change(bool gives, std::vector<topic_partition> all)
+        : given(gives), partitions(std::move(all)) {}
 
     bool given = false;
-    std::vector<topic_partition> which;
+    std::vector<topic_partition> partitions;
 };
 
 /// A failure. librdkafka goes on by itself, unless the report says `lost`.

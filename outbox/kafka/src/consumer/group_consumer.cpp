@@ -171,18 +171,18 @@ asio::awaitable<void> group_consumer::take_part() {
 asio::awaitable<void> group_consumer::take_turn() {
     const std::size_t rows = config_.batch_rows - std::min(config_.batch_rows, waiting_.size());
     const std::size_t bytes = config_.batch_bytes - std::min(config_.batch_bytes, waiting_bytes_);
-    std::vector<group_offset> told;
+    std::vector<group_offset> offsets;
     if (tell_at_ <= time_->now()) {
-        told = news();
+        offsets = news();
         tell_at_ = time_->now() + tell_after_;
     }
-    auto work = [member = member_, told = std::move(told), rows, bytes] {
-        member->commit(told);
+    auto work = [member = member_, offsets = std::move(offsets), rows, bytes] {
+        member->commit(offsets);
         return member->turn(rows, bytes);
     };
     auto turning = worker_->async_run(std::move(work), with_code);
-    auto came = co_await std::move(turning);
-    if (const error_code wrong = std::get<0>(came)) {
+    auto reply = co_await std::move(turning);
+    if (const error_code wrong = std::get<0>(reply)) {
         const std::string why = member_->trouble();
         tell(
             kind::failed, {}, wrong, "the group cannot be joined" + (why.empty() ? why : ": " + why)
@@ -190,7 +190,7 @@ asio::awaitable<void> group_consumer::take_turn() {
         auto resting = pause(pauses_.next(), true);
         co_await std::move(resting);
     } else {
-        digest(std::move(std::get<1>(came)));
+        digest(std::move(std::get<1>(reply)));
     }
 }
 
@@ -201,10 +201,10 @@ asio::awaitable<void> group_consumer::make_changes() {
             co_return;
         // The member drops everything that it reads. That may be more than when this change was
         // requested, because earlier changes were made since.
-        if (changes_.front().what == change::kind::take_anew)
+        if (changes_.front().type == change::kind::take_anew)
             let_go_of_all(changes_.front());
         const change next = changes_.front();
-        if (next.what == change::kind::release) {
+        if (next.type == change::kind::release) {
             auto releasing = release(next);
             co_await std::move(releasing);
             continue;
@@ -218,7 +218,7 @@ asio::awaitable<void> group_consumer::make_changes() {
 
 /// Whether no batch may be under way while the next change is made.
 bool group_consumer::change_waits() const {
-    return !changes_.empty() && changes_.front().what != change::kind::take;
+    return !changes_.empty() && changes_.front().type != change::kind::take;
 }
 
 asio::awaitable<error_code> group_consumer::identify() {
@@ -226,15 +226,15 @@ asio::awaitable<error_code> group_consumer::identify() {
         co_return error_code();
     auto work = [member = member_] { return member->cluster_id(); };
     auto asking = worker_->async_run(std::move(work), with_code);
-    auto came = co_await std::move(asking);
-    cluster_id_ = std::move(std::get<1>(came));
-    co_return std::get<0>(came);
+    auto reply = co_await std::move(asking);
+    cluster_id_ = std::move(std::get<1>(reply));
+    co_return std::get<0>(reply);
 }
 
 // A change that fails stays the next one and is tried again later.
-asio::awaitable<void> group_consumer::take(const change& what) {
+asio::awaitable<void> group_consumer::take(const change& next) {
     std::vector<start_offset> wanted;
-    for (const topic_partition& each : what.which) {
+    for (const topic_partition& each : next.partitions) {
         const auto known = partitions_.find(each);
         if (known != partitions_.end() && known->second.at == progress::state::given)
             wanted.emplace_back(each, std::nullopt);
@@ -243,30 +243,30 @@ asio::awaitable<void> group_consumer::take(const change& what) {
     auto finding = find(wanted, why);
     if (const error_code wrong = co_await std::move(finding))
         co_return failed(wrong, "it is not known where to go on", why);
-    const bool anew = what.what == change::kind::take_anew;
+    const bool anew = next.type == change::kind::take_anew;
     auto work = [member = member_, wanted = std::move(wanted), anew, skip = config_.skip_removed] {
         return member->take(wanted, skip, anew);
     };
     auto taking = worker_->async_run(std::move(work), with_code);
-    const auto came = co_await std::move(taking);
-    if (const error_code wrong = std::get<0>(came))
+    const auto reply = co_await std::move(taking);
+    if (const error_code wrong = std::get<0>(reply))
         co_return failed(wrong, "the partitions cannot be read");
-    for (const start_offset& each : std::get<1>(came))
+    for (const start_offset& each : std::get<1>(reply))
         taken(each);
     changes_.pop_front();
     pauses_.reset();
 }
 
-asio::awaitable<void> group_consumer::release(const change& what) {
-    auto work = [member = member_, told = news(), which = what.which] {
-        member->commit(told);
-        member->release(which);
+asio::awaitable<void> group_consumer::release(const change& next) {
+    auto work = [member = member_, offsets = news(), partitions = next.partitions] {
+        member->commit(offsets);
+        member->release(partitions);
     };
     auto releasing = worker_->async_run(std::move(work), with_code);
-    const auto came = co_await std::move(releasing);
-    if (const error_code wrong = std::get<0>(came))
+    const auto reply = co_await std::move(releasing);
+    if (const error_code wrong = std::get<0>(reply))
         tell(kind::failed, {}, wrong, "partitions cannot be given back");
-    for (const topic_partition& each : what.which) {
+    for (const topic_partition& each : next.partitions) {
         const auto known = partitions_.find(each);
         if (known == partitions_.end())
             continue;
@@ -290,14 +290,14 @@ asio::awaitable<void> group_consumer::leave() {
     co_await std::move(ending);
     auto finishing = finish();
     co_await std::move(finishing);
-    auto work = [member = member_, told = news()] {
-        member->commit(told);
+    auto work = [member = member_, offsets = news()] {
+        member->commit(offsets);
         member->close();
     };
     auto closing = worker_->async_run(std::move(work), with_code);
     co_await std::move(closing);
-    for (const auto& [which, each] : partitions_)
-        tell(kind::revoked, which);
+    for (const auto& [partition, each] : partitions_)
+        tell(kind::revoked, partition);
     forget_all();
 }
 

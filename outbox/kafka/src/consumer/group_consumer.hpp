@@ -60,10 +60,10 @@ protected:
 
     /// Finds the offsets at which to read partitions. On an error, `why` gets further text.
     virtual asio::awaitable<error_code>
-    find(std::vector<start_offset>& which, std::string& why) = 0;
+    find(std::vector<start_offset>& starts, std::string& why) = 0;
     /// Begins to work on the records, which stay valid until one of the four functions below is
     /// called.
-    virtual void work(const records& these) = 0;
+    virtual void work(const records& batch) = 0;
     /// Whether this error ends all work for ever.
     virtual bool is_final(error_code code) const = 0;
     /// Called once nothing is under way.
@@ -80,11 +80,11 @@ protected:
     bool hurry() const { return stopping_ || change_waits(); }
 
     /// Stops work on that partition. Call it while working.
-    void refuse(const topic_partition& which, error_code code, std::string text);
+    void refuse(const topic_partition& partition, error_code code, std::string text);
     /// The offset to report to the group once everything before `dealt_with` is handled.
-    std::int64_t next_after(const topic_partition& which, std::int64_t dealt_with) const;
+    std::int64_t next_after(const topic_partition& partition, std::int64_t dealt_with) const;
     void tell(
-        kind what,
+        kind type,
         const topic_partition& at,
         error_code code = {},
         std::string text = {},
@@ -109,8 +109,8 @@ private:
     /// A change to make to the partitions, in the order of arrival.
     struct change {
         enum class kind : std::uint8_t { take, take_anew, release };
-        kind what;
-        std::vector<topic_partition> which;
+        kind type;
+        std::vector<topic_partition> partitions;
     };
 
     void shut_down() noexcept override;
@@ -119,18 +119,18 @@ private:
     asio::awaitable<void> take_part();
     asio::awaitable<void> take_turn();
     asio::awaitable<void> make_changes();
-    asio::awaitable<void> take(const change& what);
-    asio::awaitable<void> release(const change& what);
+    asio::awaitable<void> take(const change& next);
+    asio::awaitable<void> release(const change& next);
     asio::awaitable<void> leave();
     asio::awaitable<void> until_idle();
 
-    void digest(consumer_report came);
-    void digest_change(group_change what);
+    void digest(consumer_report report);
+    void digest_change(group_change assignment);
     void take_anew();
     void let_go_of_all(change& into);
-    void keep(consumed_record what);
-    void taken(const start_offset& what);
-    bool is_read(const topic_partition& which) const;
+    void keep(consumed_record record);
+    void taken(const start_offset& start);
+    bool is_read(const topic_partition& partition) const;
     void sweep();
     void forget_all();
     bool change_waits() const;

@@ -11,88 +11,89 @@
 
 namespace mortise::kafka::detail {
 
-void group_consumer::digest(consumer_report came) {
-    lost_ = lost_ || came.lost;
-    for (consumer_failure& each : came.failures)
+void group_consumer::digest(consumer_report report) {
+    lost_ = lost_ || report.lost;
+    for (consumer_failure& each : report.failures)
         tell(kind::failed, each.at, each.code, std::move(each.text));
     // Apply changes before records: work on a revoked partition must not begin.
-    for (group_change& each : came.changes)
+    for (group_change& each : report.changes)
         digest_change(std::move(each));
-    for (consumed_record& each : came.records)
+    for (consumed_record& each : report.records)
         keep(std::move(each));
-    for (const auto& [which, end] : came.ends) {
-        if (const auto known = partitions_.find(which); known != partitions_.end())
+    for (const auto& [partition, end] : report.ends) {
+        if (const auto known = partitions_.find(partition); known != partitions_.end())
             known->second.end = end;
     }
-    if (!came.unsure.empty())
+    if (!report.unsure.empty())
         take_anew();
     stir_->set();
 }
 
-void group_consumer::digest_change(group_change what) {
-    for (const topic_partition& each : what.which) {
-        if (what.given)
+void group_consumer::digest_change(group_change assignment) {
+    for (const topic_partition& each : assignment.partitions) {
+        if (assignment.given)
             partitions_[each] = progress();
         else if (const auto known = partitions_.find(each); known != partitions_.end())
             known->second.at = progress::state::leaving;
     }
-    if (!what.given)
+    if (!assignment.given)
         sweep();
-    change made;
-    made.what = what.given ? change::kind::take : change::kind::release;
-    made.which = std::move(what.which);
-    changes_.push_back(std::move(made));
+    change entry;
+    entry.type = assignment.given ? change::kind::take : change::kind::release;
+    entry.partitions = std::move(assignment.partitions);
+    changes_.push_back(std::move(entry));
 }
 
 // Makes the member read again what was not handled.
 void group_consumer::take_anew() {
-    change made;
-    made.what = change::kind::take_anew;
-    let_go_of_all(made);
-    if (!made.which.empty())
-        changes_.push_back(std::move(made));
+    change entry;
+    entry.type = change::kind::take_anew;
+    let_go_of_all(entry);
+    if (!entry.partitions.empty())
+        changes_.push_back(std::move(entry));
 }
 
 // Turns partitions that are read into given ones, for the change to take them again.
 void group_consumer::let_go_of_all(change& into) {
-    for (auto& [which, each] : partitions_) {
+    for (auto& [partition, each] : partitions_) {
         if (each.at != progress::state::reading)
             continue;
         each.at = progress::state::given;
-        into.which.push_back(which);
+        into.partitions.push_back(partition);
     }
     sweep();
 }
 
-void group_consumer::keep(consumed_record what) {
-    if (!is_read(what.from))
+void group_consumer::keep(consumed_record record) {
+    if (!is_read(record.from))
         return;
-    partitions_.at(what.from).read = what.offset + 1;
-    waiting_bytes_ += (what.key ? what.key->size() : 0) + (what.value ? what.value->size() : 0);
-    waiting_.push_back(std::move(what));
+    partitions_.at(record.from).read = record.offset + 1;
+    waiting_bytes_ +=
+        (record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0);
+    waiting_.push_back(std::move(record));
 }
 
-void group_consumer::taken(const start_offset& what) {
-    progress& into = partitions_.at(what.of);
-    into.read = into.done = what.wanted.value_or(-1);
-    into.end = into.told = into.claimed = -1;
-    if (what.claim && !what.wanted)
-        into.claimed = what.begin == RD_KAFKA_OFFSET_END ? what.high : what.low;
-    if (what.claim && what.read)
+void group_consumer::taken(const start_offset& start) {
+    progress& into = partitions_.at(start.of);
+    into.read = into.done = start.wanted.value_or(-1);
+    into.end = into.reported = into.announced = -1;
+    if (start.announce && !start.wanted)
+        into.announced = start.begin == RD_KAFKA_OFFSET_END ? start.high : start.low;
+    if (start.announce && start.read)
         tell_at_ = {};  // Tell the group before any record of it is handled.
-    into.at = what.read ? progress::state::reading : progress::state::refused;
-    std::string text = what.text;
-    if (text.empty() && what.fault && what.wanted)
-        text = "offset " + std::to_string(*what.wanted) + " comes next, and the partition has " +
-               std::to_string(what.low) + " up to " + std::to_string(what.high);
-    if (!what.read)
-        return tell(kind::refused, what.of, what.fault, std::move(text));
-    const kind came = what.fault ? kind::skipped : kind::assigned;
-    tell(came, what.of, what.fault, std::move(text), what.begin);
+    into.at = start.read ? progress::state::reading : progress::state::refused;
+    std::string text = start.text;
+    if (text.empty() && start.fault && start.wanted)
+        text = "offset " + std::to_string(*start.wanted) + " comes next, and the partition has " +
+               std::to_string(start.low) + " up to " + std::to_string(start.high);
+    if (!start.read)
+        return tell(kind::refused, start.of, start.fault, std::move(text));
+    const kind type = start.fault ? kind::skipped : kind::assigned;
+    tell(type, start.of, start.fault, std::move(text), start.begin);
 }
 
-bool group_consumer::is_read(const topic_partition& which) const {
-    const auto known = partitions_.find(which);
+bool group_consumer::is_read(const topic_partition& partition) const {
+    const auto known = partitions_.find(partition);
     return known != partitions_.end() && known->second.at == progress::state::reading;
 }
 
@@ -180,16 +181,16 @@ void group_consumer::failed(error_code code, const char* at_what, const std::str
     });
 }
 
-void group_consumer::refuse(const topic_partition& which, error_code code, std::string text) {
-    if (!is_read(which))
+void group_consumer::refuse(const topic_partition& partition, error_code code, std::string text) {
+    if (!is_read(partition))
         return;
-    partitions_.at(which).at = progress::state::refused;
-    tell(kind::refused, which, code, std::move(text));
+    partitions_.at(partition).at = progress::state::refused;
+    tell(kind::refused, partition, code, std::move(text));
 }
 
 std::int64_t
-group_consumer::next_after(const topic_partition& which, std::int64_t dealt_with) const {
-    const auto known = partitions_.find(which);
+group_consumer::next_after(const topic_partition& partition, std::int64_t dealt_with) const {
+    const auto known = partitions_.find(partition);
     return known == partitions_.end() ? dealt_with : known->second.next_after(dealt_with);
 }
 
@@ -197,27 +198,27 @@ std::vector<group_offset> group_consumer::news() {
     std::vector<group_offset> all;
     if (tell_after_ <= std::chrono::milliseconds(0))
         return all;
-    for (auto& [which, each] : partitions_) {
+    for (auto& [partition, each] : partitions_) {
         if (each.at == progress::state::refused)
             continue;
-        if (auto one = each.news(which, owner_))
+        if (auto one = each.news(partition, owner_))
             all.push_back(std::move(*one));
     }
     return all;
 }
 
 void group_consumer::tell(
-    kind what, const topic_partition& at, error_code code, std::string text, std::int64_t offset
+    kind type, const topic_partition& at, error_code code, std::string text, std::int64_t offset
 ) {
     if (!config_.observer)
         return;
-    consumer_event made;
-    made.what = what;
-    made.at = at;
-    made.offset = offset;
-    made.code = code;
-    made.text = std::move(text);
-    config_.observer(made);
+    consumer_event event;
+    event.type = type;
+    event.at = at;
+    event.offset = offset;
+    event.code = code;
+    event.text = std::move(text);
+    config_.observer(event);
 }
 
 }  // namespace mortise::kafka::detail

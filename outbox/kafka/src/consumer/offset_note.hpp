@@ -20,25 +20,25 @@ public:
     std::string owner;  ///< The identity of the inbox; empty: unknown.
 
     std::string text() const {
-        std::string made = std::to_string(dealt_with);
+        std::string text = std::to_string(dealt_with);
         if (!owner.empty())
-            made += ' ' + owner;
-        return made;
+            text += ' ' + owner;
+        return text;
     }
 
     /// Reads a note; -1 and no owner for the text of another program.
     static offset_note parse(std::string_view text) {
-        offset_note made;
+        offset_note note;
         const std::string_view number = text.substr(0, text.find(' '));
         std::int64_t found = -1;
         const auto [end, wrong] =
             std::from_chars(number.data(), number.data() + number.size(), found);
         if (number.empty() || wrong != std::errc() || end != number.data() + number.size())
-            return made;
-        made.dealt_with = found;
+            return note;
+        note.dealt_with = found;
         if (number.size() < text.size())
-            made.owner = text.substr(number.size() + 1);
-        return made;
+            note.owner = text.substr(number.size() + 1);
+        return note;
     }
 };
 

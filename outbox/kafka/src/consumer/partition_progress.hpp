@@ -23,8 +23,8 @@ public:
     std::int64_t read = -1;  ///< Behind the last record that was read.
     std::int64_t done = -1;  ///< Behind the last record that was handled.
     std::int64_t end = -1;   ///< No record is left before it.
-    std::int64_t told = -1;
-    std::int64_t claimed = -1;  ///< Told to the group before any record is handled.
+    std::int64_t reported = -1;
+    std::int64_t announced = -1;  ///< Told to the group before any record is handled.
 
     /// The next offset once everything before `dealt_with` is handled. If that is all that was
     /// read, it lies behind the offsets without records that follow (the ends of transactions).
@@ -33,19 +33,19 @@ public:
     }
 
     /// What to tell the group, if it is new. The note says what was handled, and by whom.
-    std::optional<group_offset> news(const topic_partition& which, const std::string& owner) {
-        const std::int64_t next = done < 0 ? claimed : next_after(done);
-        if (next < 0 || next <= told)
+    std::optional<group_offset> news(const topic_partition& partition, const std::string& owner) {
+        const std::int64_t next = done < 0 ? announced : next_after(done);
+        if (next < 0 || next <= reported)
             return std::nullopt;
-        told = next;
+        reported = next;
         offset_note note;
         note.dealt_with = done;
         note.owner = owner;
-        group_offset made;
-        made.of = which;
-        made.next = told;
-        made.note = note.text();
-        return made;
+        group_offset offset;
+        offset.of = partition;
+        offset.next = reported;
+        offset.note = note.text();
+        return offset;
     }
 };
 

@@ -16,24 +16,24 @@ std::optional<std::string> text_of(const void* bytes, std::size_t size) {
 }  // namespace
 
 consumed_record record_in(const rd_kafka_message_t& message) {
-    consumed_record made;
-    made.from = topic_partition(::rd_kafka_topic_name(message.rkt), message.partition);
-    made.offset = message.offset;
-    made.key = text_of(message.key, message.key_len);
-    made.value = text_of(message.payload, message.len);
-    made.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
+    consumed_record result;
+    result.from = topic_partition(::rd_kafka_topic_name(message.rkt), message.partition);
+    result.offset = message.offset;
+    result.key = text_of(message.key, message.key_len);
+    result.value = text_of(message.payload, message.len);
+    result.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
     rd_kafka_headers_t* headers = nullptr;  // owned by the message
     if (::rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return made;
-    made.headers.reserve(::rd_kafka_header_cnt(headers));
+        return result;
+    result.headers.reserve(::rd_kafka_header_cnt(headers));
     const char* name = nullptr;
     const void* bytes = nullptr;
     std::size_t size = 0;
     for (std::size_t i = 0;
          ::rd_kafka_header_get_all(headers, i, &name, &bytes, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
          ++i)
-        made.headers.emplace_back(name, text_of(bytes, size));
-    return made;
+        result.headers.emplace_back(name, text_of(bytes, size));
+    return result;
 }
 
 }  // namespace mortise::kafka

@@ -16,14 +16,14 @@ namespace mortise::kafka {
 class start_offset {
 public:
     start_offset() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    start_offset(topic_partition which, std::optional<std::int64_t> next)
-        : of(std::move(which)), wanted(next) {}
+    start_offset(topic_partition partition, std::optional<std::int64_t> next)
+        : of(std::move(partition)), wanted(next) {}
 
     topic_partition of;
     std::optional<std::int64_t> wanted;  ///< None: no record was ever handled.
-    std::string note;     ///< The note beside the group's offset, if it was asked for.
-    bool barred = false;  ///< Do not read it: `fault` and `text` say why.
-    bool claim = false;   ///< Tell the group at once, even before any record is handled.
+    std::string note;       ///< The note beside the group's offset, if it was asked for.
+    bool barred = false;    ///< Do not read it: `fault` and `text` say why.
+    bool announce = false;  ///< Tell the group at once, even before any record is handled.
 
     // Set by `take`:
 

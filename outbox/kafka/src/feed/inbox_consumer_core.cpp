@@ -51,7 +51,7 @@ inbox_consumer_core::inbox_consumer_core(
       id_header_(checked(config.id_header)) {}
 
 asio::awaitable<error_code>
-inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
+inbox_consumer_core::find(std::vector<start_offset>& starts, std::string&) {
     auto identifying = identify();
     if (const error_code wrong = co_await std::move(identifying))
         co_return wrong;
@@ -62,13 +62,13 @@ inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
             co_return wrong;
         set_owner(std::move(std::get<1>(named)));
     }
-    auto grouping = ask_group(which);
+    auto grouping = ask_group(starts);
     if (const error_code wrong = co_await std::move(grouping))
         co_return wrong;
     auto asking = inbox_->async_positions(asio::as_tuple(asio::deferred));
     const auto found = co_await std::move(asking);
     const auto& [unread, positions] = found;
-    for (start_offset& each : which) {
+    for (start_offset& each : starts) {
         const auto position = positions.find(source_of(cluster_id(), each.of));
         if (position != positions.end())
             each.wanted = position->second;
@@ -77,9 +77,9 @@ inbox_consumer_core::find(std::vector<start_offset>& which, std::string&) {
 }
 
 // Bars partitions that another database has handled: this inbox would repeat their effects.
-asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_offset>& which) {
+asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_offset>& starts) {
     std::vector<topic_partition> asked;
-    for (const start_offset& each : which)
+    for (const start_offset& each : starts)
         asked.push_back(each.of);
     if (asked.empty())
         co_return error_code();
@@ -88,10 +88,10 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
     auto found = co_await std::move(looking);
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
-    which = std::move(std::get<1>(found));
-    for (start_offset& each : which) {
+    starts = std::move(std::get<1>(found));
+    for (start_offset& each : starts) {
         each.wanted.reset();  // The inbox knows it.
-        each.claim = true;
+        each.announce = true;
         const std::string before = offset_note::parse(each.note).owner;
         if (before.empty() || before == owner() || adopt_group_)
             continue;
@@ -102,10 +102,10 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
     co_return error_code();
 }
 
-void inbox_consumer_core::work(const records& these) {
+void inbox_consumer_core::work(const records& batch) {
     std::vector<outbox::received> messages;
-    messages.reserve(these.size());
-    for (const consumed_record& each : these)
+    messages.reserve(batch.size());
+    for (const consumed_record& each : batch)
         messages.push_back(received_of(source_of(cluster_id(), each.from), id_header_, each));
     auto then = [this, self = shared_from_this()](error_code wrong) {
         if (wrong)

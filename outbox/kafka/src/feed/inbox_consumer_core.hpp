@@ -22,10 +22,10 @@ public:
     );
 
 private:
-    asio::awaitable<error_code> find(std::vector<start_offset>& which, std::string& why) override;
-    void work(const records& these) override;
+    asio::awaitable<error_code> find(std::vector<start_offset>& starts, std::string& why) override;
+    void work(const records& batch) override;
     bool is_final(error_code code) const override;
-    asio::awaitable<error_code> ask_group(std::vector<start_offset>& which);
+    asio::awaitable<error_code> ask_group(std::vector<start_offset>& starts);
 
     const std::shared_ptr<outbox::inbox> inbox_;
     const bool adopt_group_;

@@ -10,12 +10,12 @@
 namespace mortise::kafka {
 
 /// The name of a partition in an inbox.
-std::string source_of(const std::string& cluster, const topic_partition& which);
+std::string source_of(const std::string& cluster, const topic_partition& partition);
 
 /// Turns a record of an outbox's sink back into its message. A record of another producer gets an
 /// id made from its place, and a null header value becomes empty.
 outbox::received
-received_of(const std::string& source, const std::string& id_header, consumed_record what);
+received_of(const std::string& source, const std::string& id_header, consumed_record record);
 
 }  // namespace mortise::kafka
 

@@ -5,16 +5,16 @@
 
 namespace mortise::kafka {
 
-record dead_letter_of(const std::string& topic, const consumed_record& what, std::string why) {
-    record made(topic, what.key, what.value);
-    made.headers = what.headers;
-    made.headers.emplace_back("mortise-dead-topic", what.from.topic);
-    made.headers.emplace_back("mortise-dead-partition", std::to_string(what.from.partition));
-    made.headers.emplace_back("mortise-dead-offset", std::to_string(what.offset));
-    made.headers.emplace_back("mortise-dead-reason", std::move(why));
-    if (what.timestamp >= 0)
-        made.timestamp = what.timestamp;
-    return made;
+record dead_letter_of(const std::string& topic, const consumed_record& source, std::string why) {
+    record letter(topic, source.key, source.value);
+    letter.headers = source.headers;
+    letter.headers.emplace_back("mortise-dead-topic", source.from.topic);
+    letter.headers.emplace_back("mortise-dead-partition", std::to_string(source.from.partition));
+    letter.headers.emplace_back("mortise-dead-offset", std::to_string(source.offset));
+    letter.headers.emplace_back("mortise-dead-reason", std::move(why));
+    if (source.timestamp >= 0)
+        letter.timestamp = source.timestamp;
+    return letter;
 }
 
 }  // namespace mortise::kafka

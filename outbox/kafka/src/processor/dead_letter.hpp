@@ -9,7 +9,7 @@
 namespace mortise::kafka {
 
 /// Copies the record for the dead-letter topic, and adds headers with its position and the reason.
-record dead_letter_of(const std::string& topic, const consumed_record& what, std::string why);
+record dead_letter_of(const std::string& topic, const consumed_record& source, std::string why);
 
 }  // namespace mortise::kafka
 

@@ -19,15 +19,15 @@ public:
     /// The present membership in the group; none if the assignment is lost.
     owned<rd_kafka_consumer_group_metadata_t> metadata() const { return member_->group_metadata(); }
     owned<rd_kafka_topic_partition_list_t> list() const {
-        owned<rd_kafka_topic_partition_list_t> made(
+        owned<rd_kafka_topic_partition_list_t> partitions(
             ::rd_kafka_topic_partition_list_new(static_cast<int>(offsets_.size()))
         );
         for (const group_offset& each : offsets_)
             ::rd_kafka_topic_partition_list_add(
-                made.get(), each.of.topic.c_str(), each.of.partition
+                partitions.get(), each.of.topic.c_str(), each.of.partition
             )
                 ->offset = each.next;
-        return made;
+        return partitions;
     }
 
 private:

@@ -8,55 +8,55 @@
 
 namespace mortise::kafka {
 
-bool made_batch::stopped_before(const consumed_record& what) const {
-    const auto stop = stops_.find(what.from);
-    return stop != stops_.end() && stop->second.of->offset <= what.offset;
+bool made_batch::stopped_before(const consumed_record& source) const {
+    const auto stop = stops_.find(source.from);
+    return stop != stops_.end() && stop->second.of->offset <= source.offset;
 }
 
-void made_batch::add(const consumed_record& what, std::vector<record> made) {
+void made_batch::add(const consumed_record& source, std::vector<record> products) {
     entry& one = entries_.emplace_back();
-    one.of = &what;
-    one.made = std::move(made);
+    one.of = &source;
+    one.products = std::move(products);
 }
 
-void made_batch::give_up(const consumed_record& what, error_code code, std::string why) {
-    add(what, {});
+void made_batch::give_up(const consumed_record& source, error_code code, std::string why) {
+    add(source, {});
     give_up(entries_.back(), code, std::move(why));
     drop_what_is_behind_stops();
 }
 
 // Gives a record up: it becomes a dead letter, or stops its partition if it is one already.
-void made_batch::give_up(entry& what, error_code code, std::string why) {
+void made_batch::give_up(entry& item, error_code code, std::string why) {
     failure reason;
-    reason.of = what.of;
+    reason.of = item.of;
     reason.code = code;
     reason.why = std::move(why);
-    if (dead_letter_topic_.empty() || what.dead) {
-        const auto [stop, fresh] = stops_.try_emplace(what.of->from, reason);
+    if (dead_letter_topic_.empty() || item.dead) {
+        const auto [stop, fresh] = stops_.try_emplace(item.of->from, reason);
         if (!fresh && reason.of->offset < stop->second.of->offset)
             stop->second = std::move(reason);
         return;
     }
-    what.dead = true;
-    what.made.clear();
-    what.made.push_back(dead_letter_of(dead_letter_topic_, *what.of, reason.why));
-    what.why = std::move(reason);
+    item.dead = true;
+    item.products.clear();
+    item.products.push_back(dead_letter_of(dead_letter_topic_, *item.of, reason.why));
+    item.why = std::move(reason);
 }
 
 void made_batch::drop_what_is_behind_stops() {
     std::erase_if(entries_, [this](const entry& each) { return stopped_before(*each.of); });
 }
 
-bool made_batch::refuse(const std::vector<refused_record>& which) {
+bool made_batch::refuse(const std::vector<refused_record>& rejections) {
     std::map<std::size_t, const refused_record*> refused;
-    for (const refused_record& each : which) {
+    for (const refused_record& each : rejections) {
         if (!blames_topic(each.code.value()))
             refused.emplace(each.index, &each);
     }
     bool changed = false;
     std::size_t begin = 0;
     for (entry& each : entries_) {
-        const std::size_t end = begin + each.made.size();
+        const std::size_t end = begin + each.products.size();
         const auto first = refused.lower_bound(begin);
         if (first != refused.end() && first->first < end) {
             give_up(each, first->second->code, "Kafka does not take it: " + first->second->text);
@@ -71,7 +71,7 @@ bool made_batch::refuse(const std::vector<refused_record>& which) {
 std::vector<record> made_batch::records() const {
     std::vector<record> all;
     for (const entry& each : entries_)
-        all.insert(all.end(), each.made.begin(), each.made.end());
+        all.insert(all.end(), each.products.begin(), each.products.end());
     return all;
 }
 

@@ -32,16 +32,16 @@ public:
         : dead_letter_topic_(std::move(dead_letter_topic)) {}
 
     /// Whether the partition of this record stopped before it: it is not for this batch.
-    bool stopped_before(const consumed_record& what) const;
+    bool stopped_before(const consumed_record& source) const;
 
     // Call one of these for each record, in order.
-    void add(const consumed_record& what, std::vector<record> made);
-    void give_up(const consumed_record& what, error_code code, std::string why);
+    void add(const consumed_record& source, std::vector<record> products);
+    void give_up(const consumed_record& source, error_code code, std::string why);
 
     /// Gives up the consumed records of which Kafka will never take these members of `records()`.
     /// @return whether that changes anything. A missing or forbidden topic is no record's fault
     ///         here.
-    bool refuse(const std::vector<refused_record>& which);
+    bool refuse(const std::vector<refused_record>& rejections);
 
     std::vector<record> records() const;
     /// The last record of each partition that this batch handles.
@@ -52,12 +52,12 @@ public:
 private:
     struct entry {
         const consumed_record* of;
-        std::vector<record> made;
+        std::vector<record> products;
         bool dead = false;
         failure why;
     };
 
-    void give_up(entry& what, error_code code, std::string why);
+    void give_up(entry& item, error_code code, std::string why);
     void drop_what_is_behind_stops();
 
     const std::string dead_letter_topic_;

@@ -68,23 +68,23 @@ asio::awaitable<error_code> processor_core::prepare(std::string& why) {
 
 // Settles an earlier transaction before it reads how far that one came.
 asio::awaitable<error_code>
-processor_core::find(std::vector<start_offset>& which, std::string& why) {
+processor_core::find(std::vector<start_offset>& starts, std::string& why) {
     auto preparing = prepare(why);
     if (const error_code unready = co_await std::move(preparing))
         co_return unready;
     std::vector<topic_partition> asked;
-    for (const start_offset& each : which)
+    for (const start_offset& each : starts)
         asked.push_back(each.of);
     auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
     auto looking = thread().async_run(std::move(look), with_code);
     auto found = co_await std::move(looking);
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
-    which = std::move(std::get<1>(found));
+    starts = std::move(std::get<1>(found));
     // Refuse partitions without an offset: if the offsets expired, all records would be made again.
     if (config_.cluster.settings.contains("auto.offset.reset"))
         co_return error_code();
-    for (start_offset& each : which) {
+    for (start_offset& each : starts) {
         each.barred = !each.wanted;
         if (each.barred)
             each.fault = make_error_code(errc::no_offset);
@@ -103,37 +103,37 @@ asio::awaitable<void> processor_core::finish() {
     }
 }
 
-void processor_core::work(const records& these) {
+void processor_core::work(const records& batch) {
     const auto ended = [self = shared_from_this()](const std::exception_ptr& failed) {
         if (failed)
             std::rethrow_exception(failed);  // The program lacks memory, or its observer threw.
     };
-    asio::co_spawn(strand(), process(these), ended);
+    asio::co_spawn(strand(), process(batch), ended);
 }
 
-asio::awaitable<void> processor_core::process(const records& these) {
+asio::awaitable<void> processor_core::process(const records& batch) {
     std::string why;
     auto preparing = prepare(why);
     if (const error_code unready = co_await std::move(preparing))
         co_return work_failed(unready, "the producer", why);
-    made_batch made(config_.dead_letter_topic);
-    auto making = make_all(these, made);
+    made_batch products(config_.dead_letter_topic);
+    auto making = make_all(batch, products);
     if (!co_await std::move(making))
         co_return work_dropped();
     for (;;) {
-        auto committing = commit(made);
+        auto committing = commit(products);
         const transaction_outcome outcome = co_await std::move(committing);
-        const bool refused = outcome.what == transaction_outcome::kind::refused && !outcome.renew;
-        if (!refused || !made.refuse(outcome.refused))
-            co_return conclude(outcome, made);
+        const bool refused = outcome.type == transaction_outcome::kind::refused && !outcome.renew;
+        if (!refused || !products.refuse(outcome.refused))
+            co_return conclude(outcome, products);
         if (hurry())
             co_return work_dropped();
     }
 }
 
 // Makes the records of a batch. @return whether it reached the end.
-asio::awaitable<bool> processor_core::make_all(const records& these, made_batch& into) {
-    for (const consumed_record& each : these) {
+asio::awaitable<bool> processor_core::make_all(const records& batch, made_batch& into) {
+    for (const consumed_record& each : batch) {
         if (into.stopped_before(each))
             continue;
         auto making = make(each, into);
@@ -145,7 +145,7 @@ asio::awaitable<bool> processor_core::make_all(const records& these, made_batch&
 }
 
 // Makes the records of one record. @return whether the batch goes on.
-asio::awaitable<bool> processor_core::make(const consumed_record& what, made_batch& into) {
+asio::awaitable<bool> processor_core::make(const consumed_record& source, made_batch& into) {
     coro::backoff_options limits;
     limits.first = config_.retry_first;
     limits.max = config_.retry_max;
@@ -155,26 +155,27 @@ asio::awaitable<bool> processor_core::make(const consumed_record& what, made_bat
             co_return false;
         std::vector<record> some;
         std::string why;
-        auto trying = try_once(what, some, why);
+        auto trying = try_once(source, some, why);
         const error_code wrong = co_await std::move(trying);
         if (!wrong) {
-            into.add(what, std::move(some));
+            into.add(source, std::move(some));
             co_return true;
         }
         if (attempt >= config_.attempts_max) {
-            into.give_up(what, wrong, std::move(why));
+            into.give_up(source, wrong, std::move(why));
             co_return true;
         }
-        tell(kind::failed, what.from, wrong, why, what.offset);
+        tell(kind::failed, source.from, wrong, why, source.offset);
         auto resting = pause(pauses.next());
         co_await std::move(resting);
     }
 }
 
-asio::awaitable<error_code>
-processor_core::try_once(const consumed_record& what, std::vector<record>& into, std::string& why) {
+asio::awaitable<error_code> processor_core::try_once(
+    const consumed_record& source, std::vector<record>& into, std::string& why
+) {
     try {
-        auto making = config_.handler(what);
+        auto making = config_.handler(source);
         into = co_await std::move(making);
         co_return error_code();
     } catch (const boost::system::system_error& wrong) {
@@ -188,41 +189,41 @@ processor_core::try_once(const consumed_record& what, std::vector<record>& into,
     co_return error_code(coro::errc::work_threw);
 }
 
-asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& made) {
+asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& products) {
     std::vector<group_offset> offsets;
-    for (const auto& [which, last] : made.dealt_with()) {
+    for (const auto& [partition, last] : products.dealt_with()) {
         group_offset& one = offsets.emplace_back();
-        one.of = which;
-        one.next = next_after(which, last + 1);
+        one.of = partition;
+        one.next = next_after(partition, last + 1);
     }
     transaction_batch batch;
-    batch.records = made.records();
+    batch.records = products.records();
     batch.wary = wary_;
     if (!offsets.empty())
         batch.consumed = std::make_shared<group_position>(member(), std::move(offsets));
     auto running = producer_->async_transaction(std::move(batch), with_code);
-    auto came = co_await std::move(running);
-    transaction_outcome outcome = std::move(std::get<1>(came));
-    if (std::get<0>(came))
-        outcome.code = std::get<0>(came);  // It did not begin; the outcome is `lost`.
+    auto reply = co_await std::move(running);
+    transaction_outcome outcome = std::move(std::get<1>(reply));
+    if (std::get<0>(reply))
+        outcome.code = std::get<0>(reply);  // It did not begin; the outcome is `lost`.
     co_return outcome;
 }
 
-void processor_core::conclude(const transaction_outcome& outcome, const made_batch& made) {
-    using what = transaction_outcome::kind;
+void processor_core::conclude(const transaction_outcome& outcome, const made_batch& products) {
+    using ending = transaction_outcome::kind;
     for (const std::string& each : outcome.notices)
         tell(kind::noticed, {}, {}, each);
-    if (outcome.what == what::lost || outcome.renew)
+    if (outcome.type == ending::lost || outcome.renew)
         producer_.reset();
-    if (outcome.what == what::committed) {
+    if (outcome.type == ending::committed) {
         wary_ = false;
-        for (const auto& [of, code, why] : made.dead_letters())
+        for (const auto& [of, code, why] : products.dead_letters())
             tell(kind::dead_letter, of->from, code, why, of->offset);
-        for (const auto& [which, stop] : made.stops())
-            refuse(which, stop.code, stop.why);
+        for (const auto& [partition, stop] : products.stops())
+            refuse(partition, stop.code, stop.why);
         return worked();
     }
-    if (outcome.what == what::lost) {
+    if (outcome.type == ending::lost) {
         wary_ =
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
         return work_lost(outcome.code, "the transaction");

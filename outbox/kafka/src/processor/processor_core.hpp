@@ -19,19 +19,19 @@ public:
     processor_core(asio::any_io_executor executor, const processor_config& config);
 
 private:
-    asio::awaitable<error_code> find(std::vector<start_offset>& which, std::string& why) override;
-    void work(const records& these) override;
+    asio::awaitable<error_code> find(std::vector<start_offset>& starts, std::string& why) override;
+    void work(const records& batch) override;
     bool is_final(error_code code) const override;
     asio::awaitable<void> finish() override;
 
     asio::awaitable<error_code> prepare(std::string& why);
-    asio::awaitable<void> process(const records& these);
-    asio::awaitable<bool> make_all(const records& these, made_batch& into);
-    asio::awaitable<bool> make(const consumed_record& what, made_batch& into);
+    asio::awaitable<void> process(const records& batch);
+    asio::awaitable<bool> make_all(const records& batch, made_batch& into);
+    asio::awaitable<bool> make(const consumed_record& source, made_batch& into);
     asio::awaitable<error_code>
-    try_once(const consumed_record& what, std::vector<record>& into, std::string& why);
-    asio::awaitable<transaction_outcome> commit(const made_batch& made);
-    void conclude(const transaction_outcome& outcome, const made_batch& made);
+    try_once(const consumed_record& source, std::vector<record>& into, std::string& why);
+    asio::awaitable<transaction_outcome> commit(const made_batch& products);
+    void conclude(const transaction_outcome& outcome, const made_batch& products);
 
     const processor_config config_;
     std::unique_ptr<transactional_producer> producer_;  ///< Ready, if there is one.

@@ -29,8 +29,8 @@ constexpr auto with_code = asio::as_tuple(asio::deferred);
 /// An answer expected from a producer or a cluster. It may come after nobody waits any longer.
 template <class Value>
 struct pending {
-    explicit pending(const asio::any_io_executor& on) : came(on) {}
-    coro::event came;
+    explicit pending(const asio::any_io_executor& on) : arrival(on) {}
+    coro::event arrival;
     error_code ec;
     Value value{};
 };
@@ -38,11 +38,11 @@ struct nothing {};
 
 /// Makes the handler that stores the answer.
 template <class Value>
-auto telling(const std::shared_ptr<pending<Value>>& said) {
-    return [said](error_code ec, Value value) {
-        said->ec = ec;
-        said->value = std::move(value);
-        said->came.set();
+auto storing_in(const std::shared_ptr<pending<Value>>& reply) {
+    return [reply](error_code ec, Value value) {
+        reply->ec = ec;
+        reply->value = std::move(value);
+        reply->arrival.set();
     };
 }
 
@@ -69,7 +69,7 @@ private:
     awaitable<result<std::optional<found_record>>> find(const outbox::shard_name& shard);
 
     template <class Value>
-    awaitable<void> until_said(std::shared_ptr<pending<Value>> what);
+    awaitable<void> until_answered(std::shared_ptr<pending<Value>> reply);
     /// While opening: returns `failed`, or `operation_aborted` after a signal, even if the answer
     /// came first.
     error_code unless_ended(error_code failed) const;
@@ -87,8 +87,8 @@ private:
 
 // Waits for the answer. A signal stops the producer and the cluster, which then answer soon.
 template <class Value>
-awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
-    auto waiting = what->came.async_wait(with_code);
+awaitable<void> kafka_sink::until_answered(std::shared_ptr<pending<Value>> reply) {
+    auto waiting = reply->arrival.async_wait(with_code);
     const auto waited = co_await std::move(waiting);
     if (!std::get<0>(waited))
         co_return;
@@ -97,7 +97,7 @@ awaitable<void> kafka_sink::until_said(std::shared_ptr<pending<Value>> what) {
     if (cluster_)
         cluster_->stop();
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto ending = what->came.async_wait(with_code);
+    auto ending = reply->arrival.async_wait(with_code);
     co_await std::move(ending);
     cluster_.reset();
 }
@@ -111,21 +111,21 @@ awaitable<error_code> kafka_sink::prepare() {
     if (!cluster_)
         cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
     const auto id = std::make_shared<pending<std::string>>(strand_);
-    cluster_->async_id(telling(id));
-    auto asking = until_said(id);
+    cluster_->async_id(storing_in(id));
+    auto asking = until_answered(id);
     co_await std::move(asking);
     cluster_id_ = id->value;
     const error_code failed = unless_ended(id->ec);
     if (failed || !config_->make_progress_topic)
         co_return failed;
-    topic_wish wish(config_->progress_topic, config_->progress_partitions);
-    wish.replicas = config_->progress_replicas;
-    wish.compacted = true;
-    const auto made = std::make_shared<pending<bool>>(strand_);
-    cluster_->async_ensure_topic(std::move(wish), telling(made));
-    auto ensuring = until_said(made);
+    topic_wish topic(config_->progress_topic, config_->progress_partitions);
+    topic.replicas = config_->progress_replicas;
+    topic.compacted = true;
+    const auto topic_made = std::make_shared<pending<bool>>(strand_);
+    cluster_->async_ensure_topic(std::move(topic), storing_in(topic_made));
+    auto ensuring = until_answered(topic_made);
     co_await std::move(ensuring);
-    co_return unless_ended(made->ec);
+    co_return unless_ended(topic_made->ec);
 }
 
 awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
@@ -133,14 +133,14 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
         strand_, config_->cluster, transactional_id(*config_, shard)
     );
     stale_ = false;
-    const auto said = std::make_shared<pending<nothing>>(strand_);
-    producer_->async_init([said](error_code ec) {
-        said->ec = ec;
-        said->came.set();
+    const auto reply = std::make_shared<pending<nothing>>(strand_);
+    producer_->async_init([reply](error_code ec) {
+        reply->ec = ec;
+        reply->arrival.set();
     });
-    auto waiting = until_said(said);
+    auto waiting = until_answered(reply);
     co_await std::move(waiting);
-    co_return unless_ended(said->ec);
+    co_return unless_ended(reply->ec);
 }
 
 // Looks for the mark from its last known place, then from the start: a topic that was made anew has
@@ -151,15 +151,17 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
     const std::int64_t from = sought && sought->partition == partition ? sought->offset : 0;
     const std::string key = mark_key(shard.table, shard.shard);
     for (const std::int64_t each : {from, std::int64_t{0}}) {
-        const auto said = std::make_shared<pending<std::optional<found_record>>>(strand_);
-        cluster_->async_last_record(config_->progress_topic, partition, key, each, telling(said));
-        auto reading = until_said(said);
+        const auto reply = std::make_shared<pending<std::optional<found_record>>>(strand_);
+        cluster_->async_last_record(
+            config_->progress_topic, partition, key, each, storing_in(reply)
+        );
+        auto reading = until_answered(reply);
         co_await std::move(reading);
-        const error_code failed = unless_ended(said->ec);
+        const error_code failed = unless_ended(reply->ec);
         if (failed && (failed != errc::offset_gone || each == 0 || !cluster_))
             co_return failed;
-        if (!failed && (said->value || each == 0))
-            co_return std::move(said->value);
+        if (!failed && (reply->value || each == 0))
+            co_return std::move(reply->value);
     }
     co_return error_code(errc::offset_gone);
 }
@@ -185,23 +187,23 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return found.error();
     }
-    outbox::opening made;
-    made.identity = sink_identity(*config_, cluster_id_);
-    made.older_identity = older_sink_identity(*config_, cluster_id_);
+    outbox::opening result;
+    result.identity = sink_identity(*config_, cluster_id_);
+    result.older_identity = older_sink_identity(*config_, cluster_id_);
     mark_.clear();
     if (MORTISE_PLANTED_NAME("mark_not_read"))
-        co_return made;
+        co_return result;
     if (*found && (*found)->value) {
         mark_ = *(*found)->value;
-        made.last = outbox::mark::parse(mark_);
-        if (!made.last) {
-            made.unreadable = make_error_code(errc::not_a_mark);
-            made.unreadable_text = place_text((*found)->at) + " of " + config_->progress_topic +
-                                   " has: " + mark_.substr(0, 100);
+        result.last = outbox::mark::parse(mark_);
+        if (!result.last) {
+            result.unreadable = make_error_code(errc::not_a_mark);
+            result.unreadable_text = place_text((*found)->at) + " of " + config_->progress_topic +
+                                     " has: " + mark_.substr(0, 100);
             mark_.clear();
         }
     }
-    co_return made;
+    co_return result;
 }
 
 awaitable<outbox::published>
@@ -212,19 +214,19 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
         );
     transaction_batch batch = batch_of(*config_, messages, after, mark_);
     batch.wary = wary_;
-    const auto said = std::make_shared<pending<transaction_outcome>>(strand_);
-    producer_->async_transaction(std::move(batch), telling(said));
-    auto waiting = until_said(said);
+    const auto reply = std::make_shared<pending<transaction_outcome>>(strand_);
+    producer_->async_transaction(std::move(batch), storing_in(reply));
+    auto waiting = until_answered(reply);
     co_await std::move(waiting);
-    transaction_outcome& outcome = said->value;
-    if (said->ec)
-        outcome.code = said->ec;  // The transaction did not begin, and its outcome is `lost`.
+    transaction_outcome& outcome = reply->value;
+    if (reply->ec)
+        outcome.code = reply->ec;  // The transaction did not begin, and its outcome is `lost`.
     using kind = transaction_outcome::kind;
     stale_ = outcome.renew;
-    if (outcome.what == kind::committed) {
+    if (outcome.type == kind::committed) {
         wary_ = false;
         mark_ = after.text();
-    } else if (outcome.what == kind::lost) {
+    } else if (outcome.type == kind::lost) {
         wary_ =
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
     }
@@ -234,13 +236,13 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
 awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
     if (!cluster_)
         co_return error_code(errc::lost);
-    const auto said = std::make_shared<pending<int>>(strand_);
-    cluster_->async_partitions(topic, telling(said));
-    auto asking = until_said(said);
+    const auto reply = std::make_shared<pending<int>>(strand_);
+    cluster_->async_partitions(topic, storing_in(reply));
+    auto asking = until_answered(reply);
     co_await std::move(asking);
-    if (const error_code failed = unless_ended(said->ec))
+    if (const error_code failed = unless_ended(reply->ec))
         co_return failed;
-    co_return said->value > 0;
+    co_return reply->value > 0;
 }
 
 awaitable<void> kafka_sink::close() {

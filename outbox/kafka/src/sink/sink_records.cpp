@@ -13,15 +13,15 @@ namespace {
 record record_of(const kafka_sink_config& config, outbox::outgoing& each) {
     using std::chrono::duration_cast;
     using std::chrono::milliseconds;
-    outbox::message& from = each.what;
-    record made(std::move(from.topic), std::move(from.key), std::move(from.payload));
-    made.headers.reserve(from.headers.size() + 1);
+    outbox::message& from = each.message;
+    record result(std::move(from.topic), std::move(from.key), std::move(from.payload));
+    result.headers.reserve(from.headers.size() + 1);
     for (outbox::header& header : from.headers)
-        made.headers.emplace_back(std::move(header.name), std::move(header.value));
+        result.headers.emplace_back(std::move(header.name), std::move(header.value));
     if (!config.id_header.empty())
-        made.headers.emplace_back(config.id_header, std::move(from.id));
-    made.timestamp = duration_cast<milliseconds>(each.written.time_since_epoch()).count();
-    return made;
+        result.headers.emplace_back(config.id_header, std::move(from.id));
+    result.timestamp = duration_cast<milliseconds>(each.written.time_since_epoch()).count();
+    return result;
 }
 
 }  // namespace
@@ -64,18 +64,18 @@ transaction_batch batch_of(
 outbox::published published_by(transaction_outcome outcome, std::size_t messages) {
     using kind = transaction_outcome::kind;
     using outbox::published;
-    published came(published::kind::lost, outcome.code, std::move(outcome.text));
-    came.notices = std::move(outcome.notices);
-    switch (outcome.what) {
+    published result(published::kind::lost, outcome.code, std::move(outcome.text));
+    result.notices = std::move(outcome.notices);
+    switch (outcome.type) {
     case kind::committed:
-        came.what = published::kind::committed;
-        came.place = place_text(outcome.last);
-        return came;
+        result.type = published::kind::committed;
+        result.place = place_text(outcome.last);
+        return result;
     case kind::again:
-        came.what = published::kind::again;
-        return came;
+        result.type = published::kind::again;
+        return result;
     case kind::lost:
-        return came;
+        return result;
     case kind::refused:
         break;
     }
@@ -84,10 +84,10 @@ outbox::published published_by(transaction_outcome outcome, std::size_t messages
         if (each.index >= messages)
             return published(published::kind::lost, each.code, "the mark: " + each.text);
         const bool away = each.code == condition::unknown_topic;
-        came.poison.emplace_back(each.index, each.code, std::move(each.text), away);
+        result.poison.emplace_back(each.index, each.code, std::move(each.text), away);
     }
-    came.what = published::kind::refused;
-    return came;
+    result.type = published::kind::refused;
+    return result;
 }
 
 }  // namespace mortise::kafka

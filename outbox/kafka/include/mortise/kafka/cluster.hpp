@@ -59,9 +59,9 @@ public:
     /// @par Cancellation terminal, partial, total: while it is queued.
     /// @par Threads      Any. Completes by post to the handler's executor, never from inside.
     template <class Token = asio::deferred_t>
-    auto async_ensure_topic(topic_wish wish, Token&& token = Token{}) {
+    auto async_ensure_topic(topic_wish topic, Token&& token = Token{}) {
         return worker_->async_run(
-            detail::topic_job(core_, std::move(wish)), std::forward<Token>(token)
+            detail::topic_job(core_, std::move(topic)), std::forward<Token>(token)
         );
     }
 

@@ -28,14 +28,14 @@ public:
 
     consumer_event() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    kind what = kind::failed;
+    kind type = kind::failed;
     topic_partition at;  ///< Without a topic: the whole consumer.
     std::int64_t offset = -1;
     error_code code;
     std::string text;
 };
 
-std::string_view to_string(consumer_event::kind what) noexcept;
+std::string_view to_string(consumer_event::kind kind) noexcept;
 
 }  // namespace mortise::kafka
 

@@ -17,7 +17,7 @@ struct kafka_event {
         statistics,  ///< JSON, every `statistics.interval.ms`.
     };
 
-    kind what = kind::log;
+    kind type = kind::log;
     int level = 0;
     error_code code{};
     std::string_view text{};  ///< Valid during the call.

@@ -14,10 +14,10 @@
 
 namespace mortise::kafka {
 
-/// Makes records out of one record, on the processor's strand. `what` is valid until the handler
+/// Makes records out of one record, on the processor's strand. `record` is valid until the handler
 /// ends. The handler may be called again with the same record, and must then make the same records.
 using processor_handler =
-    std::function<boost::asio::awaitable<std::vector<record>>(const consumed_record& what)>;
+    std::function<boost::asio::awaitable<std::vector<record>>(const consumed_record& record)>;
 
 /// Configuration of a processor.
 ///

@@ -69,7 +69,7 @@ public:
 
     transaction_outcome() = default;
 
-    kind what = kind::lost;
+    kind type = kind::lost;
 
     /// The position of the last record, once committed: `transaction_batch::last`, else the last of
     /// `records`.
@@ -92,7 +92,7 @@ public:
     std::string text;  ///< From librdkafka, for people; may be empty.
 };
 
-const char* to_string(transaction_outcome::kind what) noexcept;
+const char* to_string(transaction_outcome::kind kind) noexcept;
 
 }  // namespace mortise::kafka
 

@@ -29,8 +29,8 @@ private:
 
 class topic_job {
 public:
-    topic_job(std::shared_ptr<cluster_core> core, topic_wish wish)
-        : core_(std::move(core)), wish_(std::move(wish)) {}
+    topic_job(std::shared_ptr<cluster_core> core, topic_wish topic)
+        : core_(std::move(core)), wish_(std::move(topic)) {}
     bool operator()();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "table/durable.hpp"
+#include "table/log_keeper.hpp"
 
 #include "mortise/db/sqlite_error.hpp"
 #include "mortise/outbox/error.hpp"
