@@ -11,7 +11,7 @@ steady_addresses() {
     exec "$@"
 }
 
-# Most tests wait most of the time, so five entries share two processors. A call that chooses tests
+# Most tests wait most of the time, so six entries share two processors. A call that chooses tests
 # by name sees an entry for each case; otherwise a binary with hundreds of cases is started a few
 # times.
 run_ctest() { # PRESET ARGS...
