@@ -3,8 +3,8 @@
 // written to it is what its functions say.
 #include "fuzz/foreign_slots.hpp"
 #include "fuzz/target.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/own_session.hpp"
-#include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -17,8 +17,8 @@
 namespace mortise::fuzz::slot_file_target {
 namespace {
 
+using sqlite_detail::side_folder;
 using store_detail::own_session;
-using store_detail::side_folder;
 using store_detail::slot_file;
 using store_detail::slot_view;
 using store_detail::slot_word;

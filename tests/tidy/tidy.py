@@ -5,6 +5,7 @@
 import sys
 
 import rules_cpp
+import rules_rooms
 import rules_sweeps
 import rules_text
 import rules_tree
@@ -22,6 +23,7 @@ RULES = {
     "line-length": rules_text.line_length,
     "links": rules_text.links,
     "pronouns": rules_cpp.pronouns,
+    "rooms": rules_rooms.rooms,
     "sans-io": rules_tree.sans_io,
     "sweeps": rules_sweeps.sweeps,
     "version": rules_tree.version,

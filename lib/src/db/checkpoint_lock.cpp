@@ -2,7 +2,7 @@
 #include "db/checkpoint_lock.hpp"
 
 #include "mortise/coro/assert.hpp"
-#include "store/sqlite/failure.hpp"
+#include "sqlite/failure.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,7 +17,7 @@ checkpoint_lock::checkpoint_lock(const std::filesystem::path& database) {
     constexpr mode_t mode = 0666;  // less the umask, as SQLite makes the database
     file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
     if (!file_)
-        throw store_detail::failure_of_call(errno, "opening it", path);
+        throw sqlite_detail::failure_of_call(errno, "opening it", path);
 }
 
 bool checkpoint_lock::try_lock() noexcept {

@@ -2,7 +2,7 @@
 #ifndef MORTISE_DB_CHECKPOINT_LOCK_HPP
 #define MORTISE_DB_CHECKPOINT_LOCK_HPP
 
-#include "store/sqlite/unique_fd.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <filesystem>
 
@@ -20,7 +20,7 @@ public:
     void unlock() noexcept;
 
 private:
-    store_detail::unique_fd file_;
+    mortise::detail::unique_fd file_;
 };
 
 }  // namespace mortise::db::detail

@@ -6,7 +6,7 @@
 #include "db/checkpoint_lock.hpp"
 #include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/db/sqlite_config.hpp"
-#include "store/sqlite/db.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -61,7 +61,7 @@ private:
     const std::size_t size_;
     std::shared_ptr<coro::detail::batch_worker> thread_;
     busy_wait wait_;
-    store_detail::sqlite_db db_;
+    sqlite_detail::sqlite_db db_;
     checkpoint_lock lock_;
 
     std::mutex mutex_;  // guards all that follows

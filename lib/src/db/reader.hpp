@@ -8,7 +8,7 @@
 #include "mortise/db/connection.hpp"
 #include "mortise/db/detail/session_job.hpp"
 #include "mortise/db/sqlite_config.hpp"
-#include "store/sqlite/db.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@ private:
     std::shared_ptr<session_state> state_;
     busy_wait wait_;
     closure_guard guard_;
-    store_detail::sqlite_db db_;
+    sqlite_detail::sqlite_db db_;
     std::optional<connection> connection_;
 };
 

@@ -10,7 +10,7 @@
 #include "mortise/db/detail/session_job.hpp"
 #include "mortise/db/sqlite_config.hpp"
 #include "mortise/error.hpp"
-#include "store/sqlite/db.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -60,7 +60,7 @@ private:
     std::shared_ptr<session_state> state_;
     busy_wait wait_;
     closure_guard guard_;
-    store_detail::sqlite_db db_;
+    sqlite_detail::sqlite_db db_;
     std::optional<connection> connection_;
     std::shared_ptr<checkpointer> checkpoints_;
     std::optional<bool> synchronous_full_ = true;

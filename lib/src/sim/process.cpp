@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/process.hpp"
 
-#include "as_killed.hpp"
+#include "base/as_killed.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/worker_host.hpp"
 #include "mortise/sim/world.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Hints to many inboxes, to full ones and to those that are not there any more.
+#include "sqlite/side_folder.hpp"
+#include "sqlite/sockets.hpp"
 #include "store/sqlite/outbox.hpp"
-#include "store/sqlite/side_folder.hpp"
-#include "store/sqlite/sockets.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@
 namespace mortise::test::outbox_test {
 namespace {
 
+using sqlite_detail::session_sockets;
 using store_detail::hint;
 using store_detail::outbox;
-using store_detail::session_sockets;
 
 class Outbox : public testing::Test {
 protected:
-    session_sockets box(std::uint64_t nonce) { return store_detail::make_sockets(side, nonce); }
+    session_sockets box(std::uint64_t nonce) { return sqlite_detail::make_sockets(side, nonce); }
 
     static std::optional<hint> received(const session_sockets& box) {
         std::array<std::byte, store_detail::hint_bytes + 1> datagram;
@@ -44,7 +44,7 @@ protected:
     static hint about(request_id id) { return {hint::kind::granted, 7, id}; }
 
     store_folder folder;
-    store_detail::side_folder side{folder.database().string()};
+    sqlite_detail::side_folder side{folder.database().string()};
     outbox sender{side};
 };
 
@@ -86,7 +86,7 @@ TEST_F(Outbox, ForgetsAnInboxThatIsGone) {
         EXPECT_TRUE(sender.send(side, 1, about(1)));
         EXPECT_EQ(received(there), about(1));
     }
-    store_detail::remove_sockets(side, 1);
+    sqlite_detail::remove_sockets(side, 1);
     EXPECT_TRUE(sender.send(side, 1, about(2))) << "lost, as every hint may be";
     EXPECT_TRUE(sender.send(side, 1, about(3)));
     EXPECT_TRUE(sender.send(side, 9, about(4))) << "one that never was";
@@ -103,7 +103,7 @@ TEST_F(Outbox, SendsWhenThereAreNoDescriptorsLeft) {
         rlimit none{};
         none.rlim_cur = none.rlim_max = 0;
         ::setrlimit(RLIMIT_NOFILE, &none);
-        return !store_detail::make_socket(SOCK_DGRAM) && sender.send(side, 1, about(1)) &&
+        return !sqlite_detail::make_socket(SOCK_DGRAM) && sender.send(side, 1, about(1)) &&
                received(there) == about(1);
     }));
 }

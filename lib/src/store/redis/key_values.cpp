@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/key_values.hpp"
 
+#include "mortise/detail/text.hpp"
 #include "store/redis/words.hpp"
 
 #include <openssl/sha.h>
@@ -13,21 +14,11 @@ namespace {
 
 constexpr std::size_t id_size = 40;
 
-bool is_hex(std::string_view text) noexcept {
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    });
-}
-
 }  // namespace
 
 std::string key_id(const session_id& session, request_id request) {
-    static constexpr char digits[] = "0123456789abcdef";
     constexpr std::size_t of_session = 24;
-    std::string id = session.text().substr(0, of_session);
-    for (int shift = 60; shift >= 0; shift -= 4)
-        id += digits[(request >> shift) & 15];
-    return id;
+    return session.text().substr(0, of_session) + detail::hexadecimal(request);
 }
 
 std::string key_channel(std::string_view key) {
@@ -46,7 +37,7 @@ fencing_token key_mark(std::string_view value) noexcept {
 
 fencing_token key_token(std::string_view value, const token_domain& domain) noexcept {
     if (domain.empty() || value.size() <= id_size || value[id_size] != ':' ||
-        !is_hex(value.substr(0, id_size)))
+        !detail::is_hexadecimal(value.substr(0, id_size)))
         return key_mark(value);
     words number(value.substr(id_size + 1));
     const auto base = number.base();

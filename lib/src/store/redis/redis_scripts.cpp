@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_scripts.hpp"
 
+#include "mortise/detail/text.hpp"
 #include "redis_lua.hpp"
 
 #include <openssl/sha.h>
@@ -12,15 +13,11 @@ namespace mortise::store_detail {
 namespace {
 
 std::string sha1_of(const std::string& text) {
-    static constexpr char digits[] = "0123456789abcdef";
     std::array<unsigned char, SHA_DIGEST_LENGTH> sum{};
     ::SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), sum.data());
-    std::string hex;
-    for (const unsigned char byte : sum) {
-        hex += digits[byte >> 4];
-        hex += digits[byte & 15];
-    }
-    return hex;
+    return detail::hexadecimal(
+        std::string_view(reinterpret_cast<const char*>(sum.data()), sum.size())
+    );
 }
 
 void put_prefix(std::string& text, std::string_view part, std::string_view prefix) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/file_names.hpp"
 
-#include "store/sqlite/failure.hpp"
+#include "sqlite/failure.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +11,9 @@
 #include <system_error>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of_call;
+
 namespace {
 
 constexpr int links_max = 40;  // what Linux itself follows

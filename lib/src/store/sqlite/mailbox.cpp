@@ -9,6 +9,9 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::session_sockets;
+
 namespace {
 
 using wait_type = asio::posix::stream_descriptor::wait_type;

@@ -2,9 +2,9 @@
 #ifndef MORTISE_STORE_SQLITE_MAILBOX_HPP
 #define MORTISE_STORE_SQLITE_MAILBOX_HPP
 
+#include "sqlite/sockets.hpp"
 #include "store/sqlite/hint.hpp"
 #include "store/sqlite/ring.hpp"
-#include "store/sqlite/sockets.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -40,7 +40,7 @@ class mailbox : public std::enable_shared_from_this<mailbox> {
 public:
     mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session);
 
-    void open(session_sockets sockets);
+    void open(sqlite_detail::session_sockets sockets);
     /// Closes all sockets; no event is told afterwards.
     void close() noexcept;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/outbox.hpp"
 
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/side_folder.hpp"
-#include "store/sqlite/socket_address.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/side_folder.hpp"
+#include "sqlite/sockets.hpp"
 
 #include <sys/socket.h>
 
@@ -13,6 +12,13 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of_call;
+using sqlite_detail::inbox_name;
+using sqlite_detail::make_socket;
+using sqlite_detail::side_folder;
+using sqlite_detail::socket_address;
+
 namespace {
 
 constexpr int at_once = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -50,7 +56,7 @@ int outbox::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
         std::rotate(known, known + 1, connections_.end());
         return connections_.back().socket.get();
     }
-    unique_fd socket = make_socket(SOCK_DGRAM);
+    detail::unique_fd socket = make_socket(SOCK_DGRAM);
     const socket_address to(folder.short_path(inbox_name(nonce)));
     if (!socket || ::connect(socket.get(), to.get(), to.size()) != 0)
         return -1;

@@ -9,6 +9,8 @@
 
 namespace mortise::store_detail {
 
+using sqlite_detail::whereabouts;
+
 own_session::own_session(
     std::string path,
     slot_file_owner owner,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/ring.hpp"
 
-#include "store/sqlite/sockets.hpp"
+#include "sqlite/sockets.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::probe;
+using sqlite_detail::probe_life;
 
 ring_plan plan_ring(const own_session& session, const std::vector<neighbour>& watched) {
     ring_plan plan;

@@ -2,8 +2,8 @@
 #ifndef MORTISE_STORE_SQLITE_RING_HPP
 #define MORTISE_STORE_SQLITE_RING_HPP
 
+#include "mortise/detail/unique_fd.hpp"
 #include "store/sqlite/own_session.hpp"
-#include "store/sqlite/unique_fd.hpp"
 
 #include <vector>
 
@@ -14,7 +14,7 @@ struct ring_link {
     ring_link() = default;
 
     neighbour peer;
-    unique_fd connection;
+    detail::unique_fd connection;
 };
 
 /// The sessions that a session must watch, and what was found out while looking.

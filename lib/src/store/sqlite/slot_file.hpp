@@ -2,11 +2,11 @@
 #ifndef MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 #define MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 
+#include "mortise/detail/unique_fd.hpp"
 #include "mortise/store_types.hpp"
-#include "store/sqlite/file_identity.hpp"
+#include "sqlite/file_identity.hpp"
 #include "store/sqlite/mapping_guard.hpp"
 #include "store/sqlite/slot_word.hpp"
-#include "store/sqlite/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,17 +16,19 @@
 #include <string_view>
 #include <vector>
 
-namespace mortise::store_detail {
-
+namespace mortise::sqlite_detail {
 class side_folder;
+}
+
+namespace mortise::store_detail {
 
 /// What a slot file belongs to; a file of another owner is made anew.
 struct slot_file_owner {
     slot_file_owner() = default;
 
     random_id store;
-    file_identity database;  ///< A restored copy is another file.
-    std::string boot;        ///< The boot id of the host.
+    sqlite_detail::file_identity database;  ///< A restored copy is another file.
+    std::string boot;                       ///< The boot id of the host.
     std::uint64_t time_namespace = 0;
 };
 
@@ -75,14 +77,15 @@ public:
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
     /// @return the file, unless `earlier` is `none`.
     static std::shared_ptr<slot_file>
-    open(const side_folder& folder, const slot_file_owner& owner, found& earlier);
+    open(const sqlite_detail::side_folder& folder, const slot_file_owner& owner, found& earlier);
 
     /// Makes the file anew, in one step. Under the lock. @throws error
-    static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
+    static std::shared_ptr<slot_file>
+    make(const sqlite_detail::side_folder& folder, const slot_file_owner& owner);
 
     /// Whether the folder holds a file that was made there for the database with this inode. Needs
     /// no lock, since a file never changes its owner.
-    static bool belongs(const side_folder& folder, std::uint64_t inode) noexcept;
+    static bool belongs(const sqlite_detail::side_folder& folder, std::uint64_t inode) noexcept;
 
     ~slot_file();
     slot_file(const slot_file&) = delete;
@@ -139,18 +142,18 @@ public:
     bool armed(std::size_t index) const noexcept;
 
     /// Whether the name in the folder still leads to this file, and the file has its size.
-    whereabouts where(const side_folder& folder) const noexcept;
+    sqlite_detail::whereabouts where(const sqlite_detail::side_folder& folder) const noexcept;
 
 private:
     struct header;
     struct slot;
 
-    slot_file(unique_fd fd, void* memory);
-    static std::shared_ptr<slot_file> map(unique_fd fd, const std::string& path);
+    slot_file(detail::unique_fd fd, void* memory);
+    static std::shared_ptr<slot_file> map(detail::unique_fd fd, const std::string& path);
     header& head() const noexcept;
     slot& at(std::size_t index) const noexcept;
 
-    unique_fd fd_;
+    detail::unique_fd fd_;
     void* memory_;
     std::optional<mapping_guard> guard_;
 };

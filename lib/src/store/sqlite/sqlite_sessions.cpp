@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/sqlite_state.hpp"
-#include "store/sqlite/transaction_scope.hpp"
 
 #include <sqlite3.h>
 
@@ -10,6 +10,15 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of;
+using sqlite_detail::folder_guard;
+using sqlite_detail::make_sockets;
+using sqlite_detail::remove_sockets;
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::transaction_scope;
+using sqlite_detail::whereabouts;
 
 using core::lock_engine;
 using core::session_key;

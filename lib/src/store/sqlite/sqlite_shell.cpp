@@ -11,6 +11,9 @@
 #include <string>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::whereabouts;
+
 namespace {
 
 constexpr std::size_t hints_max = 4096;

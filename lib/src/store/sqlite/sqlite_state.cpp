@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_state.hpp"
 
-#include "as_killed.hpp"
+#include "base/as_killed.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/break_note.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/transaction_scope.hpp"
 
 #include <sqlite3.h>
 
@@ -13,6 +13,14 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of;
+using sqlite_detail::folder_guard;
+using sqlite_detail::poisons;
+using sqlite_detail::remedy_of;
+using sqlite_detail::remove_sockets;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::transaction_scope;
 
 using core::effect;
 using core::lock_engine;

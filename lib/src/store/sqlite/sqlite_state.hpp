@@ -6,13 +6,13 @@
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
+#include "sqlite/sockets.hpp"
 #include "store/sqlite/hint.hpp"
 #include "store/sqlite/lock_operation.hpp"
 #include "store/sqlite/outbox.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/session_index.hpp"
-#include "store/sqlite/sockets.hpp"
 #include "store/sqlite/sql_rows.hpp"
 #include "store/sqlite/store_files.hpp"
 
@@ -35,7 +35,7 @@ struct opened_session {
 
     resumed reply;
     std::shared_ptr<own_session> session;
-    session_sockets sockets;
+    sqlite_detail::session_sockets sockets;
     bool is_new = false;
 };
 
@@ -162,7 +162,7 @@ private:
         clock::time_point at,
         std::uint64_t token = 0
     );
-    clock::duration left(sqlite_query& query, clock::time_point at);
+    clock::duration left(sqlite_detail::sqlite_query& query, clock::time_point at);
     lock_view view_of(
         const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
     );

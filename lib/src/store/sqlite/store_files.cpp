@@ -2,10 +2,10 @@
 #include "store/sqlite/store_files.hpp"
 
 #include "core/planted_bug.hpp"
-#include "store/sqlite/failure.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sockets.hpp"
 #include "store/sqlite/file_names.hpp"
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/sockets.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,6 +15,24 @@
 #include <filesystem>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::boot_id;
+using sqlite_detail::both;
+using sqlite_detail::failure_of;
+using sqlite_detail::failure_of_call;
+using sqlite_detail::file_identity;
+using sqlite_detail::file_system;
+using sqlite_detail::file_system_of;
+using sqlite_detail::find_file;
+using sqlite_detail::folder_guard;
+using sqlite_detail::probe;
+using sqlite_detail::probe_life;
+using sqlite_detail::remedy_of;
+using sqlite_detail::side_folder;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::time_namespace;
+using sqlite_detail::whereabouts;
+
 namespace {
 
 // Swaps expired words to death. @return whether anybody is alive.
