@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "core/holder_set.hpp"
+#include "core/lock_rows.hpp"
 
 #include "core/planted_bug.hpp"
 #include "mortise/coro/assert.hpp"
