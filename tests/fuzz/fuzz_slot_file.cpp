@@ -164,9 +164,9 @@ void check_neighbours(const place& where, const std::shared_ptr<slot_file>& slot
     own_session own("nowhere", where.owner, where.side, slots, start, self, word);
     const auto seen = own.scan(now);
     MORTISE_ASSERT(!seen.next_deadline || *seen.next_deadline > clock::duration::zero());
-    for (const auto& ring : {own.successors(), own.predecessors()}) {
-        MORTISE_ASSERT(ring.size() <= own_session::ring_width);
-        for (const auto& each : ring) {
+    for (const auto& side : {own.successors(), own.predecessors()}) {
+        MORTISE_ASSERT(side.size() <= own_session::neighbours_max);
+        for (const auto& each : side) {
             MORTISE_ASSERT(each.slot != at && each.slot < slots->used());
             MORTISE_ASSERT(slots->word(each.slot).incarnation() == each.incarnation);
         }

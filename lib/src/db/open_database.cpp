@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "db/open_database.hpp"
 
-#include "db/busy_wait.hpp"
+#include "db/session_state.hpp"
 #include "mortise/error.hpp"
 #include "sqlite/failure.hpp"
 #include "sqlite/host_facts.hpp"

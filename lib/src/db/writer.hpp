@@ -2,9 +2,9 @@
 #ifndef MORTISE_DB_WRITER_HPP
 #define MORTISE_DB_WRITER_HPP
 
-#include "db/busy_wait.hpp"
 #include "db/checkpointer.hpp"
 #include "db/closure_guard.hpp"
+#include "db/session_state.hpp"
 #include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/db/detail/session_job.hpp"

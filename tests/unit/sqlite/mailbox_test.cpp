@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sockets of a session: what is counted, who is held, and what an end of file means.
 #include "sqlite/side_folder.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/mailbox.hpp"
-#include "store/sqlite/outbox.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -26,7 +26,7 @@ using sqlite_detail::probe;
 using store_detail::hint;
 using store_detail::mailbox;
 using store_detail::neighbour;
-using store_detail::ring_plan;
+using store_detail::neighbour_plan;
 
 constexpr core::session_key self = 5;
 constexpr std::uint64_t nonce = 0xabcdef;
@@ -49,11 +49,13 @@ protected:
         }
     }
 
-    void send(const hint& what) { ASSERT_TRUE(store_detail::outbox(side).send(side, nonce, what)); }
+    void send(const hint& what) {
+        ASSERT_TRUE(store_detail::hint_sender(side).send(side, nonce, what));
+    }
 
     // Somebody else's connection to that session, to be watched from here.
-    ring_plan watch(const neighbour& whom, probe tried) {
-        ring_plan plan;
+    neighbour_plan watch(const neighbour& whom, probe tried) {
+        neighbour_plan plan;
         plan.wanted.push_back(whom);
         plan.fresh.emplace_back();
         plan.fresh.back().peer = whom;
@@ -139,7 +141,7 @@ TEST_F(Mailbox, LetsGoOfWhomItNeedNotWatch) {
     box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
     box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
     EXPECT_EQ(box->watched().size(), 1u) << "once is enough";
-    box->apply(ring_plan());
+    box->apply(neighbour_plan());
     EXPECT_TRUE(box->watched().empty());
     sockets.life.reset();
     settle();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sessions that end, expire and crash, at every point where a process can be killed.
 #include "sqlite/query.hpp"
-#include "store/sqlite/ring.hpp"
+#include "store/sqlite/mailbox.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -367,13 +367,13 @@ TEST_F(SqliteSession, TheFirstToComeSweepsTheSocketsOfTheDead) {
 TEST_F(SqliteSession, WhoDiesBeforeItIsWatchedIsSeenByWhoeverLooksWhomToWatch) {
     auto dead = opened();
     auto user = opened();
-    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
+    EXPECT_FALSE(store_detail::plan_neighbours(*user->opened.session, {}).unburied);
     dead->state.abandon();
-    const auto plan = store_detail::plan_ring(*user->opened.session, {});
+    const auto plan = store_detail::plan_neighbours(*user->opened.session, {});
     EXPECT_TRUE(plan.unburied);
     EXPECT_TRUE(plan.wanted.empty());
     reap(*user);
-    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
+    EXPECT_FALSE(store_detail::plan_neighbours(*user->opened.session, {}).unburied);
     EXPECT_EQ(sessions(), 1);
 }
 

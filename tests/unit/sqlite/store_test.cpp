@@ -2,7 +2,7 @@
 // The SQLite store with its threads and sockets: pushes, lost and forged hints, places that move.
 #include "base/as_killed.hpp"
 #include "sqlite/side_folder.hpp"
-#include "store/sqlite/hint.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "support/deaf_inboxes.hpp"
 #include "support/fault_vfs.hpp"
 #include "unit/sqlite/store_folder.hpp"

@@ -7,9 +7,9 @@
 #include "sqlite/side_folder.hpp"
 #include "sqlite/sockets.hpp"
 #include "sqlite/sqlite_db.hpp"
-#include "store/sqlite/file_names.hpp"
-#include "store/sqlite/outbox.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/slot_file.hpp"
+#include "store/sqlite/store_files.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -196,7 +196,7 @@ verdict examine_modes(const std::string& database, const side_folder& folder, st
 verdict examine_datagrams(side_folder& folder, coro::time_source& time, std::string& text) {
     const std::uint64_t nonce = random_id::draw().high;
     const auto sockets = make_sockets(folder, nonce);
-    outbox sender(folder);
+    hint_sender sender(folder);
     const auto before = time.now();
     const bool sent = sender.send(folder, nonce, {hint::kind::changed, 1, 1});
     pollfd waits{sockets.inbox.get(), POLLIN, 0};

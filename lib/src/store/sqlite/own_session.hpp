@@ -43,7 +43,7 @@ struct slot_scan {
 class own_session {
 public:
     /// How many sessions each session watches, and is watched by.
-    static constexpr std::size_t ring_width = 3;
+    static constexpr std::size_t neighbours_max = 3;
 
     own_session(
         std::string path,
@@ -89,7 +89,7 @@ public:
     bool unburied() const noexcept;
 
 private:
-    std::vector<neighbour> ring(bool forward) const;
+    std::vector<neighbour> neighbours(bool forward) const;
 
     const std::string path_;
     const slot_file_owner owner_;

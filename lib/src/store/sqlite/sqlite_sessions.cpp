@@ -207,7 +207,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
 // Tells the sessions before it in the ring to watch it from now on.
 void sqlite_state::announce(const own_session& session) {
     for (const auto& each : session.predecessors())
-        outbox_->send(session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
+        hint_sender_->send(session.folder(), each.nonce, {hint::kind::neighbours, each.key, 0});
 }
 
 outcome<nothing> sqlite_state::end() {

@@ -78,7 +78,7 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     }
     domain_ = *token_domain::parse(files_.identity().domain);
-    outbox_.emplace(*files_.folder());
+    hint_sender_.emplace(*files_.folder());
     quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
     quarantine_over_ = now() >= files_.quarantine_until();
 }
@@ -222,7 +222,7 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
         if (!each.has_slot || slots.view(each.slot).key != each.key)
             continue;
         // Its process may be alive and not know of its end yet.
-        outbox_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
+        hint_sender_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
         slots.free(each.slot);
         remove_sockets(*files_.folder(), each.nonce);
     }
@@ -233,7 +233,7 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
 void sqlite_state::wake_watchers() {
     for (const std::size_t i : files_.slots()->disarm_all()) {
         const slot_view seen = files_.slots()->view(i);
-        outbox_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
+        hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
     }
 }
 
@@ -287,7 +287,7 @@ void sqlite_state::remind_holders(
         if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
             continue;
         if (!own || own->self().slot != i) {
-            outbox_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
+            hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
         } else if (const auto noted = slots.find_grant(i, id)) {
             notice again;
             again.kind = store_event::kind::granted;
@@ -304,7 +304,7 @@ void sqlite_state::send(session_key to, hint::kind kind, request_id id) {
     const auto place = index_.find(files_.db(), *files_.slots(), to);
     files_.db().forgive();  // A hint that is not sent is only late.
     if (place)
-        outbox_->send(*files_.folder(), place->nonce, {kind, to, id});
+        hint_sender_->send(*files_.folder(), place->nonce, {kind, to, id});
 }
 
 void sqlite_state::checkpoint_if_due() {

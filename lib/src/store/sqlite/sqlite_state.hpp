@@ -7,9 +7,8 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
 #include "sqlite/sockets.hpp"
-#include "store/sqlite/hint.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/lock_operation.hpp"
-#include "store/sqlite/outbox.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/session_index.hpp"
@@ -172,7 +171,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     store_files files_;
     session_index index_;
-    std::optional<outbox> outbox_;
+    std::optional<hint_sender> hint_sender_;
     std::uint64_t generation_ = 0;
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;

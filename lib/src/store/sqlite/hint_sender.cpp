@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/sqlite/outbox.hpp"
+#include "store/sqlite/hint_sender.hpp"
 
 #include "sqlite/failure.hpp"
 #include "sqlite/side_folder.hpp"
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace mortise::store_detail {
@@ -23,15 +24,29 @@ namespace {
 
 constexpr int at_once = MSG_DONTWAIT | MSG_NOSIGNAL;
 
+constexpr std::uint32_t hint_magic = 0x74726f6d;  // "mort"
+constexpr std::uint8_t hint_version = 1;
+
+// Goes only between processes of one host, so the native byte order will do.
+struct wire {
+    std::uint32_t magic;
+    std::uint8_t version;
+    std::uint8_t kind;
+    std::uint16_t unused;
+    std::uint64_t session;
+    std::uint64_t request;
+};
+static_assert(sizeof(wire) == hint_bytes);
+
 }  // namespace
 
-outbox::outbox(const side_folder& folder) : spare_(make_socket(SOCK_DGRAM)) {
+hint_sender::hint_sender(const side_folder& folder) : spare_(make_socket(SOCK_DGRAM)) {
     if (!spare_)
         throw failure_of_call(errno, "making a socket", folder.path());
     connections_.reserve(connections_max);
 }
 
-bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& hint) noexcept {
+bool hint_sender::send(const side_folder& folder, std::uint64_t nonce, const hint& hint) noexcept {
     const auto bytes = encode(hint);
     if (const int fd = connected(folder, nonce); fd >= 0) {
         if (::send(fd, bytes.data(), bytes.size(), at_once) >= 0)
@@ -47,7 +62,7 @@ bool outbox::send(const side_folder& folder, std::uint64_t nonce, const hint& hi
     return sent >= 0 || errno != EAGAIN;
 }
 
-int outbox::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
+int hint_sender::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
     const auto known =
         std::find_if(connections_.begin(), connections_.end(), [nonce](const auto& each) {
             return each.nonce == nonce;
@@ -64,6 +79,31 @@ int outbox::connected(const side_folder& folder, std::uint64_t nonce) noexcept {
         connections_.erase(connections_.begin());
     connections_.push_back({nonce, std::move(socket)});
     return connections_.back().socket.get();
+}
+
+std::array<std::byte, hint_bytes> encode(const hint& hint) noexcept {
+    const wire raw{
+        hint_magic,
+        hint_version,
+        static_cast<std::uint8_t>(hint.what),
+        0,
+        hint.session,
+        hint.request};
+    std::array<std::byte, hint_bytes> bytes;
+    std::memcpy(bytes.data(), &raw, bytes.size());
+    return bytes;
+}
+
+std::optional<hint> decode(std::span<const std::byte> datagram) noexcept {
+    wire raw;
+    if (datagram.size() != sizeof raw)
+        return std::nullopt;
+    std::memcpy(&raw, datagram.data(), sizeof raw);
+    if (raw.magic != hint_magic || raw.version != hint_version ||
+        raw.kind < static_cast<std::uint8_t>(hint::kind::granted) ||
+        raw.kind > static_cast<std::uint8_t>(hint::kind::stirred))
+        return std::nullopt;
+    return hint{static_cast<hint::kind>(raw.kind), raw.session, raw.request};
 }
 
 }  // namespace mortise::store_detail

@@ -2,7 +2,7 @@
 // Hints to many inboxes, to full ones and to those that are not there any more.
 #include "sqlite/side_folder.hpp"
 #include "sqlite/sockets.hpp"
-#include "store/sqlite/outbox.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@
 #include <optional>
 #include <vector>
 
-namespace mortise::test::outbox_test {
+namespace mortise::test::hint_sender_test {
 namespace {
 
 using sqlite_detail::session_sockets;
 using store_detail::hint;
-using store_detail::outbox;
+using store_detail::hint_sender;
 
-class Outbox : public testing::Test {
+class HintSender : public testing::Test {
 protected:
     session_sockets box(std::uint64_t nonce) { return sqlite_detail::make_sockets(side, nonce); }
 
@@ -45,11 +45,11 @@ protected:
 
     store_folder folder;
     sqlite_detail::side_folder side{folder.database().string()};
-    outbox sender{side};
+    hint_sender sender{side};
 };
 
-TEST_F(Outbox, ReachesMoreThanItStaysConnectedTo) {
-    constexpr std::uint64_t count = 2 * outbox::connections_max + 1;
+TEST_F(HintSender, ReachesMoreThanItStaysConnectedTo) {
+    constexpr std::uint64_t count = 2 * hint_sender::connections_max + 1;
     std::vector<session_sockets> boxes;
     for (std::uint64_t nonce = 0; nonce < count; ++nonce)
         boxes.push_back(box(nonce));
@@ -60,10 +60,10 @@ TEST_F(Outbox, ReachesMoreThanItStaysConnectedTo) {
         for (const auto& each : boxes)
             EXPECT_EQ(received(each), about(round));
     }
-    EXPECT_EQ(descriptors(), before + outbox::connections_max);
+    EXPECT_EQ(descriptors(), before + hint_sender::connections_max);
 }
 
-TEST_F(Outbox, SaysThatAnInboxIsFullAndGoesOnWhenItIsNot) {
+TEST_F(HintSender, SaysThatAnInboxIsFullAndGoesOnWhenItIsNot) {
     const auto full = box(1);
     const auto other = box(2);
     int sent = 0;
@@ -79,7 +79,7 @@ TEST_F(Outbox, SaysThatAnInboxIsFullAndGoesOnWhenItIsNot) {
     EXPECT_EQ(received(full), about(3));
 }
 
-TEST_F(Outbox, ForgetsAnInboxThatIsGone) {
+TEST_F(HintSender, ForgetsAnInboxThatIsGone) {
     const std::size_t before = descriptors();
     {
         const auto there = box(1);
@@ -97,7 +97,7 @@ TEST_F(Outbox, ForgetsAnInboxThatIsGone) {
 }
 
 // In a child, whose limits nobody else has to bear.
-TEST_F(Outbox, SendsWhenThereAreNoDescriptorsLeft) {
+TEST_F(HintSender, SendsWhenThereAreNoDescriptorsLeft) {
     const auto there = box(1);
     EXPECT_TRUE(in_dying_child([&] {
         rlimit none{};
@@ -109,4 +109,4 @@ TEST_F(Outbox, SendsWhenThereAreNoDescriptorsLeft) {
 }
 
 }  // namespace
-}  // namespace mortise::test::outbox_test
+}  // namespace mortise::test::hint_sender_test
