@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Rules about the rooms of a library: who knows whom inside lib/src."""
 
+import fnmatch
+import posixpath
 import re
 
 from tree import Finding
@@ -47,3 +49,108 @@ def rooms(tree):
                 if other not in MAY_KNOW[room]:
                     text = f"{name}: {room} does not know {other}"
                     yield Finding(source.path, number, "rooms", text)
+
+
+# A private header with fewer lines and one user belongs into that user. A room is a part of the
+# repository that is counted by itself; the number of such headers left in it only ever falls.
+HEADER_MIN = 60
+SMALL_HEADERS_LEFT = {
+    "coro/*": 0,
+    "lib/*": 0,
+    "txn/*": 0,
+    "outbox/*": 0,
+    "tools/*": 0,
+}
+
+
+class _Includes:
+    """Who includes whom, with the names of headers resolved to files of the tree."""
+
+    def __init__(self, tree):
+        self._by_path = tree.by_path
+        self.of = {source.path: self._headers(source) for source in tree.cpp()}
+        self.users = {}
+        for path, headers in self.of.items():
+            for header in headers:
+                self.users.setdefault(header, set()).add(path)
+
+    def _headers(self, source):
+        found = {}
+        for number, include in source.includes():
+            for place in self._places(source.path):
+                path = posixpath.normpath(posixpath.join(place, include[1:-1]))
+                if path in self._by_path:
+                    found.setdefault(path, number)
+                    break
+        return found
+
+    @staticmethod
+    def _places(path):
+        """Where an include of this file is looked for: beside it, then where the build looks."""
+        folder = posixpath.dirname(path)
+        yield folder
+        while folder:
+            yield folder if posixpath.basename(folder) == "src" else posixpath.join(folder, "src")
+            yield posixpath.join(folder, "include")
+            folder = posixpath.dirname(folder)
+        yield ""
+        for library in ("coro", "lib", "txn", "txn/http", "outbox", "outbox/kafka"):
+            yield f"{library}/include"
+        yield "tools"
+
+
+def _circle(includes, start):
+    """The shortest chain of headers from `start` back to it; empty if there is none."""
+    chains, seen = [[start]], set()
+    for chain in chains:
+        for header in sorted(includes.of.get(chain[-1], ())):
+            if header == start:
+                return chain
+            if header not in seen:
+                seen.add(header)
+                chains.append([*chain, header])
+    return []
+
+
+def circles(tree):
+    """No header includes itself by way of others."""
+    includes = _Includes(tree)
+    for source in tree.cpp():
+        chain = _circle(includes, source.path)
+        if chain and source.path == min(chain):
+            back = includes.of[chain[-1]][source.path]
+            text = "includes itself: " + " -> ".join([*chain, source.path])
+            yield Finding(chain[-1], back, "circles", text)
+
+
+def _is_small(source):
+    private = source.path.endswith(".hpp") and "/include/" not in source.path
+    return private and len(source.lines) < HEADER_MIN
+
+
+def _single_user(includes, path):
+    """The one product file that includes a header, apart from its own source; else None."""
+    own = path.removesuffix(".hpp") + ".cpp"
+    users = {user for user in includes.users.get(path, ()) if not user.startswith("tests/")}
+    users.discard(own)
+    return users.pop() if len(users) == 1 else None
+
+
+def small_headers(tree, left=None):
+    left = SMALL_HEADERS_LEFT if left is None else left
+    includes, counts = _Includes(tree), dict.fromkeys(left, 0)
+    for source in tree.cpp():
+        user = _is_small(source) and _single_user(includes, source.path)
+        if not user or source.path.startswith("tests/"):
+            continue
+        room = next((room for room in left if fnmatch.fnmatch(source.path, room)), None)
+        if room:
+            counts[room] += 1
+        else:
+            text = f"{len(source.lines)} lines, and {user} alone includes it: merge them"
+            yield Finding(source.path, 0, "small-headers", text)
+    here = "tests/tidy/rules_rooms.py"
+    for room, count in counts.items() if here in tree.by_path else ():
+        if count != left[room]:
+            text = f"{room} has {count} small headers with one user, the list says {left[room]}"
+            yield Finding(here, 0, "small-headers", text)

@@ -29,8 +29,8 @@ class lock_table {
 public:
     lock_table(queue_rules rules, std::size_t waiters_max)
         : rules_(std::move(rules)), waiters_max_(waiters_max) {}
-    /// Ends the leases that are still held; not in a forked child, where the mutex may be locked for
-    /// ever.
+    /// Ends the leases that are still held; not in a forked child, where the mutex may be locked
+    /// for ever.
     ~lock_table();
     lock_table(const lock_table&) = delete;
     lock_table& operator=(const lock_table&) = delete;

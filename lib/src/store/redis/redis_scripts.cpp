@@ -56,12 +56,12 @@ redis_scripts::redis_scripts(std::string_view prefix) {
     make(redis_script::list, {common, list});
     make(redis_script::break_, {common, queue, break_});
     make(redis_script::watch, {common, watch});
-    make(redis_script::key_take, {key_common, key_take});
-    make(redis_script::key_free, {key_common, key_free});
-    make(redis_script::key_renew, {key_common, key_renew});
-    make(redis_script::key_draw, {key_common, key_draw});
-    make(redis_script::key_break, {key_common, key_break});
-    make(redis_script::key_view, {key_common, key_view});
+    make(redis_script::single_key_take, {single_key_common, single_key_take});
+    make(redis_script::single_key_free, {single_key_common, single_key_free});
+    make(redis_script::single_key_renew, {single_key_common, single_key_renew});
+    make(redis_script::single_key_draw, {single_key_common, single_key_draw});
+    make(redis_script::single_key_break, {single_key_common, single_key_break});
+    make(redis_script::single_key_view, {single_key_common, single_key_view});
 }
 
 std::vector<redis_script> redis_scripts::range(redis_script first, redis_script last) {

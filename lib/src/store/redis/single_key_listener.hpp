@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_STORE_REDIS_KEY_LISTENER_HPP
-#define MORTISE_STORE_REDIS_KEY_LISTENER_HPP
+#ifndef MORTISE_STORE_REDIS_SINGLE_KEY_LISTENER_HPP
+#define MORTISE_STORE_REDIS_SINGLE_KEY_LISTENER_HPP
 
 #include "store/redis/redis_wire.hpp"
 
@@ -20,15 +20,15 @@ namespace mortise::store_detail {
 /// the reply to a command.
 ///
 /// @par Threads One strand.
-class key_listener final : public std::enable_shared_from_this<key_listener>,
-                           private redis_wire_events {
+class single_key_listener final : public std::enable_shared_from_this<single_key_listener>,
+                                  private redis_wire_events {
 public:
     using heard_function = std::function<void(const std::string& channel)>;
     using failed_function = std::function<void(redis_failure)>;
 
     /// @param heard called when a message comes, and when a channel begins to be heard.
     /// @param failed called when nothing is heard any longer, until `go`.
-    key_listener(
+    single_key_listener(
         asio::any_io_executor strand,
         redis_wire_factory wires,
         heard_function heard,
@@ -49,7 +49,7 @@ private:
     void on_closed(redis_failure why) noexcept override;
 
     void work();
-    asio::awaitable<void> run(std::shared_ptr<key_listener> self);
+    asio::awaitable<void> run(std::shared_ptr<single_key_listener> self);
     asio::awaitable<redis_failure> change(const std::string& channel);
     void fail(redis_failure why);
 

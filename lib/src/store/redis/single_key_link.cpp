@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/key_link.hpp"
+#include "store/redis/single_key_link.hpp"
 
-#include "store/redis/key_values.hpp"
+#include "store/redis/single_key_values.hpp"
 #include "store/redis/words.hpp"
 
 #include <algorithm>
@@ -10,24 +10,26 @@
 namespace mortise::store_detail {
 namespace {
 
-using stage = key_entry::stage;
+using stage = single_key_entry::stage;
 
 // How many keys one call of a script names: the server does nothing else meanwhile.
 constexpr std::size_t portion = 250;
 
 }  // namespace
 
-key_link::key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens)
+single_key_link::single_key_link(
+    link_settings settings, redis_wire_factory wires, const token_domain& tokens
+)
     : redis_link(std::move(settings), std::move(wires)),
       tokens_(tokens),
       jitter_(static_cast<std::minstd_rand::result_type>(random_id::draw().low)) {}
 
-void key_link::attach(
+void single_key_link::attach(
     asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
 ) {
     redis_link::attach(std::move(strand), events, std::move(time));
-    const auto weak = std::weak_ptr(std::static_pointer_cast<key_link>(shared_from_this()));
-    listener_ = std::make_shared<key_listener>(
+    const auto weak = std::weak_ptr(std::static_pointer_cast<single_key_link>(shared_from_this()));
+    listener_ = std::make_shared<single_key_listener>(
         redis_link::strand(),
         wires(),
         [weak](const std::string& channel) {
@@ -41,19 +43,19 @@ void key_link::attach(
     );
 }
 
-std::string key_link::counter() const {
-    return key_of(std::string(key_counter));
+std::string single_key_link::counter() const {
+    return key_of(std::string(single_key_counter));
 }
 
-bool key_link::is_counter(const std::string& name) const {
-    return name == key_counter;
+bool single_key_link::is_counter(const std::string& name) const {
+    return name == single_key_counter;
 }
 
-std::string key_link::id_of(request_id id) const {
-    return key_id(session().id, id);
+std::string single_key_link::id_of(request_id id) const {
+    return single_key_id(session().id, id);
 }
 
-void key_link::begin_session() {
+void single_key_link::begin_session() {
     disband_all();
     entries_.clear();
     gave_way_.clear();
@@ -62,7 +64,7 @@ void key_link::begin_session() {
     set_incarnation();
 }
 
-void key_link::dropped() noexcept {
+void single_key_link::dropped() noexcept {
     listen_again_.cancel();
     if (listener_)
         listener_->close();
@@ -70,7 +72,7 @@ void key_link::dropped() noexcept {
         line->deadline.cancel();
 }
 
-asio::awaitable<result<resumed>> key_link::resume(session_start start) {
+asio::awaitable<result<resumed>> single_key_link::resume(session_start start) {
     const auto kept = shared_from_this();
     auto opening = open(std::move(start));
     auto reply = co_await std::move(opening);
@@ -80,7 +82,7 @@ asio::awaitable<result<resumed>> key_link::resume(session_start start) {
 }
 
 // Renews all keys before it answers: a grant that was lost meanwhile must not seem to be proved.
-asio::awaitable<result<resumed>> key_link::prove() {
+asio::awaitable<result<resumed>> single_key_link::prove() {
     if (session().generation < generation_)
         co_return error_code(errc::session_lost);
     generation_ = session().generation;
@@ -95,19 +97,19 @@ asio::awaitable<result<resumed>> key_link::prove() {
     co_return reply;
 }
 
-void key_link::came_back(const random_id& before) {
+void single_key_link::came_back(const random_id& before) {
     tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
     listener_->go();
 }
 
-asio::awaitable<result<answer>> key_link::request(lock_request wish) {
+asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
     if (is_counter(wish.name))
         co_return cannot("the key " + counter() + " counts tokens: it cannot be a lock");
     if (wish.mode.what() != lock_mode::kind::exclusive ||
         wish.hold_max != std::chrono::milliseconds::max())
         co_return error_code(errc::unsupported);
     if (const auto known = entries_.find(wish.id); known != entries_.end()) {
-        const key_entry& entry = known->second;
+        const single_key_entry& entry = known->second;
         answer again;
         again.what = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
         again.token = entry.token;
@@ -130,19 +132,20 @@ asio::awaitable<result<answer>> key_link::request(lock_request wish) {
     co_return queued;
 }
 
-asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
+asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request wish) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
     const bool plainly = wish.id > last_id_ && tokens_.empty();
     last_id_ = std::max(last_id_, wish.id);
-    key_entry& entry = entries_[wish.id];
+    single_key_entry& entry = entries_[wish.id];
     entry.name = wish.name;
     entry.maybe_set = true;
     auto taking = take(wish.name, wish.id, plainly);
     const auto reply = co_await std::move(taking);
     const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
     if (found == entries_.end())
-        co_return error_code(errc::outcome_unknown);  // Withdrawn: key_free is sent behind it.
+        co_return error_code(errc::outcome_unknown
+        );  // Withdrawn: single_key_free is sent behind it.
     if (!reply) {
         entries_.erase(found);
         co_return reply.error();
@@ -156,8 +159,8 @@ asio::awaitable<result<answer>> key_link::first_attempt(lock_request wish) {
     co_return answer();
 }
 
-answer key_link::granted_to(request_id id, const fencing_token& token) {
-    key_entry& entry = entries_.at(id);
+answer single_key_link::granted_to(request_id id, const fencing_token& token) {
+    single_key_entry& entry = entries_.at(id);
     entry.at = stage::held;
     entry.token = token;
     entry.since = now();
@@ -169,12 +172,12 @@ answer key_link::granted_to(request_id id, const fencing_token& token) {
 
 // Queues a request in the line of its lock. Its position counts the holder and this session's
 // requests ahead of it; nobody knows how many requests wait elsewhere.
-answer key_link::join(request_id id, const std::string& name) {
+answer single_key_link::join(request_id id, const std::string& name) {
     entries_.at(id).at = stage::waiting;
     auto& line = lines_[name];
     if (!line) {
-        line = std::make_shared<key_line>();
-        listener_->want(key_channel(key_of(name)));
+        line = std::make_shared<single_key_line>();
+        listener_->want(single_key_channel(key_of(name)));
     }
     line->ids.push_back(id);
     answer reply;
@@ -185,8 +188,8 @@ answer key_link::join(request_id id, const std::string& name) {
 
 // Takes the lock by a plain SET, as clients of any make do, or by a script. A plain SET cannot tell
 // that an earlier attempt of the same request has already taken the lock.
-asio::awaitable<result<key_link::attempt>>
-key_link::take(std::string name, request_id id, bool plainly) {
+asio::awaitable<result<single_key_link::attempt>>
+single_key_link::take(std::string name, request_id id, bool plainly) {
     if (!plainly) {
         auto by_script = take_by_script(std::move(name), id);
         co_return co_await std::move(by_script);
@@ -201,18 +204,18 @@ key_link::take(std::string name, request_id id, bool plainly) {
         co_return refused(wire(), *reply);
     attempt fresh;
     fresh.taken = reply->what == redis_value::kind::text;
-    fresh.token = key_mark(id_of(id));
+    fresh.token = single_key_mark(id_of(id));
     co_return fresh;
 }
 
-asio::awaitable<result<key_link::attempt>>
-key_link::take_by_script(std::string name, request_id id) {
+asio::awaitable<result<single_key_link::attempt>>
+single_key_link::take_by_script(std::string name, request_id id) {
     std::vector<std::string> arguments;
     arguments.push_back(key_of(name));
     arguments.push_back(id_of(id));
     arguments.push_back(std::to_string(session().ttl.count()));
     arguments.push_back(tokens_.empty() ? std::string() : counter());
-    auto asking = evaluate(wire(), redis_script::key_take, std::move(arguments));
+    auto asking = evaluate(wire(), redis_script::single_key_take, std::move(arguments));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -222,7 +225,7 @@ key_link::take_by_script(std::string name, request_id id) {
     fresh.taken = reply->items[0].text == "g";
     fresh.free_in_ms = reply->items[1].number;
     if (fresh.taken && tokens_.empty()) {
-        fresh.token = key_mark(id_of(id));
+        fresh.token = single_key_mark(id_of(id));
     } else if (fresh.taken) {
         words base(reply->items[1].text);
         fresh.token = {base.base() << fencing_token::sequence_bits, tokens_};
@@ -232,7 +235,7 @@ key_link::take_by_script(std::string name, request_id id) {
     co_return fresh;
 }
 
-asio::awaitable<error_code> key_link::withdraw(std::string name, request_id id) {
+asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_id id) {
     const auto kept = shared_from_this();
     const auto found = entries_.find(id);
     const bool nowhere = found != entries_.end() && !found->second.maybe_set;
@@ -244,12 +247,12 @@ asio::awaitable<error_code> key_link::withdraw(std::string name, request_id id) 
     std::vector<std::string> arguments;
     arguments.push_back(key_of(name));
     arguments.push_back(id_of(id));
-    auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
     const auto reply = co_await std::move(freeing);
     co_return reply ? error_code() : reply.error();
 }
 
-asio::awaitable<result<bool>> key_link::release(grant held) {
+asio::awaitable<result<bool>> single_key_link::release(grant held) {
     const auto kept = shared_from_this();
     const auto found = entries_.find(held.id);
     if (found == entries_.end() || found->second.token != held.token ||
@@ -261,7 +264,7 @@ asio::awaitable<result<bool>> key_link::release(grant held) {
     std::vector<std::string> arguments;
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));
-    auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
     const auto reply = co_await std::move(freeing);
     if (!reply)
         co_return reply.error();
@@ -269,7 +272,7 @@ asio::awaitable<result<bool>> key_link::release(grant held) {
     co_return reply->number > 0;
 }
 
-asio::awaitable<result<heartbeat>> key_link::beat() {
+asio::awaitable<result<heartbeat>> single_key_link::beat() {
     const auto kept = shared_from_this();
     heartbeat reply;
     reply.sent = now();
@@ -288,7 +291,7 @@ asio::awaitable<result<heartbeat>> key_link::beat() {
 // The requests whose keys must be renewed, including those that may have been set just now: when
 // the client learns of such a grant, it takes each heartbeat that was sent after the attempt as a
 // proof of it.
-std::vector<request_id> key_link::at_server() const {
+std::vector<request_id> single_key_link::at_server() const {
     std::vector<request_id> ids;
     for (const auto& [id, entry] : entries_) {
         if (entry.maybe_set && entry.at != stage::leaving)
@@ -297,7 +300,7 @@ std::vector<request_id> key_link::at_server() const {
     return ids;
 }
 
-asio::awaitable<error_code> key_link::renew(wire_ptr by) {
+asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
     const auto kept = shared_from_this();
     const auto meant = session().id;
     const auto all = at_server();
@@ -319,7 +322,7 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
             arguments.push_back(key_of(found->second.name));
             arguments.push_back(id_of(found->first));
         }
-        auto asking = evaluate(by, redis_script::key_renew, std::move(arguments));
+        auto asking = evaluate(by, redis_script::single_key_renew, std::move(arguments));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -334,7 +337,8 @@ asio::awaitable<error_code> key_link::renew(wire_ptr by) {
 // Erases the grants that are lost, and tells which others are contended. A lost grant changes the
 // incarnation, which makes all leases of the client unsure until it has looked: this heartbeat must
 // not prove the lost one.
-error_code key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& reply) {
+error_code
+single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& reply) {
     if (reply.items.size() != ids.size())
         return errc::store_corrupt;
     bool lost = false;
@@ -349,8 +353,8 @@ error_code key_link::judge_renewed(const std::vector<request_id>& ids, const red
             lost = true;
             continue;
         }
-        key_entry& entry = found->second;
-        const bool own = listener_->hears(key_channel(key_of(entry.name)));
+        single_key_entry& entry = found->second;
+        const bool own = listener_->hears(single_key_channel(key_of(entry.name)));
         if (listening > (own ? 1 : 0) && !std::exchange(entry.contended, true)) {
             store_event event;
             event.what = store_event::kind::contended;
@@ -363,7 +367,7 @@ error_code key_link::judge_renewed(const std::vector<request_id>& ids, const red
     return error_code();
 }
 
-asio::awaitable<result<token_range>> key_link::draw(grant held) {
+asio::awaitable<result<token_range>> single_key_link::draw(grant held) {
     const auto kept = shared_from_this();
     const auto found = entries_.find(held.id);
     if (found == entries_.end() || found->second.token != held.token ||
@@ -381,7 +385,7 @@ asio::awaitable<result<token_range>> key_link::draw(grant held) {
     arguments.push_back(key_of(held.name));
     arguments.push_back(id_of(held.id));
     arguments.push_back(counter());
-    auto asking = evaluate(wire(), redis_script::key_draw, std::move(arguments));
+    auto asking = evaluate(wire(), redis_script::single_key_draw, std::move(arguments));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
@@ -394,7 +398,7 @@ asio::awaitable<result<token_range>> key_link::draw(grant held) {
     co_return range;
 }
 
-asio::awaitable<error_code> key_link::free_all(std::vector<request_id> ids) {
+asio::awaitable<error_code> single_key_link::free_all(std::vector<request_id> ids) {
     for (std::size_t from = 0; from < ids.size(); from += portion) {
         const std::size_t end = std::min(from + portion, ids.size());
         std::vector<std::string> arguments;
@@ -405,7 +409,7 @@ asio::awaitable<error_code> key_link::free_all(std::vector<request_id> ids) {
             arguments.push_back(key_of(found->second.name));
             arguments.push_back(id_of(ids[at]));
         }
-        auto freeing = evaluate(wire(), redis_script::key_free, std::move(arguments));
+        auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
         const auto reply = co_await std::move(freeing);
         if (!reply)
             co_return reply.error();
@@ -413,7 +417,7 @@ asio::awaitable<error_code> key_link::free_all(std::vector<request_id> ids) {
     co_return error_code();
 }
 
-asio::awaitable<error_code> key_link::end() {
+asio::awaitable<error_code> single_key_link::end() {
     const auto kept = shared_from_this();
     auto settling = settle();
     if (!co_await std::move(settling))
@@ -433,7 +437,7 @@ asio::awaitable<error_code> key_link::end() {
     co_return error_code();
 }
 
-session_view key_link::view() const {
+session_view single_key_link::view() const {
     session_view seen;
     seen.changes = changes_;
     for (const auto& [id, entry] : entries_) {
@@ -452,7 +456,8 @@ session_view key_link::view() const {
     return seen;
 }
 
-const key_entry* key_link::own(const std::string& name, const std::string& value) const {
+const single_key_entry*
+single_key_link::own(const std::string& name, const std::string& value) const {
     for (const auto& [id, entry] : entries_) {
         if (entry.name == name && entry.at == stage::held && value.starts_with(id_of(id)))
             return &entry;

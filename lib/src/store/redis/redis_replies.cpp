@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/reply_builder.hpp"
+#include "store/redis/redis_replies.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 namespace mortise::store_detail {
@@ -38,6 +39,14 @@ redis_value simple(type kind, std::string_view text) {
     return value;
 }
 
+std::string_view field(const redis_value& map, std::string_view name) noexcept {
+    for (std::size_t at = 0; at + 1 < map.items.size(); at += 2) {
+        if (map.items[at].text == name)
+            return map.items[at + 1].text;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<redis_value>
@@ -65,6 +74,26 @@ reply_builder::add(const boost::redis::resp3::basic_node<std::string_view>& node
         open_.pop_back();
     }
     return done;
+}
+
+redis_failure judge_hello(const std::vector<redis_value>& replies, bool sentinel) {
+    for (const auto& each : replies) {
+        if (each.what == redis_value::kind::error)
+            return {meaning_of_refusal(each.text), each.text};
+    }
+    if (replies.empty() || replies.front().what != redis_value::kind::array)
+        return {errc::wrong_server, "it does not greet as a Redis server does"};
+    const auto& hello = replies.front();
+    const auto mode = field(hello, "mode");
+    if (mode == "cluster")
+        return {errc::wrong_server, "it is part of a Redis Cluster"};
+    if (sentinel && mode != "sentinel")
+        return {errc::wrong_server, "it is no sentinel"};
+    if (!sentinel && mode == "sentinel")
+        return {errc::wrong_server, "it is a sentinel: name it with redis+sentinel://"};
+    if (!sentinel && field(hello, "role") == "replica")
+        return {errc::read_only_server, "it is a replica"};
+    return {};
 }
 
 }  // namespace mortise::store_detail

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/key_store.hpp"
-
-#include "store/redis/key_link.hpp"
-#include "store/redis/key_values.hpp"
+#include "store/redis/redis_stores.hpp"
+#include "store/redis/single_key_link.hpp"
+#include "store/redis/single_key_values.hpp"
 
 #include <algorithm>
 #include <set>
@@ -24,11 +23,11 @@ std::string pattern_of(const std::string& prefix) {
     return pattern + '*';
 }
 
-class key_store final : public store {
+class single_key_store final : public store {
 public:
-    key_store(std::shared_ptr<key_link> link, redis_examination known)
+    single_key_store(std::shared_ptr<single_key_link> link, redis_examination known)
         : link_(std::move(link)), examined_(std::move(known)) {}
-    ~key_store() override { link_->detach(); }
+    ~single_key_store() override { link_->detach(); }
 
     store_traits traits() const noexcept override {
         store_traits traits;
@@ -91,12 +90,12 @@ private:
     asio::awaitable<result<std::vector<lock_view>>> views(std::vector<std::string> names);
     lock_view view_of(std::string name, const redis_value& value, std::int64_t waiting) const;
 
-    const std::shared_ptr<key_link> link_;
+    const std::shared_ptr<single_key_link> link_;
     const redis_examination examined_;  ///< What is known without asking the server.
 };
 
 // Scans every key of the database, which takes long: for people, now and then.
-asio::awaitable<result<std::set<std::string>>> key_store::names() {
+asio::awaitable<result<std::set<std::string>>> single_key_store::names() {
     std::set<std::string> found;
     std::string cursor = "0";
     do {
@@ -112,12 +111,12 @@ asio::awaitable<result<std::set<std::string>>> key_store::names() {
         for (const auto& key : reply->items[1].items)
             found.insert(key.text.substr(link_->prefix().size()));
     } while (cursor != "0");
-    found.erase(std::string(key_counter));
+    found.erase(std::string(single_key_counter));
     co_return found;
 }
 
 asio::awaitable<result<std::vector<lock_view>>>
-key_store::list(std::string after, std::size_t limit, std::size_t) {
+single_key_store::list(std::string after, std::size_t limit, std::size_t) {
     if (link_->prefix().empty())
         co_return link_->cannot("without a prefix it cannot tell locks from other keys");
     auto naming = names();
@@ -132,7 +131,7 @@ key_store::list(std::string after, std::size_t limit, std::size_t) {
 }
 
 asio::awaitable<result<std::optional<lock_view>>>
-key_store::inspect(std::string name, std::size_t) {
+single_key_store::inspect(std::string name, std::size_t) {
     std::vector<std::string> one;
     one.push_back(std::move(name));
     auto viewing = views(std::move(one));
@@ -145,7 +144,8 @@ key_store::inspect(std::string name, std::size_t) {
     co_return lock;
 }
 
-asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std::string> names) {
+asio::awaitable<result<std::vector<lock_view>>>
+single_key_store::views(std::vector<std::string> names) {
     std::vector<lock_view> seen;
     constexpr std::size_t names_at_once = 250;
     for (std::size_t from = 0; from < names.size(); from += names_at_once) {
@@ -153,7 +153,7 @@ asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std
         std::vector<std::string> keys;
         for (std::size_t at = from; at < from + count; ++at)
             keys.push_back(link_->prefix() + names[at]);
-        auto asking = link_->ask(redis_script::key_view, std::move(keys));
+        auto asking = link_->ask(redis_script::single_key_view, std::move(keys));
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
@@ -174,7 +174,7 @@ asio::awaitable<result<std::vector<lock_view>>> key_store::views(std::vector<std
 
 // Describes a lock. Of a holder in another session only the value of the key is known.
 lock_view
-key_store::view_of(std::string name, const redis_value& value, std::int64_t waiting) const {
+single_key_store::view_of(std::string name, const redis_value& value, std::int64_t waiting) const {
     lock_view lock;
     lock.name = std::move(name);
     lock.waiter_count = static_cast<std::uint64_t>(std::max<std::int64_t>(waiting, 0));
@@ -182,7 +182,7 @@ key_store::view_of(std::string name, const redis_value& value, std::int64_t wait
         return lock;
     party_view holder;
     holder.label = value.text;
-    holder.token = key_token(value.text, link_->tokens());
+    holder.token = single_key_token(value.text, link_->tokens());
     if (const auto* const own = link_->own(lock.name, value.text)) {
         holder.session = link_->who().id;
         holder.host = link_->who().host;
@@ -194,7 +194,7 @@ key_store::view_of(std::string name, const redis_value& value, std::int64_t wait
     return lock;
 }
 
-asio::awaitable<result<bool>> key_store::break_(break_order order) {
+asio::awaitable<result<bool>> single_key_store::break_(break_order order) {
     const std::string key = link_->prefix() + order.name;
     auto reading = link_->send({"GET", key});
     const auto value = co_await std::move(reading);
@@ -204,20 +204,20 @@ asio::awaitable<result<bool>> key_store::break_(break_order order) {
         co_return link_->refusal(*value);
     if (value->what != redis_value::kind::text || link_->is_counter(order.name))
         co_return false;
-    const auto there = key_token(value->text, link_->tokens());
+    const auto there = single_key_token(value->text, link_->tokens());
     if (there.base() != order.token.base() || there.domain != order.token.domain)
         co_return false;
     std::vector<std::string> arguments;
     arguments.push_back(key);
     arguments.push_back(value->text);
-    auto asking = link_->ask(redis_script::key_break, std::move(arguments));
+    auto asking = link_->ask(redis_script::single_key_break, std::move(arguments));
     const auto reply = co_await std::move(asking);
     if (!reply)
         co_return reply.error();
     co_return reply->number == 1;
 }
 
-asio::awaitable<result<std::vector<store_finding>>> key_store::examine() {
+asio::awaitable<result<std::vector<store_finding>>> single_key_store::examine() {
     auto found = examined_;
     auto asking = link_->ask_facts();
     auto facts = co_await std::move(asking);
@@ -230,14 +230,15 @@ asio::awaitable<result<std::vector<store_finding>>> key_store::examine() {
 
 }  // namespace
 
-std::unique_ptr<store> make_key_store(
+std::unique_ptr<store> make_single_key_store(
     link_settings settings,
     redis_wire_factory wires,
     const token_domain& tokens,
     redis_examination known
 ) {
-    return std::make_unique<key_store>(
-        std::make_shared<key_link>(std::move(settings), std::move(wires), tokens), std::move(known)
+    return std::make_unique<single_key_store>(
+        std::make_shared<single_key_link>(std::move(settings), std::move(wires), tokens),
+        std::move(known)
     );
 }
 

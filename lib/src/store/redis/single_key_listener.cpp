@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/key_listener.hpp"
+#include "store/redis/single_key_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,7 +8,7 @@
 
 namespace mortise::store_detail {
 
-key_listener::key_listener(
+single_key_listener::single_key_listener(
     asio::any_io_executor strand,
     redis_wire_factory wires,
     heard_function heard,
@@ -19,40 +19,41 @@ key_listener::key_listener(
       tell_(std::move(heard)),
       failed_(std::move(failed)) {}
 
-void key_listener::want(const std::string& channel) {
+void single_key_listener::want(const std::string& channel) {
     if (!wanted_.insert(channel).second)
         return;
     changes_.push_back(channel);
     work();
 }
 
-void key_listener::forget(const std::string& channel) {
+void single_key_listener::forget(const std::string& channel) {
     if (wanted_.erase(channel) == 0 || !wire_)
         return;
     changes_.push_back(channel);
     work();
 }
 
-void key_listener::go() {
+void single_key_listener::go() {
     changes_.assign(wanted_.begin(), wanted_.end());
     work();
 }
 
-void key_listener::close() noexcept {
+void single_key_listener::close() noexcept {
     heard_.clear();
     changes_.clear();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
 
-void key_listener::work() {
+void single_key_listener::work() {
     if (working_ || changes_.empty())
         return;
     working_ = true;
     asio::co_spawn(strand_, run(shared_from_this()), asio::detached);
 }
 
-asio::awaitable<void> key_listener::run([[maybe_unused]] std::shared_ptr<key_listener> self) {
+asio::awaitable<void>
+single_key_listener::run([[maybe_unused]] std::shared_ptr<single_key_listener> self) {
     while (!changes_.empty()) {
         const std::string channel = std::move(changes_.front());
         changes_.pop_front();
@@ -66,7 +67,7 @@ asio::awaitable<void> key_listener::run([[maybe_unused]] std::shared_ptr<key_lis
 
 // Subscribes to `channel` or unsubscribes, whichever `wanted_` asks for.
 // @return what is wrong with the present connection; no code if it was closed meanwhile.
-asio::awaitable<redis_failure> key_listener::change(const std::string& channel) {
+asio::awaitable<redis_failure> single_key_listener::change(const std::string& channel) {
     const bool wanted = wanted_.contains(channel);
     if (wanted == heard_.contains(channel)) {
         if (wanted)
@@ -106,18 +107,18 @@ asio::awaitable<redis_failure> key_listener::change(const std::string& channel) 
     co_return redis_failure();
 }
 
-void key_listener::fail(redis_failure why) {
+void single_key_listener::fail(redis_failure why) {
     close();
     failed_(std::move(why));
 }
 
-void key_listener::on_push(redis_value push) noexcept {
+void single_key_listener::on_push(redis_value push) noexcept {
     if (push.items.size() == 3 && push.items[0].text == "message" &&
         wanted_.contains(push.items[1].text))
         tell_(push.items[1].text);
 }
 
-void key_listener::on_closed(redis_failure why) noexcept {
+void single_key_listener::on_closed(redis_failure why) noexcept {
     fail(std::move(why));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Waiting in the single-key form: tries again when a release is heard, and when the holder's key
 // has expired.
-#include "store/redis/key_link.hpp"
-#include "store/redis/key_values.hpp"
+#include "store/redis/single_key_link.hpp"
+#include "store/redis/single_key_values.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -25,14 +25,14 @@ constexpr milliseconds for_others(10);
 
 }  // namespace
 
-void key_link::heard(const std::string& channel) {
-    const auto start = key_channel(prefix()).size();
+void single_key_link::heard(const std::string& channel) {
+    const auto start = single_key_channel(prefix()).size();
     stir(channel.substr(start));
 }
 
 // Makes every line try now: without a subscription only the deadlines of holders are left to wait
 // for, and an attempt learns them.
-void key_link::listening_failed(const redis_failure& why) {
+void single_key_link::listening_failed(const redis_failure& why) {
     remember(why);
     if (!wire())
         return;
@@ -49,7 +49,7 @@ void key_link::listening_failed(const redis_failure& why) {
 }
 
 // Makes the line of `name` try, because its lock may be free.
-void key_link::stir(const std::string& name) {
+void single_key_link::stir(const std::string& name) {
     const auto found = lines_.find(name);
     if (found == lines_.end() || !wire())
         return;  // A new connection stirs all lines.
@@ -63,7 +63,7 @@ void key_link::stir(const std::string& name) {
     asio::co_spawn(strand(), run_line(shared_from_this(), name, line), asio::detached);
 }
 
-asio::awaitable<void> key_link::run_line(
+asio::awaitable<void> single_key_link::run_line(
     [[maybe_unused]] std::shared_ptr<redis_link> self, std::string name, line_ptr line
 ) {
     while (std::exchange(line->again, false) && !line->ids.empty() && wire()) {
@@ -74,14 +74,14 @@ asio::awaitable<void> key_link::run_line(
         if (!line->ids.empty() && line->ids.front() == id)
             take_turn(name, *line, id, got);
         else
-            line->again = true;  // Withdrawn meanwhile: key_free is sent behind the attempt.
+            line->again = true;  // Withdrawn meanwhile: single_key_free is sent behind the attempt.
     }
     line->trying = false;
     disband_if_empty(name, line);
 }
 
-void key_link::take_turn(
-    const std::string& name, key_line& line, request_id id, const result<attempt>& got
+void single_key_link::take_turn(
+    const std::string& name, single_key_line& line, request_id id, const result<attempt>& got
 ) {
     if (!got) {
         // An attempt without an answer is repeated on the next connection, one that was refused
@@ -108,7 +108,9 @@ void key_link::take_turn(
     }
 }
 
-void key_link::try_when(const std::string& name, key_line& line, clock::duration after) {
+void single_key_link::try_when(
+    const std::string& name, single_key_line& line, clock::duration after
+) {
     const auto weak = weak_from_this();
     line.deadline.set(*time(), strand(), coro::saturating_add(now(), after), [this, weak, name] {
         if (const auto kept = weak.lock())
@@ -118,17 +120,17 @@ void key_link::try_when(const std::string& name, key_line& line, clock::duration
 
 // Holds back this session's next request for a contended lock: it would always be faster than the
 // sessions that must first be told of the release.
-void key_link::give_way(const std::string& name) {
+void single_key_link::give_way(const std::string& name) {
     std::erase_if(gave_way_, [at = now()](const auto& each) { return each.second <= at; });
     gave_way_[name] = now() + for_others;
 }
 
-clock::time_point key_link::gave_way_until(const std::string& name) const {
+clock::time_point single_key_link::gave_way_until(const std::string& name) const {
     const auto found = gave_way_.find(name);
     return found == gave_way_.end() ? clock::time_point() : found->second;
 }
 
-void key_link::leave_line(request_id id, const std::string& name) {
+void single_key_link::leave_line(request_id id, const std::string& name) {
     const auto found = lines_.find(name);
     if (found == lines_.end())
         return;
@@ -140,19 +142,19 @@ void key_link::leave_line(request_id id, const std::string& name) {
         stir(name);
 }
 
-void key_link::disband_if_empty(const std::string& name, const line_ptr& line) {
+void single_key_link::disband_if_empty(const std::string& name, const line_ptr& line) {
     const auto found = lines_.find(name);
     if (line->trying || !line->ids.empty() || found == lines_.end() || found->second != line)
         return;
     lines_.erase(found);
-    listener_->forget(key_channel(key_of(name)));
+    listener_->forget(single_key_channel(key_of(name)));
 }
 
-void key_link::disband_all() {
+void single_key_link::disband_all() {
     for (const auto& [name, line] : lines_) {
         line->ids.clear();
         line->deadline.cancel();
-        listener_->forget(key_channel(key_of(name)));
+        listener_->forget(single_key_channel(key_of(name)));
     }
     lines_.clear();
 }

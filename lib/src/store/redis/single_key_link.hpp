@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_STORE_REDIS_KEY_LINK_HPP
-#define MORTISE_STORE_REDIS_KEY_LINK_HPP
+#ifndef MORTISE_STORE_REDIS_SINGLE_KEY_LINK_HPP
+#define MORTISE_STORE_REDIS_SINGLE_KEY_LINK_HPP
 
+#include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/store.hpp"
-#include "store/redis/key_entry.hpp"
-#include "store/redis/key_listener.hpp"
+#include "mortise/store_types.hpp"
 #include "store/redis/redis_link.hpp"
+#include "store/redis/single_key_listener.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,15 +20,48 @@
 
 namespace mortise::store_detail {
 
+using coro::detail::alarm;
+
+/// A request or a grant of this session in the single-key form; only this client knows it.
+struct single_key_entry {
+    enum class stage : std::uint8_t {
+        asking,   ///< Its first attempt is not answered yet.
+        waiting,  ///< Stands in the line of its lock.
+        held,
+        leaving,  ///< Its release has begun.
+    };
+
+    single_key_entry() = default;
+
+    std::string name;
+    stage at = stage::asking;
+    fencing_token token;  ///< Set while it is held.
+    clock::time_point since;
+    bool contended = false;
+    bool maybe_set = false;   ///< The key may hold the value of this request.
+    std::uint64_t drawn = 0;  ///< How many blocks of marks were drawn for it.
+};
+
+/// The requests of this session that wait for the same lock. Only the first of them tries.
+struct single_key_line {
+    single_key_line() = default;
+
+    std::deque<request_id> ids;
+    bool trying = false;
+    clock::time_point not_before;  ///< No attempt before this time: others come first.
+    bool again = false;            ///< The lock may be free since the present attempt began.
+    alarm deadline;                ///< Fires when the holder's key has expired.
+};
+
 /// A session of which the server knows nothing: its client alone knows what it holds and waits for.
 /// Each held lock is a key with a value of its own and a time to live. The client finds that a
 /// grant is lost when it renews the key.
 ///
 /// @par Threads The strand.
-class key_link final : public redis_link {
+class single_key_link final : public redis_link {
 public:
     /// @param tokens the domain of the tokens; empty: there are none.
-    key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens);
+    single_key_link(link_settings settings, redis_wire_factory wires, const token_domain& tokens);
 
     void attach(
         asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
@@ -48,7 +84,7 @@ public:
     /// only.
     bool is_counter(const std::string& name) const;
     /// The grant of this session that wrote `value` at the key of `name`; null if none did.
-    const key_entry* own(const std::string& name, const std::string& value) const;
+    const single_key_entry* own(const std::string& name, const std::string& value) const;
     const session_start& who() const noexcept { return session(); }
     bool has_session() const noexcept { return wire() != nullptr; }
     /// Remembers for `explain` what the form cannot do. @return `unsupported`.
@@ -63,7 +99,7 @@ private:
         fencing_token token;
         std::int64_t free_in_ms = 0;  ///< Until the holder's key expires; below zero: never.
     };
-    using line_ptr = std::shared_ptr<key_line>;
+    using line_ptr = std::shared_ptr<single_key_line>;
 
     asio::awaitable<result<resumed>> prove() override;
     void came_back(const random_id& before) override;
@@ -73,7 +109,7 @@ private:
     std::string tracked() const override { return prefix() + "mortise:-"; }
     bool keys_expire() const noexcept override { return true; }
     std::vector<redis_script> used_scripts() const override {
-        return redis_scripts::range(redis_script::key_take, redis_script::key_view);
+        return redis_scripts::range(redis_script::single_key_take, redis_script::single_key_view);
     }
 
     std::string key_of(const std::string& name) const { return prefix() + name; }
@@ -97,16 +133,17 @@ private:
     void stir(const std::string& name);
     asio::awaitable<void>
     run_line(std::shared_ptr<redis_link> self, std::string name, line_ptr line);
-    void
-    take_turn(const std::string& name, key_line& line, request_id id, const result<attempt>& got);
-    void try_when(const std::string& name, key_line& line, clock::duration after);
+    void take_turn(
+        const std::string& name, single_key_line& line, request_id id, const result<attempt>& got
+    );
+    void try_when(const std::string& name, single_key_line& line, clock::duration after);
     void set_incarnation() { know(random_id::draw(), tokens_); }
 
     const token_domain tokens_;
-    std::map<request_id, key_entry> entries_;
+    std::map<request_id, single_key_entry> entries_;
     std::map<std::string, line_ptr> lines_;
     std::map<std::string, clock::time_point> gave_way_;
-    std::shared_ptr<key_listener> listener_;
+    std::shared_ptr<single_key_listener> listener_;
     alarm listen_again_;
     std::minstd_rand jitter_;
     std::uint64_t changes_ = 0;

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/store/redis.hpp"
-
+// The Redis store whose locks have queues: the rules are scripts at the server.
 #include "store/break_note.hpp"
-#include "store/redis/boost_wire.hpp"
-#include "store/redis/key_store.hpp"
-#include "store/redis/key_values.hpp"
 #include "store/redis/queue_link.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_examination.hpp"
-#include "store/redis/redis_store.hpp"
-#include "store/redis/sentinel_wire.hpp"
+#include "store/redis/redis_stores.hpp"
 #include "store/redis/stored_entry.hpp"
 #include "store/store_domain.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -57,9 +51,9 @@ bool sound(lock_mode mode) noexcept {
            (mode.capacity() >= 1 && mode.capacity() <= lock_mode::capacity_max);
 }
 
-class redis_store final : public store {
+class queue_store final : public store {
 public:
-    redis_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
+    queue_store(const redis_store_config& config, std::shared_ptr<queue_link> link)
         : link_(std::move(link)), quarantine_(!config.assume_new) {
         examined_.name = link_->name();
         examined_.tls = config.tls;
@@ -67,7 +61,7 @@ public:
         examined_.min_replicas = config.min_replicas;
         examined_.longest_ttl = config.longest_ttl;
     }
-    ~redis_store() override { link_->detach(); }
+    ~queue_store() override { link_->detach(); }
 
     store_traits traits() const noexcept override {
         store_traits traits;
@@ -243,7 +237,7 @@ private:
 
 // Reads what the server knows of the locks in `names`; locks that are free are left out.
 asio::awaitable<result<std::vector<lock_view>>>
-redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
+queue_store::locks(std::vector<std::string> names, std::size_t queue_max) {
     constexpr std::size_t most = 1u << 20;
     std::vector<std::string> arguments;
     arguments.push_back(std::to_string(std::min(queue_max, most)));
@@ -259,7 +253,7 @@ redis_store::locks(std::vector<std::string> names, std::size_t queue_max) {
 // of names, because every acquire would pay for it: so the entries of all sessions are scanned, in
 // portions.
 asio::awaitable<result<std::set<std::string>>>
-redis_store::names(std::string after, std::size_t limit) {
+queue_store::names(std::string after, std::size_t limit) {
     std::vector<std::string> nothing;
     auto asking = link_->ask(redis_script::names, std::move(nothing));
     auto reply = co_await std::move(asking);
@@ -293,7 +287,7 @@ redis_store::names(std::string after, std::size_t limit) {
 }
 
 // Reads the domain from the server if no session has been resumed here that would have told it.
-asio::awaitable<result<token_domain>> redis_store::domain() {
+asio::awaitable<result<token_domain>> queue_store::domain() {
     if (!link_->domain().empty())
         co_return link_->domain();
     auto asking = link_->send({"HGET", link_->prefix() + "id", "o"});
@@ -303,7 +297,7 @@ asio::awaitable<result<token_domain>> redis_store::domain() {
     co_return store_detail::parse_store_domain(reply->text).value_or(token_domain());
 }
 
-asio::awaitable<result<bool>> redis_store::break_(break_order order) {
+asio::awaitable<result<bool>> queue_store::break_(break_order order) {
     auto knowing = domain();
     const auto known = co_await std::move(knowing);
     if (!known)
@@ -327,7 +321,7 @@ asio::awaitable<result<bool>> redis_store::break_(break_order order) {
 }
 
 asio::awaitable<result<std::vector<break_record>>>
-redis_store::breaks(std::string name, std::size_t limit) {
+queue_store::breaks(std::string name, std::size_t limit) {
     auto knowing = domain();
     const auto known = co_await std::move(knowing);
     if (!known)
@@ -344,7 +338,7 @@ redis_store::breaks(std::string name, std::size_t limit) {
     co_return records;
 }
 
-asio::awaitable<result<std::chrono::milliseconds>> redis_store::left_of_quarantine() {
+asio::awaitable<result<std::chrono::milliseconds>> queue_store::left_of_quarantine() {
     auto asking = link_->send({"HGET", link_->prefix() + "m", "q"});
     const auto until = co_await std::move(asking);
     if (!until)
@@ -356,7 +350,7 @@ asio::awaitable<result<std::chrono::milliseconds>> redis_store::left_of_quaranti
     co_return store_detail::parse_time_left(until->text, *time);
 }
 
-asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
+asio::awaitable<result<std::vector<store_finding>>> queue_store::examine() {
     auto found = examined_;
     auto asking = link_->ask_facts();
     auto facts = co_await std::move(asking);
@@ -387,162 +381,14 @@ asio::awaitable<result<std::vector<store_finding>>> redis_store::examine() {
     co_return found.findings();
 }
 
-[[noreturn]] void refuse(std::string value, std::string remedy) {
-    throw error(errc::bad_config, std::move(value), std::move(remedy));
-}
-
-void check_address(const redis_address& address) {
-    if (address.host.empty())
-        refuse("host = \"\"", "name the host of the server");
-    if (address.port == 0)
-        refuse("port = 0", "give a port from 1 to 65535");
-}
-
-void check_login(const std::string& origin, const std::string& user, const std::string& password) {
-    if (!user.empty() && password.empty())
-        refuse(origin + " = \"" + user + '"', "give the user's password, too");
-}
-
-void check_single_key(const redis_store_config& config) {
-    if (config.min_replicas != 0)
-        refuse("min_replicas", "leave it out: only the queue form waits for replicas");
-    if (config.assume_new)
-        refuse("assume_new", "leave it out: only the queue form waits after a restart");
-    if (!config.tokens && !config.domain.empty())
-        refuse("domain", "leave it out, or ask for tokens (tokens=1)");
-}
-
-void check(const redis_store_config& config) {
-    constexpr std::size_t prefix_max = 64;
-    if (config.prefix.size() > prefix_max ||
-        !store_detail::redis_scripts::prefix_allowed(config.prefix)) {
-        refuse(
-            "prefix = \"" + config.prefix + '"',
-            "use up to 64 printable characters but quotes, backslash and braces"
-        );
-    }
-    store_detail::check_wanted_domain(config.domain);
-    if (config.form == redis_form::single_key)
-        check_single_key(config);
-    if (config.sentinels.empty())
-        check_address(config.server);
-    for (const auto& each : config.sentinels)
-        check_address(each);
-    if (!config.sentinels.empty() && config.primary_name.empty())
-        refuse("primary_name = \"\"", "say what the sentinels call the primary");
-    if (config.certificate_file.empty() != config.key_file.empty())
-        refuse("certificate_file, key_file", "give both or neither");
-    for (const auto& each : {config.ca_file, config.certificate_file, config.key_file}) {
-        if (!each.empty() && !std::ifstream(each))
-            refuse(each.string(), "name a file that can be read");
-    }
-    if (config.connect_max <= std::chrono::milliseconds::zero() ||
-        config.connect_max > std::chrono::hours(24))
-        refuse("connect_max", "use one millisecond to one day");
-    if (config.longest_ttl <= std::chrono::milliseconds::zero() ||
-        config.longest_ttl > std::chrono::hours(24))
-        refuse("longest_ttl", "use one millisecond to one day");
-    check_login("user", config.user, config.password);
-    check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
-}
-
-using store_detail::sentinel_settings;
-using store_detail::wire_settings;
-
-wire_settings wire_settings_of(const redis_store_config& config) {
-    wire_settings wire;
-    wire.host = config.server.host;
-    wire.port = config.server.port;
-    wire.database = config.database;
-    wire.user = config.user;
-    wire.password = config.password;
-    wire.tls = config.tls;
-    wire.ca_file = config.ca_file;
-    wire.certificate_file = config.certificate_file;
-    wire.key_file = config.key_file;
-    wire.connect_max = config.connect_max;
-    return wire;
-}
-
-// Limits a connection to a sentinel to half of `connect_max`: the whole opening must not last
-// longer than `connect_max`, so the other half is left for the server.
-sentinel_settings sentinel_settings_of(const redis_store_config& config) {
-    sentinel_settings all;
-    all.server = wire_settings_of(config);
-    all.primary_name = config.primary_name;
-    all.remembered = std::make_shared<store_detail::named_primary>();
-    for (const auto& each : config.sentinels) {
-        wire_settings sentinel = all.server;
-        sentinel.host = each.host;
-        sentinel.port = each.port;
-        sentinel.database = 0;
-        sentinel.user = config.sentinel_user;
-        sentinel.password = config.sentinel_password;
-        sentinel.sentinel = true;
-        sentinel.connect_max = config.connect_max / 2;
-        all.sentinels.push_back(std::move(sentinel));
-    }
-    return all;
-}
-
-std::string name_of(const redis_store_config& config) {
-    if (!config.sentinels.empty())
-        return config.primary_name + " by sentinels";
-    return config.server.host + ':' + std::to_string(config.server.port);
-}
-
-std::unique_ptr<store> make_single_key(
-    const redis_store_config& config,
-    store_detail::link_settings settings,
-    store_detail::redis_wire_factory wires
-) {
-    token_domain tokens;
-    if (config.tokens) {
-        const std::string_view name = config.domain;
-        tokens = token_domain::parse(name.empty() ? store_detail::key_domain : name).value();
-    }
-    store_detail::redis_examination known;
-    known.name = settings.name;
-    known.tls = config.tls;
-    known.sentinels = !config.sentinels.empty();
-    known.single_key = true;
-    known.tokens = config.tokens;
-    return store_detail::make_key_store(std::move(settings), std::move(wires), tokens, known);
-}
-
 }  // namespace
 
-std::unique_ptr<store>
-store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
-    check(config);
-    link_settings settings;
-    const bool single_key = config.form == redis_form::single_key;
-    settings.prefix = config.prefix.empty() && !single_key ? "mortise:" : config.prefix;
-    settings.domain = config.domain;
-    settings.accepted.eviction = config.allow_eviction;
-    settings.accepted.unseen_restarts = config.allow_unseen_restarts;
-    settings.assume_new = config.assume_new;
-    settings.longest_ttl = config.longest_ttl;
-    settings.min_replicas = config.min_replicas;
-    settings.connect_max = config.connect_max;
-    settings.name = name_of(config);
-    if (single_key)
-        return make_single_key(config, std::move(settings), std::move(wires));
-    return std::make_unique<redis_store>(
+std::unique_ptr<store> store_detail::make_queue_store(
+    const redis_store_config& config, link_settings settings, redis_wire_factory wires
+) {
+    return std::make_unique<queue_store>(
         config, std::make_shared<queue_link>(std::move(settings), std::move(wires))
     );
-}
-
-std::unique_ptr<store> make_redis_store(redis_store_config config) {
-    if (!config.sentinels.empty()) {
-        auto wires = [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand
-                     ) { return store_detail::make_sentinel_wire(strand, settings); };
-        return store_detail::make_redis_store(config, std::move(wires));
-    }
-    auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
-        return store_detail::make_boost_wire(strand, settings);
-    };
-    return store_detail::make_redis_store(config, std::move(wires));
 }
 
 }  // namespace mortise
