@@ -5,10 +5,12 @@
 #include "mortise/open_store.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise {
 
@@ -44,6 +46,25 @@ public:
 
 private:
     std::map<std::string, std::string, std::less<>> options_;
+};
+
+/// The part after the scheme in the URL of a server:
+/// `//[user[:password]@]host[:port][,host[:port]...][/path]`, with `%XX` decoded in each part. An
+/// address with colons stands in brackets.
+class server_url {
+public:
+    struct place {
+        std::string host;
+        std::uint16_t port = 0;
+    };
+
+    /// @throws error `bad_url`, without passwords in its text.
+    static server_url parse(const store_url& url, std::uint16_t usual_port);
+
+    std::string user;
+    std::string password;
+    std::vector<place> places;  ///< At least one.
+    std::string path;           ///< Without the slash that it begins with.
 };
 
 }  // namespace mortise

@@ -4,7 +4,7 @@
 #include "store/redis/redis_examination.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_stores.hpp"
-#include "store/redis/sentinel_wire.hpp"
+#include "store/redis/sentinel_circle.hpp"
 #include "store/redis/single_key_values.hpp"
 #include "store/store_domain.hpp"
 

@@ -8,7 +8,7 @@
 #include "mortise/store/sqlite.hpp"
 #include "sqlite/sockets.hpp"
 #include "store/sqlite/hint_sender.hpp"
-#include "store/sqlite/lock_operation.hpp"
+#include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/session_index.hpp"

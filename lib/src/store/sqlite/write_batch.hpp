@@ -5,7 +5,7 @@
 #include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
-#include "store/sqlite/lock_operation.hpp"
+#include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/sqlite_state.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
