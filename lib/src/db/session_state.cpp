@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-
 #include "db/session_state.hpp"
 
 #include <sqlite3.h>

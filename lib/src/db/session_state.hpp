@@ -50,8 +50,6 @@ private:
     bool stopping_ = false;
 };
 
-class session_state;
-
 /// The wait of a connection for another one that holds the database: for a bounded time, and not
 /// beyond the end of its session.
 class busy_wait {

@@ -24,8 +24,6 @@ namespace mortise::db::detail {
 
 class session_state;
 
-class session_state;
-
 /// The reading side of a session: runs each closure in a snapshot of its own. Runs on the session's
 /// reading thread, except for its construction and its end.
 class reader final : public coro::detail::batch_runner {

@@ -9,7 +9,6 @@
 #include <system_error>
 
 namespace mortise::sqlite_detail {
-
 namespace {
 
 bool out_of_files(int system_error) noexcept {

@@ -13,7 +13,6 @@
 #include <utility>
 
 namespace mortise::store_detail {
-
 namespace {
 
 std::uint64_t micros(std::chrono::milliseconds time) {

@@ -23,7 +23,6 @@ using sqlite_detail::socket_address;
 namespace {
 
 constexpr int at_once = MSG_DONTWAIT | MSG_NOSIGNAL;
-
 constexpr std::uint32_t hint_magic = 0x74726f6d;  // "mort"
 constexpr std::uint8_t hint_version = 1;
 
