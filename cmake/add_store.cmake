@@ -5,7 +5,7 @@
 # The library mortise::NAME: a store with its client library, and mortise::lock below it.
 #
 # open_store() opens what is linked into the program. One of the sources defines the function
-# pointer `mortise_NAME_opener` (src/store/store_opener.hpp), to which mortise::lock refers weakly.
+# pointer `mortise_NAME_opener` (src/url/store_opener.hpp), to which mortise::lock refers weakly.
 # A linker takes nothing out of a static library for the sake of a weak reference, so the library
 # has every program ask for that name; a shared one is asked for even if nothing else calls it.
 function(mortise_add_store name)

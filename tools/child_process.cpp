@@ -84,8 +84,8 @@ child_process child_process::spawn(const child_order& order) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         throw failure::of_errno("no pipe can be made");
-    unique_fd report(ends[0]);
-    unique_fd write_end(ends[1]);
+    detail::unique_fd report(ends[0]);
+    detail::unique_fd write_end(ends[1]);
     const prepared p{
         const_cast<char**>(arguments.data()),
         const_cast<char**>(environment.data()),

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TOOLS_CHILD_PROCESS_HPP
 #define MORTISE_TOOLS_CHILD_PROCESS_HPP
 
-#include "unique_fd.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <sys/types.h>
 
@@ -54,12 +54,12 @@ public:
     void send(int signal) noexcept;
 
 private:
-    child_process(pid_t pid, unique_fd report) : pid_(pid), report_(std::move(report)) {}
+    child_process(pid_t pid, detail::unique_fd report) : pid_(pid), report_(std::move(report)) {}
 
     bool reap(int flags);
 
     pid_t pid_;
-    unique_fd report_;
+    detail::unique_fd report_;
     bool reaped_ = false;
     int status_ = 0;
 };

@@ -2,6 +2,8 @@
 #ifndef MORTISE_TOOLS_PRINTABLE_HPP
 #define MORTISE_TOOLS_PRINTABLE_HPP
 
+#include "mortise/detail/text.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,10 +23,8 @@ inline std::string sentence(std::string_view text) {
     return printable(text, newlines::as_spaces);
 }
 
-bool valid_utf8(std::string_view bytes) noexcept;
-
-/// Writes two lower-case hexadecimal digits for each byte.
-std::string hexadecimal(std::string_view bytes);
+using detail::hexadecimal;
+using detail::valid_utf8;
 
 /// The number of characters of a valid UTF-8 text.
 std::size_t width_of(std::string_view text) noexcept;

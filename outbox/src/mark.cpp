@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/mark.hpp"
 
-#include "mortise/detail/percent.hpp"
+#include "mortise/detail/text.hpp"
 #include "table/key_hash.hpp"
 
 #include <array>

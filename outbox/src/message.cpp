@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/outbox/message.hpp"
 
+#include "mortise/detail/text.hpp"
 #include "mortise/lock_token.hpp"
 #include "mortise/store_types.hpp"
 #include "wall_clock.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace mortise::outbox {
@@ -18,20 +20,14 @@ constexpr std::string_view lock_header = "mortise-lock";
 
 // The parts: 48 bits of milliseconds, the version, 12 random bits, the variant, 62 random bits.
 std::string message::draw_id() {
-    constexpr std::string_view digits = "0123456789abcdef";
     const auto time = wall_now() / 1'000;
     const auto random = random_id::draw();
     const std::uint64_t high =
         static_cast<std::uint64_t>(time) << 16u | 0x7000u | (random.high & 0x0fffu);
     const std::uint64_t low = std::uint64_t{1} << 63u | random.low >> 2u;
-    std::string text;
-    text.reserve(36);
-    for (unsigned i = 0; i < 32; ++i) {
-        if (i == 8 || i == 12 || i == 16 || i == 20)
-            text += '-';
-        const std::uint64_t half = i < 16 ? high : low;
-        text += digits[half >> (60u - i % 16 * 4) & 15u];
-    }
+    std::string text = mortise::detail::hexadecimal(high) + mortise::detail::hexadecimal(low);
+    for (const std::size_t dash : {8u, 13u, 18u, 23u})
+        text.insert(dash, 1, '-');
     return text;
 }
 

@@ -3,7 +3,7 @@
 #include "conformance/port_conformance.hpp"
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
-#include "store/redis/redis_store.hpp"
+#include "store/redis/redis_stores.hpp"
 
 namespace mortise::test {
 namespace {

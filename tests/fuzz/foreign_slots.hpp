@@ -3,8 +3,8 @@
 #define MORTISE_TESTS_FUZZ_FOREIGN_SLOTS_HPP
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "store/sqlite/slot_file.hpp"
-#include "store/sqlite/unique_fd.hpp"
 #include "support/byte_source.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ inline void write_foreign_slots(test::byte_source& in, const std::string& path) 
     constexpr std::size_t slot_bytes = 128;
     constexpr std::size_t header_numbers = 9;
     constexpr std::size_t slot_numbers = 11;
-    const store_detail::unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const mortise::detail::unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     MORTISE_ASSERT(file);
     const auto put = [&](std::size_t at, const void* data, std::size_t size) {
         const auto done = ::pwrite(file.get(), data, size, static_cast<off_t>(at));

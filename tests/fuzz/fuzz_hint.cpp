@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A datagram is one of ours or it is nothing; what is understood can be said again.
 #include "fuzz/target.hpp"
-#include "store/sqlite/hint.hpp"
+#include "store/sqlite/hint_sender.hpp"
 
 #include <algorithm>
 #include <array>

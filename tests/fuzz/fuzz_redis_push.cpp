@@ -2,7 +2,7 @@
 // A message in an inbox is one of ours, with numbers within their limits, or it is nothing.
 #include "fuzz/some_redis_values.hpp"
 #include "fuzz/target.hpp"
-#include "store/redis/redis_push.hpp"
+#include "store/redis/queue_link.hpp"
 
 #include <optional>
 #include <string>

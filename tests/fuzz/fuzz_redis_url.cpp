@@ -5,7 +5,7 @@
 #include "fuzz/target.hpp"
 #include "fuzz/vocabulary.hpp"
 #include "mortise/store/redis.hpp"
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 // Nodes of any value make that value again, which only the last of them completes.
 #include "fuzz/some_redis_values.hpp"
 #include "fuzz/target.hpp"
-#include "store/redis/reply_builder.hpp"
+#include "store/redis/redis_replies.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -3,8 +3,8 @@
 // written to it is what its functions say.
 #include "fuzz/foreign_slots.hpp"
 #include "fuzz/target.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/own_session.hpp"
-#include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -17,8 +17,8 @@
 namespace mortise::fuzz::slot_file_target {
 namespace {
 
+using sqlite_detail::side_folder;
 using store_detail::own_session;
-using store_detail::side_folder;
 using store_detail::slot_file;
 using store_detail::slot_view;
 using store_detail::slot_word;
@@ -164,9 +164,9 @@ void check_neighbours(const place& where, const std::shared_ptr<slot_file>& slot
     own_session own("nowhere", where.owner, where.side, slots, start, self, word);
     const auto seen = own.scan(now);
     MORTISE_ASSERT(!seen.next_deadline || *seen.next_deadline > clock::duration::zero());
-    for (const auto& ring : {own.successors(), own.predecessors()}) {
-        MORTISE_ASSERT(ring.size() <= own_session::ring_width);
-        for (const auto& each : ring) {
+    for (const auto& side : {own.successors(), own.predecessors()}) {
+        MORTISE_ASSERT(side.size() <= own_session::neighbours_max);
+        for (const auto& each : side) {
             MORTISE_ASSERT(each.slot != at && each.slot < slots->used());
             MORTISE_ASSERT(slots->word(each.slot).incarnation() == each.incarnation);
         }

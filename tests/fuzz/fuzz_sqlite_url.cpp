@@ -3,7 +3,7 @@
 #include "default_store.hpp"
 #include "fuzz/refusal.hpp"
 #include "fuzz/target.hpp"
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 #include <filesystem>
 #include <optional>

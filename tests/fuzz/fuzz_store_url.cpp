@@ -3,7 +3,7 @@
 #include "fuzz/refusal.hpp"
 #include "fuzz/target.hpp"
 #include "mortise/open_store.hpp"
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 #include "fuzz/target.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/clock.hpp"
-#include "store/sqlite/slot_word.hpp"
+#include "store/sqlite/slot_file.hpp"
 #include "time_text.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #define MORTISE_TESTS_FUZZ_SOME_REDIS_VALUES_HPP
 
 #include "fuzz/vocabulary.hpp"
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <cstdint>
 #include <string>

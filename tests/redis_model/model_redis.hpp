@@ -4,7 +4,7 @@
 
 #include "redis_model/conditions.hpp"
 #include "redis_model/keyspace.hpp"
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <cstddef>
 #include <cstdint>

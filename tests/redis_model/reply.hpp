@@ -2,7 +2,7 @@
 #ifndef MORTISE_TESTS_REDIS_MODEL_REPLY_HPP
 #define MORTISE_TESTS_REDIS_MODEL_REPLY_HPP
 
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis_model/sim_wire.hpp"
 
-#include "as_killed.hpp"
+#include "base/as_killed.hpp"
 #include "mortise/coro/detail/initiate.hpp"
 #include "mortise/sim/world.hpp"
-#include "store/redis/hello.hpp"
+#include "store/redis/redis_replies.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>

@@ -3,7 +3,7 @@
 #include "mortise/sim/world.hpp"
 #include "redis_model/sim_redis.hpp"
 #include "sim/backend.hpp"
-#include "store/redis/redis_store.hpp"
+#include "store/redis/redis_stores.hpp"
 
 #include <cstdint>
 #include <set>

@@ -3,7 +3,7 @@
 
 #include "mortise/lock_client.hpp"
 #include "mortise/store/sqlite.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -44,7 +44,7 @@ std::string rows_left(const std::filesystem::path& database) {
 }
 
 std::string slots_left(const std::filesystem::path& database) {
-    const store_detail::side_folder folder(database.native());
+    const sqlite_detail::side_folder folder(database.native());
     auto what = store_detail::slot_file::found::none;
     const auto slots = store_detail::slot_file::open(folder, {}, what);
     if (!slots)

@@ -32,7 +32,7 @@ HIDDEN_INPUTS_ALLOWED = {
     "lib/src/store/redis/boost_wire.cpp": "a timer that never ends, beside those of Boost.Redis",
     "lib/src/store/redis/sentinel_circle.*": "patience with sentinels, which no test simulates",
     "outbox/src/wall_clock.hpp": "messages say when they were written, and when they are due",
-    "lib/src/store_types.cpp": "ids must not repeat among machines, so they come from the kernel",
+    "lib/src/base/store_types.cpp": "ids must not repeat among machines: the kernel draws them",
 }
 
 

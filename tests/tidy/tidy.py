@@ -5,6 +5,7 @@
 import sys
 
 import rules_cpp
+import rules_rooms
 import rules_sweeps
 import rules_text
 import rules_tree
@@ -13,6 +14,7 @@ from tree import Tree
 RULES = {
     "banned-words": rules_text.banned_words,
     "built": rules_tree.built,
+    "circles": rules_rooms.circles,
     "file-length": rules_text.file_length,
     "function-length": rules_cpp.function_length,
     "guarantees": rules_tree.guarantees,
@@ -22,7 +24,9 @@ RULES = {
     "line-length": rules_text.line_length,
     "links": rules_text.links,
     "pronouns": rules_cpp.pronouns,
+    "rooms": rules_rooms.rooms,
     "sans-io": rules_tree.sans_io,
+    "small-headers": rules_rooms.small_headers,
     "sweeps": rules_sweeps.sweeps,
     "version": rules_tree.version,
     "white-space": rules_text.white_space,

@@ -18,7 +18,7 @@ static_assert(sizeof(bench_board::counters) <= counters_size);
 
 }  // namespace
 
-bench_board::bench_board(unique_fd fd, void* memory, std::size_t size) noexcept
+bench_board::bench_board(detail::unique_fd fd, void* memory, std::size_t size) noexcept
     : fd_(std::move(fd)), memory_(memory), size_(size) {}
 
 bench_board::bench_board(bench_board&& other) noexcept
@@ -31,7 +31,7 @@ bench_board::~bench_board() {
         ::munmap(memory_, size_);
 }
 
-bench_board bench_board::map(unique_fd fd, std::size_t size) {
+bench_board bench_board::map(detail::unique_fd fd, std::size_t size) {
     void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (memory == MAP_FAILED)
         throw failure::of_errno("no shared memory can be mapped");
@@ -39,7 +39,7 @@ bench_board bench_board::map(unique_fd fd, std::size_t size) {
 }
 
 bench_board bench_board::create(std::size_t records) {
-    unique_fd fd(::memfd_create("mortise-bench", MFD_CLOEXEC));
+    detail::unique_fd fd(::memfd_create("mortise-bench", MFD_CLOEXEC));
     const std::size_t size = counters_size + records * sizeof(contend_record);
     if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
         throw failure::of_errno("no shared memory can be made");
@@ -49,7 +49,7 @@ bench_board bench_board::create(std::size_t records) {
 }
 
 bench_board bench_board::attach(int fd) {
-    unique_fd owned(fd);
+    detail::unique_fd owned(fd);
     struct stat about {};
     if (::fstat(fd, &about) != 0)
         throw failure::of_errno("the shared memory was not inherited");

@@ -3,7 +3,7 @@
 #define MORTISE_TOOLS_BENCH_BENCH_BOARD_HPP
 
 #include "bench/contend_record.hpp"
-#include "unique_fd.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -43,10 +43,10 @@ public:
     std::span<contend_record> records() const noexcept;
 
 private:
-    bench_board(unique_fd fd, void* memory, std::size_t size) noexcept;
-    static bench_board map(unique_fd fd, std::size_t size);
+    bench_board(detail::unique_fd fd, void* memory, std::size_t size) noexcept;
+    static bench_board map(detail::unique_fd fd, std::size_t size);
 
-    unique_fd fd_;
+    detail::unique_fd fd_;
     void* memory_;
     std::size_t size_;
 };

@@ -25,18 +25,18 @@ constexpr std::chrono::seconds start_limit{30};
 constexpr std::chrono::seconds stop_limit{3};
 constexpr int end_step = 5;  // ms
 
-std::pair<unique_fd, unique_fd> pipe_ends() {
+std::pair<detail::unique_fd, detail::unique_fd> pipe_ends() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         throw failure::of_errno("no pipe can be made");
-    return {unique_fd(ends[0]), unique_fd(ends[1])};
+    return {detail::unique_fd(ends[0]), detail::unique_fd(ends[1])};
 }
 
-std::pair<unique_fd, unique_fd> datagram_ends() {
+std::pair<detail::unique_fd, detail::unique_fd> datagram_ends() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0)
         throw failure::of_errno("no sockets can be made");
-    return {unique_fd(ends[0]), unique_fd(ends[1])};
+    return {detail::unique_fd(ends[0]), detail::unique_fd(ends[1])};
 }
 
 std::string number(std::int64_t value) {

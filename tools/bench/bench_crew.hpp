@@ -4,8 +4,8 @@
 
 #include "bench/bench_board.hpp"
 #include "child_process.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "settings.hpp"
-#include "unique_fd.hpp"
 
 #include <chrono>
 #include <string>
@@ -51,12 +51,12 @@ private:
     void await_ready();
     void end_all() noexcept;
 
-    unique_fd ready_;       // read end: a byte per ready process, the end when all are gone
-    unique_fd ready_peer_;  // write end, which the processes inherit
-    unique_fd go_;          // write end: closed to begin
-    unique_fd go_peer_;     // read end, which the processes inherit
-    unique_fd first_socket_;
-    unique_fd second_socket_;
+    detail::unique_fd ready_;       // read end: a byte per ready process, the end when all are gone
+    detail::unique_fd ready_peer_;  // write end, which the processes inherit
+    detail::unique_fd go_;          // write end: closed to begin
+    detail::unique_fd go_peer_;     // read end, which the processes inherit
+    detail::unique_fd first_socket_;
+    detail::unique_fd second_socket_;
     std::vector<child_process> processes_;
     std::size_t ready_count_ = 0;
     bool ended_ = false;

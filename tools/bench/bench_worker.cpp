@@ -5,10 +5,10 @@
 #include "bench/work.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
 #include "signal_source.hpp"
-#include "unique_fd.hpp"
 #include "until_signalled.hpp"
 #include "with_code.hpp"
 #include "with_store.hpp"
@@ -89,7 +89,7 @@ asio::awaitable<void> release_for_bench(lock_client& locks, lease& held) {
 }
 
 int bench_worker(const global_settings& global, const bench_worker_settings& settings) {
-    const unique_fd ready(settings.ready);
+    const detail::unique_fd ready(settings.ready);
     const bench_board board = bench_board::attach(settings.board);
     if (settings.bench.what == bench_settings::kind::handoff)
         keep_to_one_processor(settings.index);  // before any thread is started

@@ -4,7 +4,7 @@
 #include "bench/passing_file.hpp"
 #include "failure.hpp"
 #include "mortise/coro/clock.hpp"
-#include "unique_fd.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ constexpr std::size_t warm_up_samples = 20;
 
 double fsync_us(const std::filesystem::path& folder) {
     const passing_file file(folder / ("mortise-bench-" + std::to_string(::getpid()) + ".append"));
-    const unique_fd opened(
+    const detail::unique_fd opened(
         ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600)
     );
     if (opened.get() < 0)

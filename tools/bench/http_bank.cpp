@@ -4,9 +4,9 @@
 #include "bench/tcc_world.hpp"
 #include "exit_code.hpp"
 #include "failure.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "mortise/txn/http/http_participant.hpp"
 #include "mortise/txn/http/participant_server.hpp"
-#include "unique_fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -47,8 +47,8 @@ std::unique_ptr<http_bank> http_bank::start() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         throw failure::of_errno("pipe2");
-    const unique_fd from(ends[0]);
-    unique_fd to(ends[1]);
+    const detail::unique_fd from(ends[0]);
+    detail::unique_fd to(ends[1]);
     std::cout.flush();
     const pid_t child = ::fork();
     if (child < 0)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/gid.hpp"
 
+#include "mortise/detail/text.hpp"
+
 #include <charconv>
 #include <limits>
 
@@ -9,27 +11,22 @@ namespace {
 
 constexpr std::size_t log_digits = 16;
 
-template <class Number>
-bool read_all(std::string_view text, Number& into, int base) noexcept {
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-    return failed == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
 std::string gid::text() const {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string made(log_digits, '0');
-    for (std::size_t i = 0; i < log_digits; ++i)
-        made[log_digits - 1 - i] = digits[(log >> (4 * i)) & 0xf];
-    return made + '-' + std::to_string(number);
+    return mortise::detail::hexadecimal(log) + '-' + std::to_string(number);
 }
 
 std::optional<gid> gid::parse(std::string_view text) noexcept {
+    if (text.size() <= log_digits + 1 || text[log_digits] != '-')
+        return std::nullopt;
+    const auto log = mortise::detail::parse_hexadecimal(text.substr(0, log_digits));
     gid made;
-    const bool read = text.size() > log_digits + 1 && text[log_digits] == '-' &&
-                      read_all(text.substr(0, log_digits), made.log, 16) &&
-                      read_all(text.substr(log_digits + 1), made.number, 10);
+    made.log = log.value_or(0);
+    const auto number = text.substr(log_digits + 1);
+    const char* const last_digit = number.data() + number.size();
+    const auto [end, wrong] = std::from_chars(number.data(), last_digit, made.number);
+    const bool read = log && wrong == std::errc() && end == last_digit;
     constexpr auto last = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     // Accept only the spelling that `text` makes: one transaction, one text.
     if (!read || !made || made.number > last || made.text() != text)

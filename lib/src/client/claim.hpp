@@ -2,11 +2,13 @@
 #ifndef MORTISE_CLIENT_CLAIM_HPP
 #define MORTISE_CLIENT_CLAIM_HPP
 
-#include "client/token_supply.hpp"
-#include "client/waiter_list.hpp"
+#include "client/local_waiter.hpp"
 #include "core/acquire_fsm.hpp"
+#include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"
+#include "mortise/error.hpp"
+#include "mortise/fencing_token.hpp"
 #include "mortise/lock_mode.hpp"
 #include "mortise/store_types.hpp"
 
@@ -14,11 +16,71 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::detail {
 
 using coro::detail::deadline_list;
+
+/// The tokens that belong to a grant: a block that came with it, and blocks drawn later.
+///
+/// A grant is passed on inside the process with its next token. When half of a block is used up,
+/// the next one is drawn, so that passing on does not wait for the store. No clock, no I/O.
+class token_supply {
+public:
+    token_supply() = default;
+
+    /// The supply of a grant that came with `first`.
+    explicit token_supply(const fencing_token& first) noexcept
+        : domain_(first.domain),
+          next_(first.value),
+          end_((first.base() + 1) << fencing_token::sequence_bits),
+          draw_at_(next_ + (end_ - next_) / 2) {}
+
+    bool empty() const noexcept { return next_ == end_ && later_next_ == later_end_; }
+
+    /// Requires that a token is left.
+    fencing_token take() noexcept {
+        MORTISE_ASSERT(!empty());
+        if (next_ == end_) {
+            next_ = later_next_;
+            end_ = later_end_;
+            later_next_ = later_end_ = 0;
+            draw_at_ = next_ + (end_ - next_) / 2;
+        }
+        return {next_++, domain_};
+    }
+
+    /// Whether the time has come to draw more; true once for each block. Never of an empty object.
+    bool wants_more() noexcept {
+        if (drawing_ || end_ == 0 || later_next_ != later_end_ || next_ < draw_at_)
+            return false;
+        drawing_ = true;
+        return true;
+    }
+
+    /// Adds the block that was drawn.
+    void add(const token_range& range) noexcept {
+        MORTISE_ASSERT(drawing_ && range.first.value >= end_ && range.first.domain == domain_);
+        drawing_ = false;
+        later_next_ = range.first.value;
+        later_end_ = range.first.value + range.count;
+    }
+
+    /// Notes that the draw failed; `wants_more` asks again after the next token.
+    void draw_failed() noexcept { drawing_ = false; }
+
+private:
+    token_domain domain_;
+    std::uint64_t next_ = 0;
+    std::uint64_t end_ = 0;
+    std::uint64_t later_next_ = 0;
+    std::uint64_t later_end_ = 0;
+    std::uint64_t draw_at_ = 0;
+    bool drawing_ = false;
+};
 
 class held_grant;
 class lock_queue;
@@ -37,16 +99,24 @@ public:
     };
 
     claim(
-        std::shared_ptr<lock_queue> queue,
+        std::shared_ptr<const std::string> lock,
+        std::weak_ptr<lock_queue> owner,
         lock_mode how,
         std::chrono::milliseconds hold,
         bool may_queue
     )
-        : of(std::move(queue)), mode(how), hold_max(hold), queues(may_queue) {}
+        : queue(std::move(owner)),
+          mode(how),
+          hold_max(hold),
+          queues(may_queue),
+          lock_name_(std::move(lock)) {}
+
+    const std::string& lock_name() const noexcept { return *lock_name_; }
 
     bool ends_by_itself() const noexcept { return hold_max != std::chrono::milliseconds::max(); }
 
-    const std::shared_ptr<lock_queue> of;
+    /// The queue that owns the claim; gone once nothing of the lock is in use.
+    const std::weak_ptr<lock_queue> queue;
     const lock_mode mode;
     const std::chrono::milliseconds hold_max;
     const bool queues;
@@ -91,6 +161,64 @@ public:
     std::chrono::milliseconds linger{0};  ///< As its last holder wished.
     clock::time_point idle_since;
     bool linger_armed = false;  ///< Whether a timer for `linger` is set.
+
+private:
+    const std::shared_ptr<const std::string> lock_name_;
+};
+
+/// A release under way: tried until the store acknowledges it or the session is gone. Lives on the
+/// strand.
+struct release_op {
+    release_op(std::shared_ptr<claim> released, release_handler then, bool by_destructor)
+        : released_claim(std::move(released)), handler(std::move(then)), late(by_destructor) {}
+
+    const std::shared_ptr<claim> released_claim;
+    release_handler handler;  ///< Empty for a destructor's release, and once completed.
+    const bool late;          ///< By a destructor.
+    clock::time_point since;
+    deadline_list::handle timer;  ///< The budget.
+    deadline_list::handle retry_timer;
+    bool answered = false;  ///< The store answered, even if by an error.
+    /// Requests for the same lock, to be sent once this release is answered.
+    std::vector<std::shared_ptr<claim>> behind;
+    unsigned retries = 0;
+    bool store_busy = false;  ///< The last try found the store busy with somebody else.
+};
+
+/// A task that a client must do on its strand because its lock table changed.
+struct strand_task {
+    enum class kind : std::uint8_t {
+        ask,      ///< A new claim: send its request.
+        stop,     ///< Nobody wants this claim any longer: undo it.
+        release,  ///< Give the grant back to the store.
+        draw,     ///< Draw more tokens.
+        linger,   ///< Give the grant back, if it is still idle when `linger` is over.
+        time,     ///< A lease that ends before its grant: set its timers.
+        untime,   ///< Such a lease was released: clear its timers.
+        arm,      ///< A waiter has the nearest deadline: set the client's timer.
+    };
+
+    kind type;
+    std::shared_ptr<claim> target;
+    error_code why;                    ///< With `stop`.
+    std::shared_ptr<held_grant> held;  ///< With `time` and `untime`.
+};
+
+/// The consequences of a change of the lock table, carried out when its mutex is free again.
+struct queue_work {
+    queue_work() = default;
+
+    waiter_list done;  ///< To be completed.
+    std::vector<strand_task> tasks;
+    /// Leases whose lock became contended, and whose users wait for that.
+    std::vector<std::shared_ptr<held_grant>> contended;
+
+    void add(strand_task::kind type, std::shared_ptr<claim> target, error_code why = {}) {
+        tasks.push_back({type, std::move(target), why, nullptr});
+    }
+    void add_hold(strand_task::kind type, std::shared_ptr<held_grant> held) {
+        tasks.push_back({type, nullptr, {}, std::move(held)});
+    }
 };
 
 }  // namespace mortise::detail

@@ -124,15 +124,14 @@ void client_core::complete(const std::shared_ptr<local_waiter>& waiter) {
     if (config_.observer != nullptr) {
         lock_event event;
         event.what = waiter->code ? lock_event::kind::refused : lock_event::kind::acquired;
-        if (waiter->of)
-            event.name = waiter->of->name();
+        if (waiter->lock_name)
+            event.name = *waiter->lock_name;
         if (waiter->granted)
             event.token = waiter->granted->token();
         event.code = waiter->code;
         event.took = now() - waiter->since;
         tell(event);
     }
-    waiter->of.reset();
     waiter->complete();
 }
 

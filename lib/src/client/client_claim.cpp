@@ -12,7 +12,7 @@ namespace mortise::detail {
 grant client_core::grant_of(const claim& claim) {
     grant at_store;
     at_store.id = claim.id;
-    at_store.name = claim.of->name();
+    at_store.name = claim.lock_name();
     at_store.token = claim.token;
     return at_store;
 }
@@ -27,7 +27,7 @@ void client_core::start(const claim_ptr& claim, const std::shared_ptr<release_op
         return stop(claim, errc::client_stopped);
     claim->order = ++last_order_;
     idle_claims_.emplace(claim->order, claim);
-    const bool again = releasing && releasing->released_claim->of == claim->of &&
+    const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
                        releasing->released_claim->contended;
     if (open_later_ && claim->queues)
         return;  // The next opening has its timer; a waiter that joins does not hasten it.
@@ -110,7 +110,7 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
     const auto epoch = epoch_;
     lock_request wish;
     wish.id = claim->id;
-    wish.name = claim->of->name();
+    wish.name = claim->lock_name();
     wish.mode = claim->mode;
     wish.hold_max = claim->hold_max;
     wish.queue = claim->queues;
@@ -203,7 +203,7 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
     const auto epoch = epoch_;
     ++calls_;
     ++calls_under_way_;
-    const error_code result = co_await store_->withdraw(claim->of->name(), claim->id);
+    const error_code result = co_await store_->withdraw(claim->lock_name(), claim->id);
     --calls_under_way_;
     if (epoch != epoch_ || closed_)
         co_return;

@@ -222,7 +222,8 @@ void client_core::pushed(const store_event& event) {
 void client_core::contend(claim& claim) {
     queue_work work;
     if (table_.contended(claim, work))
-        tell({.what = lock_event::kind::contended, .name = claim.of->name(), .token = claim.token});
+        tell({.what = lock_event::kind::contended, .name = claim.lock_name(), .token = claim.token}
+        );
     carry_out(std::move(work));
 }
 

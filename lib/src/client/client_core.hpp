@@ -4,12 +4,9 @@
 
 #include "client/claim.hpp"
 #include "client/client_counters.hpp"
-#include "client/client_home.hpp"
 #include "client/held_grant.hpp"
 #include "client/local_waiter.hpp"
 #include "client/lock_table.hpp"
-#include "client/queue_work.hpp"
-#include "client/release_op.hpp"
 #include "client/session_watch.hpp"
 #include "core/session_fsm.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"

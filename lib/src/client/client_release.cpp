@@ -169,7 +169,7 @@ void client_core::end_hold(held_grant& held) {
 void client_core::tell_failed(const release_op& op, error_code why) const noexcept {
     lock_event event;
     event.what = lock_event::kind::release_failed;
-    event.name = op.released_claim->of->name();
+    event.name = op.released_claim->lock_name();
     event.token = op.released_claim->token;
     event.code = why;
     tell(event);

@@ -23,7 +23,7 @@ held_grant::~held_grant() {
 }
 
 const std::string& held_grant::name() const noexcept {
-    return of_->of->name();
+    return of_->lock_name();
 }
 
 clock::time_point held_grant::deadline() const noexcept {

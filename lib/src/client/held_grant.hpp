@@ -3,7 +3,7 @@
 #define MORTISE_CLIENT_HELD_GRANT_HPP
 
 #include "client/claim.hpp"
-#include "client/client_home.hpp"
+#include "client/session_watch.hpp"
 #include "mortise/coro/detail/wait_list.hpp"
 #include "mortise/error.hpp"
 #include "mortise/lease.hpp"

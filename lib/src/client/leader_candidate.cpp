@@ -3,6 +3,7 @@
 
 #include "client/client_core.hpp"
 #include "mortise/coro/detail/strand_seat.hpp"
+#include "mortise/election.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/dispatch.hpp>
 
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace mortise::detail {
@@ -240,6 +242,20 @@ void start_wait_deposed(lease_handler handler, candidacy_ptr candidate) {
 
 void start_resign(lease_handler handler, candidacy_ptr candidate) {
     candidate->resign(std::move(handler));
+}
+
+bool stands_again(const error_code& why) noexcept {
+    if (why == errc::client_stopped || why == errc::forked)
+        return false;
+    return why == condition::not_held || why == condition::retryable;
+}
+
+std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept {
+    return client.core_->time();
+}
+
+std::shared_ptr<client_core> core_of(const lock_client& client) noexcept {
+    return client.core_;
 }
 
 }  // namespace mortise::detail

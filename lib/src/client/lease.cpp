@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/lease.hpp"
 
+#include "client/claim.hpp"
 #include "client/client_core.hpp"
 #include "client/held_grant.hpp"
+#include "mortise/lease_view.hpp"
 
 #include <boost/asio/system_executor.hpp>
 
@@ -126,4 +128,21 @@ void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> gra
 }
 
 }  // namespace detail
+
+std::string_view lease_view::name() const noexcept {
+    return grant_ ? std::string_view(grant_->name()) : std::string_view();
+}
+
+fencing_token lease_view::token() const noexcept {
+    return grant_ ? grant_->shown_token() : fencing_token();
+}
+
+std::uint32_t lease_view::slot() const noexcept {
+    return grant_ ? grant_->of().slot : 0;
+}
+
+error_code lease_view::check() const noexcept {
+    return grant_ ? grant_->check() : error_code(errc::lease_released);
+}
+
 }  // namespace mortise

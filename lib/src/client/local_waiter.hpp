@@ -9,9 +9,11 @@
 
 #include <boost/asio/cancellation_type.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -47,10 +49,11 @@ public:
     const bool queues;       ///< Whether it may wait; if not, it is refused instead.
     bool held_here = false;  ///< It was refused while another lease of this client held the lock.
 
-    std::shared_ptr<lock_queue> of;  ///< Set from its arrival to its completion.
-    bool stands = false;             ///< Whether it waits, in one list or another.
-    claim* bound = nullptr;          ///< The claim in whose list it stands; null in the queue's.
-    bool decided = false;            ///< Whether `code` is its final result.
+    std::shared_ptr<const std::string> lock_name;  ///< Null before its arrival.
+    std::weak_ptr<lock_queue> queue;               ///< Alive as long as the waiter stands.
+    bool stands = false;                           ///< Whether it waits, in one list or another.
+    claim* bound = nullptr;  ///< The claim in whose list it stands; null in the queue's.
+    bool decided = false;    ///< Whether `code` is its final result.
     error_code code;
     std::shared_ptr<held_grant> granted;
     clock::time_point since;
@@ -64,6 +67,58 @@ public:
 private:
     std::weak_ptr<client_core> owner_;
     handler_type handler_;  // holds nothing once completed
+};
+
+/// Waiters in the order of their arrival; linked through themselves, so that leaving costs nothing.
+class waiter_list {
+public:
+    waiter_list() = default;
+    waiter_list(waiter_list&& other) noexcept { swap(other); }
+    waiter_list& operator=(waiter_list&& other) noexcept {
+        waiter_list taken(std::move(other));
+        swap(taken);
+        return *this;
+    }
+    ~waiter_list() {
+        while (!empty())
+            pop();
+    }
+
+    bool empty() const noexcept { return first_ == nullptr; }
+    std::size_t size() const noexcept { return size_; }
+    local_waiter* first() const noexcept { return first_; }
+    local_waiter& front() const noexcept { return *first_; }
+
+    void push(std::shared_ptr<local_waiter> waiter) noexcept {
+        local_waiter* const it = waiter.get();
+        it->before = last_;
+        it->after = nullptr;
+        (last_ != nullptr ? last_->after : first_) = it;
+        last_ = it;
+        ++size_;
+        it->self = std::move(waiter);
+    }
+
+    std::shared_ptr<local_waiter> pop() noexcept { return remove(*first_); }
+
+    std::shared_ptr<local_waiter> remove(local_waiter& it) noexcept {
+        (it.before != nullptr ? it.before->after : first_) = it.after;
+        (it.after != nullptr ? it.after->before : last_) = it.before;
+        it.before = it.after = nullptr;
+        --size_;
+        return std::move(it.self);
+    }
+
+private:
+    void swap(waiter_list& other) noexcept {
+        std::swap(first_, other.first_);
+        std::swap(last_, other.last_);
+        std::swap(size_, other.size_);
+    }
+
+    local_waiter* first_ = nullptr;
+    local_waiter* last_ = nullptr;
+    std::size_t size_ = 0;
 };
 
 }  // namespace mortise::detail

@@ -480,7 +480,7 @@ void lock_queue::ask_for_head(queue_work& work) {
 
 std::shared_ptr<claim> lock_queue::ask(const local_waiter& waiter, bool queues, queue_work& work) {
     auto asked = std::make_shared<claim>(
-        shared_from_this(), waiter.options.mode, waiter.options.hold_max, queues
+        name_, weak_from_this(), waiter.options.mode, waiter.options.hold_max, queues
     );
     if (ends_by_itself(waiter))
         asked->only_for = &waiter;

@@ -3,11 +3,10 @@
 #define MORTISE_CLIENT_LOCK_QUEUE_HPP
 
 #include "client/claim.hpp"
-#include "client/client_home.hpp"
 #include "client/held_grant.hpp"
+#include "client/local_waiter.hpp"
 #include "client/owner_records.hpp"
-#include "client/queue_work.hpp"
-#include "client/waiter_list.hpp"
+#include "client/session_watch.hpp"
 #include "mortise/options.hpp"
 
 #include <chrono>
@@ -47,9 +46,9 @@ struct queue_rules {
 class lock_queue : public std::enable_shared_from_this<lock_queue> {
 public:
     lock_queue(std::string name, const queue_rules& rules)
-        : name_(std::move(name)), rules_(rules) {}
+        : name_(std::make_shared<const std::string>(std::move(name))), rules_(rules) {}
 
-    const std::string& name() const noexcept { return name_; }
+    const std::shared_ptr<const std::string>& name() const noexcept { return name_; }
 
     /// Serves the waiter, refuses it, or lets it stand in the queue.
     void acquire(const std::shared_ptr<local_waiter>& waiter, queue_work& work);
@@ -137,7 +136,7 @@ private:
     void remove_granted(claim& claim);
     void begin_turn(claim& claim);
 
-    const std::string name_;
+    const std::shared_ptr<const std::string> name_;  ///< Shared with claims and waiters.
     const queue_rules& rules_;
     waiter_list waiting_;
     std::shared_ptr<claim> pending_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/lock_table.hpp"
 
+#include "mortise/coro/assert.hpp"
+
 #include <utility>
 
 namespace mortise::detail {
@@ -12,7 +14,8 @@ lock_table::~lock_table() {
 
 void lock_table::forget(held_grant& held) noexcept {
     const std::lock_guard guard(mutex_);
-    held.of().of->forget(held);
+    if (const auto queue = held.of().queue.lock())
+        queue->forget(held);
 }
 
 std::shared_ptr<lock_queue> lock_table::acquire(
@@ -30,7 +33,8 @@ std::shared_ptr<lock_queue> lock_table::acquire(
         found = queues_.emplace(std::move(name), std::move(queue)).first;
     }
     const auto queue = found->second;
-    waiter->of = queue;
+    waiter->lock_name = queue->name();
+    waiter->queue = queue;
     queue->acquire(waiter, work);
     const bool waits = !waiter->decided;
     if (waits)
@@ -67,16 +71,16 @@ void lock_table::settle(lock_queue& queue, queue_work& work) {
     if (queue.in_use())
         return;
     // A late event for a forgotten queue must not remove the new queue of the same name.
-    const auto found = queues_.find(queue.name());
+    const auto found = queues_.find(*queue.name());
     if (found != queues_.end() && found->second.get() == &queue)
         queues_.erase(found);
 }
 
 void lock_table::cancel(local_waiter& waiter, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    if (!waiter.stands)
+    const auto queue = waiter.stands ? waiter.queue.lock() : nullptr;
+    if (!queue)
         return;  // The waiter was completed: the signal came too late.
-    const auto queue = waiter.of;
     queue->cancel(waiter, why, work);
     settle(*queue, work);
 }
@@ -85,7 +89,9 @@ lock_queue::release_outcome
 lock_table::release(held_grant& held, release_handler& handler, bool late, queue_work& work) {
     const std::lock_guard guard(mutex_);
     claim& claim = held.of();
-    const auto queue = claim.of;
+    const auto queue = claim.queue.lock();
+    if (!queue)
+        return lock_queue::release_outcome::was_gone;
     const auto outcome = queue->release(held, work);
     if (outcome == lock_queue::release_outcome::to_store) {
         claim.released = std::move(handler);
@@ -97,7 +103,9 @@ lock_table::release(held_grant& held, release_handler& handler, bool late, queue
 
 lock_queue::release_outcome lock_table::end_hold(held_grant& held, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const auto queue = held.of().of;
+    const auto queue = held.of().queue.lock();
+    if (!queue)
+        return lock_queue::release_outcome::was_gone;
     const auto outcome = queue->end_hold(held, work);
     settle(*queue, work);
     return outcome;
@@ -105,7 +113,9 @@ lock_queue::release_outcome lock_table::end_hold(held_grant& held, queue_work& w
 
 void lock_table::let_go(held_grant& held) {
     const std::lock_guard guard(mutex_);
-    const auto queue = held.of().of;
+    const auto queue = held.of().queue.lock();
+    if (!queue)
+        return;
     queue_work none;
     queue->let_go(held);
     settle(*queue, none);
@@ -113,41 +123,53 @@ void lock_table::let_go(held_grant& held) {
 
 bool lock_table::watch(held_grant& held) {
     const std::lock_guard guard(mutex_);
-    return held.of().of->watch(held);
+    const auto queue = held.of().queue.lock();
+    return queue && queue->watch(held);
 }
 
 void lock_table::granted(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
     if (closed_)
         lock_queue::refused_all(claim.bound, closed_, work);
-    claim.of->granted(claim, work);
-    settle(*claim.of, work);
+    if (const auto queue = claim.queue.lock()) {
+        queue->granted(claim, work);
+        settle(*queue, work);
+    }
 }
 
 void lock_table::doomed(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    claim.of->doomed(claim, work);
-    settle(*claim.of, work);
+    if (const auto queue = claim.queue.lock()) {
+        queue->doomed(claim, work);
+        settle(*queue, work);
+    }
 }
 
 void lock_table::refused(claim& claim, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    claim.of->refused(claim, why, work);
-    settle(*claim.of, work);
+    if (const auto queue = claim.queue.lock()) {
+        queue->refused(claim, why, work);
+        settle(*queue, work);
+    }
 }
 
 void lock_table::give_up(claim& claim, error_code why, queue_work& work) {
     const std::lock_guard guard(mutex_);
     if (claim.at != claim::stage::asking)
         return;
-    claim.of->refused(claim, why, work);
-    settle(*claim.of, work);
+    if (const auto queue = claim.queue.lock()) {
+        queue->refused(claim, why, work);
+        settle(*queue, work);
+    }
 }
 
 bool lock_table::contended(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const bool news = claim.of->contended(claim, work);
-    settle(*claim.of, work);
+    const auto queue = claim.queue.lock();
+    if (!queue)
+        return !std::exchange(claim.contended, true);
+    const bool news = queue->contended(claim, work);
+    settle(*queue, work);
     return news;
 }
 
@@ -163,15 +185,21 @@ void lock_table::draw_failed(claim& claim) {
 
 clock::time_point lock_table::linger_over(claim& claim, clock::time_point now, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    const auto again = claim.of->linger_over(claim, now, work);
-    settle(*claim.of, work);
+    const auto queue = claim.queue.lock();
+    if (!queue)
+        return clock::time_point::max();
+    const auto again = queue->linger_over(claim, now, work);
+    settle(*queue, work);
     return again;
 }
 
 std::vector<std::shared_ptr<held_grant>> lock_table::lost(claim& claim, queue_work& work) {
     const std::lock_guard guard(mutex_);
-    auto lost = claim.of->lost(claim, work);
-    settle(*claim.of, work);
+    const auto queue = claim.queue.lock();
+    if (!queue)
+        return {};
+    auto lost = queue->lost(claim, work);
+    settle(*queue, work);
     return lost;
 }
 
@@ -201,7 +229,8 @@ void lock_table::expire(clock::time_point now, queue_work& work) {
         local_waiter& waiter = *deadlines_.begin()->second;
         deadlines_.erase(deadlines_.begin());
         waiter.deadline.reset();
-        const auto queue = waiter.of;
+        const auto queue = waiter.queue.lock();
+        MORTISE_ASSERT(queue);
         queue->cancel(waiter, errc::busy, work);
         settle(*queue, work);
     }
@@ -214,7 +243,8 @@ clock::time_point lock_table::next_deadline() const {
 
 bool lock_table::wanted(const claim& claim) const {
     const std::lock_guard guard(mutex_);
-    return claim.contended || claim.of->waited_for();
+    const auto queue = claim.queue.lock();
+    return claim.contended || (queue && queue->waited_for());
 }
 
 waiter_list lock_table::abandon() {

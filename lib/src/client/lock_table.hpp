@@ -16,7 +16,8 @@
 
 namespace mortise::detail {
 
-/// All locks that a client uses, by name, under one mutex.
+/// All locks that a client uses, by name, under one mutex: owns their queues, which own their
+/// waiters and claims. Those know their queue without keeping it.
 ///
 /// Acquires and releases come here from any thread, without a detour over the client's strand: all
 /// that can be settled inside the process is settled at once. The rest is returned as `queue_work`,
@@ -28,8 +29,8 @@ class lock_table {
 public:
     lock_table(queue_rules rules, std::size_t waiters_max)
         : rules_(std::move(rules)), waiters_max_(waiters_max) {}
-    /// Drops queues, claims and waiters, which refer to each other; not in a forked child, where
-    /// the mutex may be locked for ever.
+    /// Ends the leases that are still held; not in a forked child, where the mutex may be locked
+    /// for ever.
     ~lock_table();
     lock_table(const lock_table&) = delete;
     lock_table& operator=(const lock_table&) = delete;

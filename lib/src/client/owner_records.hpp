@@ -2,13 +2,32 @@
 #ifndef MORTISE_CLIENT_OWNER_RECORDS_HPP
 #define MORTISE_CLIENT_OWNER_RECORDS_HPP
 
-#include "client/hold_list.hpp"
+#include "client/held_grant.hpp"
 #include "mortise/owner_id.hpp"
 
 #include <cstddef>
 #include <map>
 
 namespace mortise::detail {
+
+// An intrusive list of leases, so that leaving costs nothing. Guarded by the mutex of the lock
+// table.
+
+inline void link(held_grant*& first, held_grant& held, held_grant::place where) noexcept {
+    held.after = first;
+    if (first != nullptr)
+        first->before = &held;
+    first = &held;
+    held.stands = where;
+}
+
+inline void unlink(held_grant*& first, held_grant& held) noexcept {
+    (held.before != nullptr ? held.before->after : first) = held.after;
+    if (held.after != nullptr)
+        held.after->before = held.before;
+    held.before = held.after = nullptr;
+    held.stands = held_grant::place::nowhere;
+}
 
 /// The owners of a lock's queue, apart from their holds: those that wait, so that the grant for one
 /// acquire serves the others of the same owner, and those that have lost a lease and not let go of

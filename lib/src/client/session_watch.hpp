@@ -6,6 +6,8 @@
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
+
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -47,6 +49,15 @@ private:
     std::atomic<bool> stopped_ = false;
     std::atomic<clock::rep> verified_ = clock::time_point::min().time_since_epoch().count();
     std::atomic<clock::rep> deadline_ = clock::time_point::min().time_since_epoch().count();
+};
+
+class client_core;
+
+/// The parts of a client that its leases need, even when the client is gone.
+struct client_home {
+    std::shared_ptr<session_watch> session;
+    std::weak_ptr<client_core> core;
+    asio::any_io_executor executor;
 };
 
 }  // namespace mortise::detail

@@ -2,7 +2,6 @@
 #ifndef MORTISE_CORE_LOCK_ENGINE_HPP
 #define MORTISE_CORE_LOCK_ENGINE_HPP
 
-#include "core/holder_set.hpp"
 #include "core/lock_rows.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/error.hpp"

@@ -2,8 +2,7 @@
 #include "mortise/db/bell.hpp"
 
 #include "db/bell_listener.hpp"
-#include "store/sqlite/socket_address.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "sqlite/sockets.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,13 +17,13 @@
 namespace mortise::db {
 namespace {
 
-using store_detail::unique_fd;
+using mortise::detail::unique_fd;
 
 constexpr std::size_t name_size = 32;
 
 /// @return whether somebody listens there. The socket of a listener that died is removed.
 bool tell(int folder, const char* name, int from) {
-    const store_detail::socket_address to("/proc/self/fd/" + std::to_string(folder) + '/' + name);
+    const sqlite_detail::socket_address to("/proc/self/fd/" + std::to_string(folder) + '/' + name);
     const char news = 1;
     if (::sendto(from, &news, 1, MSG_DONTWAIT | MSG_NOSIGNAL, to.get(), to.size()) >= 0)
         return true;
@@ -37,7 +36,7 @@ std::size_t tell_all(const std::string& path) {
     unique_fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd)
         return 0;  // Nobody has ever listened.
-    const unique_fd from = store_detail::make_socket(SOCK_DGRAM);
+    const unique_fd from = sqlite_detail::make_socket(SOCK_DGRAM);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
     if (!from || !stream)
         return 0;

@@ -2,9 +2,8 @@
 #include "db/bell_listener.hpp"
 
 #include "mortise/store_types.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/socket_address.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/sockets.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
@@ -30,8 +29,8 @@
 namespace mortise::db::detail {
 namespace {
 
-using store_detail::failure_of_call;
-using store_detail::unique_fd;
+using mortise::detail::unique_fd;
+using sqlite_detail::failure_of_call;
 
 unique_fd open_folder(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
@@ -92,12 +91,12 @@ bell_listener::bell_listener(
       pulse_(std::move(pulse)),
       folder_(open_folder(path_)),
       name_(random_id::draw().text()),
-      socket_(store_detail::make_socket(SOCK_DGRAM)),
+      socket_(sqlite_detail::make_socket(SOCK_DGRAM)),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!socket_ || !stop_)
         throw failure_of_call(errno, "making a socket", path_);
     // Name the folder by its descriptor: the address of a socket holds a hundred bytes only.
-    const store_detail::socket_address address(
+    const sqlite_detail::socket_address address(
         "/proc/self/fd/" + std::to_string(folder_.get()) + '/' + name_
     );
     if (::bind(socket_.get(), address.get(), address.size()) != 0)

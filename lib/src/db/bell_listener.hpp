@@ -5,7 +5,7 @@
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/db/bell.hpp"
-#include "store/sqlite/unique_fd.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -52,10 +52,10 @@ private:
     std::function<void()> heard_;
     const bell_pulse pulse_;
     const coro::detail::fork_guard process_;
-    store_detail::unique_fd folder_;
+    mortise::detail::unique_fd folder_;
     std::string name_;
-    store_detail::unique_fd socket_;
-    store_detail::unique_fd stop_;
+    mortise::detail::unique_fd socket_;
+    mortise::detail::unique_fd stop_;
     std::atomic<bool> told_{false};     ///< A ring is on its way to the executor.
     std::atomic<bool> beating_{false};  ///< A beat is.
     std::atomic<bool> closed_{false};

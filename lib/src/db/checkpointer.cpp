@@ -3,10 +3,16 @@
 
 #include "db/open_database.hpp"
 #include "db/session_state.hpp"
+#include "mortise/coro/assert.hpp"
+#include "sqlite/failure.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <string>
 #include <utility>
 
 namespace mortise::db::detail {
@@ -151,6 +157,23 @@ void checkpointer::pass(bool writers_wait) noexcept {
         state_->poisoned = true;
     const std::lock_guard hold(mutex_);
     copied_ = static_cast<std::size_t>(std::max(copied, 0)) * db_.page_bytes();
+}
+
+checkpoint_lock::checkpoint_lock(const std::filesystem::path& database) {
+    const std::string path = database.string() + ".checkpoint";
+    constexpr mode_t mode = 0666;  // less the umask, as SQLite makes the database
+    file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+    if (!file_)
+        throw sqlite_detail::failure_of_call(errno, "opening it", path);
+}
+
+bool checkpoint_lock::try_lock() noexcept {
+    return ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void checkpoint_lock::unlock() noexcept {
+    const int code = ::flock(file_.get(), LOCK_UN);
+    MORTISE_ASSERT(code == 0);
 }
 
 }  // namespace mortise::db::detail

@@ -2,20 +2,36 @@
 #ifndef MORTISE_DB_CHECKPOINTER_HPP
 #define MORTISE_DB_CHECKPOINTER_HPP
 
-#include "db/busy_wait.hpp"
-#include "db/checkpoint_lock.hpp"
+#include "db/session_state.hpp"
 #include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/db/sqlite_config.hpp"
-#include "store/sqlite/db.hpp"
+#include "mortise/detail/unique_fd.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <condition_variable>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 
 namespace mortise::db::detail {
 
 class session_state;
+
+/// Lets one session of the host at a time copy the log back: a lock on a file beside the database.
+/// Never on SQLite's own files: closing our descriptor of one would drop SQLite's locks on it.
+class checkpoint_lock {
+public:
+    /// @throws error
+    explicit checkpoint_lock(const std::filesystem::path& database);
+
+    /// @return false if another session has it.
+    bool try_lock() noexcept;
+    void unlock() noexcept;
+
+private:
+    mortise::detail::unique_fd file_;
+};
 
 /// Copies the write-ahead log back into the database by size, beside the writer (ADR 0007).
 ///
@@ -61,7 +77,7 @@ private:
     const std::size_t size_;
     std::shared_ptr<coro::detail::batch_worker> thread_;
     busy_wait wait_;
-    store_detail::sqlite_db db_;
+    sqlite_detail::sqlite_db db_;
     checkpoint_lock lock_;
 
     std::mutex mutex_;  // guards all that follows

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/connection.hpp"
 
-#include "db/extended_error.hpp"
 #include "db/prepared.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/db/sqlite_error.hpp"
+
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <utility>
@@ -20,30 +21,21 @@ connection::~connection() = default;
 
 statement connection::prepare(std::string_view sql) {
     const auto found = std::find_if(statements_.begin(), statements_.end(), [&](const auto& each) {
-        return each.use_count() == 1 && each->sql() == sql;  // 1: not in use
+        return each.use_count() == 1 && each->sql == sql;  // 1: not in use
     });
     if (found != statements_.end()) {
         (*found)->last_use = ++uses_;
         return statement(*found);
     }
-    sqlite3_stmt* prepared = nullptr;
-    const char* rest = nullptr;
-    const std::string text(sql);
-    const auto size = static_cast<int>(text.size());
-    const int code = ::sqlite3_prepare_v3(
-        handle_, text.c_str(), size, SQLITE_PREPARE_PERSISTENT, &prepared, &rest
-    );
+    auto use = std::make_shared<detail::prepared>(std::string(sql));
+    std::string_view rest;
+    const int code =
+        use->statement.prepare(handle_, use->sql, sqlite_detail::statement_use::often, &rest);
     if (code != SQLITE_OK)
-        throw error(
-            detail::extended_error(handle_, code),
-            ::sqlite3_errmsg(handle_),
-            "the statement was: " + text
-        );
-    auto use = std::make_shared<detail::prepared>(text, prepared);
+        throw detail::failure_of(handle_, code, use->sql);
     // SQLite would silently ignore a second statement in the same text.
-    const std::string_view left = sql.substr(static_cast<std::size_t>(rest - text.c_str()));
-    if (prepared == nullptr || left.find_first_not_of(" \t\r\n;") != std::string_view::npos)
-        throw error(sqlite_error(SQLITE_MISUSE), text, "give one statement at a time");
+    if (!use->statement || rest.find_first_not_of(" \t\r\n;") != std::string_view::npos)
+        throw error(sqlite_error(SQLITE_MISUSE), use->sql, "give one statement at a time");
     use->last_use = ++uses_;
     make_room();
     if (statements_.size() < statements_max_)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "db/open_database.hpp"
 
-#include "db/busy_wait.hpp"
+#include "db/session_state.hpp"
 #include "mortise/error.hpp"
-#include "store/sqlite/db.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/host_facts.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/host_facts.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <sqlite3.h>
 
@@ -16,7 +16,7 @@
 namespace mortise::db::detail {
 namespace {
 
-using store_detail::sqlite_db;
+using sqlite_detail::sqlite_db;
 
 bool is_busy(const sqlite_db& db) noexcept {
     return (db.code() & 0xff) == SQLITE_BUSY;
@@ -24,7 +24,7 @@ bool is_busy(const sqlite_db& db) noexcept {
 
 [[noreturn]] void fail(const sqlite_db& db, const sqlite_config& config) {
     const errc code =
-        is_busy(db) ? errc::database_busy : store_detail::meaning_of(db.code(), db.system_error());
+        is_busy(db) ? errc::database_busy : sqlite_detail::meaning_of(db.code(), db.system_error());
     throw error(
         code,
         config.path.string() + " (" + db.text() + ")",
@@ -92,7 +92,7 @@ void refuse_network_file_systems(const sqlite_config& config) {
     auto folder = config.path.parent_path();
     if (folder.empty())
         folder = ".";
-    const auto found = store_detail::file_system_of(folder, config.file_system_type_override);
+    const auto found = sqlite_detail::file_system_of(folder, config.file_system_type_override);
     if (found.network && !config.allow_network_file_system) {
         throw error(
             errc::network_file_system,

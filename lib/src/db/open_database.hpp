@@ -4,7 +4,7 @@
 
 #include "mortise/db/sqlite_config.hpp"
 
-namespace mortise::store_detail {
+namespace mortise::sqlite_detail {
 class sqlite_db;
 }
 
@@ -18,12 +18,12 @@ enum class database_use { write, read, checkpoint };
 /// reads each setting back.
 /// @throws error
 void open_database(
-    store_detail::sqlite_db& db, busy_wait& wait, const sqlite_config& config, database_use use
+    sqlite_detail::sqlite_db& db, busy_wait& wait, const sqlite_config& config, database_use use
 );
 
 /// Makes the connection wait for the disk at each commit, or not. Must not run in a transaction.
 /// @return a result code of SQLite: `SQLITE_ERROR` if the setting did not take.
-int set_synchronous(store_detail::sqlite_db& db, bool full) noexcept;
+int set_synchronous(sqlite_detail::sqlite_db& db, bool full) noexcept;
 
 }  // namespace mortise::db::detail
 

@@ -2,32 +2,26 @@
 #ifndef MORTISE_DB_PREPARED_HPP
 #define MORTISE_DB_PREPARED_HPP
 
-#include <sqlite3.h>
+#include "mortise/error.hpp"
+#include "sqlite/statement.hpp"
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace mortise::db::detail {
 
 /// A prepared statement, in a connection's cache or in use for once.
-class prepared {
-public:
-    prepared(std::string sql, sqlite3_stmt* handle) noexcept
-        : sql_(std::move(sql)), handle_(handle) {}
-    ~prepared() { ::sqlite3_finalize(handle_); }
-    prepared(const prepared&) = delete;
-    prepared& operator=(const prepared&) = delete;
+struct prepared {
+    explicit prepared(std::string text) : sql(std::move(text)) {}
 
-    const std::string& sql() const noexcept { return sql_; }
-    sqlite3_stmt* handle() const noexcept { return handle_; }
-
+    const std::string sql;
+    sqlite_detail::statement statement;
     std::uint64_t last_use = 0;
-
-private:
-    std::string sql_;
-    sqlite3_stmt* handle_;
 };
+
+/// The last failure of a connection that ran `sql`, with its code in the extended form: a
+/// connection that the user opened may return the short codes only.
+error failure_of(sqlite3* db, int code, const std::string& sql);
 
 }  // namespace mortise::db::detail
 

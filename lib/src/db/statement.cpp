@@ -1,61 +1,63 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/db/statement.hpp"
 
-#include "db/extended_error.hpp"
 #include "db/prepared.hpp"
 #include "mortise/db/sqlite_error.hpp"
 
+#include <sqlite3.h>
+
 namespace mortise::db {
+
+using sqlite_detail::parameter_bytes;
+
+error detail::failure_of(sqlite3* db, int code, const std::string& sql) {
+    const int extended = ::sqlite3_extended_errcode(db);
+    return error(
+        sqlite_error((extended & 0xff) == (code & 0xff) ? extended : code),
+        ::sqlite3_errmsg(db),
+        "the statement was: " + sql
+    );
+}
 
 statement::statement(std::shared_ptr<detail::prepared> use) noexcept : use_(std::move(use)) {}
 
 statement::~statement() {
-    if (!use_)
-        return;
-    ::sqlite3_reset(use_->handle());  // returns the code of the last step again; it was reported
-    ::sqlite3_clear_bindings(use_->handle());
+    if (use_)
+        use_->statement.reset();
 }
 
 void statement::require(int result_code) const {
-    if (result_code == SQLITE_OK)
-        return;
-    sqlite3* const db = ::sqlite3_db_handle(use_->handle());
-    const char* const text = ::sqlite3_errmsg(db);
-    throw error(detail::extended_error(db, result_code), text, "the statement was: " + use_->sql());
+    if (result_code != SQLITE_OK)
+        throw detail::failure_of(use_->statement.connection(), result_code, use_->sql);
 }
 
 statement& statement::bind_integer(std::int64_t value) {
-    require(::sqlite3_bind_int64(use_->handle(), ++bound_, value));
+    require(use_->statement.bind(++bound_, value));
     return *this;
 }
 
 statement& statement::bind(double value) {
-    require(::sqlite3_bind_double(use_->handle(), ++bound_, value));
+    require(use_->statement.bind(++bound_, value));
     return *this;
 }
 
 statement& statement::bind(std::string_view text) {
-    // A null pointer would bind NULL, so give an empty text an address, too.
-    const char* const data = text.empty() ? "" : text.data();
-    require(::sqlite3_bind_text64(
-        use_->handle(), ++bound_, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8
-    ));
+    require(use_->statement.bind_text(++bound_, text, parameter_bytes::copied));
     return *this;
 }
 
 statement& statement::bind(std::nullptr_t) {
-    require(::sqlite3_bind_null(use_->handle(), ++bound_));
+    require(use_->statement.bind_null(++bound_));
     return *this;
 }
 
 statement& statement::bind_bytes(std::string_view bytes) {
-    const char* const data = bytes.empty() ? "" : bytes.data();
-    require(::sqlite3_bind_blob64(use_->handle(), ++bound_, data, bytes.size(), SQLITE_TRANSIENT));
+    require(use_->statement.bind_blob(++bound_, bytes, parameter_bytes::copied));
     return *this;
 }
 
 bool statement::step() {
-    const int code = ::sqlite3_step(use_->handle());
+    const int code = use_->statement.step();
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         require(code);
     return code == SQLITE_ROW;
@@ -67,12 +69,11 @@ void statement::run() {
 }
 
 int statement::columns() const noexcept {
-    return ::sqlite3_column_count(use_->handle());
+    return use_->statement.columns();
 }
 
 std::string statement::name(int column) const {
-    const char* const text = ::sqlite3_column_name(use_->handle(), column);
-    return text ? text : "";
+    return std::string(use_->statement.name(column));
 }
 
 bool statement::is_null(int column) const noexcept {
@@ -80,33 +81,25 @@ bool statement::is_null(int column) const noexcept {
 }
 
 std::int64_t statement::integer(int column) const noexcept {
-    return ::sqlite3_column_int64(use_->handle(), column);
+    return use_->statement.integer(column);
 }
 
 double statement::real(int column) const noexcept {
-    return ::sqlite3_column_double(use_->handle(), column);
+    return use_->statement.real(column);
 }
 
 std::string statement::text(int column) const {
-    return text_or_null(column).value_or(std::string());
+    return std::string(use_->statement.text(column));
 }
 
 std::optional<std::string> statement::text_or_null(int column) const {
-    sqlite3_stmt* const row = use_->handle();
-    const int type = ::sqlite3_column_type(row, column);
-    if (type == SQLITE_NULL)
+    if (is_null(column))
         return std::nullopt;
-    // Read a blob as it is, without conversion to text. Either may hold zeros; an empty blob has a
-    // null address.
-    const void* const data = type == SQLITE_BLOB
-                                 ? ::sqlite3_column_blob(row, column)
-                                 : static_cast<const void*>(::sqlite3_column_text(row, column));
-    const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(row, column));
-    return data ? std::string(static_cast<const char*>(data), size) : std::string();
+    return text(column);
 }
 
 int statement::type(int column) const noexcept {
-    return ::sqlite3_column_type(use_->handle(), column);
+    return use_->statement.type(column);
 }
 
 }  // namespace mortise::db

@@ -2,15 +2,15 @@
 #ifndef MORTISE_DB_WRITER_HPP
 #define MORTISE_DB_WRITER_HPP
 
-#include "db/busy_wait.hpp"
 #include "db/checkpointer.hpp"
 #include "db/closure_guard.hpp"
+#include "db/session_state.hpp"
 #include "mortise/coro/detail/batch_worker.hpp"
 #include "mortise/db/connection.hpp"
 #include "mortise/db/detail/session_job.hpp"
 #include "mortise/db/sqlite_config.hpp"
 #include "mortise/error.hpp"
-#include "store/sqlite/db.hpp"
+#include "sqlite/sqlite_db.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -60,7 +60,7 @@ private:
     std::shared_ptr<session_state> state_;
     busy_wait wait_;
     closure_guard guard_;
-    store_detail::sqlite_db db_;
+    sqlite_detail::sqlite_db db_;
     std::optional<connection> connection_;
     std::shared_ptr<checkpointer> checkpoints_;
     std::optional<bool> synchronous_full_ = true;

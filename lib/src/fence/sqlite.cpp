@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/fence/sqlite.hpp"
 
+#include "sqlite/statement.hpp"
+
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 namespace mortise {
@@ -27,7 +28,9 @@ constexpr const char* raise_fence =
 constexpr const char* read_domain = "SELECT domain FROM mortise_fence WHERE resource = ?1"
                                     " UNION ALL SELECT domain FROM mortise_fence_floor LIMIT 1";
 
-using statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
+using sqlite_detail::parameter_bytes;
+using sqlite_detail::statement;
+using sqlite_detail::statement_use;
 
 error_code failed(int code) {
     switch (code & 0xff) {
@@ -46,54 +49,38 @@ error_code failed(int code) {
     }
 }
 
-statement prepare(sqlite3* db, const char* sql, int& code) {
-    sqlite3_stmt* prepared = nullptr;
-    code = ::sqlite3_prepare_v2(db, sql, -1, &prepared, nullptr);
-    return statement(prepared, &::sqlite3_finalize);
-}
-
-void bind_resource(sqlite3_stmt* to, std::string_view resource) {
-    // A null pointer would bind NULL, so give an empty name an address, too.
-    ::sqlite3_bind_blob64(
-        to, 1, resource.empty() ? "" : resource.data(), resource.size(), SQLITE_STATIC
-    );
-}
-
 // Why the fence refused the token: a higher token, or another domain.
 error_code why_refused(sqlite3* db, std::string_view resource, std::string_view domain) {
-    int code = SQLITE_OK;
-    const auto query = prepare(db, read_domain, code);
+    statement query;
+    int code = query.prepare(db, read_domain, statement_use::once);
     if (code != SQLITE_OK)
         return failed(code);
-    bind_resource(query.get(), resource);
-    code = ::sqlite3_step(query.get());
+    query.bind_blob(1, resource, parameter_bytes::borrowed);
+    code = query.step();
     if (code != SQLITE_ROW)
         return failed(code);
-    const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(query.get(), 0));
-    const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(query.get(), 0));
-    return std::string_view(text ? text : "", size) == domain ? errc::stale_token
-                                                              : errc::foreign_domain;
+    return query.text(0) == domain ? errc::stale_token : errc::foreign_domain;
 }
 
 error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& held) {
     const auto domain = held.domain.name();
-    int code = SQLITE_OK;
-    auto write = prepare(db, raise_fence, code);
+    statement write;
+    int code = write.prepare(db, raise_fence, statement_use::once);
     if (code == SQLITE_ERROR) {
         // Most likely there are no tables yet. Make them only then: later calls need no extra
         // statement.
         code = ::sqlite3_exec(db, make_tables, nullptr, nullptr, nullptr);
         if (code == SQLITE_OK)
-            write = prepare(db, raise_fence, code);
+            code = write.prepare(db, raise_fence, statement_use::once);
     }
     if (code != SQLITE_OK)
         return failed(code);
-    bind_resource(write.get(), resource);
-    ::sqlite3_bind_text64(write.get(), 2, domain.data(), domain.size(), SQLITE_STATIC, SQLITE_UTF8);
-    ::sqlite3_bind_int64(write.get(), 3, static_cast<std::int64_t>(held.value));
-    code = ::sqlite3_step(write.get());
+    write.bind_blob(1, resource, parameter_bytes::borrowed);
+    write.bind_text(2, domain, parameter_bytes::borrowed);
+    write.bind(3, static_cast<std::int64_t>(held.value));
+    code = write.step();
     if (code == SQLITE_ROW)
-        code = ::sqlite3_step(write.get());  // Without a transaction, this step makes the commit.
+        code = write.step();  // Without a transaction, this step makes the commit.
     else if (code == SQLITE_DONE)
         return why_refused(db, resource, domain);
     return code == SQLITE_DONE ? error_code() : failed(code);
@@ -102,18 +89,18 @@ error_code let_in(sqlite3* db, std::string_view resource, const fencing_token& h
 /// One whole number that a statement with a domain and a number finds; nothing if there is no row.
 result<std::optional<std::int64_t>>
 ask(sqlite3* db, const char* sql, std::string_view domain, std::int64_t number = 0) {
-    int code = SQLITE_OK;
-    const auto query = prepare(db, sql, code);
+    statement query;
+    int code = query.prepare(db, sql, statement_use::once);
     if (code != SQLITE_OK)
         return failed(code);
-    ::sqlite3_bind_text64(query.get(), 1, domain.data(), domain.size(), SQLITE_STATIC, SQLITE_UTF8);
-    ::sqlite3_bind_int64(query.get(), 2, number);
-    code = ::sqlite3_step(query.get());
+    query.bind_text(1, domain, parameter_bytes::borrowed);
+    query.bind(2, number);
+    code = query.step();
     if (code == SQLITE_DONE)
         return std::optional<std::int64_t>();
     if (code != SQLITE_ROW)
         return failed(code);
-    return std::optional(::sqlite3_column_int64(query.get(), 0));
+    return std::optional(query.integer(0));
 }
 
 constexpr const char* find_stranger =

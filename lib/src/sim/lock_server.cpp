@@ -2,9 +2,13 @@
 #include "mortise/sim/lock_server.hpp"
 
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/sim/process.hpp"
 #include "mortise/sim/world.hpp"
-#include "sim/host_clock.hpp"
 #include "sim/remote_link.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <utility>
 
@@ -13,6 +17,21 @@ namespace {
 
 using detail::memory_state;
 using detail::remote_link;
+
+/// The clock of a process over all of its lives, for objects that read the time and never wait.
+class host_clock final : public coro::time_source {
+public:
+    explicit host_clock(const process& of) : time_source(asio::system_executor()), of_(of) {}
+
+    clock::time_point now() const noexcept override { return of_.local_now(); }
+
+private:
+    void wait_until(clock::time_point, coro::detail::completion<void(error_code)> done) override {
+        done.complete(asio::error::operation_not_supported);
+    }
+
+    const process& of_;
+};
 
 asio::awaitable<void> idle(process&) {
     co_return;  // Messages do all the work of a server.
@@ -175,7 +194,7 @@ private:
 
 lock_server::lock_server(world& in, std::string name)
     : host_(in.add_process(std::move(name))),
-      state_(std::make_shared<memory_state>(std::make_shared<detail::host_clock>(host_))) {
+      state_(std::make_shared<memory_state>(std::make_shared<host_clock>(host_))) {
     host_.run(&idle);
 }
 

@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/process.hpp"
 
-#include "as_killed.hpp"
+#include "base/as_killed.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/worker_host.hpp"
+#include "mortise/coro/virtual_time.hpp"
 #include "mortise/sim/world.hpp"
 #include "sim/machine_clock.hpp"
-#include "sim/process_life.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+namespace mortise::sim::detail {
+
+/// The parts of a process that are gone when it dies.
+class process_life {
+public:
+    explicit process_life(clock::time_point now)
+        : time(std::make_shared<coro::virtual_time>(context.get_executor(), now)) {}
+
+    asio::io_context context{1};
+    std::shared_ptr<coro::virtual_time> time;
+};
+
+}  // namespace mortise::sim::detail
 
 namespace mortise::sim {
 namespace {

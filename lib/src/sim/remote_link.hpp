@@ -6,7 +6,7 @@
 #include "mortise/sim/process.hpp"
 #include "mortise/sim/rpc.hpp"
 #include "mortise/store.hpp"
-#include "store/memory_state.hpp"
+#include "store/memory/memory_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/sim/world.hpp"
 
-#include "seeded_random.hpp"
+#include "base/seeded_random.hpp"
 #include "sim/machine_clock.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sinks/message_lines.hpp"
 
-#include "mortise/detail/percent.hpp"
+#include "mortise/detail/text.hpp"
 
 #include <charconv>
 #include <system_error>

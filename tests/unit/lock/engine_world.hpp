@@ -3,7 +3,7 @@
 #define MORTISE_TESTS_UNIT_LOCK_ENGINE_WORLD_HPP
 
 #include "core/lock_engine.hpp"
-#include "store/memory_rows.hpp"
+#include "store/memory/memory_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Rows that fail in the middle of a transaction: the store rolls it back, but first it must end.
 #include "core/lock_engine.hpp"
-#include "store/memory_rows.hpp"
+#include "store/memory/memory_rows.hpp"
 
 #include <gtest/gtest.h>
 

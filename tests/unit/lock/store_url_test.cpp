@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/error.hpp"
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 #include <gtest/gtest.h>
 

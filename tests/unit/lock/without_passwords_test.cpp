@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/boost_wire.hpp"
-#include "store/redis/deaf_wire_events.hpp"
+#include "store/redis/redis_wire.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 

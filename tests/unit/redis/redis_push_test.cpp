@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/redis_push.hpp"
+#include "store/redis/queue_link.hpp"
 
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ TEST(RedisScripts, OfTheSingleKeyFormAreTheSameForAllPrefixes) {
     const redis_scripts one("one:");
     const redis_scripts none("");
     std::set<std::string> digests;
-    for (auto i = script_count; i <= static_cast<unsigned>(redis_script::key_view); ++i) {
+    for (auto i = script_count; i <= static_cast<unsigned>(redis_script::single_key_view); ++i) {
         const auto which = static_cast<redis_script>(i);
         EXPECT_FALSE(one[which].text.empty());
         EXPECT_EQ(one[which].text, none[which].text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/reply_builder.hpp"
+#include "store/redis/redis_replies.hpp"
 #include "unit/redis/said.hpp"
 
 #include <gtest/gtest.h>

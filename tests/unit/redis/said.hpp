@@ -2,7 +2,7 @@
 #ifndef MORTISE_TESTS_UNIT_REDIS_SAID_HPP
 #define MORTISE_TESTS_UNIT_REDIS_SAID_HPP
 
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Somebody cuts the mapped file of heartbeats: memory behind its end raises SIGBUS.
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/mapping_guard.hpp"
-#include "store/sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "support/eventually.hpp"
 #include "unit/sqlite/state_user.hpp"
@@ -22,8 +22,8 @@
 namespace mortise::test::cut_file_test {
 namespace {
 
+using sqlite_detail::whereabouts;
 using store_detail::mapping_guard;
-using store_detail::whereabouts;
 
 constexpr std::size_t sizes[] = {0, 100, 4'096, 64 << 10, 300 << 10};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a store finds out about itself: each thing that can be wrong is named, and nothing throws.
-#include "store/sqlite/db.hpp"
+#include "sqlite/side_folder.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/examination.hpp"
-#include "store/sqlite/side_folder.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -127,7 +127,7 @@ TEST_F(SqliteExamine, FindsRowsThatCannotBe) {
     state_user user(folder.config(), time);
     ASSERT_EQ(user.open(), error_code());
     ASSERT_EQ(user.ask("a").what, answer::kind::granted);
-    store_detail::sqlite_db db;
+    sqlite_detail::sqlite_db db;
     ASSERT_TRUE(db.open(folder.database().string()));
     ASSERT_TRUE(db.run("PRAGMA ignore_check_constraints = 1; UPDATE entry SET queued = 7"));
     db.close();
@@ -147,7 +147,7 @@ TEST_F(SqliteExamine, SaysThatAllTokensAreUsedUp) {
 TEST_F(SqliteExamine, SaysThatSomebodyHoldsTheLockForTooLong) {
     state_user user(folder.config(), time);
     ASSERT_EQ(user.open(), error_code());
-    store_detail::side_folder other(folder.database().string());
+    sqlite_detail::side_folder other(folder.database().string());
     std::string text;
     other.lock();
     EXPECT_EQ(store_detail::examine_lock(folder.database().string(), 30ms, text), verdict::broken);

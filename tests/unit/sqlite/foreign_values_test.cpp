@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Somebody else has written into the files of a store: what no store writes is refused with a
 // reason, and nothing is concluded from it. The fuzzers slot_file and sqlite_store found these.
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"

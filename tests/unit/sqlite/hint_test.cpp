@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The datagram: what is taken, and what is thrown away.
-#include "store/sqlite/hint.hpp"
+#include "store/sqlite/hint_sender.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(Hint, ComesBackAsItWasSent) {
          {hint::kind::granted,
           hint::kind::contended,
           hint::kind::changed,
-          hint::kind::ring,
+          hint::kind::neighbours,
           hint::kind::stirred}) {
         const hint sent{kind, 0xfedcba9876543210u, ~std::uint64_t{0}};
         EXPECT_EQ(decode(encode(sent)), sent);

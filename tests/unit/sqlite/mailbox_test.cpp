@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sockets of a session: what is counted, who is held, and what an end of file means.
+#include "sqlite/side_folder.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/mailbox.hpp"
-#include "store/sqlite/outbox.hpp"
-#include "store/sqlite/side_folder.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -22,11 +22,11 @@ namespace mortise::test::mailbox_test {
 namespace {
 
 using namespace std::chrono_literals;
+using sqlite_detail::probe;
 using store_detail::hint;
 using store_detail::mailbox;
 using store_detail::neighbour;
-using store_detail::probe;
-using store_detail::ring_plan;
+using store_detail::neighbour_plan;
 
 constexpr core::session_key self = 5;
 constexpr std::uint64_t nonce = 0xabcdef;
@@ -36,7 +36,7 @@ public:
     ~Mailbox() override { box->close(); }
 
 protected:
-    Mailbox() { box->open(store_detail::make_sockets(side, nonce)); }
+    Mailbox() { box->open(sqlite_detail::make_sockets(side, nonce)); }
 
     void on_hints(const std::vector<hint>& arrived) override {
         hints.insert(hints.end(), arrived.begin(), arrived.end());
@@ -49,11 +49,13 @@ protected:
         }
     }
 
-    void send(const hint& what) { ASSERT_TRUE(store_detail::outbox(side).send(side, nonce, what)); }
+    void send(const hint& what) {
+        ASSERT_TRUE(store_detail::hint_sender(side).send(side, nonce, what));
+    }
 
     // Somebody else's connection to that session, to be watched from here.
-    ring_plan watch(const neighbour& whom, probe tried) {
-        ring_plan plan;
+    neighbour_plan watch(const neighbour& whom, probe tried) {
+        neighbour_plan plan;
         plan.wanted.push_back(whom);
         plan.fresh.emplace_back();
         plan.fresh.back().peer = whom;
@@ -62,7 +64,7 @@ protected:
     }
 
     store_folder folder;
-    store_detail::side_folder side{folder.database().string()};
+    sqlite_detail::side_folder side{folder.database().string()};
     asio::io_context context;
     std::shared_ptr<mailbox> box = std::make_shared<mailbox>(
         context.get_executor(), static_cast<store_detail::mailbox_events&>(*this), self
@@ -83,10 +85,10 @@ TEST_F(Mailbox, TakesItsOwnHintsInOrder) {
 }
 
 TEST_F(Mailbox, CountsWhatIsNotOfOurs) {
-    const auto socket = store_detail::make_socket(SOCK_DGRAM);
+    const auto socket = sqlite_detail::make_socket(SOCK_DGRAM);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    side.short_path(store_detail::inbox_name(nonce))
+    side.short_path(sqlite_detail::inbox_name(nonce))
         .copy(address.sun_path, sizeof address.sun_path - 1);
     for (int i = 0; i < 3; ++i)
         ::sendto(
@@ -98,16 +100,16 @@ TEST_F(Mailbox, CountsWhatIsNotOfOurs) {
 }
 
 TEST_F(Mailbox, ListensAsLongAsItLives) {
-    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::connected);
+    EXPECT_EQ(sqlite_detail::probe_life(side, nonce).result, probe::outcome::connected);
     box->close();
-    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::refused);
-    store_detail::remove_sockets(side, nonce);
-    EXPECT_EQ(store_detail::probe_life(side, nonce).result, probe::outcome::unknown)
+    EXPECT_EQ(sqlite_detail::probe_life(side, nonce).result, probe::outcome::refused);
+    sqlite_detail::remove_sockets(side, nonce);
+    EXPECT_EQ(sqlite_detail::probe_life(side, nonce).result, probe::outcome::unknown)
         << "a socket that is not there proves nothing";
 }
 
 TEST_F(Mailbox, HoldsItsGuestsUntilTheyGo) {
-    auto guest = store_detail::probe_life(side, nonce);
+    auto guest = sqlite_detail::probe_life(side, nonce);
     settle();
     char byte = 0;
     EXPECT_EQ(::recv(guest.connection.get(), &byte, 1, MSG_DONTWAIT), -1) << "not closed";
@@ -122,8 +124,8 @@ TEST_F(Mailbox, HoldsItsGuestsUntilTheyGo) {
 
 TEST_F(Mailbox, TellsTheSilenceOfWhomItWatches) {
     const neighbour other{1, 2, 77, 4};
-    auto sockets = store_detail::make_sockets(side, other.nonce);
-    box->apply(watch(other, store_detail::probe_life(side, other.nonce)));
+    auto sockets = sqlite_detail::make_sockets(side, other.nonce);
+    box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
     EXPECT_EQ(box->watched(), std::vector<neighbour>{other});
     settle();
     EXPECT_TRUE(silent.empty());
@@ -135,11 +137,11 @@ TEST_F(Mailbox, TellsTheSilenceOfWhomItWatches) {
 
 TEST_F(Mailbox, LetsGoOfWhomItNeedNotWatch) {
     const neighbour other{1, 2, 77, 4};
-    auto sockets = store_detail::make_sockets(side, other.nonce);
-    box->apply(watch(other, store_detail::probe_life(side, other.nonce)));
-    box->apply(watch(other, store_detail::probe_life(side, other.nonce)));
+    auto sockets = sqlite_detail::make_sockets(side, other.nonce);
+    box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
+    box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
     EXPECT_EQ(box->watched().size(), 1u) << "once is enough";
-    box->apply(ring_plan());
+    box->apply(neighbour_plan());
     EXPECT_TRUE(box->watched().empty());
     sockets.life.reset();
     settle();
@@ -148,8 +150,8 @@ TEST_F(Mailbox, LetsGoOfWhomItNeedNotWatch) {
 
 TEST_F(Mailbox, NothingIsToldAfterClose) {
     const neighbour other{1, 2, 77, 4};
-    auto sockets = store_detail::make_sockets(side, other.nonce);
-    box->apply(watch(other, store_detail::probe_life(side, other.nonce)));
+    auto sockets = sqlite_detail::make_sockets(side, other.nonce);
+    box->apply(watch(other, sqlite_detail::probe_life(side, other.nonce)));
     send({hint::kind::granted, self, 1});
     sockets.life.reset();
     box->close();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Somebody removes what a store has open.
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/side_folder.hpp"
 #include "support/fault_vfs.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
@@ -16,7 +16,7 @@ namespace mortise::test::sqlite_replaced_test {
 namespace {
 
 using namespace std::chrono_literals;
-using store_detail::side_folder;
+using sqlite_detail::side_folder;
 
 template <class Call>
 error_code code_of(Call call) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sessions that end, expire and crash, at every point where a process can be killed.
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/ring.hpp"
+#include "sqlite/query.hpp"
+#include "store/sqlite/mailbox.hpp"
 #include "unit/sqlite/state_user.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -19,10 +19,10 @@ namespace mortise::test::sqlite_session_test {
 namespace {
 
 using namespace std::chrono_literals;
-using store_detail::side_folder;
+using sqlite_detail::side_folder;
+using sqlite_detail::sqlite_db;
+using sqlite_detail::whereabouts;
 using store_detail::slot_file;
-using store_detail::sqlite_db;
-using store_detail::whereabouts;
 
 class SqliteSession : public testing::Test {
 protected:
@@ -342,7 +342,7 @@ TEST_F(SqliteSession, AForeignTimeNamespaceIsRefusedUnlessItsUsersAreProvedDead)
     state_user user(folder.config(), time);
     EXPECT_EQ(user.open(), errc::foreign_time_namespace) << "its socket listens";
     EXPECT_FALSE(user.state.explain().empty());
-    holder->opened.sockets = store_detail::session_sockets();
+    holder->opened.sockets = sqlite_detail::session_sockets();
     EXPECT_EQ(user.open(), error_code()) << "it listens no more: its process is dead";
 }
 
@@ -367,13 +367,13 @@ TEST_F(SqliteSession, TheFirstToComeSweepsTheSocketsOfTheDead) {
 TEST_F(SqliteSession, WhoDiesBeforeItIsWatchedIsSeenByWhoeverLooksWhomToWatch) {
     auto dead = opened();
     auto user = opened();
-    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
+    EXPECT_FALSE(store_detail::plan_neighbours(*user->opened.session, {}).unburied);
     dead->state.abandon();
-    const auto plan = store_detail::plan_ring(*user->opened.session, {});
+    const auto plan = store_detail::plan_neighbours(*user->opened.session, {});
     EXPECT_TRUE(plan.unburied);
     EXPECT_TRUE(plan.wanted.empty());
     reap(*user);
-    EXPECT_FALSE(store_detail::plan_ring(*user->opened.session, {}).unburied);
+    EXPECT_FALSE(store_detail::plan_neighbours(*user->opened.session, {}).unburied);
     EXPECT_EQ(sessions(), 1);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Heartbeats in a mapped file: who may swap what, and when a file is not believed.
 #include "mortise/error.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "unit/sqlite/store_folder.hpp"
 
@@ -19,11 +19,11 @@ namespace mortise::test::slot_file_test {
 namespace {
 
 using namespace std::chrono_literals;
-using store_detail::side_folder;
+using sqlite_detail::side_folder;
+using sqlite_detail::whereabouts;
 using store_detail::slot_file;
 using store_detail::slot_file_owner;
 using store_detail::slot_word;
-using store_detail::whereabouts;
 
 clock::time_point at(std::chrono::milliseconds since_boot) {
     return clock::time_point(since_boot);

@@ -2,8 +2,8 @@
 // The queue rules on SQL rows do what they do on rows in memory:
 // the same random operations on both.
 #include "core/lock_engine.hpp"
-#include "store/memory_rows.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/query.hpp"
+#include "store/memory/memory_rows.hpp"
 #include "store/sqlite/sql_rows.hpp"
 #include "store/sqlite/store_files.hpp"
 #include "unit/sqlite/store_folder.hpp"
@@ -24,9 +24,9 @@ namespace {
 
 using core::lock_engine;
 using core::session_key;
+using sqlite_detail::sqlite_query;
 using store_detail::slot_word;
 using store_detail::sql_rows;
-using store_detail::sqlite_query;
 
 // Sessions have slots of the same number as their key.
 class sql_world {

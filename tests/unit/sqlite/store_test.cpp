@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The SQLite store with its threads and sockets: pushes, lost and forged hints, places that move.
-#include "as_killed.hpp"
-#include "store/sqlite/hint.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "base/as_killed.hpp"
+#include "sqlite/side_folder.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "support/deaf_inboxes.hpp"
 #include "support/fault_vfs.hpp"
 #include "unit/sqlite/store_folder.hpp"
@@ -240,7 +240,7 @@ TEST_F(SqliteStore, DeadlinesOfOthersAreToldAndTheDeadAreReaped) {
 TEST_F(SqliteStore, AHeartbeatNeedsNoLock) {
     store_user user(world, folder.config());
     ASSERT_EQ(user.open(), error_code());
-    store_detail::side_folder side(folder.database().string());
+    sqlite_detail::side_folder side(folder.database().string());
     side.lock();  // as a process that was stopped inside a transaction
     bool answered = false;
     asio::co_spawn(

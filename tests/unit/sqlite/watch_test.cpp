@@ -46,7 +46,7 @@ protected:
     // Others who came tell it to look whom to watch: no matter here.
     static std::optional<hint::kind> next_but_ring(const state_user& user) {
         auto next = next_hint(user);
-        while (next == hint::kind::ring)
+        while (next == hint::kind::neighbours)
             next = next_hint(user);
         return next;
     }

@@ -3,8 +3,7 @@
 
 #include "mortise/detail/secret.hpp"
 #include "mortise/detail/tls.hpp"
-#include "store/redis/hello.hpp"
-#include "store/redis/reply_builder.hpp"
+#include "store/redis/redis_replies.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>

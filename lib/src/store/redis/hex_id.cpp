@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/hex_id.hpp"
 
-#include <charconv>
+#include "mortise/detail/text.hpp"
 
 namespace mortise::store_detail {
-namespace {
-
-std::optional<std::uint64_t> hex(std::string_view digits) noexcept {
-    std::uint64_t value = 0;
-    const auto [end, wrong] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (wrong != std::errc() || end != digits.data() + digits.size())
-        return std::nullopt;
-    return value;
-}
-
-}  // namespace
 
 std::optional<random_id> parse_hex_id(std::string_view text) noexcept {
     constexpr std::size_t half = 16;
     if (text.size() != 2 * half)
         return std::nullopt;
-    const auto high = hex(text.substr(0, half));
-    const auto low = hex(text.substr(half));
+    const auto high = detail::parse_hexadecimal(text.substr(0, half));
+    const auto low = detail::parse_hexadecimal(text.substr(half));
     if (!high || !low)
         return std::nullopt;
     return random_id{*high, *low};

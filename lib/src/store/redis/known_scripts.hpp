@@ -3,7 +3,7 @@
 #define MORTISE_STORE_REDIS_KNOWN_SCRIPTS_HPP
 
 #include "store/redis/redis_scripts.hpp"
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <bitset>
 #include <string>

@@ -2,7 +2,7 @@
 #include "store/redis/queue_link.hpp"
 
 #include "store/redis/redis_answers.hpp"
-#include "store/redis/redis_push.hpp"
+#include "store/redis/words.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,7 +13,6 @@
 #include <utility>
 
 namespace mortise::store_detail {
-
 namespace {
 
 std::uint64_t micros(std::chrono::milliseconds time) {
@@ -211,6 +210,31 @@ queue_link::tell_confirmed([[maybe_unused]] std::shared_ptr<redis_link> self, st
     const auto failed = co_await std::move(confirming);
     if (!failed && session().id == meant)
         tell_now(event);  // If not, the next heartbeat that is confirmed finds the grant.
+}
+
+std::optional<store_event> parse_push(std::string_view message, const token_domain& domain) {
+    words reader(message);
+    const auto kind = reader.next();
+    store_event event;
+    std::uint64_t base = 0;
+    if (kind == "g" || kind == "t") {
+        event.what = kind == "g" ? store_event::kind::granted : store_event::kind::contended;
+        event.id = reader.number();
+        base = reader.base();
+        event.slot = reader.number<std::uint32_t>();
+        event.contended = kind == "t" || reader.flag();
+    } else if (kind == "a") {
+        event.what = store_event::kind::look_again;
+    } else if (kind == "c") {
+        event.what = store_event::kind::changed;
+    } else {
+        return std::nullopt;
+    }
+    if (reader.failed() || !reader.at_end() || event.slot > lock_mode::capacity_max)
+        return std::nullopt;
+    if (base != 0)  // A slot beyond the limit would not fit into a domain.
+        event.token = {base << fencing_token::sequence_bits, domain.of_slot(event.slot)};
+    return event;
 }
 
 }  // namespace mortise::store_detail

@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_REDIS_QUEUE_LINK_HPP
 #define MORTISE_STORE_REDIS_QUEUE_LINK_HPP
 
+#include "mortise/store_types.hpp"
 #include "store/redis/redis_link.hpp"
 #include "store/redis/replica_quorum.hpp"
 
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise::store_detail {
@@ -76,6 +78,12 @@ private:
     std::optional<clock::time_point> too_few_since_;
     bool seen_ = false;  ///< This client had a session at that store.
 };
+
+/// Parses a message in the inbox of a session: the letter of its kind and, for a grant, its id,
+/// base, slot, and whether others wait. Nothing if no store sends such a message.
+///
+/// @param domain that of the store; the domain of the grant's token is made from it.
+std::optional<store_event> parse_push(std::string_view message, const token_domain& domain);
 
 }  // namespace mortise::store_detail
 

@@ -3,7 +3,7 @@
 #define MORTISE_STORE_REDIS_REDIS_ANSWERS_HPP
 
 #include "mortise/store_types.hpp"
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -9,7 +9,6 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store.hpp"
 #include "store/redis/command_lane.hpp"
-#include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/known_scripts.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
@@ -47,7 +46,7 @@ struct link_settings {
 
 /// The client's end of the way to a Redis server: one session, one connection after the other for
 /// it, the scripts, and the pushes of the server. The forms of the store, `queue_link` and
-/// `key_link`, say what a session is at the server.
+/// `single_key_link`, say what a session is at the server.
 ///
 /// A server that owes answers and gives none for a while loses the connection: the outcome of the
 /// commands under way is unknown, and the session goes on with the next connection.

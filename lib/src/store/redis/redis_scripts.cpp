@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis_scripts.hpp"
 
+#include "mortise/detail/text.hpp"
 #include "redis_lua.hpp"
 
 #include <openssl/sha.h>
@@ -12,15 +13,11 @@ namespace mortise::store_detail {
 namespace {
 
 std::string sha1_of(const std::string& text) {
-    static constexpr char digits[] = "0123456789abcdef";
     std::array<unsigned char, SHA_DIGEST_LENGTH> sum{};
     ::SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), sum.data());
-    std::string hex;
-    for (const unsigned char byte : sum) {
-        hex += digits[byte >> 4];
-        hex += digits[byte & 15];
-    }
-    return hex;
+    return detail::hexadecimal(
+        std::string_view(reinterpret_cast<const char*>(sum.data()), sum.size())
+    );
 }
 
 void put_prefix(std::string& text, std::string_view part, std::string_view prefix) {
@@ -59,12 +56,12 @@ redis_scripts::redis_scripts(std::string_view prefix) {
     make(redis_script::list, {common, list});
     make(redis_script::break_, {common, queue, break_});
     make(redis_script::watch, {common, watch});
-    make(redis_script::key_take, {key_common, key_take});
-    make(redis_script::key_free, {key_common, key_free});
-    make(redis_script::key_renew, {key_common, key_renew});
-    make(redis_script::key_draw, {key_common, key_draw});
-    make(redis_script::key_break, {key_common, key_break});
-    make(redis_script::key_view, {key_common, key_view});
+    make(redis_script::single_key_take, {single_key_common, single_key_take});
+    make(redis_script::single_key_free, {single_key_common, single_key_free});
+    make(redis_script::single_key_renew, {single_key_common, single_key_renew});
+    make(redis_script::single_key_draw, {single_key_common, single_key_draw});
+    make(redis_script::single_key_break, {single_key_common, single_key_break});
+    make(redis_script::single_key_view, {single_key_common, single_key_view});
 }
 
 std::vector<redis_script> redis_scripts::range(redis_script first, redis_script last) {

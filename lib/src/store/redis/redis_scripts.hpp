@@ -26,12 +26,12 @@ enum class redis_script : std::uint8_t {
     break_,
     watch,
     // Scripts of the single-key form.
-    key_take,
-    key_free,
-    key_renew,
-    key_draw,
-    key_break,
-    key_view,
+    single_key_take,
+    single_key_free,
+    single_key_renew,
+    single_key_draw,
+    single_key_break,
+    single_key_view,
 };
 
 /// The scripts of a store at its server: one for each operation, for keys under one prefix. Their
@@ -54,7 +54,8 @@ public:
     /// quotes, backslash and braces.
     static bool prefix_allowed(std::string_view prefix) noexcept;
 
-    static constexpr std::size_t count = static_cast<std::size_t>(redis_script::key_view) + 1;
+    static constexpr std::size_t count =
+        static_cast<std::size_t>(redis_script::single_key_view) + 1;
 
     /// All scripts from `first` to `last`.
     static std::vector<redis_script> range(redis_script first, redis_script last);

@@ -2,8 +2,8 @@
 #include "store/redis/redis_url.hpp"
 
 #include "mortise/detail/secret.hpp"
-#include "server_url.hpp"
-#include "store/store_opener.hpp"
+#include "url/store_opener.hpp"
+#include "url/store_url.hpp"
 
 #include <algorithm>
 #include <charconv>

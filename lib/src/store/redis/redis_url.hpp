@@ -3,7 +3,7 @@
 #define MORTISE_STORE_REDIS_REDIS_URL_HPP
 
 #include "mortise/store/redis.hpp"
-#include "store_url.hpp"
+#include "url/store_url.hpp"
 
 namespace mortise::store_detail {
 

@@ -4,17 +4,40 @@
 
 #include "mortise/error.hpp"
 #include "store/redis/redis_failure.hpp"
-#include "store/redis/redis_value.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace mortise::store_detail {
+
+/// A command as it is sent: its name and its arguments, which are bytes.
+using redis_command = std::vector<std::string>;
+
+/// A value that a server sends (RESP3), with only the kinds that the callers tell apart.
+struct redis_value {
+    enum class kind : std::uint8_t {
+        null,
+        number,  ///< An integer; other numbers and truth values are text.
+        text,
+        error,  ///< `text` begins with a code in capitals, as in "NOAUTH Authentication required."
+        array,  ///< Sets and pushes, too; and maps: keys and values in turn.
+    };
+
+    redis_value() = default;
+
+    kind what = kind::null;
+    std::int64_t number = 0;
+    std::string text;
+    std::vector<redis_value> items;
+
+    friend bool operator==(const redis_value&, const redis_value&) = default;
+};
 
 /// What a connection tells without being asked.
 class redis_wire_events {
@@ -30,6 +53,13 @@ public:
 
 protected:
     ~redis_wire_events() = default;
+};
+
+/// Ignores all events, for a wire that is only asked.
+class deaf_wire_events final : public redis_wire_events {
+    void on_push(redis_value) noexcept override {}
+    bool listens() const noexcept override { return false; }
+    void on_closed(redis_failure) noexcept override {}
 };
 
 /// One connection to one server, from its opening to its end: commands, their replies, and pushes

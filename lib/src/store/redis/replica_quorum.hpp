@@ -6,7 +6,6 @@
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store_types.hpp"
-#include "store/redis/deaf_wire_events.hpp"
 #include "store/redis/redis_scripts.hpp"
 #include "store/redis/redis_wire.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "mortise/fencing_token.hpp"
 #include "store/redis/redis_failure.hpp"
-#include "store/redis/redis_value.hpp"
+#include "store/redis/redis_wire.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #include "store/sqlite/entry_values.hpp"
 
 #include "mortise/options.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/query.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -8,15 +8,17 @@
 #include <chrono>
 #include <cstdint>
 
-namespace mortise::store_detail {
-
+namespace mortise::sqlite_detail {
 class sqlite_query;
+}
+
+namespace mortise::store_detail {
 
 /// Reads the values of an entry that have limits. A value beyond its limits fails the connection,
 /// as `sqlite_query::within` does: no store wrote it, so nothing is concluded from it.
 class entry_values {
 public:
-    explicit entry_values(sqlite_query& query) noexcept : query_(query) {}
+    explicit entry_values(sqlite_detail::sqlite_query& query) noexcept : query_(query) {}
 
     lock_mode mode(int kind_column, int capacity_column);
     std::chrono::milliseconds hold_max(int column);
@@ -32,7 +34,7 @@ public:
     clock::duration age(int since_column, clock::time_point now);
 
 private:
-    sqlite_query& query_;
+    sqlite_detail::sqlite_query& query_;
 };
 
 }  // namespace mortise::store_detail

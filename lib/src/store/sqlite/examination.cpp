@@ -2,14 +2,14 @@
 #include "store/sqlite/examination.hpp"
 
 #include "mortise/fencing_token.hpp"
-#include "store/sqlite/db.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/file_names.hpp"
-#include "store/sqlite/outbox.hpp"
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/side_folder.hpp"
+#include "sqlite/sockets.hpp"
+#include "sqlite/sqlite_db.hpp"
+#include "store/sqlite/hint_sender.hpp"
 #include "store/sqlite/slot_file.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "store/sqlite/store_files.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,6 +27,15 @@
 #include <filesystem>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of_call;
+using sqlite_detail::file_system;
+using sqlite_detail::make_sockets;
+using sqlite_detail::remedy_of;
+using sqlite_detail::remove_sockets;
+using sqlite_detail::side_folder;
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
 
 using verdict = store_finding::verdict;
 using std::chrono::milliseconds;
@@ -187,7 +196,7 @@ verdict examine_modes(const std::string& database, const side_folder& folder, st
 verdict examine_datagrams(side_folder& folder, coro::time_source& time, std::string& text) {
     const std::uint64_t nonce = random_id::draw().high;
     const auto sockets = make_sockets(folder, nonce);
-    outbox sender(folder);
+    hint_sender sender(folder);
     const auto before = time.now();
     const bool sent = sender.send(folder, nonce, {hint::kind::changed, 1, 1});
     pollfd waits{sockets.inbox.get(), POLLIN, 0};
@@ -209,7 +218,7 @@ verdict examine_datagrams(side_folder& folder, coro::time_source& time, std::str
 verdict examine_disk(const side_folder& folder, coro::time_source& time, std::string& text) {
     constexpr milliseconds slow{100};
     const std::string name = "disk." + random_id::draw().text();
-    const unique_fd file(
+    const detail::unique_fd file(
         ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
     );
     const int failed = errno;

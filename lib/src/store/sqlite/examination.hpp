@@ -4,7 +4,7 @@
 
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store_types.hpp"
-#include "store/sqlite/host_facts.hpp"
+#include "sqlite/host_facts.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -12,11 +12,14 @@
 #include <string>
 #include <vector>
 
+namespace mortise::sqlite_detail {
+class side_folder;
+class sqlite_db;
+}  // namespace mortise::sqlite_detail
+
 namespace mortise::store_detail {
 
-class side_folder;
 class slot_file;
-class sqlite_db;
 struct store_identity;
 
 /// Collects findings about a store, one for each subject, and goes on after every failure.
@@ -39,24 +42,26 @@ private:
 store_finding::verdict examine_library(std::string& text);
 /// Whether the database has other names.
 store_finding::verdict examine_name(const std::string& database, std::string& text);
-store_finding::verdict examine_file_system(const file_system& files, std::string& text);
+store_finding::verdict
+examine_file_system(const sqlite_detail::file_system& files, std::string& text);
 store_finding::verdict
 examine_space(const std::string& folder, std::size_t log_bytes, std::string& text);
 /// Whether the lock of the store becomes free within `limit`.
 store_finding::verdict
 examine_lock(const std::string& database, std::chrono::milliseconds limit, std::string& text);
-store_finding::verdict
-examine_modes(const std::string& database, const side_folder& folder, std::string& text);
+store_finding::verdict examine_modes(
+    const std::string& database, const sqlite_detail::side_folder& folder, std::string& text
+);
 /// Sends a hint to a mailbox that it makes and removes again.
 store_finding::verdict
-examine_datagrams(side_folder& folder, coro::time_source& time, std::string& text);
+examine_datagrams(sqlite_detail::side_folder& folder, coro::time_source& time, std::string& text);
 store_finding::verdict
-examine_disk(const side_folder& folder, coro::time_source& time, std::string& text);
+examine_disk(const sqlite_detail::side_folder& folder, coro::time_source& time, std::string& text);
 store_finding::verdict examine_sessions(const slot_file& slots, std::string& text);
 // Subjects that need a connection, whose failures the caller sees.
-store_finding::verdict examine_journal(sqlite_db& db, std::string& text);
-store_finding::verdict examine_tokens(sqlite_db& db, std::string& text);
-store_finding::verdict examine_pages(sqlite_db& db, std::string& text);
+store_finding::verdict examine_journal(sqlite_detail::sqlite_db& db, std::string& text);
+store_finding::verdict examine_tokens(sqlite_detail::sqlite_db& db, std::string& text);
+store_finding::verdict examine_pages(sqlite_detail::sqlite_db& db, std::string& text);
 
 }  // namespace mortise::store_detail
 

@@ -2,11 +2,61 @@
 #ifndef MORTISE_STORE_SQLITE_LOCK_OPERATIONS_HPP
 #define MORTISE_STORE_SQLITE_LOCK_OPERATIONS_HPP
 
-#include "store/sqlite/lock_operation.hpp"
+#include "core/lock_rows.hpp"
+#include "mortise/token_domain.hpp"
+#include "store/sqlite/outcome.hpp"
 
 #include <utility>
+#include <vector>
+
+namespace mortise::core {
+class lock_engine;
+}
 
 namespace mortise::store_detail {
+
+/// Something that a session does with one of its locks, in a transaction that it may share with
+/// other operations of the same session.
+class lock_operation {
+public:
+    virtual ~lock_operation() = default;
+
+    /// Does the operation. Called again after a rollback: nothing may then remain of what it found
+    /// before.
+    virtual void
+    apply(core::lock_engine& engine, core::session_key session, const token_domain& domain) = 0;
+
+    /// Fails the operation: nothing of it is known to be done.
+    virtual void fail(error_code why) noexcept = 0;
+
+    /// The request that its answer calls granted; zero if there is none.
+    virtual request_id granted() const noexcept { return 0; }
+
+    /// Takes what the transaction found out besides the answer.
+    virtual std::vector<notice>& notices() noexcept = 0;
+
+protected:
+    lock_operation() = default;
+    lock_operation(const lock_operation&) = default;
+    lock_operation(lock_operation&&) = default;
+    lock_operation& operator=(const lock_operation&) = default;
+    lock_operation& operator=(lock_operation&&) = default;
+};
+
+/// An operation whose answer is a `T`.
+template <class T>
+class operation_giving : public lock_operation {
+public:
+    using value_type = T;
+
+    void fail(error_code why) noexcept override {
+        out.code = why;
+        out.value = T();
+    }
+    std::vector<notice>& notices() noexcept override { return out.notices; }
+
+    outcome<T> out;
+};
 
 class request_operation final : public operation_giving<answer> {
 public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/mailbox.hpp"
 
+#include "sqlite/sockets.hpp"
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -9,6 +11,9 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::session_sockets;
+
 namespace {
 
 using wait_type = asio::posix::stream_descriptor::wait_type;
@@ -39,7 +44,7 @@ void close_now(asio::posix::stream_descriptor& descriptor) noexcept {
 
 }  // namespace
 
-mailbox::peer::peer(const asio::any_io_executor& strand, ring_link link)
+mailbox::peer::peer(const asio::any_io_executor& strand, neighbour_link link)
     : identity(link.peer), connection(strand, link.connection.release()) {}
 
 mailbox::mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session)
@@ -76,7 +81,7 @@ std::vector<neighbour> mailbox::watched() const {
     return peers;
 }
 
-void mailbox::apply(ring_plan plan) {
+void mailbox::apply(neighbour_plan plan) {
     if (!events_)
         return;
     std::erase_if(watched_, [&](const std::shared_ptr<peer>& each) {
@@ -192,6 +197,30 @@ void mailbox::await_silence(const std::shared_ptr<peer>& watched) {
             self->events_->on_silence(watched->identity);
         }
     );
+}
+
+using sqlite_detail::probe;
+using sqlite_detail::probe_life;
+
+neighbour_plan plan_neighbours(const own_session& session, const std::vector<neighbour>& watched) {
+    neighbour_plan plan;
+    plan.wanted = session.successors();
+    plan.unburied = session.unburied();
+    for (const auto& each : plan.wanted) {
+        if (std::find(watched.begin(), watched.end(), each) != watched.end())
+            continue;
+        auto tried = probe_life(session.folder(), each.nonce);
+        if (tried.result == probe::outcome::connected) {
+            plan.fresh.emplace_back();
+            plan.fresh.back().peer = each;
+            plan.fresh.back().connection = std::move(tried.connection);
+        } else if (tried.result == probe::outcome::refused) {
+            plan.dead.push_back(each);
+        }
+        // Any other outcome proves nothing: the next heartbeat tries again, and the TTL is the last
+        // resort.
+    }
+    return plan;
 }
 
 }  // namespace mortise::store_detail

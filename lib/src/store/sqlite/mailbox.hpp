@@ -2,9 +2,10 @@
 #ifndef MORTISE_STORE_SQLITE_MAILBOX_HPP
 #define MORTISE_STORE_SQLITE_MAILBOX_HPP
 
-#include "store/sqlite/hint.hpp"
-#include "store/sqlite/ring.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "mortise/detail/unique_fd.hpp"
+#include "sqlite/sockets.hpp"
+#include "store/sqlite/hint_sender.hpp"
+#include "store/sqlite/own_session.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -16,6 +17,28 @@
 #include <vector>
 
 namespace mortise::store_detail {
+
+/// A connection to a session that must be watched from now on.
+struct neighbour_link {
+    neighbour_link() = default;
+
+    neighbour peer;
+    detail::unique_fd connection;
+};
+
+/// The sessions that a session must watch, and what was found out while looking.
+struct neighbour_plan {
+    neighbour_plan() = default;
+
+    std::vector<neighbour> wanted;      ///< All that must be watched; others need not be.
+    std::vector<neighbour_link> fresh;  ///< Those of `wanted` that were not watched, connected now.
+    std::vector<neighbour> dead;        ///< Proved dead by a socket that refused.
+    bool unburied = false;              ///< Somebody was dead before it could be watched.
+};
+
+/// Looks at the slots and connects to the successors that are not watched yet. May wait for the
+/// disk.
+neighbour_plan plan_neighbours(const own_session& session, const std::vector<neighbour>& watched);
 
 /// What arrives at a mailbox.
 class mailbox_events {
@@ -40,13 +63,13 @@ class mailbox : public std::enable_shared_from_this<mailbox> {
 public:
     mailbox(asio::any_io_executor strand, mailbox_events& events, core::session_key session);
 
-    void open(session_sockets sockets);
+    void open(sqlite_detail::session_sockets sockets);
     /// Closes all sockets; no event is told afterwards.
     void close() noexcept;
 
     std::vector<neighbour> watched() const;
     /// Watches the sessions in `plan.fresh` and lets go of those that are no longer wanted.
-    void apply(ring_plan plan);
+    void apply(neighbour_plan plan);
     /// Accepts connections again, if that had to stop.
     void resume_accepting();
 
@@ -56,7 +79,7 @@ public:
 private:
     using descriptor = asio::posix::stream_descriptor;
     struct peer {
-        peer(const asio::any_io_executor& strand, ring_link link);
+        peer(const asio::any_io_executor& strand, neighbour_link link);
 
         neighbour identity;
         descriptor connection;

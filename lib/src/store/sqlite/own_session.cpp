@@ -9,6 +9,8 @@
 
 namespace mortise::store_detail {
 
+using sqlite_detail::whereabouts;
+
 own_session::own_session(
     std::string path,
     slot_file_owner owner,
@@ -88,11 +90,11 @@ slot_scan own_session::scan(clock::time_point now) const noexcept {
 }
 
 std::vector<neighbour> own_session::successors() const {
-    return ring(true);
+    return neighbours(true);
 }
 
 std::vector<neighbour> own_session::predecessors() const {
-    return ring(false);
+    return neighbours(false);
 }
 
 bool own_session::unburied() const noexcept {
@@ -105,10 +107,10 @@ bool own_session::unburied() const noexcept {
     return false;
 }
 
-std::vector<neighbour> own_session::ring(bool forward) const {
+std::vector<neighbour> own_session::neighbours(bool forward) const {
     std::vector<neighbour> found;
     const std::size_t used = slots_->used();
-    for (std::size_t step = 1; step < used && found.size() < ring_width; ++step) {
+    for (std::size_t step = 1; step < used && found.size() < neighbours_max; ++step) {
         const std::size_t i = (self_.slot + (forward ? step : used - step)) % used;
         const slot_view seen = slots_->view(i);
         if (!seen.word.dead() && seen.key != 0)

@@ -4,7 +4,7 @@
 
 #include "core/lock_rows.hpp"
 #include "mortise/store_types.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/side_folder.hpp"
 #include "store/sqlite/slot_file.hpp"
 
 #include <chrono>
@@ -43,12 +43,12 @@ struct slot_scan {
 class own_session {
 public:
     /// How many sessions each session watches, and is watched by.
-    static constexpr std::size_t ring_width = 3;
+    static constexpr std::size_t neighbours_max = 3;
 
     own_session(
         std::string path,
         slot_file_owner owner,
-        std::shared_ptr<side_folder> folder,
+        std::shared_ptr<sqlite_detail::side_folder> folder,
         std::shared_ptr<slot_file> slots,
         const session_start& start,
         const neighbour& self,
@@ -58,14 +58,14 @@ public:
     const session_id& id() const noexcept { return id_; }
     const neighbour& self() const noexcept { return self_; }
     core::session_key key() const noexcept { return self_.key; }
-    side_folder& folder() const noexcept { return *folder_; }
+    sqlite_detail::side_folder& folder() const noexcept { return *folder_; }
     slot_file& slots() const noexcept { return *slots_; }
 
     /// False once somebody has declared it dead.
     bool alive() const noexcept;
 
     /// Whether the store is still where it was.
-    whereabouts where() const noexcept;
+    sqlite_detail::whereabouts where() const noexcept;
 
     /// Extends its life to `sent` + TTL. @return false if it was declared dead, which is for ever.
     bool extend(clock::time_point sent) noexcept;
@@ -89,11 +89,11 @@ public:
     bool unburied() const noexcept;
 
 private:
-    std::vector<neighbour> ring(bool forward) const;
+    std::vector<neighbour> neighbours(bool forward) const;
 
     const std::string path_;
     const slot_file_owner owner_;
-    const std::shared_ptr<side_folder> folder_;
+    const std::shared_ptr<sqlite_detail::side_folder> folder_;
     const std::shared_ptr<slot_file> slots_;
     const session_id id_;
     const neighbour self_;

@@ -2,12 +2,18 @@
 #include "store/sqlite/schema.hpp"
 
 #include "core/planted_bug.hpp"
-#include "store/sqlite/db.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/store_domain.hpp"
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of;
+using sqlite_detail::remedy_of;
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
+
 namespace {
 
 // Names and ids are bytes. Grants and wishes stand in one table, the holders of a lock before its

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <string>
 
-namespace mortise::store_detail {
-
+namespace mortise::sqlite_detail {
 class sqlite_db;
 class sqlite_query;
+}  // namespace mortise::sqlite_detail
+
+namespace mortise::store_detail {
 
 /// The identity of a store: what its database says of itself.
 struct store_identity {
@@ -36,14 +38,17 @@ inline constexpr std::uint64_t token_block = 1'000'000;
 /// @throws error `not_a_database`, `not_a_store`, `newer_format`, `bad_config` if the store has
 /// another domain than `domain` (empty: any), and what SQLite says.
 store_identity open_schema(
-    sqlite_db& db, const std::string& path, const std::string& domain, const std::string& boot
+    sqlite_detail::sqlite_db& db,
+    const std::string& path,
+    const std::string& domain,
+    const std::string& boot
 );
 
 /// Begins anew when nobody who used the store is alive: forgets all sessions and what they held,
 /// goes to the mark of the tokens, and raises it, durably. The store gets a new incarnation if the
 /// host was started again since. Nothing is granted before `quarantine_until`.
 void begin_epoch(
-    sqlite_db& db,
+    sqlite_detail::sqlite_db& db,
     const std::string& path,
     store_identity& identity,
     const std::string& boot,
@@ -55,11 +60,12 @@ inline constexpr std::chrono::hours session_ttl_max(1);
 
 /// Reads from a column of the meta record until when nothing is granted. A time further away than
 /// the longest life of a session fails the connection.
-clock::time_point quarantine_in(sqlite_query& query, int column, clock::time_point now);
+clock::time_point
+quarantine_in(sqlite_detail::sqlite_query& query, int column, clock::time_point now);
 
 /// Raises the mark of the tokens by a block, durably. Called outside of a transaction. @return
 /// whether it worked.
-bool reserve_tokens(sqlite_db& db);
+bool reserve_tokens(sqlite_detail::sqlite_db& db);
 
 }  // namespace mortise::store_detail
 

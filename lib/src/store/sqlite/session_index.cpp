@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/session_index.hpp"
 
-#include "store/sqlite/db.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/slot_file.hpp"
 
 namespace mortise::store_detail {
+
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
 
 std::optional<session_index::place>
 session_index::find(sqlite_db& db, const slot_file& slots, core::session_key session) {

@@ -9,10 +9,13 @@
 #include <optional>
 #include <unordered_map>
 
+namespace mortise::sqlite_detail {
+class sqlite_db;
+}
+
 namespace mortise::store_detail {
 
 class slot_file;
-class sqlite_db;
 
 /// Finds the slot of a session. It remembers what it found, and checks that at each use, since a
 /// slot says whose it is.
@@ -24,7 +27,8 @@ public:
     };
 
     /// Nothing if no slot belongs to that session (it is dead), or if the connection failed.
-    std::optional<place> find(sqlite_db& db, const slot_file& slots, core::session_key session);
+    std::optional<place>
+    find(sqlite_detail::sqlite_db& db, const slot_file& slots, core::session_key session);
 
     void clear() noexcept { known_.clear(); }
 

@@ -2,8 +2,8 @@
 #include "store/sqlite/slot_file.hpp"
 
 #include "mortise/coro/assert.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/side_folder.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/side_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,6 +17,14 @@
 #include <cstring>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of_call;
+using sqlite_detail::file_identity;
+using sqlite_detail::find_file;
+using sqlite_detail::identity_of;
+using sqlite_detail::side_folder;
+using sqlite_detail::whereabouts;
+
 namespace {
 
 constexpr const char* file_name = "sessions";
@@ -71,10 +79,10 @@ constexpr std::size_t file_bytes = header_bytes + slot_file::capacity * 128;
 
 }  // namespace
 
-slot_file::slot_file(unique_fd fd, void* memory)
+slot_file::slot_file(detail::unique_fd fd, void* memory)
     : fd_(std::move(fd)), memory_(memory), guard_(std::in_place, memory, file_bytes) {}
 
-std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path) {
+std::shared_ptr<slot_file> slot_file::map(detail::unique_fd fd, const std::string& path) {
     static_assert(sizeof(header) <= header_bytes && sizeof(slot) == 128);
     static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
     void* const memory =
@@ -87,7 +95,7 @@ std::shared_ptr<slot_file> slot_file::map(unique_fd fd, const std::string& path)
 std::shared_ptr<slot_file>
 slot_file::open(const side_folder& folder, const slot_file_owner& owner, found& earlier) {
     earlier = found::none;
-    unique_fd fd(::openat(folder.fd(), file_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    detail::unique_fd fd(::openat(folder.fd(), file_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) {
         if (errno == ENOENT)
             return nullptr;
@@ -118,7 +126,7 @@ std::shared_ptr<slot_file>
 slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
     MORTISE_ASSERT(owner.boot.size() <= boot_size_max);
     ::unlinkat(folder.fd(), new_name, 0);
-    unique_fd fd(
+    detail::unique_fd fd(
         ::openat(folder.fd(), new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
     );
     if (!fd)
@@ -145,7 +153,7 @@ slot_file::make(const side_folder& folder, const slot_file_owner& owner) {
 
 // Compares no devices: their numbers change with a restart of the host.
 bool slot_file::belongs(const side_folder& folder, std::uint64_t inode) noexcept {
-    const unique_fd fd(::openat(folder.fd(), file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const detail::unique_fd fd(::openat(folder.fd(), file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     header head{};
     return fd && ::pread(fd.get(), &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) &&
            head.magic == slot_file_magic && head.format == format && head.database.inode == inode &&

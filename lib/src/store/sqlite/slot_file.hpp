@@ -2,12 +2,14 @@
 #ifndef MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 #define MORTISE_STORE_SQLITE_SLOT_FILE_HPP
 
+#include "mortise/coro/clock.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "mortise/store_types.hpp"
-#include "store/sqlite/file_identity.hpp"
+#include "sqlite/file_identity.hpp"
 #include "store/sqlite/mapping_guard.hpp"
-#include "store/sqlite/slot_word.hpp"
-#include "store/sqlite/unique_fd.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,17 +18,66 @@
 #include <string_view>
 #include <vector>
 
+namespace mortise::sqlite_detail {
+class side_folder;
+}
+
 namespace mortise::store_detail {
 
-class side_folder;
+/// Life or death of a slot in one word: how often the slot was taken (upper 16 bits), and until
+/// when its session lives, in microseconds of the clock (lower 48 bits, enough for nine years since
+/// boot). Zero microseconds is death.
+///
+/// The owner swaps the word that it wrote last for one with a later deadline; whoever takes over
+/// swaps the word that it sees for death. Only one of the two can win.
+class slot_word {
+public:
+    constexpr slot_word() noexcept = default;
+    constexpr explicit slot_word(std::uint64_t raw) noexcept : raw_(raw) {}
+    constexpr slot_word(std::uint16_t incarnation, std::uint64_t deadline_us) noexcept
+        : raw_(std::uint64_t{incarnation} << deadline_bits | (deadline_us & deadline_mask)) {}
+
+    /// Rounds up: the store must not let a session end earlier than its owner does.
+    static constexpr std::uint64_t microseconds_until(clock::time_point when) noexcept {
+        using std::chrono::ceil;
+        using std::chrono::microseconds;
+        const auto count = ceil<microseconds>(when.time_since_epoch()).count();
+        return count <= 0 ? 1 : std::min(static_cast<std::uint64_t>(count), deadline_mask);
+    }
+
+    constexpr std::uint64_t raw() const noexcept { return raw_; }
+    constexpr std::uint16_t incarnation() const noexcept {
+        return static_cast<std::uint16_t>(raw_ >> deadline_bits);
+    }
+    constexpr bool dead() const noexcept { return (raw_ & deadline_mask) == 0; }
+    constexpr clock::time_point deadline() const noexcept {
+        return clock::time_point(
+            std::chrono::microseconds(static_cast<std::int64_t>(raw_ & deadline_mask))
+        );
+    }
+    constexpr bool expired(clock::time_point now) const noexcept { return deadline() <= now; }
+
+    constexpr slot_word killed() const noexcept { return slot_word(incarnation(), 0); }
+    constexpr slot_word next(std::uint64_t deadline_us) const noexcept {
+        return slot_word(static_cast<std::uint16_t>(incarnation() + 1), deadline_us);
+    }
+
+    friend constexpr bool operator==(slot_word, slot_word) noexcept = default;
+
+private:
+    static constexpr unsigned deadline_bits = 48;
+    static constexpr std::uint64_t deadline_mask = (std::uint64_t{1} << deadline_bits) - 1;
+
+    std::uint64_t raw_ = 0;
+};
 
 /// What a slot file belongs to; a file of another owner is made anew.
 struct slot_file_owner {
     slot_file_owner() = default;
 
     random_id store;
-    file_identity database;  ///< A restored copy is another file.
-    std::string boot;        ///< The boot id of the host.
+    sqlite_detail::file_identity database;  ///< A restored copy is another file.
+    std::string boot;                       ///< The boot id of the host.
     std::uint64_t time_namespace = 0;
 };
 
@@ -75,14 +126,15 @@ public:
     /// Opens the file of that folder. Under the lock. @throws error if the system refuses.
     /// @return the file, unless `earlier` is `none`.
     static std::shared_ptr<slot_file>
-    open(const side_folder& folder, const slot_file_owner& owner, found& earlier);
+    open(const sqlite_detail::side_folder& folder, const slot_file_owner& owner, found& earlier);
 
     /// Makes the file anew, in one step. Under the lock. @throws error
-    static std::shared_ptr<slot_file> make(const side_folder& folder, const slot_file_owner& owner);
+    static std::shared_ptr<slot_file>
+    make(const sqlite_detail::side_folder& folder, const slot_file_owner& owner);
 
     /// Whether the folder holds a file that was made there for the database with this inode. Needs
     /// no lock, since a file never changes its owner.
-    static bool belongs(const side_folder& folder, std::uint64_t inode) noexcept;
+    static bool belongs(const sqlite_detail::side_folder& folder, std::uint64_t inode) noexcept;
 
     ~slot_file();
     slot_file(const slot_file&) = delete;
@@ -139,18 +191,18 @@ public:
     bool armed(std::size_t index) const noexcept;
 
     /// Whether the name in the folder still leads to this file, and the file has its size.
-    whereabouts where(const side_folder& folder) const noexcept;
+    sqlite_detail::whereabouts where(const sqlite_detail::side_folder& folder) const noexcept;
 
 private:
     struct header;
     struct slot;
 
-    slot_file(unique_fd fd, void* memory);
-    static std::shared_ptr<slot_file> map(unique_fd fd, const std::string& path);
+    slot_file(detail::unique_fd fd, void* memory);
+    static std::shared_ptr<slot_file> map(detail::unique_fd fd, const std::string& path);
     header& head() const noexcept;
     slot& at(std::size_t index) const noexcept;
 
-    unique_fd fd_;
+    detail::unique_fd fd_;
     void* memory_;
     std::optional<mapping_guard> guard_;
 };

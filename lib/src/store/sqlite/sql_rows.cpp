@@ -2,9 +2,9 @@
 #include "store/sqlite/sql_rows.hpp"
 
 #include "mortise/fencing_token.hpp"
-#include "store/sqlite/db.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/entry_values.hpp"
-#include "store/sqlite/query.hpp"
 #include "store/sqlite/schema.hpp"
 #include "store/sqlite/slot_file.hpp"
 
@@ -14,6 +14,9 @@
 #include <limits>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
 
 using core::lock_entry;
 using core::presence;

@@ -13,10 +13,13 @@
 #include <utility>
 #include <vector>
 
+namespace mortise::sqlite_detail {
+class sqlite_db;
+}
+
 namespace mortise::store_detail {
 
 class slot_file;
-class sqlite_db;
 
 /// What a forgotten session leaves to be cleaned up after the commit.
 struct buried_session {
@@ -35,7 +38,7 @@ class sql_rows final : public core::lock_rows {
 public:
     /// `actor` is the session that acts: it lives as long as its slot is not dead.
     sql_rows(
-        sqlite_db& db,
+        sqlite_detail::sqlite_db& db,
         slot_file& slots,
         session_index& index,
         core::session_key actor,
@@ -109,7 +112,7 @@ private:
     void note_ends(core::session_key session);
     void publish_ends();
 
-    sqlite_db& db_;
+    sqlite_detail::sqlite_db& db_;
     slot_file& slots_;
     session_index& index_;
     core::session_key actor_;

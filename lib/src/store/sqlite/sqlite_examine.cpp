@@ -8,6 +8,8 @@
 
 namespace mortise::store_detail {
 
+using sqlite_detail::sqlite_db;
+
 using verdict = store_finding::verdict;
 
 outcome<std::vector<store_finding>> sqlite_state::examine() {

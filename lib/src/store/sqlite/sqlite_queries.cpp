@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/entry_values.hpp"
-#include "store/sqlite/query.hpp"
 #include "store/sqlite/slot_file.hpp"
 #include "store/sqlite/sqlite_state.hpp"
-#include "store/sqlite/transaction_scope.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::folder_guard;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::transaction_scope;
 
 outcome<session_view> sqlite_state::look() {
     return guarded<session_view>([&](outcome<session_view>& out) -> error_code {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/query.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/sqlite/sqlite_state.hpp"
-#include "store/sqlite/transaction_scope.hpp"
 
 #include <sqlite3.h>
 
@@ -10,6 +10,15 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of;
+using sqlite_detail::folder_guard;
+using sqlite_detail::make_sockets;
+using sqlite_detail::remove_sockets;
+using sqlite_detail::sqlite_db;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::transaction_scope;
+using sqlite_detail::whereabouts;
 
 using core::lock_engine;
 using core::session_key;
@@ -198,7 +207,7 @@ error_code sqlite_state::prove_again(const session_start& start, opened_session&
 // Tells the sessions before it in the ring to watch it from now on.
 void sqlite_state::announce(const own_session& session) {
     for (const auto& each : session.predecessors())
-        outbox_->send(session.folder(), each.nonce, {hint::kind::ring, each.key, 0});
+        hint_sender_->send(session.folder(), each.nonce, {hint::kind::neighbours, each.key, 0});
 }
 
 outcome<nothing> sqlite_state::end() {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_shell.hpp"
 
-#include "store/sqlite/writer_runner.hpp"
-
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -11,6 +9,9 @@
 #include <string>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::whereabouts;
+
 namespace {
 
 constexpr std::size_t hints_max = 4096;
@@ -57,7 +58,7 @@ beat_report beat_once(
     } else if (quarantine_until != clock::time_point()) {
         report.to_reap = true;  // Those who wait are due.
     }
-    report.ring = plan_ring(session, watched);
+    report.neighbours = plan_neighbours(session, watched);
     return report;
 }
 
@@ -73,12 +74,8 @@ sqlite_shell::sqlite_shell(
       events_(&events),
       time_(std::move(time)),
       state_(std::make_shared<sqlite_state>(config, time_)),
-      writer_(
-          strand_,
-          worker_named("mortise-write"),
-          writer_runner::together_max,
-          std::make_shared<writer_runner>(state_)
-      ),
+      batch_(std::make_shared<write_batch>(state_)),
+      writer_(strand_, worker_named("mortise-write"), write_batch::together_max, batch_),
       beater_(strand_, worker_named("mortise-beat")) {}
 
 void sqlite_shell::detach() noexcept {
@@ -103,7 +100,7 @@ void sqlite_shell::close_mailbox() noexcept {
 void sqlite_shell::join_turn(std::unique_ptr<pending_operation> operation) {
     auto turn = turn_.lock();
     if (!turn) {
-        turn = std::make_shared<turn_job>(strand_);
+        turn = std::make_shared<turn_job>(strand_, batch_);
         turn_ = turn;
         asio::post(strand_, [weak = weak_from_this(), turn] {
             const auto self = weak.lock();
@@ -168,7 +165,7 @@ asio::awaitable<result<heartbeat>> sqlite_shell::beat() {
     if (mailbox_)
         mailbox_->resume_accepting();
     reap_failed_ = false;
-    take(std::move(report.ring));
+    take(std::move(report.neighbours));
     if (report.to_reap)
         reap({});
     if (report.stirred && watching_)
@@ -192,7 +189,7 @@ void sqlite_shell::on_hints(const std::vector<hint>& hints) {
     const auto session = state_->session();
     for (const auto& each : hints) {
         const auto noted = session ? session->find_grant(each.request) : std::nullopt;
-        if (each.what == hint::kind::ring)
+        if (each.what == hint::kind::neighbours)
             look_round();
         else if (each.what == hint::kind::stirred)
             hear_stirred();
@@ -243,7 +240,7 @@ void sqlite_shell::hear_stirred() {
 // just now, or died while doing so.
 void sqlite_shell::look_stirred() {
     auto job = [state = state_] { return state->look_stirred(); };
-    writer_.async_run(
+    run_alone(
         std::move(job),
         asio::bind_executor(
             strand_,
@@ -261,7 +258,7 @@ void sqlite_shell::verify_hints() {
         return;
     verifying_ = true;
     auto job = [state = state_, hints = std::exchange(hints_, {})] { return state->verify(hints); };
-    writer_.async_run(
+    run_alone(
         std::move(job),
         asio::bind_executor(
             strand_,
@@ -293,7 +290,7 @@ void sqlite_shell::start_reaping() {
     reaping_ = true;
     reap_again_ = false;
     auto job = [state = state_, dead = std::exchange(dead_, {})] { return state->reap(dead); };
-    writer_.async_run(
+    run_alone(
         std::move(job),
         asio::bind_executor(
             strand_,
@@ -322,12 +319,14 @@ void sqlite_shell::look_round() {
     }
     looking_round_ = true;
     look_round_again_ = false;
-    auto job = [session, watched = mailbox_->watched()] { return plan_ring(*session, watched); };
+    auto job = [session, watched = mailbox_->watched()] {
+        return plan_neighbours(*session, watched);
+    };
     beater_.async_run(
         std::move(job),
         asio::bind_executor(
             strand_,
-            [weak = weak_from_this()](error_code, ring_plan plan) {
+            [weak = weak_from_this()](error_code, neighbour_plan plan) {
                 const auto self = weak.lock();
                 if (!self)
                     return;
@@ -340,7 +339,7 @@ void sqlite_shell::look_round() {
     );
 }
 
-void sqlite_shell::take(ring_plan plan) {
+void sqlite_shell::take(neighbour_plan plan) {
     if (!mailbox_)
         return;
     // What failed is tried again by the next heartbeat, not by each look: a failure itself causes

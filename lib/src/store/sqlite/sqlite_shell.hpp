@@ -8,7 +8,7 @@
 #include "store/sqlite/mailbox.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/sqlite_state.hpp"
-#include "store/sqlite/turn_job.hpp"
+#include "store/sqlite/write_batch.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -28,7 +28,7 @@ struct beat_report {
     heartbeat value;
     bool to_reap = false;
     bool stirred = false;
-    ring_plan ring;
+    neighbour_plan neighbours;
 };
 
 /// The part of the SQLite store that lives on the client's strand: it hands the work to two
@@ -69,6 +69,11 @@ public:
 private:
     template <class T>
     outcome<T> conclude(outcome<T> out);
+    /// Runs `job` on the writer's thread, behind the operations that it has already.
+    template <class Job, class Token>
+    auto run_alone(Job job, Token&& token) {
+        return writer_.async_run(batch_->alone(std::move(job)), std::forward<Token>(token));
+    }
     void join_turn(std::unique_ptr<pending_operation> operation);
     void end_turn();
 
@@ -82,7 +87,7 @@ private:
     void reap(const std::vector<neighbour>& proved_dead);
     void start_reaping();
     void look_round();
-    void take(ring_plan plan);
+    void take(neighbour_plan plan);
     void tell_later(std::vector<notice> notices);
     void tell(const std::vector<notice>& notices);
     void close_mailbox() noexcept;
@@ -93,6 +98,7 @@ private:
     std::shared_ptr<coro::time_source> time_;
     std::shared_ptr<sqlite_state> state_;
     std::shared_ptr<mailbox> mailbox_;
+    std::shared_ptr<write_batch> batch_;
     std::weak_ptr<turn_job> turn_;  ///< What this turn of the strand asks for, until it is over.
     std::vector<hint> hints_;       ///< Not verified yet.
     std::vector<neighbour> dead_;   ///< Proved dead, and not buried yet.
@@ -114,7 +120,7 @@ template <class T, class Job>
 asio::awaitable<outcome<T>> sqlite_shell::ask(Job job) {
     end_turn();
     // In two statements: docs/compilers.md, G2.
-    auto running = writer_.async_run(std::move(job), asio::as_tuple(asio::deferred));
+    auto running = run_alone(std::move(job), asio::as_tuple(asio::deferred));
     auto reply = co_await std::move(running);
     const error_code failed = std::get<0>(reply);
     outcome<T> out = std::move(std::get<1>(reply));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/sqlite/sqlite_state.hpp"
 
-#include "as_killed.hpp"
+#include "base/as_killed.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sqlite_db.hpp"
 #include "store/break_note.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/transaction_scope.hpp"
 
 #include <sqlite3.h>
 
@@ -13,6 +13,14 @@
 #include <utility>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::failure_of;
+using sqlite_detail::folder_guard;
+using sqlite_detail::poisons;
+using sqlite_detail::remedy_of;
+using sqlite_detail::remove_sockets;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::transaction_scope;
 
 using core::effect;
 using core::lock_engine;
@@ -70,7 +78,7 @@ void sqlite_state::open_if_needed(std::vector<notice>& notices) {
         return;
     }
     domain_ = *token_domain::parse(files_.identity().domain);
-    outbox_.emplace(*files_.folder());
+    hint_sender_.emplace(*files_.folder());
     quarantine_until_ = files_.quarantine_until().time_since_epoch().count();
     quarantine_over_ = now() >= files_.quarantine_until();
 }
@@ -214,7 +222,7 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
         if (!each.has_slot || slots.view(each.slot).key != each.key)
             continue;
         // Its process may be alive and not know of its end yet.
-        outbox_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
+        hint_sender_->send(*files_.folder(), each.nonce, {hint::kind::changed, each.key, 0});
         slots.free(each.slot);
         remove_sockets(*files_.folder(), each.nonce);
     }
@@ -225,7 +233,7 @@ void sqlite_state::clean_up(const std::vector<buried_session>& buried) noexcept 
 void sqlite_state::wake_watchers() {
     for (const std::size_t i : files_.slots()->disarm_all()) {
         const slot_view seen = files_.slots()->view(i);
-        outbox_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
+        hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::stirred, seen.key, 0});
     }
 }
 
@@ -279,7 +287,7 @@ void sqlite_state::remind_holders(
         if (id == 0 || seen.key == 0 || seen.word.dead() || is_news)
             continue;
         if (!own || own->self().slot != i) {
-            outbox_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
+            hint_sender_->send(*files_.folder(), seen.nonce, {hint::kind::granted, seen.key, id});
         } else if (const auto noted = slots.find_grant(i, id)) {
             notice again;
             again.kind = store_event::kind::granted;
@@ -296,7 +304,7 @@ void sqlite_state::send(session_key to, hint::kind kind, request_id id) {
     const auto place = index_.find(files_.db(), *files_.slots(), to);
     files_.db().forgive();  // A hint that is not sent is only late.
     if (place)
-        outbox_->send(*files_.folder(), place->nonce, {kind, to, id});
+        hint_sender_->send(*files_.folder(), place->nonce, {kind, to, id});
 }
 
 void sqlite_state::checkpoint_if_due() {

@@ -6,13 +6,12 @@
 #include "mortise/coro/detail/fork_guard.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/store/sqlite.hpp"
-#include "store/sqlite/hint.hpp"
-#include "store/sqlite/lock_operation.hpp"
-#include "store/sqlite/outbox.hpp"
+#include "sqlite/sockets.hpp"
+#include "store/sqlite/hint_sender.hpp"
+#include "store/sqlite/lock_operations.hpp"
 #include "store/sqlite/outcome.hpp"
 #include "store/sqlite/own_session.hpp"
 #include "store/sqlite/session_index.hpp"
-#include "store/sqlite/sockets.hpp"
 #include "store/sqlite/sql_rows.hpp"
 #include "store/sqlite/store_files.hpp"
 
@@ -35,7 +34,7 @@ struct opened_session {
 
     resumed reply;
     std::shared_ptr<own_session> session;
-    session_sockets sockets;
+    sqlite_detail::session_sockets sockets;
     bool is_new = false;
 };
 
@@ -162,7 +161,7 @@ private:
         clock::time_point at,
         std::uint64_t token = 0
     );
-    clock::duration left(sqlite_query& query, clock::time_point at);
+    clock::duration left(sqlite_detail::sqlite_query& query, clock::time_point at);
     lock_view view_of(
         const std::string& name, std::uint64_t waiters, std::size_t queue_max, clock::time_point at
     );
@@ -172,7 +171,7 @@ private:
     const std::shared_ptr<coro::time_source> time_;
     store_files files_;
     session_index index_;
-    std::optional<outbox> outbox_;
+    std::optional<hint_sender> hint_sender_;
     std::uint64_t generation_ = 0;
     std::size_t checkpoint_at_ = 0;
     token_domain domain_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The URLs of the SQLite store.
 #include "mortise/store/sqlite.hpp"
-#include "store/store_opener.hpp"
+#include "url/store_opener.hpp"
 
 #include <string>
 #include <utility>

@@ -2,10 +2,9 @@
 #include "store/sqlite/store_files.hpp"
 
 #include "core/planted_bug.hpp"
-#include "store/sqlite/failure.hpp"
-#include "store/sqlite/file_names.hpp"
-#include "store/sqlite/query.hpp"
-#include "store/sqlite/sockets.hpp"
+#include "sqlite/failure.hpp"
+#include "sqlite/query.hpp"
+#include "sqlite/sockets.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,8 +12,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 namespace mortise::store_detail {
+
+using sqlite_detail::boot_id;
+using sqlite_detail::both;
+using sqlite_detail::failure_of;
+using sqlite_detail::failure_of_call;
+using sqlite_detail::file_identity;
+using sqlite_detail::file_system;
+using sqlite_detail::file_system_of;
+using sqlite_detail::find_file;
+using sqlite_detail::folder_guard;
+using sqlite_detail::probe;
+using sqlite_detail::probe_life;
+using sqlite_detail::remedy_of;
+using sqlite_detail::side_folder;
+using sqlite_detail::sqlite_query;
+using sqlite_detail::time_namespace;
+using sqlite_detail::whereabouts;
+
 namespace {
 
 // Swaps expired words to death. @return whether anybody is alive.
@@ -259,6 +277,44 @@ void store_files::read_quarantine(clock::time_point now) {
         quarantine_until_ = quarantine_in(query, 0, now);
     if (db_.failed())
         throw failure_of(db_, path_);
+}
+
+using sqlite_detail::failure_of_call;
+
+namespace {
+
+constexpr int links_max = 40;  // what Linux itself follows
+
+// Since Linux 5.8; older headers do not name it.
+constexpr std::uint64_t is_mount_root = 0x2000;
+
+}  // namespace
+
+std::string followed_links(const std::string& path) {
+    std::filesystem::path at = path;
+    for (int links = 0;; ++links) {
+        std::error_code is_no_link;
+        const auto target = std::filesystem::read_symlink(at, is_no_link);
+        if (is_no_link)
+            break;
+        if (links == links_max)
+            throw failure_of_call(ELOOP, "following symbolic links", path);
+        at = at.parent_path() / target;  // an absolute target replaces the folder
+    }
+    // Resolves the links of the folder, too. A missing folder is an error of whoever opens the
+    // file.
+    std::error_code missing;
+    const auto folder = std::filesystem::canonical(at.parent_path(), missing);
+    return missing ? at.string() : (folder / at.filename()).string();
+}
+
+file_names names_of(const std::string& path) noexcept {
+    struct statx found {};
+    if (::statx(AT_FDCWD, path.c_str(), 0, STATX_NLINK, &found) != 0)
+        return file_names::one;
+    if ((found.stx_attributes_mask & found.stx_attributes & is_mount_root) != 0)
+        return file_names::own_mount;
+    return found.stx_nlink > 1 ? file_names::several : file_names::one;
 }
 
 }  // namespace mortise::store_detail

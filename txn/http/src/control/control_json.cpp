@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "control/control_json.hpp"
 
+#include "mortise/detail/text.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -15,7 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view hex = "0123456789abcdef";
 constexpr standing standings[] = {
     standing::never_existed,
     standing::open,
@@ -24,41 +25,17 @@ constexpr standing standings[] = {
     standing::forgotten,
 };
 
-// Returns the size of the UTF-8 character at the front, in bytes; zero if it is not valid.
-std::size_t character(std::string_view text) noexcept {
-    const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = at(0);
-    const std::size_t size = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-    if (size == 0 || size > text.size())
-        return 0;
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((at(i) & 0xc0u) != 0x80)
-            return 0;
-    }
-    const unsigned second = size > 1 ? at(1) : 0;
-    const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
-    return wrong ? 0 : size;
-}
-
 /// JSON text must be UTF-8: other bytes become `\xNN`.
 std::string utf8(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
-        const auto size = character(bytes);
+        const auto size = mortise::detail::first_utf8(bytes).size;
         if (size != 0) {
             text += bytes.substr(0, size);
             bytes.remove_prefix(size);
             continue;
         }
-        const auto value = static_cast<unsigned char>(bytes.front());
-        text += "\\x";
-        text += hex[value >> 4u];
-        text += hex[value & 15u];
+        text += "\\x" + mortise::detail::hexadecimal(bytes.substr(0, 1));
         bytes.remove_prefix(1);
     }
     return text;

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/memory/memory_state.hpp"
+
+#include "core/planted_bug.hpp"
+#include "store/drawn_bases.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::detail {
+
+using core::lock_engine;
+using core::session_key;
+
+namespace {
+
+store_event::kind kind_of(core::effect::kind kind) noexcept {
+    switch (kind) {
+    case core::effect::kind::granted:
+        return store_event::kind::granted;
+    case core::effect::kind::contended:
+        return store_event::kind::contended;
+    case core::effect::kind::look_again:
+        break;
+    }
+    return store_event::kind::look_again;
+}
+
+}  // namespace
+
+memory_state::memory_state(std::shared_ptr<coro::time_source> time)
+    : time_(std::move(time)),
+      domain_(*token_domain::parse("memory-" + random_id::draw().text().substr(0, 16))) {}
+
+void memory_state::adopt(const std::shared_ptr<coro::time_source>& time) {
+    const std::lock_guard guard(mutex_);
+    if (!time_)
+        time_ = time;
+}
+
+// Begins a transaction of `session`. Every reason to refuse one is checked here: the faults, a
+// session that has ended, a generation that was replaced.
+result<session_key> memory_state::enter(const session_id& session, std::uint64_t generation) {
+    if (unavailable_)
+        return error_code(errc::store_unavailable);
+    rows_.now = time_->now();
+    wake_after_quarantine();
+    const auto found = keys_.find(session);
+    if (found == keys_.end())
+        return error_code(errc::session_lost);
+    const session_key key = found->second;
+    if (rows_.presence_of(key) == core::presence::gone) {
+        keys_.erase(found);
+        bury(key);
+        return error_code(errc::session_lost);
+    }
+    if (generation < rows_.sessions[key].start.generation)
+        return error_code(errc::session_lost);
+    return key;
+}
+
+bool memory_state::lose_reply() {
+    if (replies_to_lose_ == 0)
+        return false;
+    --replies_to_lose_;
+    return true;
+}
+
+// Pushes what the transaction did for sessions. A grant to the request that is being answered is
+// left out, because the answer reports it.
+void memory_state::finish(lock_engine& engine, session_key actor, request_id answered) {
+    for (const auto& effect : engine.take_effects()) {
+        if (effect.what == core::effect::kind::granted && effect.to == actor &&
+            effect.id == answered)
+            continue;
+        store_event event;
+        event.what = kind_of(effect.what);
+        event.id = effect.id;
+        event.token = {effect.token, domain_.of_slot(effect.slot)};
+        event.slot = effect.slot;
+        event.contended = effect.contended;
+        push(effect.to, event);
+    }
+    tell_watchers();
+}
+
+// @return false if the push is lost because of a fault (`lose_pushes`).
+bool memory_state::push(session_key to, const store_event& event) {
+    const auto found = rows_.sessions.find(to);
+    if (found == rows_.sessions.end())
+        return true;
+    if (pushes_to_lose_ != 0) {
+        --pushes_to_lose_;
+        return false;
+    }
+    found->second.push(event);
+    return true;
+}
+
+// A watcher whose push is lost stays in the list: it is told after the next change or at the next
+// heartbeat.
+void memory_state::tell_watchers() {
+    std::erase_if(watchers_, [this](const auto& each) {
+        if (each.second == rows_.changes)
+            return false;
+        store_event event;
+        event.what = store_event::kind::changed;
+        return push(each.first, event);
+    });
+}
+
+void memory_state::bury(session_key key) {
+    lock_engine engine(rows_, rows_.now);
+    engine.end(key);
+    finish(engine, 0, 0);
+}
+
+void memory_state::reap() {
+    std::vector<session_key> expired;
+    for (const auto& [key, session] : rows_.sessions) {
+        if (session.deadline <= rows_.now)
+            expired.push_back(key);
+    }
+    for (const session_key key : expired)
+        bury(key);
+    lock_engine engine(rows_, rows_.now);
+    engine.expire();
+    finish(engine, 0, 0);
+    std::erase_if(keys_, [&](const auto& each) { return !rows_.sessions.contains(each.second); });
+}
+
+void memory_state::wake_after_quarantine() {
+    if (quarantine_over_ || rows_.quarantined())
+        return;
+    quarantine_over_ = true;
+    std::vector<std::string> names;
+    for (const auto& [name, lock] : rows_.locks)
+        names.push_back(name);
+    lock_engine engine(rows_, rows_.now);
+    for (const auto& name : names)
+        engine.advance(name);
+    finish(engine, 0, 0);
+}
+
+session_view memory_state::view_of(session_key key) {
+    session_view view;
+    view.changes = rows_.sessions[key].changes;
+    const auto end = rows_.places.lower_bound({key + 1, 0});
+    for (auto place = rows_.places.lower_bound({key, 0}); place != end; ++place) {
+        const auto entry = rows_.find(key, place->first.second);
+        session_entry seen;
+        seen.id = entry->id;
+        seen.name = entry->name;
+        seen.granted = entry->granted;
+        if (entry->granted) {
+            seen.token = {entry->token, domain_.of_slot(entry->slot)};
+            seen.slot = entry->slot;
+            seen.contended = rows_.others_wait(entry->name, key);
+            seen.age = rows_.now - entry->since;
+        }
+        view.entries.push_back(std::move(seen));
+    }
+    return view;
+}
+
+result<resumed> memory_state::resume(const session_start& start, push_function push) {
+    const std::lock_guard guard(mutex_);
+    if (unavailable_)
+        return error_code(errc::store_unavailable);
+    rows_.now = time_->now();
+    wake_after_quarantine();
+    session_key key = 0;
+    if (start.generation == 1 && !keys_.contains(start.id)) {
+        key = ++rows_.last_key;
+        keys_[start.id] = key;
+        rows_.sessions[key] = {};
+    } else {
+        const auto entered = enter(start.id, start.generation);
+        if (!entered)
+            return entered.error();
+        key = *entered;
+    }
+    auto& session = rows_.sessions[key];
+    session.start = start;
+    session.deadline = coro::saturating_add(rows_.now, start.ttl);
+    session.push = std::move(push);
+    ttl_max_ = std::max<clock::duration>(ttl_max_, start.ttl);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    resumed reply;
+    reply.incarnation = incarnation_;
+    reply.domain = domain_;
+    reply.view = view_of(key);
+    if (!quarantine_over_)
+        reply.quarantine = rows_.quarantine_until - rows_.now;
+    return reply;
+}
+
+error_code memory_state::end(const session_id& session) {
+    const std::lock_guard guard(mutex_);
+    if (unavailable_)
+        return errc::store_unavailable;
+    rows_.now = time_->now();
+    const auto found = keys_.find(session);
+    if (found != keys_.end()) {
+        const session_key key = found->second;
+        keys_.erase(found);
+        bury(key);
+    }
+    return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
+}
+
+result<answer> memory_state::request(
+    const session_id& session, std::uint64_t generation, const lock_request& request
+) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    result<answer> reply = engine.request(*key, request);
+    finish(engine, *key, request.id);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    if (reply && reply->token)
+        reply->token.domain = domain_.of_slot(reply->slot);
+    return reply;
+}
+
+error_code
+memory_state::withdraw(const session_id& session, std::uint64_t generation, request_id id) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    engine.withdraw(*key, id);
+    finish(engine, 0, 0);
+    return lose_reply() ? error_code(errc::outcome_unknown) : error_code();
+}
+
+result<bool>
+memory_state::release(const session_id& session, std::uint64_t generation, const grant& held) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    const auto slot = held.token.domain.slot_in(domain_);
+    bool released = slot && engine.release(*key, held.id, held.token.value, *slot);
+    if (MORTISE_PLANTED(release_without_compare) && !released) {
+        for (const auto& holder : rows_.holders(held.name))
+            released = engine.release(holder.session, holder.id, holder.token, holder.slot);
+    }
+    finish(engine, 0, 0);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    return released;
+}
+
+result<token_range>
+memory_state::draw(const session_id& session, std::uint64_t generation, const grant& held) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    lock_engine engine(rows_, rows_.now);
+    const auto slot = held.token.domain.slot_in(domain_);
+    const auto base =
+        slot ? engine.draw(*key, held.id, held.token.value, *slot, store_detail::bases_drawn)
+             : error_code(errc::lease_lost);
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    if (!base)
+        return base.error();
+    return store_detail::tokens_of(*base, held.token.domain);
+}
+
+result<heartbeat> memory_state::beat(const session_id& session, std::uint64_t generation) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key && MORTISE_PLANTED(heartbeat_revives)) {
+        heartbeat good;
+        good.incarnation = incarnation_;
+        return good;
+    }
+    if (!key)
+        return key.error();
+    auto& own = rows_.sessions[*key];
+    own.deadline = coro::saturating_add(rows_.now, own.start.ttl);
+    if (MORTISE_PLANTED(session_cut_short))
+        own.deadline -= own.start.ttl / 10;
+    reap();
+    tell_watchers();
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    heartbeat reply;
+    reply.incarnation = incarnation_;
+    reply.changes = own.changes;
+    reply.grants = own.grants;
+    reply.requests = own.requests;
+    for (const auto& [other, state] : rows_.sessions) {
+        if (other == *key)
+            continue;
+        const clock::duration left = state.deadline - rows_.now;
+        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
+    }
+    if (const auto end = rows_.next_end(*key); end != clock::time_point::max()) {
+        const clock::duration left = end - rows_.now;
+        reply.next_deadline = std::min(left, reply.next_deadline.value_or(left));
+    }
+    if (!quarantine_over_) {
+        reply.quarantine = rows_.quarantine_until - rows_.now;
+        reply.next_deadline =
+            std::min(reply.quarantine, reply.next_deadline.value_or(reply.quarantine));
+    }
+    return reply;
+}
+
+result<session_view> memory_state::look(const session_id& session, std::uint64_t generation) {
+    const std::lock_guard guard(mutex_);
+    const auto key = enter(session, generation);
+    if (!key)
+        return key.error();
+    if (lose_reply())
+        return error_code(errc::outcome_unknown);
+    return view_of(*key);
+}
+
+void memory_state::closed(const session_id& session) noexcept {
+    const std::lock_guard guard(mutex_);
+    const auto found = keys_.find(session);
+    if (found == keys_.end())
+        return;
+    const session_key key = found->second;
+    keys_.erase(found);
+    rows_.now = time_->now();
+    bury(key);
+}
+
+void memory_state::lose_replies(std::size_t count) {
+    const std::lock_guard guard(mutex_);
+    replies_to_lose_ = count;
+}
+
+void memory_state::lose_pushes(std::size_t count) {
+    const std::lock_guard guard(mutex_);
+    pushes_to_lose_ = count;
+}
+
+void memory_state::set_unavailable(bool unavailable) {
+    const std::lock_guard guard(mutex_);
+    unavailable_ = unavailable;
+}
+
+void memory_state::set_unreachable(const session_id& session, bool unreachable) {
+    const std::lock_guard guard(mutex_);
+    const auto found = keys_.find(session);
+    if (found == keys_.end() || !rows_.sessions.contains(found->second))
+        return;
+    rows_.sessions[found->second].unreachable = unreachable;
+    if (unreachable)
+        return;
+    // While the session was unreachable, free locks were not granted to it: grant them now.
+    rows_.now = time_->now();
+    lock_engine engine(rows_, rows_.now);
+    for (const auto& entry : view_of(found->second).entries)
+        engine.advance(entry.name);
+    finish(engine, 0, 0);
+}
+
+void memory_state::restart(bool with_memory) {
+    const std::lock_guard guard(mutex_);
+    incarnation_ = random_id::draw();
+    for (auto& [key, session] : rows_.sessions) {
+        store_event event;
+        event.what = store_event::kind::look_again;
+        session.push(event);
+    }
+    if (with_memory)
+        return;
+    rows_.locks.clear();
+    rows_.places.clear();
+    rows_.ends.clear();
+    ++rows_.changes;
+    watchers_.clear();
+    rows_.sessions.clear();
+    keys_.clear();
+    if (MORTISE_PLANTED(tokens_start_again))
+        rows_.last_base = 0;
+    if (time_ && !MORTISE_PLANTED(restart_without_quarantine)) {
+        rows_.quarantine_until = coro::saturating_add(time_->now(), ttl_max_);
+        quarantine_over_ = false;
+    }
+}
+
+std::size_t memory_state::sessions() const {
+    const std::lock_guard guard(mutex_);
+    return rows_.sessions.size();
+}
+
+std::size_t memory_state::entries() const {
+    const std::lock_guard guard(mutex_);
+    return rows_.places.size();
+}
+
+}  // namespace mortise::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_STORE_MEMORY_MEMORY_STATE_HPP
+#define MORTISE_STORE_MEMORY_MEMORY_STATE_HPP
+
+#include "core/lock_engine.hpp"
+#include "mortise/coro/time_source.hpp"
+#include "mortise/store_types.hpp"
+#include "store/memory/memory_rows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::detail {
+
+/// The memory server: one mutex, the rows, and the faults that it was told to have.
+///
+/// Each function is one transaction. Pushes go out under the mutex, through a function of the
+/// session that only hands them over.
+///
+/// Source files: memory_state.cpp (transactions of sessions), memory_views.cpp (views of all locks,
+/// breaking, watching, examination).
+class memory_state {
+public:
+    /// Hands an event to its session and returns; called under the mutex.
+    using push_function = std::function<void(const store_event&)>;
+
+    explicit memory_state(std::shared_ptr<coro::time_source> time);
+
+    /// Takes `time` as the clock of the server if it has none yet.
+    void adopt(const std::shared_ptr<coro::time_source>& time);
+
+    result<resumed> resume(const session_start& start, push_function push);
+    error_code end(const session_id& session);
+    result<answer>
+    request(const session_id& session, std::uint64_t generation, const lock_request& request);
+    error_code withdraw(const session_id& session, std::uint64_t generation, request_id id);
+    result<bool> release(const session_id& session, std::uint64_t generation, const grant& held);
+    result<heartbeat> beat(const session_id& session, std::uint64_t generation);
+    result<session_view> look(const session_id& session, std::uint64_t generation);
+    result<std::vector<lock_view>>
+    list(const std::string& after, std::size_t limit, std::size_t queue_max);
+    result<std::optional<lock_view>> inspect(const std::string& name, std::size_t queue_max);
+    result<token_range>
+    draw(const session_id& session, std::uint64_t generation, const grant& held);
+    result<bool> break_(const break_order& order);
+    result<std::vector<break_record>> breaks(const std::string& name, std::size_t limit);
+    error_code watch(const session_id& session, std::uint64_t generation);
+    /// Whether `session` still waits to be told of a change.
+    bool watches(const session_id& session) const;
+    result<std::vector<store_finding>> examine();
+
+    /// Ends `session` because its connection is closed, which proves that it is dead. The faults do
+    /// not prevent this.
+    void closed(const session_id& session) noexcept;
+
+    void lose_replies(std::size_t count);
+    void lose_pushes(std::size_t count);
+    void set_unavailable(bool unavailable);
+    void set_unreachable(const session_id& session, bool unreachable);
+    void restart(bool with_memory);
+    std::size_t sessions() const;
+    std::size_t entries() const;
+
+private:
+    result<core::session_key> enter(const session_id& session, std::uint64_t generation);
+    bool lose_reply();
+    void finish(core::lock_engine& engine, core::session_key actor, request_id answered);
+    void tell_watchers();
+    bool push(core::session_key to, const store_event& event);
+    void reap();
+    void wake_after_quarantine();
+    void bury(core::session_key key);
+    session_view view_of(core::session_key key);
+    party_view describe(const core::lock_entry& entry) const;
+    lock_view describe(
+        const std::string& name,
+        const store_detail::memory_rows::entries_of_lock& lock,
+        std::size_t queue_max
+    ) const;
+
+    mutable std::mutex mutex_;
+    std::shared_ptr<coro::time_source> time_;
+    store_detail::memory_rows rows_;
+    std::map<session_id, core::session_key> keys_;
+    random_id incarnation_ = random_id::draw();
+    token_domain domain_;
+    clock::duration ttl_max_{};
+    /// The sessions that watch, each with `rows_.changes` as it was when it began to.
+    std::map<core::session_key, std::uint64_t> watchers_;
+    std::deque<break_record> breaks_;
+    bool quarantine_over_ = true;
+    std::size_t replies_to_lose_ = 0;
+    std::size_t pushes_to_lose_ = 0;
+    bool unavailable_ = false;
+};
+
+}  // namespace mortise::detail
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "mortise/store/redis.hpp"
+#include "store/redis/boost_wire.hpp"
+#include "store/redis/redis_examination.hpp"
+#include "store/redis/redis_scripts.hpp"
+#include "store/redis/redis_stores.hpp"
+#include "store/redis/sentinel_circle.hpp"
+#include "store/redis/single_key_values.hpp"
+#include "store/store_domain.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace mortise {
+namespace {
+
+[[noreturn]] void refuse(std::string value, std::string remedy) {
+    throw error(errc::bad_config, std::move(value), std::move(remedy));
+}
+
+void check_address(const redis_address& address) {
+    if (address.host.empty())
+        refuse("host = \"\"", "name the host of the server");
+    if (address.port == 0)
+        refuse("port = 0", "give a port from 1 to 65535");
+}
+
+void check_login(const std::string& origin, const std::string& user, const std::string& password) {
+    if (!user.empty() && password.empty())
+        refuse(origin + " = \"" + user + '"', "give the user's password, too");
+}
+
+void check_single_key(const redis_store_config& config) {
+    if (config.min_replicas != 0)
+        refuse("min_replicas", "leave it out: only the queue form waits for replicas");
+    if (config.assume_new)
+        refuse("assume_new", "leave it out: only the queue form waits after a restart");
+    if (!config.tokens && !config.domain.empty())
+        refuse("domain", "leave it out, or ask for tokens (tokens=1)");
+}
+
+void check(const redis_store_config& config) {
+    constexpr std::size_t prefix_max = 64;
+    if (config.prefix.size() > prefix_max ||
+        !store_detail::redis_scripts::prefix_allowed(config.prefix)) {
+        refuse(
+            "prefix = \"" + config.prefix + '"',
+            "use up to 64 printable characters but quotes, backslash and braces"
+        );
+    }
+    store_detail::check_wanted_domain(config.domain);
+    if (config.form == redis_form::single_key)
+        check_single_key(config);
+    if (config.sentinels.empty())
+        check_address(config.server);
+    for (const auto& each : config.sentinels)
+        check_address(each);
+    if (!config.sentinels.empty() && config.primary_name.empty())
+        refuse("primary_name = \"\"", "say what the sentinels call the primary");
+    if (config.certificate_file.empty() != config.key_file.empty())
+        refuse("certificate_file, key_file", "give both or neither");
+    for (const auto& each : {config.ca_file, config.certificate_file, config.key_file}) {
+        if (!each.empty() && !std::ifstream(each))
+            refuse(each.string(), "name a file that can be read");
+    }
+    if (config.connect_max <= std::chrono::milliseconds::zero() ||
+        config.connect_max > std::chrono::hours(24))
+        refuse("connect_max", "use one millisecond to one day");
+    if (config.longest_ttl <= std::chrono::milliseconds::zero() ||
+        config.longest_ttl > std::chrono::hours(24))
+        refuse("longest_ttl", "use one millisecond to one day");
+    check_login("user", config.user, config.password);
+    check_login("sentinel_user", config.sentinel_user, config.sentinel_password);
+}
+
+using store_detail::sentinel_settings;
+using store_detail::wire_settings;
+
+wire_settings wire_settings_of(const redis_store_config& config) {
+    wire_settings wire;
+    wire.host = config.server.host;
+    wire.port = config.server.port;
+    wire.database = config.database;
+    wire.user = config.user;
+    wire.password = config.password;
+    wire.tls = config.tls;
+    wire.ca_file = config.ca_file;
+    wire.certificate_file = config.certificate_file;
+    wire.key_file = config.key_file;
+    wire.connect_max = config.connect_max;
+    return wire;
+}
+
+// Limits a connection to a sentinel to half of `connect_max`: the whole opening must not last
+// longer than `connect_max`, so the other half is left for the server.
+sentinel_settings sentinel_settings_of(const redis_store_config& config) {
+    sentinel_settings all;
+    all.server = wire_settings_of(config);
+    all.primary_name = config.primary_name;
+    all.remembered = std::make_shared<store_detail::named_primary>();
+    for (const auto& each : config.sentinels) {
+        wire_settings sentinel = all.server;
+        sentinel.host = each.host;
+        sentinel.port = each.port;
+        sentinel.database = 0;
+        sentinel.user = config.sentinel_user;
+        sentinel.password = config.sentinel_password;
+        sentinel.sentinel = true;
+        sentinel.connect_max = config.connect_max / 2;
+        all.sentinels.push_back(std::move(sentinel));
+    }
+    return all;
+}
+
+std::string name_of(const redis_store_config& config) {
+    if (!config.sentinels.empty())
+        return config.primary_name + " by sentinels";
+    return config.server.host + ':' + std::to_string(config.server.port);
+}
+
+std::unique_ptr<store> make_single_key(
+    const redis_store_config& config,
+    store_detail::link_settings settings,
+    store_detail::redis_wire_factory wires
+) {
+    token_domain tokens;
+    if (config.tokens) {
+        const std::string_view name = config.domain;
+        tokens = token_domain::parse(name.empty() ? store_detail::single_key_domain : name).value();
+    }
+    store_detail::redis_examination known;
+    known.name = settings.name;
+    known.tls = config.tls;
+    known.sentinels = !config.sentinels.empty();
+    known.single_key = true;
+    known.tokens = config.tokens;
+    return store_detail::make_single_key_store(
+        std::move(settings), std::move(wires), tokens, known
+    );
+}
+
+}  // namespace
+
+std::unique_ptr<store>
+store_detail::make_redis_store(const redis_store_config& config, redis_wire_factory wires) {
+    check(config);
+    link_settings settings;
+    const bool single_key = config.form == redis_form::single_key;
+    settings.prefix = config.prefix.empty() && !single_key ? "mortise:" : config.prefix;
+    settings.domain = config.domain;
+    settings.accepted.eviction = config.allow_eviction;
+    settings.accepted.unseen_restarts = config.allow_unseen_restarts;
+    settings.assume_new = config.assume_new;
+    settings.longest_ttl = config.longest_ttl;
+    settings.min_replicas = config.min_replicas;
+    settings.connect_max = config.connect_max;
+    settings.name = name_of(config);
+    if (single_key)
+        return make_single_key(config, std::move(settings), std::move(wires));
+    return make_queue_store(config, std::move(settings), std::move(wires));
+}
+
+std::unique_ptr<store> make_redis_store(redis_store_config config) {
+    if (!config.sentinels.empty()) {
+        auto wires = [settings = sentinel_settings_of(config)](const asio::any_io_executor& strand
+                     ) { return store_detail::make_sentinel_wire(strand, settings); };
+        return store_detail::make_redis_store(config, std::move(wires));
+    }
+    auto wires = [settings = wire_settings_of(config)](const asio::any_io_executor& strand) {
+        return store_detail::make_boost_wire(strand, settings);
+    };
+    return store_detail::make_redis_store(config, std::move(wires));
+}
+
+}  // namespace mortise

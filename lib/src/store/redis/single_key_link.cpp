@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "store/redis/single_key_link.hpp"
+
+#include "store/redis/single_key_values.hpp"
+#include "store/redis/words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::store_detail {
+namespace {
+
+using stage = single_key_entry::stage;
+
+// How many keys one call of a script names: the server does nothing else meanwhile.
+constexpr std::size_t portion = 250;
+
+}  // namespace
+
+single_key_link::single_key_link(
+    link_settings settings, redis_wire_factory wires, const token_domain& tokens
+)
+    : redis_link(std::move(settings), std::move(wires)),
+      tokens_(tokens),
+      jitter_(static_cast<std::minstd_rand::result_type>(random_id::draw().low)) {}
+
+void single_key_link::attach(
+    asio::any_io_executor strand, store_events& events, std::shared_ptr<coro::time_source> time
+) {
+    redis_link::attach(std::move(strand), events, std::move(time));
+    const auto weak = std::weak_ptr(std::static_pointer_cast<single_key_link>(shared_from_this()));
+    listener_ = std::make_shared<single_key_listener>(
+        redis_link::strand(),
+        wires(),
+        [weak](const std::string& channel) {
+            if (const auto self = weak.lock())
+                self->heard(channel);
+        },
+        [weak](const redis_failure& why) {
+            if (const auto self = weak.lock())
+                self->listening_failed(why);
+        }
+    );
+}
+
+std::string single_key_link::counter() const {
+    return key_of(std::string(single_key_counter));
+}
+
+bool single_key_link::is_counter(const std::string& name) const {
+    return name == single_key_counter;
+}
+
+std::string single_key_link::id_of(request_id id) const {
+    return single_key_id(session().id, id);
+}
+
+void single_key_link::begin_session() {
+    disband_all();
+    entries_.clear();
+    gave_way_.clear();
+    changes_ = generation_ = 0;
+    last_id_ = 0;
+    set_incarnation();
+}
+
+void single_key_link::dropped() noexcept {
+    listen_again_.cancel();
+    if (listener_)
+        listener_->close();
+    for (const auto& [name, line] : lines_)
+        line->deadline.cancel();
+}
+
+asio::awaitable<result<resumed>> single_key_link::resume(session_start start) {
+    const auto kept = shared_from_this();
+    auto opening = open(std::move(start));
+    auto reply = co_await std::move(opening);
+    if (reply)
+        listener_->go();
+    co_return reply;
+}
+
+// Renews all keys before it answers: a grant that was lost meanwhile must not seem to be proved.
+asio::awaitable<result<resumed>> single_key_link::prove() {
+    if (session().generation < generation_)
+        co_return error_code(errc::session_lost);
+    generation_ = session().generation;
+    resumed reply;
+    reply.sent = now();
+    auto renewing = renew(newest_wire());
+    if (const auto failed = co_await std::move(renewing))
+        co_return failed;
+    reply.incarnation = incarnation();
+    reply.domain = tokens_;
+    reply.view = view();
+    co_return reply;
+}
+
+void single_key_link::came_back(const random_id& before) {
+    tell(incarnation() == before ? store_event::kind::look_again : store_event::kind::unsure);
+    listener_->go();
+}
+
+asio::awaitable<result<answer>> single_key_link::request(lock_request wish) {
+    if (is_counter(wish.name))
+        co_return cannot("the key " + counter() + " counts tokens: it cannot be a lock");
+    if (wish.mode.what() != lock_mode::kind::exclusive ||
+        wish.hold_max != std::chrono::milliseconds::max())
+        co_return error_code(errc::unsupported);
+    if (const auto known = entries_.find(wish.id); known != entries_.end()) {
+        const single_key_entry& entry = known->second;
+        answer again;
+        again.what = entry.at == stage::held ? answer::kind::granted : answer::kind::queued;
+        again.token = entry.token;
+        again.position = entry.at == stage::held ? 0 : 1;
+        co_return again;
+    }
+    if (!wire())
+        co_return error_code(errc::store_unavailable);
+    const auto others_until = gave_way_until(wish.name);
+    if (!lines_.contains(wish.name) && (!wish.queue || others_until <= now())) {
+        auto trying = first_attempt(std::move(wish));
+        co_return co_await std::move(trying);
+    }
+    if (!wish.queue)
+        co_return answer();
+    last_id_ = std::max(last_id_, wish.id);
+    entries_[wish.id].name = wish.name;
+    const answer queued = join(wish.id, wish.name);
+    lines_.at(wish.name)->not_before = others_until;
+    co_return queued;
+}
+
+asio::awaitable<result<answer>> single_key_link::first_attempt(lock_request wish) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    const bool plainly = wish.id > last_id_ && tokens_.empty();
+    last_id_ = std::max(last_id_, wish.id);
+    single_key_entry& entry = entries_[wish.id];
+    entry.name = wish.name;
+    entry.maybe_set = true;
+    auto taking = take(wish.name, wish.id, plainly);
+    const auto reply = co_await std::move(taking);
+    const auto found = session().id == meant ? entries_.find(wish.id) : entries_.end();
+    if (found == entries_.end())
+        co_return error_code(errc::outcome_unknown
+        );  // Withdrawn: single_key_free is sent behind it.
+    if (!reply) {
+        entries_.erase(found);
+        co_return reply.error();
+    }
+    if (reply->taken)
+        co_return granted_to(wish.id, reply->token);
+    found->second.maybe_set = false;
+    if (wish.queue)
+        co_return join(wish.id, wish.name);
+    entries_.erase(found);
+    co_return answer();
+}
+
+answer single_key_link::granted_to(request_id id, const fencing_token& token) {
+    single_key_entry& entry = entries_.at(id);
+    entry.at = stage::held;
+    entry.token = token;
+    entry.since = now();
+    answer reply;
+    reply.what = answer::kind::granted;
+    reply.token = token;
+    return reply;
+}
+
+// Queues a request in the line of its lock. Its position counts the holder and this session's
+// requests ahead of it; nobody knows how many requests wait elsewhere.
+answer single_key_link::join(request_id id, const std::string& name) {
+    entries_.at(id).at = stage::waiting;
+    auto& line = lines_[name];
+    if (!line) {
+        line = std::make_shared<single_key_line>();
+        listener_->want(single_key_channel(key_of(name)));
+    }
+    line->ids.push_back(id);
+    answer reply;
+    reply.what = answer::kind::queued;
+    reply.position = line->ids.size();
+    return reply;
+}
+
+// Takes the lock by a plain SET, as clients of any make do, or by a script. A plain SET cannot tell
+// that an earlier attempt of the same request has already taken the lock.
+asio::awaitable<result<single_key_link::attempt>>
+single_key_link::take(std::string name, request_id id, bool plainly) {
+    if (!plainly) {
+        auto by_script = take_by_script(std::move(name), id);
+        co_return co_await std::move(by_script);
+    }
+    redis_command set{"SET", key_of(name), id_of(id), "NX", "PX"};
+    set.push_back(std::to_string(session().ttl.count()));
+    auto asking = command(wire(), std::move(set));
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->what == redis_value::kind::error)
+        co_return refused(wire(), *reply);
+    attempt fresh;
+    fresh.taken = reply->what == redis_value::kind::text;
+    fresh.token = single_key_mark(id_of(id));
+    co_return fresh;
+}
+
+asio::awaitable<result<single_key_link::attempt>>
+single_key_link::take_by_script(std::string name, request_id id) {
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(name));
+    arguments.push_back(id_of(id));
+    arguments.push_back(std::to_string(session().ttl.count()));
+    arguments.push_back(tokens_.empty() ? std::string() : counter());
+    auto asking = evaluate(wire(), redis_script::single_key_take, std::move(arguments));
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->items.size() != 2)
+        co_return error_code(errc::store_corrupt);
+    attempt fresh;
+    fresh.taken = reply->items[0].text == "g";
+    fresh.free_in_ms = reply->items[1].number;
+    if (fresh.taken && tokens_.empty()) {
+        fresh.token = single_key_mark(id_of(id));
+    } else if (fresh.taken) {
+        words base(reply->items[1].text);
+        fresh.token = {base.base() << fencing_token::sequence_bits, tokens_};
+        if (base.failed())
+            co_return error_code(errc::store_corrupt);
+    }
+    co_return fresh;
+}
+
+asio::awaitable<error_code> single_key_link::withdraw(std::string name, request_id id) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(id);
+    const bool nowhere = found != entries_.end() && !found->second.maybe_set;
+    if (found != entries_.end())
+        entries_.erase(found);
+    leave_line(id, name);
+    if (nowhere)
+        co_return error_code();
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(name));
+    arguments.push_back(id_of(id));
+    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
+    const auto reply = co_await std::move(freeing);
+    co_return reply ? error_code() : reply.error();
+}
+
+asio::awaitable<result<bool>> single_key_link::release(grant held) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(held.id);
+    if (found == entries_.end() || found->second.token != held.token ||
+        found->second.name != held.name || !held.token)
+        co_return false;
+    found->second.at = stage::leaving;
+    if (found->second.contended)
+        give_way(held.name);
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(held.name));
+    arguments.push_back(id_of(held.id));
+    auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
+    const auto reply = co_await std::move(freeing);
+    if (!reply)
+        co_return reply.error();
+    entries_.erase(held.id);
+    co_return reply->number > 0;
+}
+
+asio::awaitable<result<heartbeat>> single_key_link::beat() {
+    const auto kept = shared_from_this();
+    heartbeat reply;
+    reply.sent = now();
+    auto renewing = renew(wire());
+    if (const auto failed = co_await std::move(renewing))
+        co_return failed;
+    reply.incarnation = incarnation();
+    reply.changes = changes_;
+    for (const auto& [id, entry] : entries_) {
+        reply.grants += entry.at == stage::held;
+        reply.requests += entry.at == stage::waiting;
+    }
+    co_return reply;
+}
+
+// The requests whose keys must be renewed, including those that may have been set just now: when
+// the client learns of such a grant, it takes each heartbeat that was sent after the attempt as a
+// proof of it.
+std::vector<request_id> single_key_link::at_server() const {
+    std::vector<request_id> ids;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.maybe_set && entry.at != stage::leaving)
+            ids.push_back(id);
+    }
+    return ids;
+}
+
+asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
+    const auto kept = shared_from_this();
+    const auto meant = session().id;
+    const auto all = at_server();
+    if (all.empty()) {
+        auto asking = command(by, {"PING"});
+        const auto reply = co_await std::move(asking);
+        co_return reply ? error_code() : reply.error();
+    }
+    for (std::size_t from = 0; from < all.size(); from += portion) {
+        const std::size_t count = std::min(portion, all.size() - from);
+        std::vector<request_id> ids;
+        std::vector<std::string> arguments;
+        arguments.push_back(std::to_string(session().ttl.count()));
+        for (std::size_t at = from; at < from + count; ++at) {
+            const auto found = entries_.find(all[at]);
+            if (found == entries_.end())
+                continue;
+            ids.push_back(found->first);
+            arguments.push_back(key_of(found->second.name));
+            arguments.push_back(id_of(found->first));
+        }
+        auto asking = evaluate(by, redis_script::single_key_renew, std::move(arguments));
+        const auto reply = co_await std::move(asking);
+        if (!reply)
+            co_return reply.error();
+        if (session().id != meant)
+            co_return errc::outcome_unknown;
+        if (const auto wrong = judge_renewed(ids, *reply))
+            co_return wrong;
+    }
+    co_return error_code();
+}
+
+// Erases the grants that are lost, and tells which others are contended. A lost grant changes the
+// incarnation, which makes all leases of the client unsure until it has looked: this heartbeat must
+// not prove the lost one.
+error_code
+single_key_link::judge_renewed(const std::vector<request_id>& ids, const redis_value& reply) {
+    if (reply.items.size() != ids.size())
+        return errc::store_corrupt;
+    bool lost = false;
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        const auto found = entries_.find(ids[at]);
+        if (found == entries_.end() || found->second.at != stage::held)
+            continue;
+        const auto listening = reply.items[at].number;
+        if (listening < 0) {
+            entries_.erase(found);
+            ++changes_;
+            lost = true;
+            continue;
+        }
+        single_key_entry& entry = found->second;
+        const bool own = listener_->hears(single_key_channel(key_of(entry.name)));
+        if (listening > (own ? 1 : 0) && !std::exchange(entry.contended, true)) {
+            store_event event;
+            event.what = store_event::kind::contended;
+            event.id = ids[at];
+            tell(event);
+        }
+    }
+    if (lost)
+        set_incarnation();
+    return error_code();
+}
+
+asio::awaitable<result<token_range>> single_key_link::draw(grant held) {
+    const auto kept = shared_from_this();
+    const auto found = entries_.find(held.id);
+    if (found == entries_.end() || found->second.token != held.token ||
+        found->second.at != stage::held)
+        co_return error_code(errc::lease_lost);
+    constexpr std::uint64_t block = std::uint64_t{1} << fencing_token::sequence_bits;
+    token_range range;
+    range.count = block;
+    range.first = held.token;
+    if (tokens_.empty()) {
+        range.first.value += block * ++found->second.drawn;
+        co_return range;
+    }
+    std::vector<std::string> arguments;
+    arguments.push_back(key_of(held.name));
+    arguments.push_back(id_of(held.id));
+    arguments.push_back(counter());
+    auto asking = evaluate(wire(), redis_script::single_key_draw, std::move(arguments));
+    const auto reply = co_await std::move(asking);
+    if (!reply)
+        co_return reply.error();
+    if (reply->what != redis_value::kind::text)
+        co_return error_code(errc::lease_lost);
+    words base(reply->text);
+    range.first.value = base.base() << fencing_token::sequence_bits;
+    if (base.failed())
+        co_return error_code(errc::store_corrupt);
+    co_return range;
+}
+
+asio::awaitable<error_code> single_key_link::free_all(std::vector<request_id> ids) {
+    for (std::size_t from = 0; from < ids.size(); from += portion) {
+        const std::size_t end = std::min(from + portion, ids.size());
+        std::vector<std::string> arguments;
+        for (std::size_t at = from; at < end; ++at) {
+            const auto found = entries_.find(ids[at]);
+            if (found == entries_.end())
+                continue;
+            arguments.push_back(key_of(found->second.name));
+            arguments.push_back(id_of(ids[at]));
+        }
+        auto freeing = evaluate(wire(), redis_script::single_key_free, std::move(arguments));
+        const auto reply = co_await std::move(freeing);
+        if (!reply)
+            co_return reply.error();
+    }
+    co_return error_code();
+}
+
+asio::awaitable<error_code> single_key_link::end() {
+    const auto kept = shared_from_this();
+    auto settling = settle();
+    if (!co_await std::move(settling))
+        co_return errc::store_unavailable;
+    // Empties the lines first, so that no waiting request is granted while the keys are freed.
+    disband_all();
+    std::vector<request_id> ids;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.maybe_set)
+            ids.push_back(id);
+    }
+    auto freeing = free_all(std::move(ids));
+    if (const auto failed = co_await std::move(freeing))
+        co_return failed;
+    entries_.clear();
+    end_session();
+    co_return error_code();
+}
+
+session_view single_key_link::view() const {
+    session_view seen;
+    seen.changes = changes_;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.at == stage::asking || entry.at == stage::leaving)
+            continue;
+        session_entry shown;
+        shown.id = id;
+        shown.name = entry.name;
+        shown.granted = entry.at == stage::held;
+        shown.token = entry.token;
+        shown.contended = entry.contended;
+        if (shown.granted)
+            shown.age = now() - entry.since;
+        seen.entries.push_back(std::move(shown));
+    }
+    return seen;
+}
+
+const single_key_entry*
+single_key_link::own(const std::string& name, const std::string& value) const {
+    for (const auto& [id, entry] : entries_) {
+        if (entry.name == name && entry.at == stage::held && value.starts_with(id_of(id)))
+            return &entry;
+    }
+    return nullptr;
+}
+
+}  // namespace mortise::store_detail

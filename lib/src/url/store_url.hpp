@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_URL_STORE_URL_HPP
+#define MORTISE_URL_STORE_URL_HPP
+
+#include "mortise/open_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise {
+
+/// A store URL in its parts: `scheme:path?name=value&...`, with `%XX` decoded.
+///
+/// Every fault is an `error` that names the text at fault; its code is `bad_url`, or that of the
+/// rule that a value breaks.
+class store_url {
+public:
+    /// @throws error
+    static store_url parse(std::string_view text);
+
+    std::string text;  ///< As it was given, but without passwords: for messages.
+    std::string scheme;
+    std::string path;
+    std::string raw_path;  ///< The path before it was decoded.
+
+    /// The value of an option; empty if it is not there.
+    std::string option(std::string_view name) const;
+    std::size_t number(std::string_view name, std::size_t otherwise) const;
+    bool flag(std::string_view name) const;
+
+    /// The text with each `%XX` decoded.
+    std::string decode(std::string_view part) const;
+
+    [[noreturn]] void refuse(const std::string& remedy) const;
+
+    /// Refuses unknown options: a misspelt one must not be ignored.
+    void allow_options(
+        std::initializer_list<std::string_view> known,
+        std::initializer_list<std::string_view> more = {}
+    ) const;
+
+private:
+    std::map<std::string, std::string, std::less<>> options_;
+};
+
+/// The part after the scheme in the URL of a server:
+/// `//[user[:password]@]host[:port][,host[:port]...][/path]`, with `%XX` decoded in each part. An
+/// address with colons stands in brackets.
+class server_url {
+public:
+    struct place {
+        std::string host;
+        std::uint16_t port = 0;
+    };
+
+    /// @throws error `bad_url`, without passwords in its text.
+    static server_url parse(const store_url& url, std::uint16_t usual_port);
+
+    std::string user;
+    std::string password;
+    std::vector<place> places;  ///< At least one.
+    std::string path;           ///< Without the slash that it begins with.
+};
+
+}  // namespace mortise
+
+#endif
