@@ -3,7 +3,7 @@
 #define MORTISE_KAFKA_SRC_CONSUMER_CONSUMER_CORE_HPP
 
 #include "consumer/consumer_report.hpp"
-#include "consumer/start_offset.hpp"
+#include "consumer/group_offset.hpp"
 #include "handle.hpp"
 
 #include <atomic>
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The blocking half of a member of a consumer group. It reads, and decides nothing.
 ///
@@ -113,6 +113,6 @@ private:
     bool called_ = false;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

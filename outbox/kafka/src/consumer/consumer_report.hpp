@@ -10,17 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::kafka {
-
-/// The position in a partition that is told to the group.
-class group_offset {
-public:
-    group_offset() = default;  // declared: no aggregate (docs/compilers.md, G3)
-
-    topic_partition of;
-    std::int64_t next = -1;
-    std::string note;  ///< Stored by the group with the offset.
-};
+namespace mortise::kafka::detail {
 
 /// The group gives these partitions to the consumer, or takes them back. `take` or `release` must
 /// answer.
@@ -63,6 +53,6 @@ public:
     }
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

@@ -4,6 +4,7 @@
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
+#include "mortise/kafka/detail/consumer_stop.hpp"
 #include "mortise/store_types.hpp"
 #include "settings.hpp"
 
@@ -362,6 +363,12 @@ void group_consumer::end_stop() {
     retry_alarm_.cancel();
     for (auto& each : std::exchange(stoppers_, {}))
         each.complete(error_code());
+}
+
+void start_stop_consumer(
+    coro::detail::completion<void(error_code)> handler, std::shared_ptr<group_consumer> core
+) {
+    core->stop(std::move(handler));
 }
 
 }  // namespace mortise::kafka::detail

@@ -3,7 +3,7 @@
 #define MORTISE_KAFKA_SRC_CONSUMER_GROUP_CONSUMER_HPP
 
 #include "consumer/consumer_core.hpp"
-#include "consumer/partition_progress.hpp"
+#include "consumer/group_offset.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/strand_seat.hpp"

@@ -6,8 +6,6 @@
 #include "mortise/kafka/cluster.hpp"
 #include "mortise/kafka/transactional_producer.hpp"
 #include "settings.hpp"
-#include "sink/mark_place.hpp"
-#include "sink/sink_identity.hpp"
 #include "sink/sink_records.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -130,7 +128,7 @@ awaitable<error_code> kafka_sink::prepare() {
 
 awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
     producer_ = std::make_unique<transactional_producer>(
-        strand_, config_->cluster, transactional_id(*config_, shard)
+        strand_, config_->cluster, detail::transactional_id(*config_, shard)
     );
     stale_ = false;
     const auto reply = std::make_shared<pending<nothing>>(strand_);
@@ -146,10 +144,10 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
 // Looks for the mark from its last known place, then from the start: a topic that was made anew has
 // it elsewhere, or not at all.
 awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::shard_name& shard) {
-    const std::int32_t partition = mark_partition(*config_, shard.shard);
-    const auto sought = parse_place(shard.first_sought);
+    const std::int32_t partition = detail::mark_partition(*config_, shard.shard);
+    const auto sought = detail::parse_place(shard.first_sought);
     const std::int64_t from = sought && sought->partition == partition ? sought->offset : 0;
-    const std::string key = mark_key(shard.table, shard.shard);
+    const std::string key = detail::mark_key(shard.table, shard.shard);
     for (const std::int64_t each : {from, std::int64_t{0}}) {
         const auto reply = std::make_shared<pending<std::optional<found_record>>>(strand_);
         cluster_->async_last_record(
@@ -188,8 +186,8 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         co_return found.error();
     }
     outbox::opening result;
-    result.identity = sink_identity(*config_, cluster_id_);
-    result.older_identity = older_sink_identity(*config_, cluster_id_);
+    result.identity = detail::sink_identity(*config_, cluster_id_);
+    result.older_identity = detail::older_sink_identity(*config_, cluster_id_);
     mark_.clear();
     if (MORTISE_PLANTED_NAME("mark_not_read"))
         co_return result;
@@ -198,8 +196,8 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         result.last = outbox::mark::parse(mark_);
         if (!result.last) {
             result.unreadable = make_error_code(errc::not_a_mark);
-            result.unreadable_text = place_text((*found)->at) + " of " + config_->progress_topic +
-                                     " has: " + mark_.substr(0, 100);
+            result.unreadable_text = detail::place_text((*found)->at) + " of " +
+                                     config_->progress_topic + " has: " + mark_.substr(0, 100);
             mark_.clear();
         }
     }
@@ -212,7 +210,7 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
         co_return outbox::published(
             outbox::published::kind::lost, error_code(errc::lost), "a new producer goes on"
         );
-    transaction_batch batch = batch_of(*config_, messages, after, mark_);
+    transaction_batch batch = detail::batch_of(*config_, messages, after, mark_);
     batch.wary = wary_;
     const auto reply = std::make_shared<pending<transaction_outcome>>(strand_);
     producer_->async_transaction(std::move(batch), storing_in(reply));
@@ -230,7 +228,7 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
         wary_ =
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
     }
-    co_return published_by(std::move(outcome), messages.size());
+    co_return detail::published_by(std::move(outcome), messages.size());
 }
 
 awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
@@ -253,20 +251,22 @@ awaitable<void> kafka_sink::close() {
 
 void check_sink(const kafka_sink_config& config) {
     if (config.progress_topic.empty() || config.progress_topic.size() > 249)
-        refuse_setting("progress_topic", "name a topic of 1 to 249 bytes");
+        detail::refuse_setting("progress_topic", "name a topic of 1 to 249 bytes");
     if (config.progress_partitions < 1 || config.progress_partitions > 100'000)
-        refuse_setting("progress_partitions", "use 1 to 100,000");
+        detail::refuse_setting("progress_partitions", "use 1 to 100,000");
     if (config.progress_replicas == 0 || config.progress_replicas < -1 ||
         config.progress_replicas > 1'000)
-        refuse_setting("progress_replicas", "use 1 to 1,000, or -1 for what the brokers have");
+        detail::refuse_setting(
+            "progress_replicas", "use 1 to 1,000, or -1 for what the brokers have"
+        );
     if (config.id_prefix.empty() || config.id_prefix.size() > 100)
-        refuse_setting("id_prefix", "use 1 to 100 bytes");
+        detail::refuse_setting("id_prefix", "use 1 to 100 bytes");
     const auto partitioner = config.cluster.settings.find("partitioner");
     if (partitioner != config.cluster.settings.end() && partitioner->second == "random")
-        refuse_setting(
+        detail::refuse_setting(
             "partitioner", "use one that goes by the key: messages of a key have an order"
         );
-    make_settings(config.cluster, purpose::producing, "check");
+    detail::make_settings(config.cluster, detail::purpose::producing, "check");
 }
 
 }  // namespace

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sends the records of a batch.
-#include "batch_records.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
-#include "producer_core.hpp"
-#include "record_size.hpp"
+#include "producer/batch_records.hpp"
+#include "producer/producer_calls.hpp"
 
 #include <array>
 #include <optional>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 // Keeps null apart from the empty text.
@@ -40,12 +39,12 @@ owned<rd_kafka_headers_t> headers_of(const record& record) {
 }  // namespace
 
 // Produces all records. A refused record does not end it: others may be at fault, too.
-bool producer_core::produce_all(const transaction_batch& batch) {
+bool producer_calls::produce_all(const transaction_batch& batch, batch_pacing& pacing) {
     last_failure_ = {};
     if (batch.first && !produce(*batch.first, index_of_first(batch)))
         return false;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-        if (!produce_in_turn(batch.records[i], i))
+        if (!produce_in_turn(batch.records[i], i, pacing))
             return false;
         if (i == batch.records.size() / 2)
             MORTISE_CRASH_POINT("kafka.half_produced");
@@ -68,26 +67,19 @@ bool producer_core::produce_all(const transaction_batch& batch) {
     return !book_.failed();
 }
 
-bool producer_core::pause_is_due(const record& record, std::size_t index) {
-    if (pauses_.contains(index) || alone_.contains(record.topic))
-        return true;
-    const auto limit = together_max_.find(record.topic);
-    return limit != together_max_.end() && together_[record.topic] > 0 &&
-           together_[record.topic] + size_of(record) > limit->second;
-}
-
-bool producer_core::produce_in_turn(const record& record, std::size_t index) {
-    if (pause_is_due(record, index)) {
-        together_.clear();
+bool producer_calls::produce_in_turn(
+    const record& record, std::size_t index, batch_pacing& pacing
+) {
+    if (pacing.pause_is_due(record, index)) {
+        pacing.on_pause();
         if (!flush())
             return false;
     }
-    if (!together_max_.empty())
-        together_[record.topic] += size_of(record);
+    pacing.on_sent(record);
     return produce(record, index);
 }
 
-bool producer_core::produce(const record& record, std::size_t index) {
+bool producer_calls::produce(const record& record, std::size_t index) {
     std::optional<clock::time_point> end;
     for (;;) {
         const int code = hand_over(record, index);
@@ -111,7 +103,7 @@ bool producer_core::produce(const record& record, std::size_t index) {
 }
 
 // Fills the array by hand: librdkafka's macros for it are not standard C++.
-int producer_core::hand_over(const record& record, std::size_t index) {
+int producer_calls::hand_over(const record& record, std::size_t index) {
     owned<rd_kafka_headers_t> headers = headers_of(record);
     std::array<rd_kafka_vu_t, 8> parts{};
     parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
@@ -141,7 +133,7 @@ int producer_core::hand_over(const record& record, std::size_t index) {
 // Finds out whether the transaction has failed, and why: only the next call tells. The first call
 // names no topic and so does nothing, but it reports a failed transaction first. The second call
 // begins no transaction while one is open, and only returns the reason.
-producer_core::failure producer_core::why_not() {
+producer_calls::failure producer_calls::why_not() {
     if (::rd_kafka_producev(handle_.get(), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR__INVALID_ARG)
         return {};
     const owned<rd_kafka_error_t> error(::rd_kafka_begin_transaction(handle_.get()));
@@ -153,8 +145,16 @@ producer_core::failure producer_core::why_not() {
     return impossible;
 }
 
+producer_calls::failure producer_calls::try_alone(const record& record) {
+    book_.open(1);
+    last_failure_ = begin();
+    if (!last_failure_.failed() && produce(record, 0) && !book_.failed())
+        flush();
+    return last_failure_;
+}
+
 // Waits until every record is acknowledged or has failed; librdkafka gives up on a record in time.
-bool producer_core::flush() {
+bool producer_calls::flush() {
     const clock::time_point end = clock::now() + delivery_time(config_) + std::chrono::seconds(1);
     while (!stopping_ && clock::now() < end) {
         const int code = ::rd_kafka_flush(handle_.get(), slice_ms);
@@ -172,4 +172,4 @@ bool producer_core::flush() {
     return false;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

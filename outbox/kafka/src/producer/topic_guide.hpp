@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_KAFKA_SRC_TOPIC_GUIDE_HPP
-#define MORTISE_KAFKA_SRC_TOPIC_GUIDE_HPP
+#ifndef MORTISE_KAFKA_SRC_PRODUCER_TOPIC_GUIDE_HPP
+#define MORTISE_KAFKA_SRC_PRODUCER_TOPIC_GUIDE_HPP
 
 #include "mortise/coro/clock.hpp"
 #include "owned.hpp"
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 class handle;
 
@@ -71,6 +71,6 @@ private:
     std::vector<growth> growths_;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

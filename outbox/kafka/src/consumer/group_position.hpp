@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_KAFKA_SRC_PROCESSOR_GROUP_POSITION_HPP
-#define MORTISE_KAFKA_SRC_PROCESSOR_GROUP_POSITION_HPP
+#ifndef MORTISE_KAFKA_SRC_CONSUMER_GROUP_POSITION_HPP
+#define MORTISE_KAFKA_SRC_CONSUMER_GROUP_POSITION_HPP
 
 #include "consumer/consumer_core.hpp"
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The offsets of a group member, to be committed in a transaction.
 class group_position {
@@ -35,6 +35,6 @@ private:
     const std::vector<group_offset> offsets_;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cluster_core.hpp"
+#include "cluster/cluster_core.hpp"
 
 #include "failure_classes.hpp"
 #include "mortise/kafka/error.hpp"
@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 void check(int code) {
@@ -211,4 +211,4 @@ std::optional<std::string> cluster_core::clean_up_policy(const std::string& topi
     return std::nullopt;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

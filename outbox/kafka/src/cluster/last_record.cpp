@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finds the newest record of a key by reading up to the true end of its partition.
-#include "cluster_core.hpp"
+#include "cluster/cluster_core.hpp"
 #include "failure_classes.hpp"
 #include "mortise/kafka/error.hpp"
 
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 std::string_view bytes(const void* data, std::size_t size) {
@@ -113,4 +113,4 @@ std::optional<found_record> cluster_core::last_record(
     return found;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "delivery_book.hpp"
+#include "producer/delivery_book.hpp"
 
 #include "failure_classes.hpp"
 
 #include <cstdint>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 void delivery_book::open(std::size_t records) {
     *this = delivery_book();
@@ -75,4 +75,4 @@ void delivery_book::judge() {
     refused_together_.clear();
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

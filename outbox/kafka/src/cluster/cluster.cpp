@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/kafka/cluster.hpp"
 
-#include "cluster_core.hpp"
+#include "cluster/cluster_core.hpp"
 
 #include <chrono>
 
@@ -39,7 +39,7 @@ coro::worker_config worker_settings() {
 }  // namespace
 
 cluster::cluster(executor_type executor, kafka_config config)
-    : core_(std::make_shared<cluster_core>(std::move(config))),
+    : core_(std::make_shared<detail::cluster_core>(std::move(config))),
       worker_(std::make_unique<coro::worker>(std::move(executor), worker_settings())) {}
 
 cluster::~cluster() {

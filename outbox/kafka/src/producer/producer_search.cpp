@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finds the guilty records of a batch when Kafka does not name them.
-#include "batch_records.hpp"
-#include "producer_core.hpp"
-#include "record_size.hpp"
+#include "producer/batch_records.hpp"
+#include "producer/producer_core.hpp"
 
-#include <algorithm>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 producer_core::topics producer_core::topics_of(const transaction_batch& batch) {
     topics all;
@@ -31,13 +29,10 @@ void producer_core::try_topics(
     });
     std::map<std::string, int> refused;
     for (const std::string& topic : names) {
-        book_.open(1);
-        last_failure_ = begin();
-        const bool went_out =
-            !last_failure_.failed() && produce(*samples.at(topic), 0) && !book_.failed() && flush();
-        if (!went_out && blames_topic(last_failure_.answer.code))
-            refused.emplace(topic, last_failure_.answer.code);
-        const transaction_outcome ended = abort(last_failure_);
+        const failure why = calls_.try_alone(*samples.at(topic));
+        if (blames_topic(why.answer.code))
+            refused.emplace(topic, why.answer.code);
+        const transaction_outcome ended = abort(why);
         if (ended.type == transaction_outcome::kind::lost) {
             outcome = ended;
             break;
@@ -46,13 +41,18 @@ void producer_core::try_topics(
     refuse_topics(batch, refused, outcome);
 }
 
-// Tries the new topics of a batch. @return whether the batch itself can be tried.
-bool producer_core::try_new_topics(const transaction_batch& batch, transaction_outcome& outcome) {
+producer_core::topics producer_core::new_topics_of(const transaction_batch& batch) const {
     topics fresh = topics_of(batch);
     std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
+    return fresh;
+}
+
+// Tries the new topics of a batch. @return whether the batch itself can be tried.
+bool producer_core::try_new_topics(const transaction_batch& batch, transaction_outcome& outcome) {
+    const topics fresh = new_topics_of(batch);
     outcome.type = transaction_outcome::kind::committed;
     if (fresh.size() > 1) {
-        book_.open(index_end(batch));
+        calls_.book().open(index_end(batch));
         if (!check_topics(batch, outcome))
             return false;
         try_topics(batch, fresh, outcome);
@@ -66,8 +66,7 @@ bool producer_core::try_new_topics(const transaction_batch& batch, transaction_o
 void producer_core::blame_only_new_topic(
     const transaction_batch& batch, transaction_outcome& outcome
 ) {
-    topics fresh = topics_of(batch);
-    std::erase_if(fresh, [this](const std::string& topic) { return writable_.contains(topic); });
+    const topics fresh = new_topics_of(batch);
     if (fresh.size() == 1)
         refuse_topics(batch, {{*fresh.begin(), outcome.code.value()}}, outcome);
 }
@@ -79,57 +78,28 @@ void producer_core::refuse_topics(
 ) {
     if (refused.empty())
         return;
-    book_.open(index_end(batch));
+    calls_.book().open(index_end(batch));
     for_each_record(batch, [&](const record& record, std::size_t index) {
         if (const auto found = refused.find(record.topic); found != refused.end())
-            book_.on_proof(index, found->second);
+            calls_.book().on_proof(index, found->second);
     });
     name_guilty(outcome);
     outcome.renew = state_ == state::lost;
 }
 
-// Searches by halves. A broker refuses records that came together as a whole, so each try separates
-// the records that the last try had refused together.
+// Searches by halves: each try separates the records that the last one had refused together.
 transaction_outcome
 producer_core::search(const transaction_batch& batch, transaction_outcome outcome) {
     constexpr int tries_max = 24;
     using kind = transaction_outcome::kind;
     for (int tries = 1; tries <= tries_max; ++tries) {
-        narrow(batch, tries == tries_max);
+        pacing_.narrow(batch, calls_.book().suspects(), tries == tries_max);
         outcome = attempt_in_sequence(batch);
-        if (outcome.type != kind::again || book_.suspects().empty())
+        if (outcome.type != kind::again || calls_.book().suspects().empty())
             break;
     }
-    // No record was guilty: these topics take less than what was sent together.
-    if (outcome.type == kind::committed) {
-        for (const auto& [topic, size] : too_much_)
-            together_max_[topic] = size / 2;
-    }
-    too_much_.clear();
-    pauses_.clear();
-    alone_.clear();
+    pacing_.end_search(outcome.type == kind::committed);
     return outcome;
 }
 
-void producer_core::narrow(const transaction_batch& batch, bool last_try) {
-    // Below this size, a single record is probably too large, not the sum of them.
-    constexpr std::size_t smallest_limit = 16u << 10;
-    for (const delivery_book::group& group : book_.suspects()) {
-        std::size_t size = 0;
-        for (const std::size_t index : group.indexes)
-            size += index < batch.records.size() ? size_of(batch.records[index]) : 0;
-        if (group.too_large) {
-            const auto [known, fresh] = too_much_.emplace(group.topic, size);
-            known->second = std::min(known->second, size);
-            if (size > smallest_limit)
-                together_max_[group.topic] = std::max(size / 2, smallest_limit);
-        }
-        pauses_.insert(group.indexes.front());
-        pauses_.insert(group.indexes[group.indexes.size() / 2]);
-        pauses_.insert(group.indexes.back() + 1);
-        if (last_try)
-            alone_.insert(group.topic);
-    }
-}
-
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

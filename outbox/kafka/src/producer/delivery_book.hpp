@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_KAFKA_SRC_DELIVERY_BOOK_HPP
-#define MORTISE_KAFKA_SRC_DELIVERY_BOOK_HPP
+#ifndef MORTISE_KAFKA_SRC_PRODUCER_DELIVERY_BOOK_HPP
+#define MORTISE_KAFKA_SRC_PRODUCER_DELIVERY_BOOK_HPP
 
 #include "mortise/kafka/transaction_outcome.hpp"
 #include "owned.hpp"
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The delivery results of one transaction, by the index of a record in the batch.
 class delivery_book {
@@ -66,6 +66,6 @@ private:
     std::vector<group> suspects_;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

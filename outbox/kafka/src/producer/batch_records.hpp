@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_KAFKA_SRC_BATCH_RECORDS_HPP
-#define MORTISE_KAFKA_SRC_BATCH_RECORDS_HPP
+#ifndef MORTISE_KAFKA_SRC_PRODUCER_BATCH_RECORDS_HPP
+#define MORTISE_KAFKA_SRC_PRODUCER_BATCH_RECORDS_HPP
 
+#include "mortise/kafka/record.hpp"
 #include "mortise/kafka/transaction_outcome.hpp"
 
 #include <cstddef>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 // The extra records of a batch have the indexes after those of `records`.
 inline std::size_t index_of_last(const transaction_batch& batch) noexcept {
@@ -30,6 +31,16 @@ void for_each_record(const transaction_batch& batch, Look look) {
         look(*batch.first, index_of_first(batch));
 }
 
-}  // namespace mortise::kafka
+/// The bytes of a record on the wire, at most and before compression.
+inline std::size_t size_of(const record& record) {
+    std::size_t size = 100;  // Kafka's own overhead, at most.
+    size += record.key ? record.key->size() : 0;
+    size += record.value ? record.value->size() : 0;
+    for (const record_header& header : record.headers)
+        size += header.name.size() + (header.value ? header.value->size() : 0) + 10;
+    return size;
+}
+
+}  // namespace mortise::kafka::detail
 
 #endif

@@ -2,7 +2,7 @@
 #include "mortise/kafka/transactional_producer.hpp"
 
 #include "mortise/error.hpp"
-#include "producer_core.hpp"
+#include "producer/producer_core.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -37,7 +37,7 @@ coro::worker_config worker_settings() {
 
 void check_id(const std::string& id) {
     if (id.empty() || id.size() > 249)
-        refuse_setting("transactional_id", "give the producer an id of 1 to 249 bytes");
+        detail::refuse_setting("transactional_id", "give the producer an id of 1 to 249 bytes");
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ transactional_producer::transactional_producer(
 )
     : core_(
           (check_id(transactional_id),
-           std::make_shared<producer_core>(std::move(config), transactional_id))
+           std::make_shared<detail::producer_core>(std::move(config), transactional_id))
       ),
       worker_(std::make_shared<coro::worker>(std::move(executor), worker_settings())) {
     // Errors and statistics must be polled for, even while no operation runs.
-    const std::weak_ptr<producer_core> core = core_;
+    const std::weak_ptr<detail::producer_core> core = core_;
     const std::weak_ptr<coro::worker> worker = worker_;
     const auto planned = std::make_shared<std::atomic<bool>>(false);
     core_->says().on_waiting([core, worker, planned] {

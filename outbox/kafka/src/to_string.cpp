@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/kafka/consumer_event.hpp"
-
-#include "consumer/group_consumer.hpp"
-#include "mortise/kafka/detail/consumer_stop.hpp"
-
-#include <utility>
+#include "mortise/kafka/transaction_outcome.hpp"
 
 namespace mortise::kafka {
 
@@ -30,13 +26,18 @@ std::string_view to_string(consumer_event::kind kind) noexcept {
     return "?";
 }
 
-namespace detail {
-
-void start_stop_consumer(
-    coro::detail::completion<void(error_code)> handler, std::shared_ptr<group_consumer> core
-) {
-    core->stop(std::move(handler));
+const char* to_string(transaction_outcome::kind kind) noexcept {
+    switch (kind) {
+    case transaction_outcome::kind::committed:
+        return "committed";
+    case transaction_outcome::kind::refused:
+        return "refused";
+    case transaction_outcome::kind::again:
+        return "again";
+    case transaction_outcome::kind::lost:
+        return "lost";
+    }
+    return "unknown";
 }
 
-}  // namespace detail
 }  // namespace mortise::kafka

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "topic_guide.hpp"
+#include "producer/topic_guide.hpp"
 
 #include "failure_classes.hpp"
 #include "handle.hpp"
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -107,4 +107,4 @@ int topic_guide::ask_once(known_topic& into, milliseconds wait) {
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

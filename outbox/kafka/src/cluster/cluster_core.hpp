@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_KAFKA_SRC_CLUSTER_CORE_HPP
-#define MORTISE_KAFKA_SRC_CLUSTER_CORE_HPP
+#ifndef MORTISE_KAFKA_SRC_CLUSTER_CLUSTER_CORE_HPP
+#define MORTISE_KAFKA_SRC_CLUSTER_CLUSTER_CORE_HPP
 
 #include "handle.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/kafka/found_record.hpp"
 #include "mortise/kafka/topic_wish.hpp"
-#include "topic_guide.hpp"
+#include "producer/topic_guide.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The blocking half of a cluster. All functions throw `boost::system::system_error`.
 ///
@@ -52,6 +52,6 @@ private:
     handle handle_;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif
