@@ -2,7 +2,6 @@
 #include "relay/shard_parking.hpp"
 
 #include "mortise/outbox/error.hpp"
-#include "relay/relay_core.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -29,7 +28,7 @@ clock::duration shard_parking::until_look() const {
 }
 
 asio::awaitable<bool> shard_parking::park(std::vector<table::poison_row> poison) {
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto work = [by = shard_.by, poison](db::connection& on) {
         return table::park(on, by, poison);
@@ -40,13 +39,13 @@ asio::awaitable<bool> shard_parking::park(std::vector<table::poison_row> poison)
         co_return false;
     for (auto& each : poison) {
         if (each.away && !std::exchange(away_, true))
-            look_at_ = shard_.now() + shard_.core.config().topic_look_every;
+            look_at_ = shard_.now() + shard_.relay.config().topic_look_every;
         relay_event event;
         event.type = relay_event::kind::parked;
         event.shard = shard_.number;
         event.row = each.row;
         event.text = std::move(each.reason);
-        shard_.core.tell(event);
+        shard_.relay.tell(event);
     }
     co_return true;
 }
@@ -55,7 +54,7 @@ asio::awaitable<bool> shard_parking::park_blocked(std::vector<std::int64_t> rows
     auto work = [by = shard_.by, rows = std::move(rows)](db::connection& on) {
         return table::park_blocked(on, by, rows);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto parking = session->async_run(std::move(work), db::durability::force, with_code);
     const auto [failed, moved] = co_await std::move(parking);
@@ -68,7 +67,7 @@ bool shard_parking::note_parked(error_code failed, std::size_t moved) {
     if (failed)
         throw boost::system::system_error(failed);
     shard_.status.parked += moved;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     return true;
 }
 
@@ -76,7 +75,7 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
     const auto work = [shard = shard_.number](db::connection& on) {
         return table::away_topics(on, shard);
     };
-    auto reading = shard_.core.session()->async_read(work);
+    auto reading = shard_.relay.session()->async_read(work);
     const auto found = co_await std::move(reading);
     std::map<std::string, bool> is_there;
     for (const auto& each : found) {
@@ -100,7 +99,7 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
             shard_.tell(relay_event::kind::returned, {}, each.topic);
     }
     away_ = !found.empty();
-    look_at_ = shard_.now() + shard_.core.config().topic_look_every;
+    look_at_ = shard_.now() + shard_.relay.config().topic_look_every;
     co_return std::nullopt;
 }
 
@@ -115,7 +114,7 @@ shard_parking::send_returned(const table::away_topic& topic) {
         auto work = [by = shard_.by, topic, from = portion.next](db::connection& on) {
             return table::send_returned(on, by, topic, from, rows_at_once);
         };
-        const auto session = shard_.core.session();
+        const auto session = shard_.relay.session();
         ++shard_.status.writes;
         auto sending = session->async_run(std::move(work), db::durability::force, with_code);
         const auto [failed, next] = co_await std::move(sending);

@@ -7,7 +7,6 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/outbox/error.hpp"
 #include "relay/lineage.hpp"
-#include "relay/relay_core.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -16,8 +15,8 @@
 
 namespace mortise::outbox::detail {
 
-shard_runner::shard_runner(relay_core& core, std::uint32_t shard)
-    : shard_(core, shard), sender_(shard_) {}
+shard_runner::shard_runner(relay_context& relay, std::uint32_t shard)
+    : shard_(relay, shard), sender_(shard_) {}
 
 void shard_runner::stop(bool at_once) {
     if (at_once || !sender_.publishing())
@@ -32,7 +31,7 @@ std::optional<fencing_token> shard_runner::held() const noexcept {
 }
 
 std::string shard_runner::lock_name() const {
-    return "mortise.outbox/" + shard_.core.table_id() + '-' + std::to_string(shard_.number);
+    return "mortise.outbox/" + shard_.relay.table_id() + '-' + std::to_string(shard_.number);
 }
 
 void shard_runner::leave() {
@@ -41,7 +40,7 @@ void shard_runner::leave() {
 }
 
 asio::awaitable<void> shard_runner::run() {
-    while (shard_.status.at != state::done && !shard_.core.stopping()) {
+    while (shard_.status.at != state::done && !shard_.relay.stopping()) {
         error_code why;
         std::string text;
         try {
@@ -58,7 +57,7 @@ asio::awaitable<void> shard_runner::run() {
         } catch (...) {
             why = coro::errc::work_threw;
         }
-        if (shard_.status.at == state::done || shard_.core.stopping())
+        if (shard_.status.at == state::done || shard_.relay.stopping())
             break;
         shard_.leaving = false;
         shard_.set(state::standby);
@@ -70,7 +69,7 @@ asio::awaitable<void> shard_runner::run() {
 }
 
 asio::awaitable<void> shard_runner::try_once() {
-    const auto& locks = shard_.core.config().locks;
+    const auto& locks = shard_.relay.config().locks;
     if (!locks) {
         auto serving = serve(nullptr);
         co_await std::move(serving);
@@ -86,7 +85,7 @@ asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
                  token = held == nullptr ? fencing_token() : held->token()](db::connection& on) {
         return table::take(on, shard, token);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto taking = session->async_run(work, db::durability::force);
     co_return co_await std::move(taking);
@@ -96,7 +95,7 @@ asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
-        auto restoring = shard_.core.restore_log();
+        auto restoring = shard_.relay.restore_log();
         co_await std::move(restoring);
         auto taking = take(held);
         auto mine = co_await std::move(taking);
@@ -109,12 +108,12 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         MORTISE_CRASH_POINT("relay.taken");
         if (mine.done) {
             shard_.set(state::done);
-            shard_.core.emptied(shard_.number, shard_.core.begin_read());
+            shard_.relay.drains().emptied(shard_.number, shard_.relay.begin_read());
         } else if (mine.others_first) {
             auto waiting = await_earlier_shards();
             co_await std::move(waiting);
         }
-        while (shard_.status.at != state::done && !shard_.core.stopping() && !shard_.leaving) {
+        while (shard_.status.at != state::done && !shard_.relay.stopping() && !shard_.leaving) {
             auto beginning = begin();
             if (co_await std::move(beginning)) {
                 auto sending = sender_.send_all();
@@ -146,7 +145,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
 }
 
 asio::awaitable<void> shard_runner::close_sink() {
-    if ((shard_.core.stopping() || shard_.leaving) && sender_.purge_wanted()) {
+    if ((shard_.relay.stopping() || shard_.leaving) && sender_.purge_wanted()) {
         auto saving = save_mark();
         co_await std::move(saving);
     }
@@ -171,7 +170,7 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
         const auto work = [shard = shard_.number](db::connection& on) {
             return table::others_first(on, shard);
         };
-        const auto session = shard_.core.session();
+        const auto session = shard_.relay.session();
         auto reading = session->async_read(work);
         if (!co_await std::move(reading) || shard_.leaving)
             co_return;
@@ -184,7 +183,7 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
 asio::awaitable<bool> shard_runner::begin() {
     shard_.set(state::opening);
     shard_name name;
-    name.table = shard_.core.table_id();
+    name.table = shard_.relay.table_id();
     name.shard = shard_.number;
     name.first_sought = shard_.known.place;
     auto opening_it = shard_.sink->open(name);
@@ -218,7 +217,7 @@ asio::awaitable<bool> shard_runner::begin() {
     shard_.known.last = found.start;
     sender_.begin(*opened);
     shard_.status.last = shard_.known.last;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     shard_.tell(relay_event::kind::opened);
     co_return true;
 }
@@ -226,7 +225,7 @@ asio::awaitable<bool> shard_runner::begin() {
 // Withdraws an earlier refusal: its cause is gone, so no operator needs to decide.
 asio::awaitable<void> shard_runner::accept() {
     auto work = [by = shard_.by](db::connection& on) { return table::accept(on, by); };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto accepting = session->async_run(std::move(work), db::durability::force);
     if (co_await std::move(accepting))
@@ -238,7 +237,7 @@ asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
     const auto work = [shard = shard_.number, row](db::connection& on) {
         return table::find_mark(on, shard, row);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     auto reading = session->async_read(work);
     co_return co_await std::move(reading);
 }
@@ -255,7 +254,7 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
     auto note = [by = shard_.by, reason = why.message() + ": " + text, seen](db::connection& on) {
         return table::refuse(on, by, reason, seen);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto noting = session->async_run(std::move(note), db::durability::force);
     if (co_await std::move(noting))
@@ -274,7 +273,7 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
             shard_.status.text.clear();
             co_return;
         }
-        shard_.core.stuck(shard_.number, why);
+        shard_.relay.drains().stuck(shard_.number, why);
         if (shard_.leaving)
             co_return;
         auto resting = shard_.rest(clock::duration::max());

@@ -4,7 +4,6 @@
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/outbox/error.hpp"
-#include "relay/relay_core.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
@@ -37,7 +36,7 @@ public:
 };
 
 shard_sender::shard_sender(shard_context& shard)
-    : shard_(shard), parking_(shard), batch_rows_(shard.core.config().batch_rows) {}
+    : shard_(shard), parking_(shard), batch_rows_(shard.relay.config().batch_rows) {}
 
 // Binds a shard only to a sink that has something of it. A sink that was opened and received
 // nothing may be a mistake in the configuration, and must not exclude the right one.
@@ -50,13 +49,13 @@ void shard_sender::begin(const opening& opened) {
     parking_.begin();
     // The mark may cover more rows than this relay has sent.
     purge_wanted_ = true;
-    purge_at_ = shard_.now() + shard_.core.config().purge_after;
+    purge_at_ = shard_.now() + shard_.relay.config().purge_after;
 }
 
 // Sends all batches. While one batch is sent, the next one is read.
 asio::awaitable<shard_end> shard_sender::send_all() {
     std::shared_ptr<pending_read> reading;
-    while (!shard_.core.stopping() && !shard_.leaving) {
+    while (!shard_.relay.stopping() && !shard_.leaving) {
         if (!reading || reading->after != shard_.known.last.row)
             reading = start_read(shard_.known.last.row);
         auto waiting = reading->ready.async_wait();
@@ -69,9 +68,9 @@ asio::awaitable<shard_end> shard_sender::send_all() {
         MORTISE_CRASH_POINT("relay.read");
         if (next.newest_layout != layout_seen_) {
             layout_seen_ = next.newest_layout;
-            shard_.core.look_for_shards();
+            shard_.relay.look_for_shards();
         }
-        shard_.core.due_at(next.next_due);
+        shard_.relay.due_at(next.next_due);
         const bool poisoned = !next.corrupt.empty();
         if (poisoned || !next.blocked.empty()) {
             std::vector<table::poison_row> corrupt;
@@ -92,7 +91,7 @@ asio::awaitable<shard_end> shard_sender::send_all() {
             continue;
         }
         if (next.last_row == 0) {
-            shard_.core.emptied(shard_.number, number);
+            shard_.relay.drains().emptied(shard_.number, number);
             auto idling = be_idle(next.newest_layout);
             if (const auto ending = co_await std::move(idling))
                 co_return *ending;
@@ -116,22 +115,22 @@ asio::awaitable<shard_end> shard_sender::send_all() {
 std::shared_ptr<shard_sender::pending_read> shard_sender::start_read(std::int64_t after) {
     shard_.news.reset();  // Rows committed from now on may be too late for this read.
     const auto pending =
-        std::make_shared<pending_read>(shard_.core.strand(), shard_.core.begin_read(), after);
+        std::make_shared<pending_read>(shard_.relay.strand(), shard_.relay.begin_read(), after);
     auto work = [shard = shard_.number,
                  after,
                  rows = batch_rows_,
-                 bytes = shard_.core.config().batch_bytes,
-                 log = shard_.core.log()](db::connection& on) {
+                 bytes = shard_.relay.config().batch_bytes,
+                 log = shard_.relay.log()](db::connection& on) {
         auto found = table::read(on, shard, after, rows, bytes);
         // Never send rows that a crash of the host would take back.
         if (!found.rows.empty())
             log->make_durable(on);
         return found;
     };
-    shard_.core.session()->async_read(
+    shard_.relay.session()->async_read(
         std::move(work),
         asio::bind_executor(
-            shard_.core.strand(),
+            shard_.relay.strand(),
             [pending](error_code failed, table::batch found) {
                 pending->failed = failed;
                 pending->found = std::move(found);
@@ -211,7 +210,7 @@ void shard_sender::tell_sent(std::size_t messages, clock::duration took) {
     event.row = shard_.known.last.row;
     event.messages = messages;
     event.took = took;
-    shard_.core.tell(event);
+    shard_.relay.tell(event);
 }
 
 // Records the sink in the table before the first row is sent. The next purge may be far off. Until
@@ -221,7 +220,7 @@ asio::awaitable<bool> shard_sender::bind_to_sink() {
     auto work = [by = shard_.by, identity = identity_](db::connection& on) {
         return table::bind_to_sink(on, by, identity);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto binding = session->async_run(std::move(work), db::durability::force);
     if (co_await std::move(binding))
@@ -232,7 +231,7 @@ asio::awaitable<bool> shard_sender::bind_to_sink() {
 
 // A smaller batch may succeed if the sink's time was too short for this one.
 void shard_sender::resize_batches(published::kind outcome) {
-    const std::size_t most = shard_.core.config().batch_rows;
+    const std::size_t most = shard_.relay.config().batch_rows;
     if (outcome == published::kind::committed)
         batch_rows_ += std::min(batch_rows_, most - batch_rows_);
     else if (outcome != published::kind::refused)
@@ -261,29 +260,29 @@ void shard_sender::advance(const mark& to, std::size_t messages, std::string pla
     shard_.known.place = std::move(place);
     sent_at_ = shard_.now();
     if (!std::exchange(purge_wanted_, true))
-        purge_at_ = sent_at_ + shard_.core.config().purge_after;
+        purge_at_ = sent_at_ + shard_.relay.config().purge_after;
     unpurged_ += messages;
     mark_unsaved_ = !shard_.sink->keeps_marks();
     shard_.succeed();
     shard_.status.last = to;
     shard_.status.messages += messages;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
 }
 
 bool shard_sender::purge_due() const {
-    return mark_unsaved_ || unpurged_ >= shard_.core.config().purge_rows ||
+    return mark_unsaved_ || unpurged_ >= shard_.relay.config().purge_rows ||
            (purge_wanted_ && shard_.now() >= purge_at_);
 }
 
 // Purges sent rows. @return whether the shard is still ours.
 asio::awaitable<bool> shard_sender::purge() {
-    const auto& config = shard_.core.config();
+    const auto& config = shard_.relay.config();
     using std::chrono::microseconds;
     const std::int64_t keep = std::chrono::duration_cast<microseconds>(config.keep).count();
     auto work = [by = shard_.by, now = shard_.known, limit = config.purge_rows, keep](
                     db::connection& on
                 ) { return table::purge(on, by, now, wall_now() - keep, limit); };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     ++shard_.status.purges;
     auto purging = session->async_run(std::move(work), db::durability::lazy, with_code);
@@ -294,7 +293,7 @@ asio::awaitable<bool> shard_sender::purge() {
         throw boost::system::system_error(failed);
     MORTISE_CRASH_POINT("relay.purged");
     shard_.status.purged += purged;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     mark_unsaved_ = false;
     const bool more = purged == config.purge_rows;
     unpurged_ = 0;
@@ -339,7 +338,7 @@ asio::awaitable<std::optional<shard_end>> shard_sender::finish() {
     auto work = [by = shard_.by, now = shard_.known](db::connection& on) {
         return table::finish(on, by, now);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto finishing = session->async_run(std::move(work), db::durability::force, with_code);
     const auto [failed, done] = co_await std::move(finishing);
@@ -351,7 +350,7 @@ asio::awaitable<std::optional<shard_end>> shard_sender::finish() {
         co_return std::nullopt;
     MORTISE_CRASH_POINT("relay.finished");
     shard_.set(shard_status::state::done);
-    shard_.core.emptied(shard_.number, shard_.core.begin_read());
+    shard_.relay.drains().emptied(shard_.number, shard_.relay.begin_read());
     co_return shard_end::done;
 }
 
