@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a code of librdkafka means for a record, and for a transaction.
-#include "producer/delivery_book.hpp"
 #include "failure_classes.hpp"
+#include "producer/delivery_book.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,14 +49,19 @@ TEST(KafkaFailures, InnocentRecordsAreNotBlamed) {
 }
 
 TEST(KafkaFailures, WhatABrokerRefusesAsAWholeNamesNoOne) {
-    EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::neighbour);
+    EXPECT_EQ(
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::neighbour
+    );
     EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_INVALID_RECORD), blame::neighbour);
     EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::record);
     EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), blame::topic);
-    EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), blame::topic);
+    EXPECT_EQ(
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), blame::topic
+    );
     EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), blame::topic);
     EXPECT_EQ(
-        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), blame::record
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED),
+        blame::record
     );
 }
 

@@ -85,7 +85,8 @@ TEST(KafkaSettings, DeliveriesEndBeforeTheirTransaction) {
 }
 
 std::string value_of(const kafka_config& config, const char* name) {
-    const auto conf = kafka::detail::make_settings(config, kafka::detail::purpose::consuming, "group");
+    const auto conf =
+        kafka::detail::make_settings(config, kafka::detail::purpose::consuming, "group");
     char text[256];
     std::size_t size = sizeof text;
     EXPECT_EQ(::rd_kafka_conf_get(conf.get(), name, text, &size), RD_KAFKA_CONF_OK);

@@ -24,7 +24,8 @@ TEST(KafkaSinkIdentity, NamesWhatMakesRelaysFenceEachOtherAndFindTheirMarks) {
 
 TEST(KafkaSinkIdentity, KnowsTheNameOfOlderVersions) {
     EXPECT_EQ(
-        kafka::detail::older_sink_identity(kafka::kafka_sink_config(), "C"), "kafka:C/mortise.progress"
+        kafka::detail::older_sink_identity(kafka::kafka_sink_config(), "C"),
+        "kafka:C/mortise.progress"
     );
 }
 

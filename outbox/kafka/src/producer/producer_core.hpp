@@ -13,7 +13,8 @@
 
 namespace mortise::kafka::detail {
 
-/// The blocking half of a transactional producer. Each batch is one transaction, or several attempts at one, until its outcome is clear.
+/// The blocking half of a transactional producer. A batch is one transaction, or several attempts
+/// at one, until its outcome is clear.
 ///
 /// @par Threads `request_stop`, `says`: any. All others: one, the producer's own.
 class producer_core {
