@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "relay/relay_context.hpp"
 
-#include "mortise/detail/real_time.hpp"
-#include "mortise/store_types.hpp"
+#include "mortise/detail/defaults.hpp"
 
 namespace mortise::outbox::detail {
 
@@ -12,8 +11,8 @@ relay_context::relay_context(
     : executor_(std::move(executor)),
       strand_(std::move(strand)),
       config_(std::move(config)),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(executor_)),
-      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
+      time_(mortise::detail::time_or_real(config_.time, executor_)),
+      seed_(mortise::detail::seed_or_random(config_.jitter_seed)) {
     wake_.emplace(strand_);
     session();
 }

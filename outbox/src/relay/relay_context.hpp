@@ -10,9 +10,7 @@
 #include "table/log_keeper.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <cstdint>
 #include <map>
@@ -24,8 +22,6 @@
 #include <vector>
 
 namespace mortise::outbox::detail {
-
-inline constexpr auto with_code = asio::as_tuple(asio::deferred);
 
 /// The things that all parts of a relay share: its configuration, the session with the database,
 /// the statuses of its shards, and its drains.

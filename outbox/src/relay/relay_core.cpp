@@ -31,33 +31,22 @@ constexpr std::size_t due_at_once = 1'000;
 }  // namespace
 
 relay_core::relay_core(asio::any_io_executor executor, relay_config config)
-    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
-      context_(seat_.executor(), seat_.strand(), std::move(config)),
-      listening_(seat_.executor()) {}
+    : background_core(std::move(executor), coro::detail::strand_seat::work::not_counted),
+      context_(this->executor(), strand(), std::move(config)),
+      listening_(this->executor()) {}
 
 relay_core::~relay_core() = default;
 
-void relay_core::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
-}
-
-// The context is being destroyed: drop every handler without calling it, and post nothing.
-void relay_core::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void relay_core::drop() noexcept {
     closed_ = true;
     context_.set_stopping();
     const auto drains = std::exchange(context_.drains(), drain_list());
-    const auto stoppers = std::exchange(stoppers_, {});
     alarm_.cancel();
     stop_alarm_.cancel();
     bell_.reset();
     context_.take_session().reset();
     runners_.clear();
     context_.drop_wake();
-    seat_.leave();
 }
 
 void relay_core::start() {
@@ -66,7 +55,7 @@ void relay_core::start() {
     if (context_.config().locks && context_.config().share_every.count() > 0) {
         ++running_;
         asio::co_spawn(
-            seat_.strand(),
+            strand(),
             share(),
             asio::bind_cancellation_slot(
                 stop_sharing_.slot(),
@@ -76,7 +65,7 @@ void relay_core::start() {
     }
     ++running_;
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         keep(),
         asio::bind_cancellation_slot(
             stop_keeping_.slot(),
@@ -94,9 +83,7 @@ asio::awaitable<void> relay_core::share() {
 // Does the work that concerns all shards: finds the shards, and moves messages that became due.
 asio::awaitable<void> relay_core::keep() {
     const auto self = shared_from_this();
-    coro::backoff_options limits;
-    limits.first = context_.config().retry_first;
-    limits.max = context_.config().retry_max;
+    const coro::backoff_options limits{context_.config().retry_first, context_.config().retry_max};
     coro::backoff pauses(limits, context_.draw_seed());
     while (!context_.stopping()) {
         relay_event trouble;
@@ -157,7 +144,7 @@ asio::awaitable<void> relay_core::keep_once() {
     }
     if (context_.due()) {
         const std::chrono::microseconds left(*context_.due() - wall_now());
-        alarm_.set(context_.time(), seat_.strand(), context_.time().now() + left, [this] {
+        alarm_.set(context_.time(), strand(), context_.time().now() + left, [this] {
             context_.wake();
         });
     }
@@ -178,7 +165,7 @@ asio::awaitable<void> relay_core::open() {
         context_.wake();
     });
     bell_.emplace(
-        seat_.strand(), context_.config().database, [this] { news(); }, std::move(pulse)
+        strand(), context_.config().database, [this] { news(); }, std::move(pulse)
     );
     opened_ = true;
     listening_.set();
@@ -208,7 +195,7 @@ void relay_core::add_runner(std::uint32_t shard) {
     runners_.emplace(shard, runner);
     ++running_;
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         runner->run(),
         asio::bind_cancellation_slot(
             runner->slot(),
@@ -232,7 +219,7 @@ void relay_core::news() {
 }
 
 void relay_core::wait_listening(code_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
     const auto slot = handler.release_slot();
     auto then = [self = shared_from_this(),
@@ -240,23 +227,20 @@ void relay_core::wait_listening(code_handler handler) {
         handler.complete(failed || !self->context_.stopping() ? failed : error_code(errc::stopped));
     };
     listening_.async_wait(
-        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+        asio::bind_cancellation_slot(slot, asio::bind_executor(strand(), std::move(then)))
     );
 }
 
 void relay_core::drained(code_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            if (self->context_.stopping())
-                return handler.complete(errc::stopped);
-            // Look for shards first: an append does not add shards, but this table may be new.
-            self->context_.drains().add_early(std::move(handler));
-            self->context_.look_for_shards();
-        }
-    );
+    asio::dispatch(strand(), [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->context_.stopping())
+            return handler.complete(errc::stopped);
+        // Look for shards first: an append does not add shards, but this table may be new.
+        self->context_.drains().add_early(std::move(handler));
+        self->context_.look_for_shards();
+    });
 }
 
 void relay_core::begin_drains(std::size_t count, const std::vector<table::open_shard>& shards) {
@@ -280,16 +264,13 @@ void relay_core::begin_drains(std::size_t count, const std::vector<table::open_s
 }
 
 void relay_core::lag(lag_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            if (self->context_.stopping())
-                return handler.complete(errc::stopped, relay_lag());
-            self->read_lag(std::move(handler));
-        }
-    );
+    asio::dispatch(strand(), [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->context_.stopping())
+            return handler.complete(errc::stopped, relay_lag());
+        self->read_lag(std::move(handler));
+    });
 }
 
 void relay_core::read_lag(lag_handler handler) {
@@ -311,44 +292,20 @@ void relay_core::read_lag(lag_handler handler) {
     } catch (const boost::system::system_error& failed) {
         return then(failed.code(), relay_lag());
     }
-    from->async_read(std::move(look), asio::bind_executor(seat_.strand(), std::move(then)));
-}
-
-void relay_core::stop(code_handler handler) {
-    if (seat_.deserted())
-        return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            self->begin_stop(false);
-        }
-    );
-}
-
-void relay_core::close() noexcept {
-    coro::detail::wait_service::unlink(*this);
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-        self->closed_ = true;
-        self->begin_stop(true);
-    });
+    from->async_read(std::move(look), asio::bind_executor(strand(), std::move(then)));
 }
 
 void relay_core::begin_stop(bool at_once) {
+    closed_ = closed_ || at_once;
     if (!context_.set_stopping()) {
         context_.drains().answer(errc::stopped);
         listening_.set();  // So that no waiter waits for ever.
         stop_keeping_.emit(asio::cancellation_type::terminal);
         stop_sharing_.emit(asio::cancellation_type::terminal);
         if (!at_once)
-            stop_alarm_.set(
-                context_.time(),
-                seat_.strand(),
-                context_.time().now() + stop_grace,
-                [this] { begin_stop(true); }
-            );
+            stop_alarm_.set(context_.time(), strand(), context_.time().now() + stop_grace, [this] {
+                begin_stop(true);
+            });
     }
     for (const auto& [shard, each] : runners_)
         each->stop(at_once);
@@ -366,7 +323,7 @@ void relay_core::end_stop() {
         // that.
         closing_ = true;
         last->async_stop(asio::bind_executor(
-            seat_.strand(),
+            strand(),
             [self = shared_from_this(), last](error_code) {
                 self->closing_ = false;
                 self->answer_stoppers();
@@ -375,11 +332,6 @@ void relay_core::end_stop() {
         return;
     }
     answer_stoppers();
-}
-
-void relay_core::answer_stoppers() {
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
 }
 
 }  // namespace mortise::outbox::detail

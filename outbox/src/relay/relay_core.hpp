@@ -3,8 +3,7 @@
 #define MORTISE_OUTBOX_SRC_RELAY_RELAY_CORE_HPP
 
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/strand_seat.hpp"
-#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/detail/background_core.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/db/sqlite.hpp"
@@ -26,29 +25,25 @@ namespace mortise::outbox::detail {
 /// The implementation of a `relay`: a session with the database, and a runner for each shard.
 ///
 /// @par Threads The strand, except where a comment says any.
-class relay_core final : public std::enable_shared_from_this<relay_core>,
-                         public coro::detail::shutdown_hook {
+class relay_core final : public coro::detail::background_core<relay_core> {
 public:
     /// @param config Within its limits.
     relay_core(asio::any_io_executor executor, relay_config config);
     ~relay_core() override;
 
-    /// Call it once, after construction: it needs `shared_from_this`.
-    void attach();
-
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     void drained(code_handler handler);
     void wait_listening(code_handler handler);
-    void stop(code_handler handler);
-    void close() noexcept;
     std::vector<shard_status> status() const { return context_.status(); }
     relay_stats stats() const { return context_.stats(); }
     void lag(lag_handler handler);
 
 private:
-    void shut_down() noexcept override;
+    friend class coro::detail::background_core<relay_core>;
+
     void start();
+    void begin_stop(bool at_once);
+    void drop() noexcept;
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
     asio::awaitable<void> open();
@@ -58,12 +53,9 @@ private:
     void add_runner(std::uint32_t shard);
     void ended();
     void news();
-    void begin_stop(bool at_once);
     void end_stop();
-    void answer_stoppers();
     void begin_drains(std::size_t count, const std::vector<table::open_shard>& shards);
 
-    coro::detail::strand_seat seat_;
     relay_context context_;
     coro::event listening_;  ///< Set once `bell_` exists, or never will.
 
@@ -73,9 +65,8 @@ private:
     asio::cancellation_signal stop_keeping_;
     asio::cancellation_signal stop_sharing_;
     shard_sharing sharing_{context_, runners_};
-    coro::detail::alarm alarm_;       ///< Rings when a message is due.
-    coro::detail::alarm stop_alarm_;  ///< Limits the time of a stop.
-    std::vector<code_handler> stoppers_;
+    coro::detail::alarm alarm_;            ///< Rings when a message is due.
+    coro::detail::alarm stop_alarm_;       ///< Limits the time of a stop.
     std::weak_ptr<db::sqlite> looked_at_;  ///< The session of `seen_version_`.
     std::int64_t seen_version_ = 0;
     bool look_for_commits_ = false;

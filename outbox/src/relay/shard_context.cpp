@@ -8,23 +8,13 @@
 #include <utility>
 
 namespace mortise::outbox::detail {
-namespace {
-
-coro::backoff_options pauses_of(const relay_config& config) {
-    coro::backoff_options options;
-    options.first = config.retry_first;
-    options.max = config.retry_max;
-    return options;
-}
-
-}  // namespace
 
 shard_context::shard_context(relay_context& of, std::uint32_t shard)
     : relay(of),
       number(shard),
       sink(of.config().sink(of.strand(), shard)),
       news(of.strand()),
-      pauses_(pauses_of(of.config()), of.draw_seed()) {
+      pauses_({of.config().retry_first, of.config().retry_max}, of.draw_seed()) {
     if (!sink)
         throw error(mortise::errc::bad_config, "sink", "have the factory make one for each shard");
     status.shard = number;

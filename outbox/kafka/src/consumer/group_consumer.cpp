@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "consumer/group_consumer.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
+#include "mortise/detail/defaults.hpp"
+#include "mortise/detail/require.hpp"
 #include "mortise/kafka/detail/consumer_stop.hpp"
-#include "mortise/store_types.hpp"
-#include "settings.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 
@@ -20,24 +19,11 @@
 namespace mortise::kafka::detail {
 namespace {
 
+using coro::detail::with_code;
+using mortise::detail::require;
+using mortise::detail::require_retry_limits;
+using mortise::detail::seed_or_random;
 using std::chrono::milliseconds;
-
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        refuse_setting(name, remedy);
-}
-
-void check_times(const consumer_config& config) {
-    constexpr milliseconds day = std::chrono::hours(24);
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
-}
 
 consumer_config checked(consumer_config config) {
     require(!config.group.empty() && config.group.size() <= 249, "group", "use 1 to 249 bytes");
@@ -54,19 +40,14 @@ consumer_config checked(consumer_config config) {
         "batch_bytes",
         "use 1 byte to 1 GiB"
     );
-    check_times(config);
+    require_retry_limits(config.retry_first, config.retry_max);
     return config;
 }
 
-std::uint64_t seed_of(const consumer_config& config) {
-    return config.jitter_seed != 0 ? config.jitter_seed : random_id::draw().low;
-}
-
 coro::backoff pauses_of(const consumer_config& config) {
-    coro::backoff_options limits;
-    limits.first = config.retry_first;
-    limits.max = config.retry_max;
-    return coro::backoff(limits, seed_of(config));
+    return coro::backoff(
+        {config.retry_first, config.retry_max}, seed_or_random(config.jitter_seed)
+    );
 }
 
 std::shared_ptr<consumer_core> make_member(const consumer_config& config) {
@@ -78,37 +59,26 @@ std::shared_ptr<consumer_core> make_member(const consumer_config& config) {
 group_consumer::group_consumer(
     asio::any_io_executor executor, consumer_config config, milliseconds tell_after
 )
-    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
+    : background_core(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
       tell_after_(tell_after),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      time_(mortise::detail::time_or_real(config_.time, this->executor())),
       member_(make_member(config_)),
       pauses_(pauses_of(config_)) {
     coro::worker_config thread;
     thread.name = "mortise-kafka";
-    worker_ = std::make_unique<coro::worker>(seat_.executor(), std::move(thread));
-    stir_.emplace(seat_.strand());
+    worker_ = std::make_unique<coro::worker>(this->executor(), std::move(thread));
+    stir_.emplace(strand());
 }
 
 group_consumer::~group_consumer() = default;
 
-void group_consumer::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
-}
-
-// The context is being destroyed: drop every handler without calling it, and post nothing.
-void group_consumer::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void group_consumer::drop() noexcept {
     stopping_ = true;
-    const auto stoppers = std::exchange(stoppers_, {});
     retry_alarm_.cancel();
     if (member_)
         member_->request_stop();
     stir_.reset();
-    seat_.leave();
 }
 
 void group_consumer::start() {
@@ -121,7 +91,7 @@ void group_consumer::start() {
         if (failed)  // The program lacks memory or threads, or its observer threw.
             self->tell_end(failed);
     };
-    asio::co_spawn(seat_.strand(), run(), ended);
+    asio::co_spawn(strand(), run(), ended);
 }
 
 void group_consumer::tell_end(const std::exception_ptr& because) {
@@ -306,7 +276,7 @@ asio::awaitable<void> group_consumer::leave() {
 asio::awaitable<void> group_consumer::pause(clock::duration span, bool whole) {
     coro::detail::alarm alarm;
     bool over = false;
-    alarm.set(*time_, seat_.strand(), time_->now() + span, [this, &over] {
+    alarm.set(*time_, strand(), time_->now() + span, [this, &over] {
         over = true;
         stir_->set();
     });
@@ -322,7 +292,7 @@ asio::awaitable<void> group_consumer::finish() {
 }
 
 std::uint64_t group_consumer::draw_seed() const {
-    return seed_of(config_);
+    return seed_or_random(config_.jitter_seed);
 }
 
 void group_consumer::call() {
@@ -332,26 +302,7 @@ void group_consumer::call() {
         stir_->set();
 }
 
-void group_consumer::stop(code_handler handler) {
-    if (seat_.deserted())
-        return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            self->begin_stop();
-        }
-    );
-}
-
-void group_consumer::close() noexcept {
-    coro::detail::wait_service::unlink(*this);
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
-}
-
-void group_consumer::begin_stop() {
+void group_consumer::begin_stop(bool) {
     stopping_ = true;
     call();
     end_stop();
@@ -361,8 +312,7 @@ void group_consumer::end_stop() {
     if (!stopping_ || running_)
         return;
     retry_alarm_.cancel();
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
+    answer_stoppers();
 }
 
 void start_stop_consumer(

@@ -4,6 +4,7 @@
 #include "consumer/group_consumer.hpp"
 #include "consumer/group_offset.hpp"
 #include "mortise/coro/assert.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/kafka/error.hpp"
 #include "mortise/kafka/inbox_consumer_config.hpp"
@@ -12,7 +13,6 @@
 #include "mortise/outbox/received.hpp"
 #include "settings.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
@@ -28,6 +28,7 @@ namespace mortise::kafka {
 namespace detail {
 namespace {
 
+using coro::detail::with_code;
 constexpr std::size_t id_max = 255;
 
 // Makes an id from the place. A long one loses its beginning: its end distinguishes records.
@@ -43,7 +44,8 @@ std::string source_of(const std::string& cluster, const topic_partition& partiti
 }
 
 // Turns a record of an outbox's sink back into its message. A record of another producer gets an
-// id made from its place, and a null header value becomes empty. Looks for the id in the last header only: the sink adds it behind all headers of the user.
+// id made from its place, and a null header value becomes empty. Looks for the id in the last
+// header only: the sink adds it behind all headers of the user.
 outbox::received
 received_of(const std::string& source, const std::string& id_header, consumed_record record) {
     outbox::received result;
@@ -126,7 +128,7 @@ inbox_consumer_core::find(std::vector<start_offset>& starts, std::string&) {
     if (const error_code wrong = co_await std::move(identifying))
         co_return wrong;
     if (owner().empty()) {
-        auto naming = inbox_->async_identity(asio::as_tuple(asio::deferred));
+        auto naming = inbox_->async_identity(with_code);
         auto named = co_await std::move(naming);
         if (const error_code wrong = std::get<0>(named))
             co_return wrong;
@@ -135,7 +137,7 @@ inbox_consumer_core::find(std::vector<start_offset>& starts, std::string&) {
     auto grouping = ask_group(starts);
     if (const error_code wrong = co_await std::move(grouping))
         co_return wrong;
-    auto asking = inbox_->async_positions(asio::as_tuple(asio::deferred));
+    auto asking = inbox_->async_positions(with_code);
     const auto found = co_await std::move(asking);
     const auto& [unread, positions] = found;
     for (start_offset& each : starts) {
@@ -154,7 +156,7 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
     if (asked.empty())
         co_return error_code();
     auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
-    auto looking = thread().async_run(std::move(look), asio::as_tuple(asio::deferred));
+    auto looking = thread().async_run(std::move(look), with_code);
     auto found = co_await std::move(looking);
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;

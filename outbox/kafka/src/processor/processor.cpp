@@ -6,6 +6,7 @@
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/error.hpp"
 #include "mortise/kafka/processor_config.hpp"
@@ -13,7 +14,6 @@
 #include "processor/made_batch.hpp"
 #include "settings.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -29,8 +29,7 @@ namespace mortise::kafka {
 namespace detail {
 namespace {
 
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
+using coro::detail::with_code;
 processor_config checked(processor_config config) {
     if (config.handler == nullptr)
         refuse_setting("handler", "say what is to be made of a record");
@@ -179,9 +178,7 @@ asio::awaitable<bool> processor_core::make_all(const records& batch, made_batch&
 
 // Makes the records of one record. @return whether the batch goes on.
 asio::awaitable<bool> processor_core::make(const consumed_record& source, made_batch& into) {
-    coro::backoff_options limits;
-    limits.first = config_.retry_first;
-    limits.max = config_.retry_max;
+    const coro::backoff_options limits{config_.retry_first, config_.retry_max};
     coro::backoff pauses(limits, draw_seed());
     for (std::uint32_t attempt = 1;; ++attempt) {
         if (hurry())

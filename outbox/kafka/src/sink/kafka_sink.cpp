@@ -2,13 +2,13 @@
 #include "mortise/kafka/kafka_sink.hpp"
 
 #include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/kafka/cluster.hpp"
 #include "mortise/kafka/transactional_producer.hpp"
 #include "settings.hpp"
 #include "sink/sink_records.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -22,8 +22,7 @@ namespace mortise::kafka {
 namespace {
 
 using asio::awaitable;
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
+using coro::detail::with_code;
 /// An answer expected from a producer or a cluster. It may come after nobody waits any longer.
 template <class Value>
 struct pending {
