@@ -100,8 +100,7 @@ asio::awaitable<void> inbox_core::keep() {
     while (!stopping_) {
         error_code failed;
         try {
-            auto once = keep_once();
-            co_await std::move(once);
+            co_await keep_once();
             pauses.reset();
         } catch (const boost::system::system_error& wrong) {
             failed = wrong.code();
@@ -110,8 +109,7 @@ asio::awaitable<void> inbox_core::keep() {
         if (stopping_ || failed == mortise::errc::poisoned)
             co_return;
         if (failed) {
-            auto sleeping = coro::sleep_for(*time_, pauses.next());
-            co_await std::move(sleeping);
+            co_await coro::sleep_for(*time_, pauses.next());
         }
     }
 }
@@ -121,14 +119,12 @@ asio::awaitable<void> inbox_core::keep_once() {
         bell_.emplace(strand(), session_->path(), [this] { wake_->set(); });
     wake_->reset();
     const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
-    auto looking = session_->async_read(look);
-    const auto due = co_await std::move(looking);
+    const auto due = co_await session_->async_read(look);
     if (due && *due <= wall_now()) {
         const auto retry = [work = work_, tries = retries_](db::connection& on) {
             return work->retry(on, *tries);
         };
-        auto trying = session_->async_run(retry, db::durability::force, with_code);
-        const auto tried = co_await std::move(trying);
+        const auto tried = co_await session_->async_run(retry, db::durability::force, with_code);
         const auto& [failed, result] = tried;
         if (failed && !retries_->learn(failed))
             throw boost::system::system_error(failed);
@@ -142,8 +138,7 @@ asio::awaitable<void> inbox_core::keep_once() {
         const std::chrono::microseconds left(std::max<std::int64_t>(*due - wall_now(), 0));
         alarm_.set(*time_, strand(), time_->now() + left, [this] { wake_->set(); });
     }
-    auto waiting = wake_->async_wait();
-    co_await std::move(waiting);
+    co_await wake_->async_wait();
     alarm_.cancel();
 }
 

@@ -34,8 +34,7 @@ asio::awaitable<void> relay_context::restore_log() {
     if (!log_->is_suspect())
         co_return;
     const auto work = [log = log_](db::connection& on) { log->write_anew(on); };
-    auto writing = current->async_run(work, db::durability::force);
-    co_await std::move(writing);
+    co_await current->async_run(work, db::durability::force);
 }
 
 void relay_context::tell(const relay_event& event) {

@@ -2,6 +2,7 @@
 #ifndef MORTISE_OUTBOX_SRC_RELAY_RELAY_CONTEXT_HPP
 #define MORTISE_OUTBOX_SRC_RELAY_RELAY_CONTEXT_HPP
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/db/sqlite.hpp"
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace mortise::outbox::detail {
+
+using coro::detail::with_code;
 
 /// The things that all parts of a relay share: its configuration, the session with the database,
 /// the statuses of its shards, and its drains.

@@ -76,8 +76,7 @@ void relay_core::start() {
 
 asio::awaitable<void> relay_core::share() {
     const auto self = shared_from_this();
-    auto sharing = sharing_.run();
-    co_await std::move(sharing);
+    co_await sharing_.run();
 }
 
 // Does the work that concerns all shards: finds the shards, and moves messages that became due.
@@ -89,8 +88,7 @@ asio::awaitable<void> relay_core::keep() {
         relay_event trouble;
         trouble.type = relay_event::kind::failed;
         try {
-            auto once = keep_once();
-            co_await std::move(once);
+            co_await keep_once();
             pauses.reset();
             continue;
         } catch (const boost::system::system_error& failed) {
@@ -106,39 +104,34 @@ asio::awaitable<void> relay_core::keep() {
             break;
         context_.tell(trouble);
         context_.look_for_shards();
-        auto sleeping = coro::sleep_for(context_.time(), pauses.next());
-        co_await std::move(sleeping);
+        co_await coro::sleep_for(context_.time(), pauses.next());
     }
 }
 
 asio::awaitable<void> relay_core::keep_once() {
     if (!opened_) {
-        auto opening = open();
-        co_await std::move(opening);
+        co_await open();
     }
     context_.woken().reset();
     if (context_.take_look() || !context_.drains().empty()) {
         // Later handlers need a later look.
         const std::size_t early = context_.drains().count_early();
         const auto work = [](db::connection& on) { return table::open_shards(on); };
-        auto reading = context_.session()->async_read(work);
-        const auto found = co_await std::move(reading);
+        const auto found = co_await context_.session()->async_read(work);
         for (const auto& each : found)
             add_runner(each.shard);
         context_.drains().marks_seen(found);
         begin_drains(early, found);
     }
     if (std::exchange(look_for_commits_, false)) {
-        auto looking = look_for_commits();
-        co_await std::move(looking);
+        co_await look_for_commits();
     }
     if (context_.due() && *context_.due() <= wall_now()) {
         const auto work = [](db::connection& on) {
             table::move_due(on, wall_now(), due_at_once);
             return table::next_due(on);
         };
-        auto moving = context_.session()->async_run(work, db::durability::force);
-        context_.set_due(co_await std::move(moving));
+        context_.set_due(co_await context_.session()->async_run(work, db::durability::force));
         news();
         co_return;
     }
@@ -148,8 +141,7 @@ asio::awaitable<void> relay_core::keep_once() {
             context_.wake();
         });
     }
-    auto waiting = context_.woken().async_wait();
-    co_await std::move(waiting);
+    co_await context_.woken().async_wait();
     alarm_.cancel();
 }
 
@@ -158,8 +150,7 @@ asio::awaitable<void> relay_core::open() {
         table::make(on);
         return table::id_of(on);
     };
-    auto making = context_.session()->async_run(work, db::durability::force);
-    context_.set_table_id(co_await std::move(making));
+    context_.set_table_id(co_await context_.session()->async_run(work, db::durability::force));
     db::bell_pulse pulse(context_.config().look_every, [this] {
         look_for_commits_ = true;
         context_.wake();
@@ -178,8 +169,7 @@ asio::awaitable<void> relay_core::look_for_commits() {
         auto row = on.query("PRAGMA data_version");
         return row.step() ? row.integer(0) : 0;
     };
-    auto reading = current->async_read(work);
-    const std::int64_t version = co_await std::move(reading);
+    const std::int64_t version = co_await current->async_read(work);
     // A data version means nothing in another session.
     const bool known = looked_at_.lock() == current && seen_version_ == version;
     looked_at_ = current;

@@ -51,16 +51,14 @@ asio::awaitable<void> shard_context::rest(clock::duration longest) {
     coro::detail::alarm up;  // Destroyed with this wait, also when the wait is cancelled.
     if (longest != clock::duration::max())
         up.set(relay.time(), relay.strand(), now() + longest, [this] { news.set(); });
-    auto waiting = news.async_wait();
-    co_await std::move(waiting);
+    co_await news.async_wait();
 }
 
 asio::awaitable<void> shard_context::pause_after(error_code why, std::string text) {
     fail(why, std::move(text));
     if (relay.stopping())
         co_return;  // After a stop, a signal may no longer arrive to end the sleep.
-    auto sleeping = coro::sleep_for(relay.time(), pauses_.next());
-    co_await std::move(sleeping);
+    co_await coro::sleep_for(relay.time(), pauses_.next());
 }
 
 }  // namespace mortise::outbox::detail

@@ -33,8 +33,8 @@ asio::awaitable<bool> shard_parking::park(std::vector<table::poison_row> poison)
     auto work = [by = shard_.by, poison](db::connection& on) {
         return table::park(on, by, poison);
     };
-    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, moved] = co_await std::move(parking);
+    const auto [failed, moved] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     if (!note_parked(failed, moved))
         co_return false;
     for (auto& each : poison) {
@@ -56,8 +56,8 @@ asio::awaitable<bool> shard_parking::park_blocked(std::vector<std::int64_t> rows
     };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, moved] = co_await std::move(parking);
+    const auto [failed, moved] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     co_return note_parked(failed, moved);
 }
 
@@ -75,14 +75,12 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
     const auto work = [shard = shard_.number](db::connection& on) {
         return table::away_topics(on, shard);
     };
-    auto reading = shard_.relay.session()->async_read(work);
-    const auto found = co_await std::move(reading);
+    const auto found = co_await shard_.relay.session()->async_read(work);
     std::map<std::string, bool> is_there;
     for (const auto& each : found) {
         const auto [asked, fresh] = is_there.try_emplace(each.topic, false);
         if (fresh) {
-            auto asking = shard_.sink->has_topic(each.topic);
-            const auto reply = co_await std::move(asking);
+            const auto reply = co_await shard_.sink->has_topic(each.topic);
             if (!reply && reply.error() == asio::error::operation_aborted)
                 co_return shard_end::lost;
             if (!reply)
@@ -91,8 +89,7 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
         }
         if (!asked->second)
             continue;
-        auto sending = send_returned(each);
-        const auto sent = co_await std::move(sending);
+        const auto sent = co_await send_returned(each);
         if (!sent)
             co_return shard_end::superseded;
         if (*sent > 0)
@@ -116,8 +113,8 @@ shard_parking::send_returned(const table::away_topic& topic) {
         };
         const auto session = shard_.relay.session();
         ++shard_.status.writes;
-        auto sending = session->async_run(std::move(work), db::durability::force, with_code);
-        const auto [failed, next] = co_await std::move(sending);
+        const auto [failed, next] =
+            co_await session->async_run(std::move(work), db::durability::force, with_code);
         if (failed == errc::superseded)
             co_return std::nullopt;
         if (failed)

@@ -44,8 +44,7 @@ asio::awaitable<void> shard_runner::run() {
         error_code why;
         std::string text;
         try {
-            auto one = try_once();
-            co_await std::move(one);
+            co_await try_once();
             why =
                 std::exchange(shard_.leaving, false) ? error_code() : error_code(errc::superseded);
         } catch (const boost::system::system_error& failed) {
@@ -63,21 +62,18 @@ asio::awaitable<void> shard_runner::run() {
         shard_.set(state::standby);
         if (!why)
             continue;  // The shard was passed on; wait for its lock again behind the others.
-        auto pausing = shard_.pause_after(why, std::move(text));
-        co_await std::move(pausing);
+        co_await shard_.pause_after(why, std::move(text));
     }
 }
 
 asio::awaitable<void> shard_runner::try_once() {
     const auto& locks = shard_.relay.config().locks;
     if (!locks) {
-        auto serving = serve(nullptr);
-        co_await std::move(serving);
+        co_await serve(nullptr);
         co_return;
     }
     auto term = [this](const lease& held) { return serve(&held); };
-    auto leading = lead(*locks, lock_name(), election_options(), term);
-    co_await std::move(leading);
+    co_await lead(*locks, lock_name(), election_options(), term);
 }
 
 asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
@@ -87,18 +83,15 @@ asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
     };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto taking = session->async_run(work, db::durability::force);
-    co_return co_await std::move(taking);
+    co_return co_await session->async_run(work, db::durability::force);
 }
 
 // Works on the shard until the sink or the database fails, or another relay has the shard.
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
-        auto restoring = shard_.relay.restore_log();
-        co_await std::move(restoring);
-        auto taking = take(held);
-        auto mine = co_await std::move(taking);
+        co_await shard_.relay.restore_log();
+        auto mine = co_await take(held);
         shard_.by = mine.by;
         shard_.known = std::move(mine.known);
         refused_ = mine.refused;
@@ -110,18 +103,14 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
             shard_.set(state::done);
             shard_.relay.drains().emptied(shard_.number, shard_.relay.begin_read());
         } else if (mine.others_first) {
-            auto waiting = await_earlier_shards();
-            co_await std::move(waiting);
+            co_await await_earlier_shards();
         }
         while (shard_.status.at != state::done && !shard_.relay.stopping() && !shard_.leaving) {
-            auto beginning = begin();
-            if (co_await std::move(beginning)) {
-                auto sending = sender_.send_all();
-                if (co_await std::move(sending) == shard_end::superseded)
+            if (co_await begin()) {
+                if (co_await sender_.send_all() == shard_end::superseded)
                     break;
                 co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-                auto closing = close_sink();
-                co_await std::move(closing);
+                co_await close_sink();
             }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (held != nullptr && !held->held())
@@ -137,8 +126,7 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
     // After a cancellation signal nothing can be awaited until the signal is reset. The caller
     // checks whether the relay stops, or rethrows the failure.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto closing = close_sink();
-    co_await std::move(closing);
+    co_await close_sink();
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (failed)
         std::rethrow_exception(failed);
@@ -146,18 +134,15 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
 
 asio::awaitable<void> shard_runner::close_sink() {
     if ((shard_.relay.stopping() || shard_.leaving) && sender_.purge_wanted()) {
-        auto saving = save_mark();
-        co_await std::move(saving);
+        co_await save_mark();
     }
-    auto closing = shard_.sink->close();
-    co_await std::move(closing);
+    co_await shard_.sink->close();
 }
 
 // Writes the mark to the table for people who look there. The sink has it already.
 asio::awaitable<void> shard_runner::save_mark() {
     try {
-        auto purging = sender_.purge();
-        co_await std::move(purging);
+        co_await sender_.purge();
     } catch (const boost::system::system_error& wrong) {
         shard_.fail(wrong.code(), wrong.what());
     }
@@ -171,11 +156,9 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
             return table::others_first(on, shard);
         };
         const auto session = shard_.relay.session();
-        auto reading = session->async_read(work);
-        if (!co_await std::move(reading) || shard_.leaving)
+        if (!co_await session->async_read(work) || shard_.leaving)
             co_return;
-        auto resting = shard_.rest(clock::duration::max());
-        co_await std::move(resting);
+        co_await shard_.rest(clock::duration::max());
     }
 }
 
@@ -186,31 +169,25 @@ asio::awaitable<bool> shard_runner::begin() {
     name.table = shard_.relay.table_id();
     name.shard = shard_.number;
     name.first_sought = shard_.known.place;
-    auto opening_it = shard_.sink->open(name);
-    auto opened = co_await std::move(opening_it);
+    auto opened = co_await shard_.sink->open(name);
     if (!opened) {
         const error_code why = opened.error();
-        auto pausing = shard_.pause_after(why, shard_.sink->trouble());
-        co_await std::move(pausing);
+        co_await shard_.pause_after(why, shard_.sink->trouble());
         co_return false;
     }
     MORTISE_CRASH_POINT("relay.opened");
     table::mark_place seen;
     if (opened->last) {
-        auto asking = find_mark(opened->last->row);
-        seen = co_await std::move(asking);
+        seen = co_await find_mark(opened->last->row);
     }
     auto found = judge(shard_.known, *opened, seen);
     if (found.refused) {
-        auto waiting = await_operator(found.refused, std::move(found.text), opened->last);
-        co_await std::move(waiting);
-        auto closing = shard_.sink->close();
-        co_await std::move(closing);
+        co_await await_operator(found.refused, std::move(found.text), opened->last);
+        co_await shard_.sink->close();
         co_return false;
     }
     if (refused_) {
-        auto accepting = accept();
-        co_await std::move(accepting);
+        co_await accept();
     }
     if (found.mark_lost)
         shard_.tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
@@ -227,8 +204,7 @@ asio::awaitable<void> shard_runner::accept() {
     auto work = [by = shard_.by](db::connection& on) { return table::accept(on, by); };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto accepting = session->async_run(std::move(work), db::durability::force);
-    if (co_await std::move(accepting))
+    if (co_await session->async_run(std::move(work), db::durability::force))
         throw boost::system::system_error(errc::superseded);
     refused_ = false;
 }
@@ -238,8 +214,7 @@ asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
         return table::find_mark(on, shard, row);
     };
     const auto session = shard_.relay.session();
-    auto reading = session->async_read(work);
-    co_return co_await std::move(reading);
+    co_return co_await session->async_read(work);
 }
 
 // Waits until `rebase` has changed the generation of the shard.
@@ -256,16 +231,14 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
     };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto noting = session->async_run(std::move(note), db::durability::force);
-    if (co_await std::move(noting))
+    if (co_await session->async_run(std::move(note), db::durability::force))
         throw boost::system::system_error(errc::superseded);
     for (;;) {
         shard_.news.reset();
         const auto work = [shard = shard_.number](db::connection& on) {
             return table::known_of(on, shard);
         };
-        auto reading = session->async_read(work);
-        auto known = co_await std::move(reading);
+        auto known = co_await session->async_read(work);
         if (known.last.generation != shard_.known.last.generation) {
             shard_.known = std::move(known);
             refused_ = false;
@@ -276,8 +249,7 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
         shard_.relay.drains().stuck(shard_.number, why);
         if (shard_.leaving)
             co_return;
-        auto resting = shard_.rest(clock::duration::max());
-        co_await std::move(resting);
+        co_await shard_.rest(clock::duration::max());
     }
 }
 

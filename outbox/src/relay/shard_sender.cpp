@@ -58,8 +58,7 @@ asio::awaitable<shard_end> shard_sender::send_all() {
     while (!shard_.relay.stopping() && !shard_.leaving) {
         if (!reading || reading->after != shard_.known.last.row)
             reading = start_read(shard_.known.last.row);
-        auto waiting = reading->ready.async_wait();
-        co_await std::move(waiting);
+        co_await reading->ready.async_wait();
         if (reading->failed)
             throw boost::system::system_error(reading->failed);
         const std::uint64_t number = reading->read;
@@ -85,27 +84,23 @@ asio::awaitable<shard_end> shard_sender::send_all() {
         // Look only when nothing else waits: moving the rows behind such messages takes long, and
         // writers wait meanwhile.
         if (parking_.is_look_due() && !next.more) {
-            auto looking = parking_.look_for_topics();
-            if (const auto ending = co_await std::move(looking))
+            if (const auto ending = co_await parking_.look_for_topics())
                 co_return *ending;
             continue;
         }
         if (next.last_row == 0) {
             shard_.relay.drains().emptied(shard_.number, number);
-            auto idling = be_idle(next.newest_layout);
-            if (const auto ending = co_await std::move(idling))
+            if (const auto ending = co_await be_idle(next.newest_layout))
                 co_return *ending;
             continue;
         }
         shard_.set(shard_status::state::sending);
         if (next.more)
             reading = start_read(next.last_row);
-        auto sending = send(next);
-        if (const auto ending = co_await std::move(sending))
+        if (const auto ending = co_await send(next))
             co_return *ending;
         if (purge_due()) {
-            auto purging = purge();
-            if (!co_await std::move(purging))
+            if (!co_await purge())
                 co_return shard_end::superseded;
         }
     }
@@ -144,8 +139,7 @@ std::shared_ptr<shard_sender::pending_read> shard_sender::start_read(std::int64_
 // Sends one batch; the sink may move from its messages. @return how sending ended, if it did.
 asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next) {
     if (!bound_) {
-        auto binding = bind_to_sink();
-        if (!co_await std::move(binding))
+        if (!co_await bind_to_sink())
             co_return shard_end::superseded;
     }
     mark after = shard_.known.last;
@@ -154,8 +148,7 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next)
     after.message = next.last_message;
     const auto begun = shard_.now();
     const std::size_t count = next.rows.size();
-    auto publishing = publish(next.rows, after);
-    auto outcome = co_await std::move(publishing);
+    auto outcome = co_await publish(next.rows, after);
     MORTISE_CRASH_POINT("relay.published");
     for (std::string& each : outcome.notices)
         shard_.tell(relay_event::kind::noticed, {}, std::move(each));
@@ -185,21 +178,18 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next)
                 reason += "; sent when the topic is there";
             poison.emplace_back(next.rows.at(each.index).row, std::move(reason), each.away);
         }
-        auto parking = parking_.park(std::move(poison));
-        if (!co_await std::move(parking))
+        if (!co_await parking_.park(std::move(poison)))
             co_return shard_end::superseded;
         co_return std::nullopt;
     }
     case published::kind::again: {
-        auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-        co_await std::move(pausing);
+        co_await shard_.pause_after(outcome.code, std::move(outcome.text));
         co_return std::nullopt;
     }
     case published::kind::lost:
         break;
     }
-    auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-    co_await std::move(pausing);
+    co_await shard_.pause_after(outcome.code, std::move(outcome.text));
     co_return shard_end::lost;
 }
 
@@ -222,8 +212,7 @@ asio::awaitable<bool> shard_sender::bind_to_sink() {
     };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto binding = session->async_run(std::move(work), db::durability::force);
-    if (co_await std::move(binding))
+    if (co_await session->async_run(std::move(work), db::durability::force))
         co_return false;
     bound_ = true;
     co_return true;
@@ -243,8 +232,7 @@ asio::awaitable<published> shard_sender::publish(std::vector<outgoing>& rows, co
     std::exception_ptr failed;
     published outcome;
     try {
-        auto publishing = shard_.sink->publish(rows, after);
-        outcome = co_await std::move(publishing);
+        outcome = co_await shard_.sink->publish(rows, after);
     } catch (...) {
         failed = std::current_exception();
     }
@@ -285,8 +273,8 @@ asio::awaitable<bool> shard_sender::purge() {
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
     ++shard_.status.purges;
-    auto purging = session->async_run(std::move(work), db::durability::lazy, with_code);
-    const auto [failed, purged] = co_await std::move(purging);
+    const auto [failed, purged] =
+        co_await session->async_run(std::move(work), db::durability::lazy, with_code);
     if (failed == errc::superseded)
         co_return false;
     if (failed)
@@ -307,30 +295,26 @@ asio::awaitable<bool> shard_sender::purge() {
 asio::awaitable<std::optional<shard_end>> shard_sender::be_idle(std::uint32_t newest_layout) {
     shard_.set(shard_status::state::idle);
     if (purge_due()) {
-        auto purging = purge();
-        if (!co_await std::move(purging))
+        if (!co_await purge())
             co_return shard_end::superseded;
         co_return std::nullopt;
     }
     if (shard_.number < newest_layout) {
-        auto finishing = finish();
-        if (const auto ending = co_await std::move(finishing))
+        if (const auto ending = co_await finish())
             co_return ending;
     }
     const auto idle_max = shard_.sink->idle_max();
     clock::duration longest = clock::duration::max();
     if (idle_max.count() > 0) {
         if (shard_.now() - sent_at_ >= idle_max) {
-            auto marking = send_idle_mark();
-            co_return co_await std::move(marking);
+            co_return co_await send_idle_mark();
         }
         longest = sent_at_ + idle_max - shard_.now();
     }
     if (purge_wanted_)
         longest = std::min(longest, std::max(purge_at_ - shard_.now(), clock::duration(0)));
     longest = std::min(longest, parking_.until_look());
-    auto resting = shard_.rest(longest);
-    co_await std::move(resting);
+    co_await shard_.rest(longest);
     co_return std::nullopt;
 }
 
@@ -340,8 +324,8 @@ asio::awaitable<std::optional<shard_end>> shard_sender::finish() {
     };
     const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto finishing = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, done] = co_await std::move(finishing);
+    const auto [failed, done] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     if (failed == errc::superseded)
         co_return shard_end::superseded;
     if (failed)
@@ -359,15 +343,13 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send_idle_mark() {
     mark after = shard_.known.last;
     ++after.sequence;
     std::vector<outgoing> none;
-    auto publishing = publish(none, after);
-    auto outcome = co_await std::move(publishing);
+    auto outcome = co_await publish(none, after);
     if (outcome.type == published::kind::committed) {
         advance(after, 0, std::move(outcome.place));
         co_return std::nullopt;
     }
     const bool lost = outcome.type == published::kind::lost;
-    auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-    co_await std::move(pausing);
+    co_await shard_.pause_after(outcome.code, std::move(outcome.text));
     co_return lost ? std::optional(shard_end::lost) : std::nullopt;
 }
 

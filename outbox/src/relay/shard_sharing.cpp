@@ -88,10 +88,8 @@ asio::awaitable<void> shard_sharing::run() {
     while (!relay_.stopping()) {
         const auto portions = std::max<std::size_t>(runners_.size() / shards_in_a_look, 1);
         const auto pause = relay_.config().share_every * portions;
-        auto sleeping = coro::sleep_for(relay_.time(), pause);
-        co_await std::move(sleeping);
-        auto sharing = share_once();
-        co_await std::move(sharing);
+        co_await coro::sleep_for(relay_.time(), pause);
+        co_await share_once();
     }
 }
 
@@ -120,9 +118,9 @@ asio::awaitable<void> shard_sharing::share_once() {
     for (const auto& [shard, each] : runners) {
         if (each->done())
             continue;
-        auto looking =
-            relay_.config().locks->async_inspect(each->lock_name(), waiters_max, with_code);
-        const auto looked = co_await std::move(looking);
+        const auto looked = co_await relay_.config().locks->async_inspect(
+            each->lock_name(), waiters_max, with_code
+        );
         const auto& [failed, seen] = looked;
         if (failed || relay_.stopping())
             co_return;

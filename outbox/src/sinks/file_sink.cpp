@@ -39,8 +39,7 @@ public:
         auto work = [file = file_, folder = folder_, number = shard.shard] {
             return file->open(folder, number);
         };
-        auto opening_it = thread_->async_run(std::move(work), with_code);
-        auto [failed, found] = co_await std::move(opening_it);
+        auto [failed, found] = co_await thread_->async_run(std::move(work), with_code);
         if (failed || !found)
             co_return failed ? failed : found.error();
         opening result;
@@ -58,8 +57,7 @@ public:
         auto work = [file = file_, lines = std::move(lines), after, any] {
             return file->append(lines, after, any);
         };
-        auto appending = thread_->async_run(std::move(work), with_code);
-        auto [failed, refused] = co_await std::move(appending);
+        auto [failed, refused] = co_await thread_->async_run(std::move(work), with_code);
         if (failed || refused)
             co_return published(published::kind::lost, failed ? failed : refused, folder_.string());
         co_return published();
@@ -69,8 +67,7 @@ public:
         if (!thread_)
             co_return;
         auto work = [file = file_] { file->close(); };
-        auto closing = thread_->async_run(std::move(work), with_code);
-        co_await std::move(closing);
+        co_await thread_->async_run(std::move(work), with_code);
     }
 
 private:

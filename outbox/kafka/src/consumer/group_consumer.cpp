@@ -117,24 +117,19 @@ asio::awaitable<void> group_consumer::run() {
         if (wrong) {
             tell(kind::failed, {}, wrong, std::move(text));
         } else {
-            auto taking_part = take_part();
-            co_await std::move(taking_part);
-            auto leaving = leave();
-            co_await std::move(leaving);
+            co_await take_part();
+            co_await leave();
         }
         if (stopping_ || over_)
             break;
-        auto resting = pause(pauses_.next(), true);
-        co_await std::move(resting);
+        co_await pause(pauses_.next(), true);
     }
 }
 
 asio::awaitable<void> group_consumer::take_part() {
     while (!stopping_ && !over_ && !lost_) {
-        auto turn = take_turn();
-        co_await std::move(turn);
-        auto changing = make_changes();
-        co_await std::move(changing);
+        co_await take_turn();
+        co_await make_changes();
         begin_work();
     }
 }
@@ -151,15 +146,13 @@ asio::awaitable<void> group_consumer::take_turn() {
         member->commit(offsets);
         return member->turn(rows, bytes);
     };
-    auto turning = worker_->async_run(std::move(work), with_code);
-    auto reply = co_await std::move(turning);
+    auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply)) {
         const std::string why = member_->trouble();
         tell(
             kind::failed, {}, wrong, "the group cannot be joined" + (why.empty() ? why : ": " + why)
         );
-        auto resting = pause(pauses_.next(), true);
-        co_await std::move(resting);
+        co_await pause(pauses_.next(), true);
     } else {
         digest(std::move(std::get<1>(reply)));
     }
@@ -176,14 +169,12 @@ asio::awaitable<void> group_consumer::make_changes() {
             let_go_of_all(changes_.front());
         const change next = changes_.front();
         if (next.type == change::kind::release) {
-            auto releasing = release(next);
-            co_await std::move(releasing);
+            co_await release(next);
             continue;
         }
         if (delayed_)
             co_return;
-        auto taking = take(next);
-        co_await std::move(taking);
+        co_await take(next);
     }
 }
 
@@ -196,8 +187,7 @@ asio::awaitable<error_code> group_consumer::identify() {
     if (!cluster_id_.empty())
         co_return error_code();
     auto work = [member = member_] { return member->cluster_id(); };
-    auto asking = worker_->async_run(std::move(work), with_code);
-    auto reply = co_await std::move(asking);
+    auto reply = co_await worker_->async_run(std::move(work), with_code);
     cluster_id_ = std::move(std::get<1>(reply));
     co_return std::get<0>(reply);
 }
@@ -211,15 +201,13 @@ asio::awaitable<void> group_consumer::take(const change& next) {
             wanted.emplace_back(each, std::nullopt);
     }
     std::string why;
-    auto finding = find(wanted, why);
-    if (const error_code wrong = co_await std::move(finding))
+    if (const error_code wrong = co_await find(wanted, why))
         co_return failed(wrong, "it is not known where to go on", why);
     const bool anew = next.type == change::kind::take_anew;
     auto work = [member = member_, wanted = std::move(wanted), anew, skip = config_.skip_removed] {
         return member->take(wanted, skip, anew);
     };
-    auto taking = worker_->async_run(std::move(work), with_code);
-    const auto reply = co_await std::move(taking);
+    const auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply))
         co_return failed(wrong, "the partitions cannot be read");
     for (const start_offset& each : std::get<1>(reply))
@@ -233,8 +221,7 @@ asio::awaitable<void> group_consumer::release(const change& next) {
         member->commit(offsets);
         member->release(partitions);
     };
-    auto releasing = worker_->async_run(std::move(work), with_code);
-    const auto reply = co_await std::move(releasing);
+    const auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply))
         tell(kind::failed, {}, wrong, "partitions cannot be given back");
     for (const topic_partition& each : next.partitions) {
@@ -250,23 +237,19 @@ asio::awaitable<void> group_consumer::release(const change& next) {
 asio::awaitable<void> group_consumer::until_idle() {
     while (working_) {
         stir_->reset();
-        auto waiting = stir_->async_wait(with_code);
-        co_await std::move(waiting);
+        co_await stir_->async_wait(with_code);
     }
 }
 
 // Leaves the group once nothing is under way.
 asio::awaitable<void> group_consumer::leave() {
-    auto ending = until_idle();
-    co_await std::move(ending);
-    auto finishing = finish();
-    co_await std::move(finishing);
+    co_await until_idle();
+    co_await finish();
     auto work = [member = member_, offsets = news()] {
         member->commit(offsets);
         member->close();
     };
-    auto closing = worker_->async_run(std::move(work), with_code);
-    co_await std::move(closing);
+    co_await worker_->async_run(std::move(work), with_code);
     for (const auto& [partition, each] : partitions_)
         tell(kind::revoked, partition);
     forget_all();
@@ -282,8 +265,7 @@ asio::awaitable<void> group_consumer::pause(clock::duration span, bool whole) {
     });
     while (!over && !(whole ? stopping_ : hurry())) {
         stir_->reset();
-        auto waiting = stir_->async_wait(with_code);
-        co_await std::move(waiting);
+        co_await stir_->async_wait(with_code);
     }
 }
 

@@ -124,21 +124,17 @@ inbox_consumer_core::inbox_consumer_core(
 
 asio::awaitable<error_code>
 inbox_consumer_core::find(std::vector<start_offset>& starts, std::string&) {
-    auto identifying = identify();
-    if (const error_code wrong = co_await std::move(identifying))
+    if (const error_code wrong = co_await identify())
         co_return wrong;
     if (owner().empty()) {
-        auto naming = inbox_->async_identity(with_code);
-        auto named = co_await std::move(naming);
+        auto named = co_await inbox_->async_identity(with_code);
         if (const error_code wrong = std::get<0>(named))
             co_return wrong;
         set_owner(std::move(std::get<1>(named)));
     }
-    auto grouping = ask_group(starts);
-    if (const error_code wrong = co_await std::move(grouping))
+    if (const error_code wrong = co_await ask_group(starts))
         co_return wrong;
-    auto asking = inbox_->async_positions(with_code);
-    const auto found = co_await std::move(asking);
+    const auto found = co_await inbox_->async_positions(with_code);
     const auto& [unread, positions] = found;
     for (start_offset& each : starts) {
         const auto position = positions.find(source_of(cluster_id(), each.of));
@@ -156,8 +152,7 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
     if (asked.empty())
         co_return error_code();
     auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
-    auto looking = thread().async_run(std::move(look), with_code);
-    auto found = co_await std::move(looking);
+    auto found = co_await thread().async_run(std::move(look), with_code);
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
     starts = std::move(std::get<1>(found));

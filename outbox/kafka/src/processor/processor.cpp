@@ -84,8 +84,7 @@ asio::awaitable<error_code> processor_core::prepare(std::string& why) {
         producer_ = std::make_unique<transactional_producer>(
             executor(), config_.cluster, config_.transactional_id
         );
-        auto preparing = producer_->async_init(with_code);
-        const auto prepared = co_await std::move(preparing);
+        const auto prepared = co_await producer_->async_init(with_code);
         wrong = std::get<0>(prepared);
         if (wrong)
             why = producer_->trouble();
@@ -101,15 +100,13 @@ asio::awaitable<error_code> processor_core::prepare(std::string& why) {
 // Settles an earlier transaction before it reads how far that one came.
 asio::awaitable<error_code>
 processor_core::find(std::vector<start_offset>& starts, std::string& why) {
-    auto preparing = prepare(why);
-    if (const error_code unready = co_await std::move(preparing))
+    if (const error_code unready = co_await prepare(why))
         co_return unready;
     std::vector<topic_partition> asked;
     for (const start_offset& each : starts)
         asked.push_back(each.of);
     auto look = [from = member(), asked = std::move(asked)] { return from->committed(asked); };
-    auto looking = thread().async_run(std::move(look), with_code);
-    auto found = co_await std::move(looking);
+    auto found = co_await thread().async_run(std::move(look), with_code);
     if (const error_code wrong = std::get<0>(found))
         co_return wrong;
     starts = std::move(std::get<1>(found));
@@ -130,8 +127,7 @@ bool processor_core::is_final(error_code) const {
 
 asio::awaitable<void> processor_core::finish() {
     if (const auto last = std::move(producer_)) {
-        auto ending = last->async_stop(with_code);
-        co_await std::move(ending);
+        co_await last->async_stop(with_code);
     }
 }
 
@@ -145,16 +141,13 @@ void processor_core::work(const records& batch) {
 
 asio::awaitable<void> processor_core::process(const records& batch) {
     std::string why;
-    auto preparing = prepare(why);
-    if (const error_code unready = co_await std::move(preparing))
+    if (const error_code unready = co_await prepare(why))
         co_return work_failed(unready, "the producer", why);
     made_batch products(config_.dead_letter_topic);
-    auto making = make_all(batch, products);
-    if (!co_await std::move(making))
+    if (!co_await make_all(batch, products))
         co_return work_dropped();
     for (;;) {
-        auto committing = commit(products);
-        const transaction_outcome outcome = co_await std::move(committing);
+        const transaction_outcome outcome = co_await commit(products);
         const bool refused = outcome.type == transaction_outcome::kind::refused && !outcome.renew;
         if (!refused || !products.refuse(outcome.refused))
             co_return conclude(outcome, products);
@@ -168,8 +161,7 @@ asio::awaitable<bool> processor_core::make_all(const records& batch, made_batch&
     for (const consumed_record& each : batch) {
         if (into.stopped_before(each))
             continue;
-        auto making = make(each, into);
-        if (!co_await std::move(making))
+        if (!co_await make(each, into))
             co_return false;
     }
     MORTISE_CRASH_POINT("processor.made");
@@ -185,8 +177,7 @@ asio::awaitable<bool> processor_core::make(const consumed_record& source, made_b
             co_return false;
         std::vector<record> some;
         std::string why;
-        auto trying = try_once(source, some, why);
-        const error_code wrong = co_await std::move(trying);
+        const error_code wrong = co_await try_once(source, some, why);
         if (!wrong) {
             into.add(source, std::move(some));
             co_return true;
@@ -196,8 +187,7 @@ asio::awaitable<bool> processor_core::make(const consumed_record& source, made_b
             co_return true;
         }
         tell(kind::failed, source.from, wrong, why, source.offset);
-        auto resting = pause(pauses.next());
-        co_await std::move(resting);
+        co_await pause(pauses.next());
     }
 }
 
@@ -205,8 +195,7 @@ asio::awaitable<error_code> processor_core::try_once(
     const consumed_record& source, std::vector<record>& into, std::string& why
 ) {
     try {
-        auto making = config_.handler(source);
-        into = co_await std::move(making);
+        into = co_await config_.handler(source);
         co_return error_code();
     } catch (const boost::system::system_error& wrong) {
         why = wrong.what();
@@ -231,8 +220,7 @@ asio::awaitable<transaction_outcome> processor_core::commit(const made_batch& pr
     batch.wary = wary_;
     if (!offsets.empty())
         batch.consumed = std::make_shared<group_position>(member(), std::move(offsets));
-    auto running = producer_->async_transaction(std::move(batch), with_code);
-    auto reply = co_await std::move(running);
+    auto reply = co_await producer_->async_transaction(std::move(batch), with_code);
     transaction_outcome outcome = std::move(std::get<1>(reply));
     if (std::get<0>(reply))
         outcome.code = std::get<0>(reply);  // It did not begin; the outcome is `lost`.

@@ -85,8 +85,7 @@ private:
 // Waits for the answer. A signal stops the producer and the cluster, which then answer soon.
 template <class Value>
 awaitable<void> kafka_sink::until_answered(std::shared_ptr<pending<Value>> reply) {
-    auto waiting = reply->arrival.async_wait(with_code);
-    const auto waited = co_await std::move(waiting);
+    const auto waited = co_await reply->arrival.async_wait(with_code);
     if (!std::get<0>(waited))
         co_return;
     if (producer_)
@@ -94,8 +93,7 @@ awaitable<void> kafka_sink::until_answered(std::shared_ptr<pending<Value>> reply
     if (cluster_)
         cluster_->stop();
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto ending = reply->arrival.async_wait(with_code);
-    co_await std::move(ending);
+    co_await reply->arrival.async_wait(with_code);
     cluster_.reset();
 }
 
@@ -109,8 +107,7 @@ awaitable<error_code> kafka_sink::prepare() {
         cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
     const auto id = std::make_shared<pending<std::string>>(strand_);
     cluster_->async_id(storing_in(id));
-    auto asking = until_answered(id);
-    co_await std::move(asking);
+    co_await until_answered(id);
     cluster_id_ = id->value;
     const error_code failed = unless_ended(id->ec);
     if (failed || !config_->make_progress_topic)
@@ -120,8 +117,7 @@ awaitable<error_code> kafka_sink::prepare() {
     topic.compacted = true;
     const auto topic_made = std::make_shared<pending<bool>>(strand_);
     cluster_->async_ensure_topic(std::move(topic), storing_in(topic_made));
-    auto ensuring = until_answered(topic_made);
-    co_await std::move(ensuring);
+    co_await until_answered(topic_made);
     co_return unless_ended(topic_made->ec);
 }
 
@@ -135,8 +131,7 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
         reply->ec = ec;
         reply->arrival.set();
     });
-    auto waiting = until_answered(reply);
-    co_await std::move(waiting);
+    co_await until_answered(reply);
     co_return unless_ended(reply->ec);
 }
 
@@ -152,8 +147,7 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
         cluster_->async_last_record(
             config_->progress_topic, partition, key, each, storing_in(reply)
         );
-        auto reading = until_answered(reply);
-        co_await std::move(reading);
+        co_await until_answered(reply);
         const error_code failed = unless_ended(reply->ec);
         if (failed && (failed != errc::offset_gone || each == 0 || !cluster_))
             co_return failed;
@@ -167,19 +161,16 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
 awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& shard) {
     producer_.reset();
     trouble_.clear();
-    auto preparing = prepare();
-    if (const error_code failed = co_await std::move(preparing)) {
+    if (const error_code failed = co_await prepare()) {
         trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return failed;
     }
-    auto taking = take_over(shard);
-    if (const error_code failed = co_await std::move(taking)) {
+    if (const error_code failed = co_await take_over(shard)) {
         trouble_ = producer_->trouble();
         producer_.reset();
         co_return failed;
     }
-    auto finding = find(shard);
-    const auto found = co_await std::move(finding);
+    const auto found = co_await find(shard);
     if (!found) {
         trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return found.error();
@@ -213,8 +204,7 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
     batch.wary = wary_;
     const auto reply = std::make_shared<pending<transaction_outcome>>(strand_);
     producer_->async_transaction(std::move(batch), storing_in(reply));
-    auto waiting = until_answered(reply);
-    co_await std::move(waiting);
+    co_await until_answered(reply);
     transaction_outcome& outcome = reply->value;
     if (reply->ec)
         outcome.code = reply->ec;  // The transaction did not begin, and its outcome is `lost`.
@@ -235,8 +225,7 @@ awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
         co_return error_code(errc::lost);
     const auto reply = std::make_shared<pending<int>>(strand_);
     cluster_->async_partitions(topic, storing_in(reply));
-    auto asking = until_answered(reply);
-    co_await std::move(asking);
+    co_await until_answered(reply);
     if (const error_code failed = unless_ended(reply->ec))
         co_return failed;
     co_return reply->value > 0;
