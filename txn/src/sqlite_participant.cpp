@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/sqlite_participant.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/barrier.hpp"
 #include "mortise/txn/overdue_sweeper.hpp"
-
-#include <boost/asio/as_tuple.hpp>
 
 #include <exception>
 #include <mutex>
@@ -75,6 +74,7 @@ void start_participant_stop(
 
 namespace {
 
+using coro::detail::with_code;
 // Keeps the state, because the participant may be gone before its call has ended.
 asio::awaitable<result<reply>>
 pass_barrier(std::shared_ptr<const participant_state> state, call request) {
@@ -90,7 +90,7 @@ pass_barrier(std::shared_ptr<const participant_state> state, call request) {
             }
         },
         db::durability::force,
-        asio::as_tuple(asio::deferred)
+        with_code
     );
     auto outcome = co_await std::move(passing);
     auto& [failed, answer] = outcome;

@@ -3,14 +3,13 @@
 
 #include "log/wish_tables.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/log_reader.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 namespace mortise::txn {
 namespace {
 
+using coro::detail::with_code;
 using std::chrono::milliseconds;
 
 db::sqlite_config config_for(std::filesystem::path log) {
@@ -73,8 +73,7 @@ leave_wish(std::filesystem::path log, intervention order, milliseconds wait) {
         }
         // Wait for an hour at most, then look again.
         const auto pause = std::min<milliseconds>(left, std::chrono::hours(1));
-        auto waited =
-            co_await rung.async_wait(asio::cancel_after(pause, asio::as_tuple(asio::deferred)));
+        auto waited = co_await rung.async_wait(asio::cancel_after(pause, with_code));
         static_cast<void>(waited);
     }
 }

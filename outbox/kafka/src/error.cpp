@@ -19,9 +19,9 @@ public:
     bool
     equivalent(int value, const boost::system::error_condition& wanted) const noexcept override {
         if (wanted == mortise::condition::retryable)
-            return passes_by_itself(value);
+            return detail::passes_by_itself(value);
         if (wanted.category() == condition_category())
-            return is_of_class(value, static_cast<condition>(wanted.value()));
+            return detail::is_of_class(value, static_cast<condition>(wanted.value()));
         return error_category::equivalent(value, wanted);
     }
 };

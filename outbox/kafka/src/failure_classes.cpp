@@ -3,7 +3,7 @@
 
 #include <librdkafka/rdkafka.h>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 bool passes_by_itself(int code) noexcept {
     switch (code) {
@@ -114,4 +114,4 @@ remedy remedy_of(const call_failure& failure) noexcept {
     return failure.retriable ? remedy::resume : remedy::give_up;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

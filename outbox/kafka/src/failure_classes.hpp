@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 bool passes_by_itself(int code) noexcept;
 /// Like `passes_by_itself`, for a partition that exists: without a leader it is reported as
@@ -48,6 +48,6 @@ enum class remedy : std::uint8_t {
 /// failure without any flag is fatal (says librdkafka's header).
 remedy remedy_of(const call_failure& failure) noexcept;
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

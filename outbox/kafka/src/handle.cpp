@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 voice& voice_of(void* opaque) noexcept {
@@ -229,4 +229,4 @@ void handle::close() noexcept {
     destroy(std::exchange(handle_, nullptr));
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

@@ -6,7 +6,6 @@
 #include "mortise/kafka/kafka_config.hpp"
 #include "mortise/kafka/kafka_observer.hpp"
 #include "owned.hpp"
-#include "secrets.hpp"
 #include "settings.hpp"
 
 #include <atomic>
@@ -16,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// How long a blocking call of librdkafka may take. librdkafka itself goes on between two calls,
 /// and a stop is noticed between them.
@@ -107,6 +106,6 @@ private:
     rd_kafka_t* handle_ = nullptr;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 struct closer {
     void operator()(rd_kafka_conf_t* object) const noexcept { ::rd_kafka_conf_destroy(object); }
@@ -44,6 +44,6 @@ struct closer {
 template <class Object>
 using owned = std::unique_ptr<Object, closer>;
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

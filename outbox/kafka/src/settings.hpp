@@ -7,10 +7,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The purpose of a handle of librdkafka.
 enum class purpose {
@@ -40,6 +43,19 @@ std::chrono::milliseconds delivery_time(const kafka_config& config);
 /// @throws mortise::error (`bad_config`)
 [[noreturn]] void refuse_setting(const std::string& name, const std::string& remedy);
 
-}  // namespace mortise::kafka
+/// Removes secrets from the messages of librdkafka.
+class secrets {
+public:
+    secrets() = default;
+    explicit secrets(const std::map<std::string, std::string>& settings);
+
+    /// Returns the text with "***" in the place of each secret.
+    std::string hide_in(std::string_view text) const;
+
+private:
+    std::vector<std::string> values_;
+};
+
+}  // namespace mortise::kafka::detail
 
 #endif

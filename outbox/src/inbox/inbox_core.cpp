@@ -2,15 +2,14 @@
 #include "inbox/inbox_core.hpp"
 
 #include "mortise/coro/backoff.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
+#include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
-#include "mortise/store_types.hpp"
 #include "wall_clock.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -24,13 +23,14 @@
 namespace mortise::outbox::detail {
 namespace {
 
+using coro::detail::with_code;
 using mortise::detail::require;
+using mortise::detail::require_retry_limits;
 using std::chrono::milliseconds;
 
 constexpr std::size_t name_max = 255;
 
 inbox_config checked(inbox_config config) {
-    constexpr milliseconds day = std::chrono::hours(24);
     require(!config.name.empty() && config.name.size() <= name_max, "name", "use 1 to 255 bytes");
     require(config.handler != nullptr, "handler", "say what is to be done with messages");
     require(
@@ -43,17 +43,12 @@ inbox_config checked(inbox_config config) {
         "attempts_max",
         "use 1 to 1,000,000"
     );
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
+    require_retry_limits(config.retry_first, config.retry_max);
     return config;
 }
 
 std::uint64_t seed_of(const inbox_config& config) {
-    return config.jitter_seed != 0 ? config.jitter_seed : random_id::draw().low;
+    return mortise::detail::seed_or_random(config.jitter_seed);
 }
 
 }  // namespace
@@ -61,34 +56,23 @@ std::uint64_t seed_of(const inbox_config& config) {
 inbox_core::inbox_core(
     asio::any_io_executor executor, std::shared_ptr<db::sqlite> session, inbox_config config
 )
-    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
+    : background_core(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      time_(mortise::detail::time_or_real(config_.time, this->executor())),
       session_(std::move(session)),
       work_(std::make_shared<inbox_detail::inbox_work>(config_, seed_of(config_))),
       retries_(std::make_shared<inbox_detail::trial>()) {
     require(session_ != nullptr, "session", "open one with the database of the handler");
-    wake_.emplace(seat_.strand());
+    wake_.emplace(strand());
 }
 
 inbox_core::~inbox_core() = default;
 
-void inbox_core::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
-}
-
-// The context is being destroyed: drop every handler without calling it, and post nothing.
-void inbox_core::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void inbox_core::drop() noexcept {
     stopping_ = true;
-    const auto stoppers = std::exchange(stoppers_, {});
     alarm_.cancel();
     bell_.reset();
     wake_.reset();
-    seat_.leave();
 }
 
 void inbox_core::start() {
@@ -96,7 +80,7 @@ void inbox_core::start() {
         return end_stop();
     keeping_ = true;
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         keep(),
         asio::bind_cancellation_slot(
             stop_keeping_.slot(),
@@ -111,15 +95,12 @@ void inbox_core::start() {
 // Tries failed messages again when they are due.
 asio::awaitable<void> inbox_core::keep() {
     const auto self = shared_from_this();
-    coro::backoff_options limits;
-    limits.first = config_.retry_first;
-    limits.max = config_.retry_max;
+    const coro::backoff_options limits{config_.retry_first, config_.retry_max};
     coro::backoff pauses(limits, seed_of(config_));
     while (!stopping_) {
         error_code failed;
         try {
-            auto once = keep_once();
-            co_await std::move(once);
+            co_await keep_once();
             pauses.reset();
         } catch (const boost::system::system_error& wrong) {
             failed = wrong.code();
@@ -128,26 +109,22 @@ asio::awaitable<void> inbox_core::keep() {
         if (stopping_ || failed == mortise::errc::poisoned)
             co_return;
         if (failed) {
-            auto sleeping = coro::sleep_for(*time_, pauses.next());
-            co_await std::move(sleeping);
+            co_await coro::sleep_for(*time_, pauses.next());
         }
     }
 }
 
 asio::awaitable<void> inbox_core::keep_once() {
     if (!bell_)
-        bell_.emplace(seat_.strand(), session_->path(), [this] { wake_->set(); });
+        bell_.emplace(strand(), session_->path(), [this] { wake_->set(); });
     wake_->reset();
     const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
-    auto looking = session_->async_read(look);
-    const auto due = co_await std::move(looking);
+    const auto due = co_await session_->async_read(look);
     if (due && *due <= wall_now()) {
         const auto retry = [work = work_, tries = retries_](db::connection& on) {
             return work->retry(on, *tries);
         };
-        auto trying =
-            session_->async_run(retry, db::durability::force, asio::as_tuple(asio::deferred));
-        const auto tried = co_await std::move(trying);
+        const auto tried = co_await session_->async_run(retry, db::durability::force, with_code);
         const auto& [failed, result] = tried;
         if (failed && !retries_->learn(failed))
             throw boost::system::system_error(failed);
@@ -159,10 +136,9 @@ asio::awaitable<void> inbox_core::keep_once() {
     }
     if (due) {
         const std::chrono::microseconds left(std::max<std::int64_t>(*due - wall_now(), 0));
-        alarm_.set(*time_, seat_.strand(), time_->now() + left, [this] { wake_->set(); });
+        alarm_.set(*time_, strand(), time_->now() + left, [this] { wake_->set(); });
     }
-    auto waiting = wake_->async_wait();
-    co_await std::move(waiting);
+    co_await wake_->async_wait();
     alarm_.cancel();
 }
 
@@ -180,7 +156,7 @@ error_code inbox_core::fault_of(const received& received) const {
 }
 
 void inbox_core::receive(std::vector<received> messages, code_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
     for (const auto& each : messages) {
         if (const error_code fault = fault_of(each))
@@ -189,9 +165,7 @@ void inbox_core::receive(std::vector<received> messages, code_handler handler) {
     ++receiving_;  // Count before looking: a stop that is not seen here sees this count.
     if (stopping_) {
         handler.complete(errc::stopped);
-        return asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-            self->received_one();
-        });
+        return asio::dispatch(strand(), [self = shared_from_this()] { self->received_one(); });
     }
     const auto slot = handler.release_slot();
     deliver(std::make_shared<delivery>(std::move(messages)), slot, std::move(handler));
@@ -209,7 +183,7 @@ void inbox_core::deliver(
     session_->async_run(
         std::move(work),
         db::durability::force,
-        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+        asio::bind_cancellation_slot(slot, asio::bind_executor(strand(), std::move(then)))
     );
 }
 
@@ -246,7 +220,7 @@ void inbox_core::note(const report& result) {
 }
 
 void inbox_core::where(positions_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
     if (stopping_)
         return handler.complete(errc::stopped, positions());
@@ -256,13 +230,12 @@ void inbox_core::where(positions_handler handler) {
         handler.complete(failed, std::move(found));
     };
     session_->async_read(
-        look,
-        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+        look, asio::bind_cancellation_slot(slot, asio::bind_executor(strand(), std::move(then)))
     );
 }
 
 void inbox_core::identify(identity_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
     if (stopping_)
         return handler.complete(errc::stopped, std::string());
@@ -274,29 +247,18 @@ void inbox_core::identify(identity_handler handler) {
     session_->async_run(
         look,
         db::durability::force,
-        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+        asio::bind_cancellation_slot(slot, asio::bind_executor(strand(), std::move(then)))
     );
 }
 
 void inbox_core::stop(code_handler handler) {
-    if (seat_.deserted())
-        return;
     stopping_ = true;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            self->begin_stop();
-        }
-    );
+    background_core::stop(std::move(handler));
 }
 
 void inbox_core::close() noexcept {
-    coro::detail::wait_service::unlink(*this);
-    if (seat_.deserted())
-        return;
     stopping_ = true;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
+    background_core::close();
 }
 
 void inbox_core::received_one() {
@@ -304,7 +266,7 @@ void inbox_core::received_one() {
     end_stop();
 }
 
-void inbox_core::begin_stop() {
+void inbox_core::begin_stop(bool) {
     stop_keeping_.emit(asio::cancellation_type::terminal);
     end_stop();
 }
@@ -314,8 +276,7 @@ void inbox_core::end_stop() {
         return;
     alarm_.cancel();
     bell_.reset();
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
+    answer_stoppers();
 }
 
 inbox_stats inbox_core::stats() const noexcept {

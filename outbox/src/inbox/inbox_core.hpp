@@ -4,8 +4,7 @@
 
 #include "inbox/inbox_work.hpp"
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/strand_seat.hpp"
-#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/detail/background_core.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/outbox/inbox.hpp"
@@ -27,8 +26,7 @@ namespace mortise::outbox::detail {
 /// messages.
 ///
 /// @par Threads The strand, except where a comment says any.
-class inbox_core final : public std::enable_shared_from_this<inbox_core>,
-                         public coro::detail::shutdown_hook {
+class inbox_core final : public coro::detail::background_core<inbox_core> {
 public:
     using code_handler = coro::detail::completion<void(error_code)>;
     using positions_handler = coro::detail::completion<void(error_code, positions)>;
@@ -39,11 +37,7 @@ public:
     );
     ~inbox_core() override;
 
-    /// Call it once, after construction: it needs `shared_from_this`.
-    void attach();
-
     // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
     inbox_config::kind by() const noexcept { return config_.by; }
     void receive(std::vector<received> messages, code_handler handler);
     void where(positions_handler handler);
@@ -53,11 +47,13 @@ public:
     inbox_stats stats() const noexcept;
 
 private:
+    friend class coro::detail::background_core<inbox_core>;
     using report = inbox_detail::report;
     using delivery = inbox_detail::delivery;
 
-    void shut_down() noexcept override;
     void start();
+    void begin_stop(bool at_once);
+    void drop() noexcept;
     asio::awaitable<void> keep();
     asio::awaitable<void> keep_once();
     void note(const report& result);
@@ -70,11 +66,9 @@ private:
         code_handler handler
     );
     void received_one();
-    void begin_stop();
     void end_stop();
     error_code fault_of(const received& received) const;
 
-    coro::detail::strand_seat seat_;
     const inbox_config config_;
     const std::shared_ptr<coro::time_source> time_;
     const std::shared_ptr<db::sqlite> session_;
@@ -85,7 +79,6 @@ private:
     std::optional<db::bell> bell_;
     coro::detail::alarm alarm_;
     asio::cancellation_signal stop_keeping_;
-    std::vector<code_handler> stoppers_;
     bool keeping_ = false;
     std::atomic<bool> stopping_{false};
     std::atomic<std::size_t> receiving_{0};  ///< Calls that may still call the handler.

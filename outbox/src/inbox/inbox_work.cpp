@@ -64,9 +64,7 @@ void leave(db::connection& on, const char* how, trial& tries) {
 }  // namespace
 
 inbox_work::inbox_work(const inbox_config& config, std::uint64_t seed)
-    : config_(config),
-      tables_(config.name),
-      jitter_(static_cast<std::minstd_rand::result_type>(seed)) {}
+    : config_(config), tables_(config.name), jitter_(seed) {}
 
 report inbox_work::receive(db::connection& on, delivery& delivery) {
     make(on);
@@ -309,11 +307,9 @@ void inbox_work::judge(
 }
 
 std::int64_t inbox_work::pause_after(std::uint32_t attempts) {
-    const auto most = micros(config_.retry_max);
-    auto bound = micros(config_.retry_first);
-    for (std::uint32_t i = 1; i < attempts && bound < most; ++i)
-        bound *= 2;
-    return std::uniform_int_distribution<std::int64_t>(0, std::min(bound, most))(jitter_);
+    const auto bound = coro::backoff_bound({config_.retry_first, config_.retry_max}, attempts);
+    const auto pause = jitter_.draw(clock::duration::zero(), bound);
+    return std::chrono::duration_cast<std::chrono::microseconds>(pause).count();
 }
 
 }  // namespace mortise::outbox::inbox_detail

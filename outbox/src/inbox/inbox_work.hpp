@@ -4,6 +4,7 @@
 
 #include "inbox/inbox_tables.hpp"
 #include "inbox/trial.hpp"
+#include "mortise/coro/backoff.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/outbox/inbox.hpp"
 #include "mortise/outbox/received.hpp"
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,7 +134,7 @@ private:
 
     const inbox_config config_;
     const inbox_tables tables_;
-    std::minstd_rand jitter_;
+    coro::jitter jitter_;
 };
 
 }  // namespace mortise::outbox::inbox_detail

@@ -14,6 +14,7 @@ namespace mortise::outbox {
 namespace {
 
 using mortise::detail::require;
+using mortise::detail::require_retry_limits;
 using std::chrono::milliseconds;
 
 relay_config checked(relay_config config) {
@@ -53,12 +54,7 @@ relay_config checked(relay_config config) {
         "look_every",
         "use one millisecond to one day"
     );
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
+    require_retry_limits(config.retry_first, config.retry_max);
     require(
         config.topic_look_every >= milliseconds(10) && config.topic_look_every <= day,
         "topic_look_every",

@@ -5,11 +5,10 @@
 #include "mortise/coro/error.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
 #include "mortise/outbox/error.hpp"
-#include "mortise/store_types.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
+#include "table/shards.hpp"
 #include "wall_clock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -32,46 +31,31 @@ constexpr std::size_t due_at_once = 1'000;
 }  // namespace
 
 relay_core::relay_core(asio::any_io_executor executor, relay_config config)
-    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
-      config_(std::move(config)),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
-      listening_(seat_.executor()),
-      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
-    work_.emplace(seat_.strand());
-    session();
-}
+    : background_core(std::move(executor), coro::detail::strand_seat::work::not_counted),
+      context_(this->executor(), strand(), std::move(config)),
+      listening_(this->executor()) {}
 
 relay_core::~relay_core() = default;
 
-void relay_core::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
-}
-
-// The context is being destroyed: drop every handler without calling it, and post nothing.
-void relay_core::shut_down() noexcept {
-    if (seat_.forked())
-        return;
-    closed_ = stopping_ = true;
-    const auto drains = std::exchange(drains_, drain_list());
-    const auto stoppers = std::exchange(stoppers_, {});
+void relay_core::drop() noexcept {
+    closed_ = true;
+    context_.set_stopping();
+    const auto drains = std::exchange(context_.drains(), drain_list());
     alarm_.cancel();
     stop_alarm_.cancel();
     bell_.reset();
-    session_.reset();
+    context_.take_session().reset();
     runners_.clear();
-    work_.reset();
-    seat_.leave();
+    context_.drop_wake();
 }
 
 void relay_core::start() {
     if (closed_)
         return;
-    if (config_.locks && config_.share_every.count() > 0) {
+    if (context_.config().locks && context_.config().share_every.count() > 0) {
         ++running_;
         asio::co_spawn(
-            seat_.strand(),
+            strand(),
             share(),
             asio::bind_cancellation_slot(
                 stop_sharing_.slot(),
@@ -81,7 +65,7 @@ void relay_core::start() {
     }
     ++running_;
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         keep(),
         asio::bind_cancellation_slot(
             stop_keeping_.slot(),
@@ -92,48 +76,19 @@ void relay_core::start() {
 
 asio::awaitable<void> relay_core::share() {
     const auto self = shared_from_this();
-    auto sharing = sharing_.run();
-    co_await std::move(sharing);
-}
-
-std::uint64_t relay_core::draw_seed() {
-    return ++seed_;
-}
-
-std::shared_ptr<db::sqlite> relay_core::session() {
-    if (session_ && session_->poisoned())
-        log_->suspect();  // A new session would sync a log whose pages the kernel may have dropped.
-    if (!session_ || session_->poisoned()) {
-        db::sqlite_config config;
-        config.path = config_.database;
-        config.vfs = config_.vfs;
-        session_ = std::make_shared<db::sqlite>(seat_.executor(), std::move(config));
-    }
-    return session_;
-}
-
-asio::awaitable<void> relay_core::restore_log() {
-    const auto current = session();
-    if (!log_->is_suspect())
-        co_return;
-    const auto work = [log = log_](db::connection& on) { log->write_anew(on); };
-    auto writing = current->async_run(work, db::durability::force);
-    co_await std::move(writing);
+    co_await sharing_.run();
 }
 
 // Does the work that concerns all shards: finds the shards, and moves messages that became due.
 asio::awaitable<void> relay_core::keep() {
     const auto self = shared_from_this();
-    coro::backoff_options limits;
-    limits.first = config_.retry_first;
-    limits.max = config_.retry_max;
-    coro::backoff pauses(limits, draw_seed());
-    while (!stopping_) {
+    const coro::backoff_options limits{context_.config().retry_first, context_.config().retry_max};
+    coro::backoff pauses(limits, context_.draw_seed());
+    while (!context_.stopping()) {
         relay_event trouble;
         trouble.type = relay_event::kind::failed;
         try {
-            auto once = keep_once();
-            co_await std::move(once);
+            co_await keep_once();
             pauses.reset();
             continue;
         } catch (const boost::system::system_error& failed) {
@@ -145,51 +100,48 @@ asio::awaitable<void> relay_core::keep() {
         } catch (...) {
             trouble.code = coro::errc::work_threw;
         }
-        if (stopping_)
+        if (context_.stopping())
             break;
-        tell(trouble);
-        look_ = true;
-        auto sleeping = coro::sleep_for(*time_, pauses.next());
-        co_await std::move(sleeping);
+        context_.tell(trouble);
+        context_.look_for_shards();
+        co_await coro::sleep_for(context_.time(), pauses.next());
     }
 }
 
 asio::awaitable<void> relay_core::keep_once() {
     if (!opened_) {
-        auto opening = open();
-        co_await std::move(opening);
+        co_await open();
     }
-    work_->reset();
-    if (std::exchange(look_, false) || !drains_.empty()) {
-        const std::size_t early = drains_.count_early();  // Later handlers need a later look.
+    context_.woken().reset();
+    if (context_.take_look() || !context_.drains().empty()) {
+        // Later handlers need a later look.
+        const std::size_t early = context_.drains().count_early();
         const auto work = [](db::connection& on) { return table::open_shards(on); };
-        auto reading = session()->async_read(work);
-        const auto found = co_await std::move(reading);
+        const auto found = co_await context_.session()->async_read(work);
         for (const auto& each : found)
             add_runner(each.shard);
-        drains_.marks_seen(found);
+        context_.drains().marks_seen(found);
         begin_drains(early, found);
     }
     if (std::exchange(look_for_commits_, false)) {
-        auto looking = look_for_commits();
-        co_await std::move(looking);
+        co_await look_for_commits();
     }
-    if (due_ && *due_ <= wall_now()) {
+    if (context_.due() && *context_.due() <= wall_now()) {
         const auto work = [](db::connection& on) {
             table::move_due(on, wall_now(), due_at_once);
             return table::next_due(on);
         };
-        auto moving = session()->async_run(work, db::durability::force);
-        due_ = co_await std::move(moving);
+        context_.set_due(co_await context_.session()->async_run(work, db::durability::force));
         news();
         co_return;
     }
-    if (due_) {
-        const std::chrono::microseconds left(*due_ - wall_now());
-        alarm_.set(*time_, seat_.strand(), time_->now() + left, [this] { work_->set(); });
+    if (context_.due()) {
+        const std::chrono::microseconds left(*context_.due() - wall_now());
+        alarm_.set(context_.time(), strand(), context_.time().now() + left, [this] {
+            context_.wake();
+        });
     }
-    auto waiting = work_->async_wait();
-    co_await std::move(waiting);
+    co_await context_.woken().async_wait();
     alarm_.cancel();
 }
 
@@ -198,14 +150,13 @@ asio::awaitable<void> relay_core::open() {
         table::make(on);
         return table::id_of(on);
     };
-    auto making = session()->async_run(work, db::durability::force);
-    table_id_ = co_await std::move(making);
-    db::bell_pulse pulse(config_.look_every, [this] {
+    context_.set_table_id(co_await context_.session()->async_run(work, db::durability::force));
+    db::bell_pulse pulse(context_.config().look_every, [this] {
         look_for_commits_ = true;
-        work_->set();
+        context_.wake();
     });
     bell_.emplace(
-        seat_.strand(), config_.database, [this] { news(); }, std::move(pulse)
+        strand(), context_.config().database, [this] { news(); }, std::move(pulse)
     );
     opened_ = true;
     listening_.set();
@@ -213,13 +164,12 @@ asio::awaitable<void> relay_core::open() {
 
 // Finds commits whose writer died before it rang.
 asio::awaitable<void> relay_core::look_for_commits() {
-    const auto current = session();
+    const auto current = context_.session();
     const auto work = [](db::connection& on) {
         auto row = on.query("PRAGMA data_version");
         return row.step() ? row.integer(0) : 0;
     };
-    auto reading = current->async_read(work);
-    const std::int64_t version = co_await std::move(reading);
+    const std::int64_t version = co_await current->async_read(work);
     // A data version means nothing in another session.
     const bool known = looked_at_.lock() == current && seen_version_ == version;
     looked_at_ = current;
@@ -229,13 +179,13 @@ asio::awaitable<void> relay_core::look_for_commits() {
 }
 
 void relay_core::add_runner(std::uint32_t shard) {
-    if (runners_.count(shard) != 0 || stopping_)
+    if (runners_.count(shard) != 0 || context_.stopping())
         return;
-    const auto runner = std::make_shared<shard_runner>(*this, shard);
+    const auto runner = std::make_shared<shard_runner>(context_, shard);
     runners_.emplace(shard, runner);
     ++running_;
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         runner->run(),
         asio::bind_cancellation_slot(
             runner->slot(),
@@ -247,104 +197,103 @@ void relay_core::add_runner(std::uint32_t shard) {
 // One of the coroutines has ended. A runner stays in `runners_` after its shard is done.
 void relay_core::ended() {
     --running_;
-    look_for_shards();
+    context_.look_for_shards();
     end_stop();
 }
 
 void relay_core::news() {
     for (const auto& [shard, each] : runners_)
         each->news();
-    if (!drains_.empty() && work_)
-        work_->set();
-}
-
-void relay_core::look_for_shards() {
-    look_ = true;
-    if (work_)
-        work_->set();
-}
-
-void relay_core::due_at(std::optional<std::int64_t> when) {
-    if (std::exchange(due_, when) != when && work_)
-        work_->set();
+    if (!context_.drains().empty())
+        context_.wake();
 }
 
 void relay_core::wait_listening(code_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
     const auto slot = handler.release_slot();
     auto then = [self = shared_from_this(),
                  handler = std::move(handler)](error_code failed) mutable {
-        handler.complete(failed || !self->stopping_ ? failed : error_code(errc::stopped));
+        handler.complete(failed || !self->context_.stopping() ? failed : error_code(errc::stopped));
     };
     listening_.async_wait(
-        asio::bind_cancellation_slot(slot, asio::bind_executor(seat_.strand(), std::move(then)))
+        asio::bind_cancellation_slot(slot, asio::bind_executor(strand(), std::move(then)))
     );
 }
 
 void relay_core::drained(code_handler handler) {
-    if (seat_.deserted())
+    if (deserted())
         return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            if (self->stopping_)
-                return handler.complete(errc::stopped);
-            // Look for shards first: an append does not add shards, but this table may be new.
-            self->drains_.add_early(std::move(handler));
-            self->look_for_shards();
-        }
-    );
+    asio::dispatch(strand(), [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->context_.stopping())
+            return handler.complete(errc::stopped);
+        // Look for shards first: an append does not add shards, but this table may be new.
+        self->context_.drains().add_early(std::move(handler));
+        self->context_.look_for_shards();
+    });
 }
 
 void relay_core::begin_drains(std::size_t count, const std::vector<table::open_shard>& shards) {
-    for (auto& handler : drains_.take_early(count)) {
+    for (auto& handler : context_.drains().take_early(count)) {
         drain_list::waits waits;
         for (const auto& each : shards) {
             const auto runner = runners_.find(each.shard);
             if (runner == runners_.end() || runner->second->done())
                 continue;
             // With locks another relay may own the shard, and then looks for the topics itself.
-            const bool ours = !config_.locks || runner->second->holds();
-            waits.emplace(each.shard, drain_list::wanted{reads_, each.last, each.away && ours});
+            const bool ours = !context_.config().locks || runner->second->holds();
+            waits.emplace(
+                each.shard, drain_list::wanted{context_.last_read(), each.last, each.away && ours}
+            );
         }
         const bool any = !waits.empty();
-        drains_.add(std::move(handler), std::move(waits));
+        context_.drains().add(std::move(handler), std::move(waits));
         if (any)
             news();
     }
 }
 
-void relay_core::stop(code_handler handler) {
-    if (seat_.deserted())
+void relay_core::lag(lag_handler handler) {
+    if (deserted())
         return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            self->begin_stop(false);
-        }
-    );
-}
-
-void relay_core::close() noexcept {
-    coro::detail::wait_service::unlink(*this);
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-        self->closed_ = true;
-        self->begin_stop(true);
+    asio::dispatch(strand(), [self = shared_from_this(), handler = std::move(handler)]() mutable {
+        if (self->context_.stopping())
+            return handler.complete(errc::stopped, relay_lag());
+        self->read_lag(std::move(handler));
     });
 }
 
+void relay_core::read_lag(lag_handler handler) {
+    std::map<std::uint32_t, std::int64_t> sent;
+    for (const auto& each : context_.status()) {
+        if (each.at == shard_status::state::sending || each.at == shard_status::state::idle)
+            sent.emplace(each.shard, each.last.row);
+    }
+    auto look = [sent = std::move(sent)](db::connection& on) {
+        table::require(on);
+        return table::lag_after(on, sent);
+    };
+    auto then = [handler = std::move(handler)](error_code failed, relay_lag found) mutable {
+        handler.complete(failed, found);
+    };
+    std::shared_ptr<db::sqlite> from;
+    try {
+        from = context_.session();
+    } catch (const boost::system::system_error& failed) {
+        return then(failed.code(), relay_lag());
+    }
+    from->async_read(std::move(look), asio::bind_executor(strand(), std::move(then)));
+}
+
 void relay_core::begin_stop(bool at_once) {
-    if (!std::exchange(stopping_, true)) {
-        drains_.answer(errc::stopped);
+    closed_ = closed_ || at_once;
+    if (!context_.set_stopping()) {
+        context_.drains().answer(errc::stopped);
         listening_.set();  // So that no waiter waits for ever.
         stop_keeping_.emit(asio::cancellation_type::terminal);
         stop_sharing_.emit(asio::cancellation_type::terminal);
         if (!at_once)
-            stop_alarm_.set(*time_, seat_.strand(), time_->now() + stop_grace, [this] {
+            stop_alarm_.set(context_.time(), strand(), context_.time().now() + stop_grace, [this] {
                 begin_stop(true);
             });
     }
@@ -354,17 +303,17 @@ void relay_core::begin_stop(bool at_once) {
 }
 
 void relay_core::end_stop() {
-    if (!stopping_ || running_ > 0 || closing_)
+    if (!context_.stopping() || running_ > 0 || closing_)
         return;
     alarm_.cancel();
     stop_alarm_.cancel();
     bell_.reset();
-    if (const auto last = std::exchange(session_, nullptr)) {
+    if (const auto last = context_.take_session()) {
         // Closing the files blocks, so the session does it on its own thread; stoppers wait for
         // that.
         closing_ = true;
         last->async_stop(asio::bind_executor(
-            seat_.strand(),
+            strand(),
             [self = shared_from_this(), last](error_code) {
                 self->closing_ = false;
                 self->answer_stoppers();
@@ -373,11 +322,6 @@ void relay_core::end_stop() {
         return;
     }
     answer_stoppers();
-}
-
-void relay_core::answer_stoppers() {
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
 }
 
 }  // namespace mortise::outbox::detail

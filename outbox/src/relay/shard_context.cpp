@@ -4,41 +4,30 @@
 #include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/outbox/error.hpp"
-#include "relay/relay_core.hpp"
 
 #include <utility>
 
 namespace mortise::outbox::detail {
-namespace {
 
-coro::backoff_options pauses_of(const relay_config& config) {
-    coro::backoff_options options;
-    options.first = config.retry_first;
-    options.max = config.retry_max;
-    return options;
-}
-
-}  // namespace
-
-shard_context::shard_context(relay_core& relay, std::uint32_t shard)
-    : core(relay),
+shard_context::shard_context(relay_context& of, std::uint32_t shard)
+    : relay(of),
       number(shard),
-      sink(relay.config().sink(relay.strand(), shard)),
-      news(relay.strand()),
-      pauses_(pauses_of(relay.config()), relay.draw_seed()) {
+      sink(of.config().sink(of.strand(), shard)),
+      news(of.strand()),
+      pauses_({of.config().retry_first, of.config().retry_max}, of.draw_seed()) {
     if (!sink)
         throw error(mortise::errc::bad_config, "sink", "have the factory make one for each shard");
     status.shard = number;
-    core.show(status);
+    relay.show(status);
 }
 
 clock::time_point shard_context::now() const {
-    return core.time().now();
+    return relay.time().now();
 }
 
 void shard_context::set(shard_status::state now) {
     if (std::exchange(status.at, now) != now)
-        core.show(status);
+        relay.show(status);
 }
 
 void shard_context::tell(relay_event::kind type, error_code why, std::string text) {
@@ -48,30 +37,28 @@ void shard_context::tell(relay_event::kind type, error_code why, std::string tex
     event.row = known.last.row;
     event.code = why;
     event.text = std::move(text);
-    core.tell(event);
+    relay.tell(event);
 }
 
 void shard_context::fail(error_code why, std::string text) {
     status.trouble = why;
     status.text = text.empty() ? why.message() : text;
-    core.show(status);
+    relay.show(status);
     tell(relay_event::kind::failed, why, std::move(text));
 }
 
 asio::awaitable<void> shard_context::rest(clock::duration longest) {
     coro::detail::alarm up;  // Destroyed with this wait, also when the wait is cancelled.
     if (longest != clock::duration::max())
-        up.set(core.time(), core.strand(), now() + longest, [this] { news.set(); });
-    auto waiting = news.async_wait();
-    co_await std::move(waiting);
+        up.set(relay.time(), relay.strand(), now() + longest, [this] { news.set(); });
+    co_await news.async_wait();
 }
 
 asio::awaitable<void> shard_context::pause_after(error_code why, std::string text) {
     fail(why, std::move(text));
-    if (core.stopping())
+    if (relay.stopping())
         co_return;  // After a stop, a signal may no longer arrive to end the sleep.
-    auto sleeping = coro::sleep_for(core.time(), pauses_.next());
-    co_await std::move(sleeping);
+    co_await coro::sleep_for(relay.time(), pauses_.next());
 }
 
 }  // namespace mortise::outbox::detail

@@ -8,11 +8,10 @@
 #include "mortise/outbox/relay_event.hpp"
 #include "mortise/outbox/shard_status.hpp"
 #include "mortise/outbox/sink.hpp"
+#include "relay/relay_context.hpp"
 #include "table/shards.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -20,20 +19,16 @@
 
 namespace mortise::outbox::detail {
 
-class relay_core;
-
-inline constexpr auto with_code = asio::as_tuple(asio::deferred);
-
 /// Why the sending of a shard ended.
 enum class shard_end { done, lost, superseded };
 
 /// The facts about a shard that all parts of its run share, and what the run shows of itself.
 ///
 /// @par Threads   The relay's strand.
-/// @par Lifetimes The core outlives the context.
+/// @par Lifetimes The relay outlives the context.
 class shard_context {
 public:
-    shard_context(relay_core& relay, std::uint32_t shard);
+    shard_context(relay_context& of, std::uint32_t shard);
 
     clock::time_point now() const;
 
@@ -48,7 +43,7 @@ public:
     /// Ends a series of failures.
     void succeed() noexcept { pauses_.reset(); }
 
-    relay_core& core;
+    relay_context& relay;
     const std::uint32_t number;
     const std::unique_ptr<outbox::sink> sink;
     coro::event news;      ///< There may be something to send, or to end.

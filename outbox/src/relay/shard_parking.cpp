@@ -2,7 +2,6 @@
 #include "relay/shard_parking.hpp"
 
 #include "mortise/outbox/error.hpp"
-#include "relay/relay_core.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -29,24 +28,24 @@ clock::duration shard_parking::until_look() const {
 }
 
 asio::awaitable<bool> shard_parking::park(std::vector<table::poison_row> poison) {
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     auto work = [by = shard_.by, poison](db::connection& on) {
         return table::park(on, by, poison);
     };
-    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, moved] = co_await std::move(parking);
+    const auto [failed, moved] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     if (!note_parked(failed, moved))
         co_return false;
     for (auto& each : poison) {
         if (each.away && !std::exchange(away_, true))
-            look_at_ = shard_.now() + shard_.core.config().topic_look_every;
+            look_at_ = shard_.now() + shard_.relay.config().topic_look_every;
         relay_event event;
         event.type = relay_event::kind::parked;
         event.shard = shard_.number;
         event.row = each.row;
         event.text = std::move(each.reason);
-        shard_.core.tell(event);
+        shard_.relay.tell(event);
     }
     co_return true;
 }
@@ -55,10 +54,10 @@ asio::awaitable<bool> shard_parking::park_blocked(std::vector<std::int64_t> rows
     auto work = [by = shard_.by, rows = std::move(rows)](db::connection& on) {
         return table::park_blocked(on, by, rows);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto parking = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, moved] = co_await std::move(parking);
+    const auto [failed, moved] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     co_return note_parked(failed, moved);
 }
 
@@ -68,7 +67,7 @@ bool shard_parking::note_parked(error_code failed, std::size_t moved) {
     if (failed)
         throw boost::system::system_error(failed);
     shard_.status.parked += moved;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     return true;
 }
 
@@ -76,14 +75,12 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
     const auto work = [shard = shard_.number](db::connection& on) {
         return table::away_topics(on, shard);
     };
-    auto reading = shard_.core.session()->async_read(work);
-    const auto found = co_await std::move(reading);
+    const auto found = co_await shard_.relay.session()->async_read(work);
     std::map<std::string, bool> is_there;
     for (const auto& each : found) {
         const auto [asked, fresh] = is_there.try_emplace(each.topic, false);
         if (fresh) {
-            auto asking = shard_.sink->has_topic(each.topic);
-            const auto reply = co_await std::move(asking);
+            const auto reply = co_await shard_.sink->has_topic(each.topic);
             if (!reply && reply.error() == asio::error::operation_aborted)
                 co_return shard_end::lost;
             if (!reply)
@@ -92,15 +89,14 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
         }
         if (!asked->second)
             continue;
-        auto sending = send_returned(each);
-        const auto sent = co_await std::move(sending);
+        const auto sent = co_await send_returned(each);
         if (!sent)
             co_return shard_end::superseded;
         if (*sent > 0)
             shard_.tell(relay_event::kind::returned, {}, each.topic);
     }
     away_ = !found.empty();
-    look_at_ = shard_.now() + shard_.core.config().topic_look_every;
+    look_at_ = shard_.now() + shard_.relay.config().topic_look_every;
     co_return std::nullopt;
 }
 
@@ -115,10 +111,10 @@ shard_parking::send_returned(const table::away_topic& topic) {
         auto work = [by = shard_.by, topic, from = portion.next](db::connection& on) {
             return table::send_returned(on, by, topic, from, rows_at_once);
         };
-        const auto session = shard_.core.session();
+        const auto session = shard_.relay.session();
         ++shard_.status.writes;
-        auto sending = session->async_run(std::move(work), db::durability::force, with_code);
-        const auto [failed, next] = co_await std::move(sending);
+        const auto [failed, next] =
+            co_await session->async_run(std::move(work), db::durability::force, with_code);
         if (failed == errc::superseded)
             co_return std::nullopt;
         if (failed)

@@ -7,7 +7,6 @@
 #include "mortise/lock_client.hpp"
 #include "mortise/outbox/error.hpp"
 #include "relay/lineage.hpp"
-#include "relay/relay_core.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -16,8 +15,8 @@
 
 namespace mortise::outbox::detail {
 
-shard_runner::shard_runner(relay_core& core, std::uint32_t shard)
-    : shard_(core, shard), sender_(shard_) {}
+shard_runner::shard_runner(relay_context& relay, std::uint32_t shard)
+    : shard_(relay, shard), sender_(shard_) {}
 
 void shard_runner::stop(bool at_once) {
     if (at_once || !sender_.publishing())
@@ -32,7 +31,7 @@ std::optional<fencing_token> shard_runner::held() const noexcept {
 }
 
 std::string shard_runner::lock_name() const {
-    return "mortise.outbox/" + shard_.core.table_id() + '-' + std::to_string(shard_.number);
+    return "mortise.outbox/" + shard_.relay.table_id() + '-' + std::to_string(shard_.number);
 }
 
 void shard_runner::leave() {
@@ -41,12 +40,11 @@ void shard_runner::leave() {
 }
 
 asio::awaitable<void> shard_runner::run() {
-    while (shard_.status.at != state::done && !shard_.core.stopping()) {
+    while (shard_.status.at != state::done && !shard_.relay.stopping()) {
         error_code why;
         std::string text;
         try {
-            auto one = try_once();
-            co_await std::move(one);
+            co_await try_once();
             why =
                 std::exchange(shard_.leaving, false) ? error_code() : error_code(errc::superseded);
         } catch (const boost::system::system_error& failed) {
@@ -58,27 +56,24 @@ asio::awaitable<void> shard_runner::run() {
         } catch (...) {
             why = coro::errc::work_threw;
         }
-        if (shard_.status.at == state::done || shard_.core.stopping())
+        if (shard_.status.at == state::done || shard_.relay.stopping())
             break;
         shard_.leaving = false;
         shard_.set(state::standby);
         if (!why)
             continue;  // The shard was passed on; wait for its lock again behind the others.
-        auto pausing = shard_.pause_after(why, std::move(text));
-        co_await std::move(pausing);
+        co_await shard_.pause_after(why, std::move(text));
     }
 }
 
 asio::awaitable<void> shard_runner::try_once() {
-    const auto& locks = shard_.core.config().locks;
+    const auto& locks = shard_.relay.config().locks;
     if (!locks) {
-        auto serving = serve(nullptr);
-        co_await std::move(serving);
+        co_await serve(nullptr);
         co_return;
     }
     auto term = [this](const lease& held) { return serve(&held); };
-    auto leading = lead(*locks, lock_name(), election_options(), term);
-    co_await std::move(leading);
+    co_await lead(*locks, lock_name(), election_options(), term);
 }
 
 asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
@@ -86,20 +81,17 @@ asio::awaitable<table::takeover> shard_runner::take(const lease* held) {
                  token = held == nullptr ? fencing_token() : held->token()](db::connection& on) {
         return table::take(on, shard, token);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto taking = session->async_run(work, db::durability::force);
-    co_return co_await std::move(taking);
+    co_return co_await session->async_run(work, db::durability::force);
 }
 
 // Works on the shard until the sink or the database fails, or another relay has the shard.
 asio::awaitable<void> shard_runner::serve(const lease* held) {
     std::exception_ptr failed;
     try {
-        auto restoring = shard_.core.restore_log();
-        co_await std::move(restoring);
-        auto taking = take(held);
-        auto mine = co_await std::move(taking);
+        co_await shard_.relay.restore_log();
+        auto mine = co_await take(held);
         shard_.by = mine.by;
         shard_.known = std::move(mine.known);
         refused_ = mine.refused;
@@ -109,20 +101,16 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
         MORTISE_CRASH_POINT("relay.taken");
         if (mine.done) {
             shard_.set(state::done);
-            shard_.core.emptied(shard_.number, shard_.core.begin_read());
+            shard_.relay.drains().emptied(shard_.number, shard_.relay.begin_read());
         } else if (mine.others_first) {
-            auto waiting = await_earlier_shards();
-            co_await std::move(waiting);
+            co_await await_earlier_shards();
         }
-        while (shard_.status.at != state::done && !shard_.core.stopping() && !shard_.leaving) {
-            auto beginning = begin();
-            if (co_await std::move(beginning)) {
-                auto sending = sender_.send_all();
-                if (co_await std::move(sending) == shard_end::superseded)
+        while (shard_.status.at != state::done && !shard_.relay.stopping() && !shard_.leaving) {
+            if (co_await begin()) {
+                if (co_await sender_.send_all() == shard_end::superseded)
                     break;
                 co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-                auto closing = close_sink();
-                co_await std::move(closing);
+                co_await close_sink();
             }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (held != nullptr && !held->held())
@@ -138,27 +126,23 @@ asio::awaitable<void> shard_runner::serve(const lease* held) {
     // After a cancellation signal nothing can be awaited until the signal is reset. The caller
     // checks whether the relay stops, or rethrows the failure.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto closing = close_sink();
-    co_await std::move(closing);
+    co_await close_sink();
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (failed)
         std::rethrow_exception(failed);
 }
 
 asio::awaitable<void> shard_runner::close_sink() {
-    if ((shard_.core.stopping() || shard_.leaving) && sender_.purge_wanted()) {
-        auto saving = save_mark();
-        co_await std::move(saving);
+    if ((shard_.relay.stopping() || shard_.leaving) && sender_.purge_wanted()) {
+        co_await save_mark();
     }
-    auto closing = shard_.sink->close();
-    co_await std::move(closing);
+    co_await shard_.sink->close();
 }
 
 // Writes the mark to the table for people who look there. The sink has it already.
 asio::awaitable<void> shard_runner::save_mark() {
     try {
-        auto purging = sender_.purge();
-        co_await std::move(purging);
+        co_await sender_.purge();
     } catch (const boost::system::system_error& wrong) {
         shard_.fail(wrong.code(), wrong.what());
     }
@@ -171,12 +155,10 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
         const auto work = [shard = shard_.number](db::connection& on) {
             return table::others_first(on, shard);
         };
-        const auto session = shard_.core.session();
-        auto reading = session->async_read(work);
-        if (!co_await std::move(reading) || shard_.leaving)
+        const auto session = shard_.relay.session();
+        if (!co_await session->async_read(work) || shard_.leaving)
             co_return;
-        auto resting = shard_.rest(clock::duration::max());
-        co_await std::move(resting);
+        co_await shard_.rest(clock::duration::max());
     }
 }
 
@@ -184,41 +166,35 @@ asio::awaitable<void> shard_runner::await_earlier_shards() {
 asio::awaitable<bool> shard_runner::begin() {
     shard_.set(state::opening);
     shard_name name;
-    name.table = shard_.core.table_id();
+    name.table = shard_.relay.table_id();
     name.shard = shard_.number;
     name.first_sought = shard_.known.place;
-    auto opening_it = shard_.sink->open(name);
-    auto opened = co_await std::move(opening_it);
+    auto opened = co_await shard_.sink->open(name);
     if (!opened) {
         const error_code why = opened.error();
-        auto pausing = shard_.pause_after(why, shard_.sink->trouble());
-        co_await std::move(pausing);
+        co_await shard_.pause_after(why, shard_.sink->trouble());
         co_return false;
     }
     MORTISE_CRASH_POINT("relay.opened");
     table::mark_place seen;
     if (opened->last) {
-        auto asking = find_mark(opened->last->row);
-        seen = co_await std::move(asking);
+        seen = co_await find_mark(opened->last->row);
     }
     auto found = judge(shard_.known, *opened, seen);
     if (found.refused) {
-        auto waiting = await_operator(found.refused, std::move(found.text), opened->last);
-        co_await std::move(waiting);
-        auto closing = shard_.sink->close();
-        co_await std::move(closing);
+        co_await await_operator(found.refused, std::move(found.text), opened->last);
+        co_await shard_.sink->close();
         co_return false;
     }
     if (refused_) {
-        auto accepting = accept();
-        co_await std::move(accepting);
+        co_await accept();
     }
     if (found.mark_lost)
         shard_.tell(relay_event::kind::mark_lost, errc::mark_lost, opened->identity);
     shard_.known.last = found.start;
     sender_.begin(*opened);
     shard_.status.last = shard_.known.last;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     shard_.tell(relay_event::kind::opened);
     co_return true;
 }
@@ -226,10 +202,9 @@ asio::awaitable<bool> shard_runner::begin() {
 // Withdraws an earlier refusal: its cause is gone, so no operator needs to decide.
 asio::awaitable<void> shard_runner::accept() {
     auto work = [by = shard_.by](db::connection& on) { return table::accept(on, by); };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto accepting = session->async_run(std::move(work), db::durability::force);
-    if (co_await std::move(accepting))
+    if (co_await session->async_run(std::move(work), db::durability::force))
         throw boost::system::system_error(errc::superseded);
     refused_ = false;
 }
@@ -238,9 +213,8 @@ asio::awaitable<table::mark_place> shard_runner::find_mark(std::int64_t row) {
     const auto work = [shard = shard_.number, row](db::connection& on) {
         return table::find_mark(on, shard, row);
     };
-    const auto session = shard_.core.session();
-    auto reading = session->async_read(work);
-    co_return co_await std::move(reading);
+    const auto session = shard_.relay.session();
+    co_return co_await session->async_read(work);
 }
 
 // Waits until `rebase` has changed the generation of the shard.
@@ -255,18 +229,16 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
     auto note = [by = shard_.by, reason = why.message() + ": " + text, seen](db::connection& on) {
         return table::refuse(on, by, reason, seen);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto noting = session->async_run(std::move(note), db::durability::force);
-    if (co_await std::move(noting))
+    if (co_await session->async_run(std::move(note), db::durability::force))
         throw boost::system::system_error(errc::superseded);
     for (;;) {
         shard_.news.reset();
         const auto work = [shard = shard_.number](db::connection& on) {
             return table::known_of(on, shard);
         };
-        auto reading = session->async_read(work);
-        auto known = co_await std::move(reading);
+        auto known = co_await session->async_read(work);
         if (known.last.generation != shard_.known.last.generation) {
             shard_.known = std::move(known);
             refused_ = false;
@@ -274,11 +246,10 @@ shard_runner::await_operator(error_code why, std::string text, std::optional<mar
             shard_.status.text.clear();
             co_return;
         }
-        shard_.core.stuck(shard_.number, why);
+        shard_.relay.drains().stuck(shard_.number, why);
         if (shard_.leaving)
             co_return;
-        auto resting = shard_.rest(clock::duration::max());
-        co_await std::move(resting);
+        co_await shard_.rest(clock::duration::max());
     }
 }
 

@@ -13,6 +13,8 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,12 +27,12 @@ namespace mortise::outbox::detail {
 /// Runs one shard: holds its lock, opens its sink, finds where to go on, and lets the sender send.
 ///
 /// @par Threads   The relay's strand.
-/// @par Lifetimes The core outlives the runner.
+/// @par Lifetimes The relay's context outlives the runner.
 class shard_runner {
     using state = shard_status::state;
 
 public:
-    shard_runner(relay_core& core, std::uint32_t shard);
+    shard_runner(relay_context& relay, std::uint32_t shard);
 
     /// Runs until the shard is done, or the relay stops.
     asio::awaitable<void> run();
@@ -68,6 +70,9 @@ private:
     bool refused_ = false;  ///< The table says that the shard is refused.
     bool serving_ = false;  ///< A term is under way.
 };
+
+/// The runners of a relay, by the numbers of their shards.
+using shard_runners = std::map<std::uint32_t, std::shared_ptr<shard_runner>>;
 
 }  // namespace mortise::outbox::detail
 

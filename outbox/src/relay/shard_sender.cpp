@@ -4,7 +4,6 @@
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/outbox/error.hpp"
-#include "relay/relay_core.hpp"
 #include "table/rows.hpp"
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
@@ -37,7 +36,7 @@ public:
 };
 
 shard_sender::shard_sender(shard_context& shard)
-    : shard_(shard), parking_(shard), batch_rows_(shard.core.config().batch_rows) {}
+    : shard_(shard), parking_(shard), batch_rows_(shard.relay.config().batch_rows) {}
 
 // Binds a shard only to a sink that has something of it. A sink that was opened and received
 // nothing may be a mistake in the configuration, and must not exclude the right one.
@@ -50,17 +49,16 @@ void shard_sender::begin(const opening& opened) {
     parking_.begin();
     // The mark may cover more rows than this relay has sent.
     purge_wanted_ = true;
-    purge_at_ = shard_.now() + shard_.core.config().purge_after;
+    purge_at_ = shard_.now() + shard_.relay.config().purge_after;
 }
 
 // Sends all batches. While one batch is sent, the next one is read.
 asio::awaitable<shard_end> shard_sender::send_all() {
     std::shared_ptr<pending_read> reading;
-    while (!shard_.core.stopping() && !shard_.leaving) {
+    while (!shard_.relay.stopping() && !shard_.leaving) {
         if (!reading || reading->after != shard_.known.last.row)
             reading = start_read(shard_.known.last.row);
-        auto waiting = reading->ready.async_wait();
-        co_await std::move(waiting);
+        co_await reading->ready.async_wait();
         if (reading->failed)
             throw boost::system::system_error(reading->failed);
         const std::uint64_t number = reading->read;
@@ -69,9 +67,9 @@ asio::awaitable<shard_end> shard_sender::send_all() {
         MORTISE_CRASH_POINT("relay.read");
         if (next.newest_layout != layout_seen_) {
             layout_seen_ = next.newest_layout;
-            shard_.core.look_for_shards();
+            shard_.relay.look_for_shards();
         }
-        shard_.core.due_at(next.next_due);
+        shard_.relay.due_at(next.next_due);
         const bool poisoned = !next.corrupt.empty();
         if (poisoned || !next.blocked.empty()) {
             std::vector<table::poison_row> corrupt;
@@ -86,27 +84,23 @@ asio::awaitable<shard_end> shard_sender::send_all() {
         // Look only when nothing else waits: moving the rows behind such messages takes long, and
         // writers wait meanwhile.
         if (parking_.is_look_due() && !next.more) {
-            auto looking = parking_.look_for_topics();
-            if (const auto ending = co_await std::move(looking))
+            if (const auto ending = co_await parking_.look_for_topics())
                 co_return *ending;
             continue;
         }
         if (next.last_row == 0) {
-            shard_.core.emptied(shard_.number, number);
-            auto idling = be_idle(next.newest_layout);
-            if (const auto ending = co_await std::move(idling))
+            shard_.relay.drains().emptied(shard_.number, number);
+            if (const auto ending = co_await be_idle(next.newest_layout))
                 co_return *ending;
             continue;
         }
         shard_.set(shard_status::state::sending);
         if (next.more)
             reading = start_read(next.last_row);
-        auto sending = send(next);
-        if (const auto ending = co_await std::move(sending))
+        if (const auto ending = co_await send(next))
             co_return *ending;
         if (purge_due()) {
-            auto purging = purge();
-            if (!co_await std::move(purging))
+            if (!co_await purge())
                 co_return shard_end::superseded;
         }
     }
@@ -116,22 +110,22 @@ asio::awaitable<shard_end> shard_sender::send_all() {
 std::shared_ptr<shard_sender::pending_read> shard_sender::start_read(std::int64_t after) {
     shard_.news.reset();  // Rows committed from now on may be too late for this read.
     const auto pending =
-        std::make_shared<pending_read>(shard_.core.strand(), shard_.core.begin_read(), after);
+        std::make_shared<pending_read>(shard_.relay.strand(), shard_.relay.begin_read(), after);
     auto work = [shard = shard_.number,
                  after,
                  rows = batch_rows_,
-                 bytes = shard_.core.config().batch_bytes,
-                 log = shard_.core.log()](db::connection& on) {
+                 bytes = shard_.relay.config().batch_bytes,
+                 log = shard_.relay.log()](db::connection& on) {
         auto found = table::read(on, shard, after, rows, bytes);
         // Never send rows that a crash of the host would take back.
         if (!found.rows.empty())
             log->make_durable(on);
         return found;
     };
-    shard_.core.session()->async_read(
+    shard_.relay.session()->async_read(
         std::move(work),
         asio::bind_executor(
-            shard_.core.strand(),
+            shard_.relay.strand(),
             [pending](error_code failed, table::batch found) {
                 pending->failed = failed;
                 pending->found = std::move(found);
@@ -145,8 +139,7 @@ std::shared_ptr<shard_sender::pending_read> shard_sender::start_read(std::int64_
 // Sends one batch; the sink may move from its messages. @return how sending ended, if it did.
 asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next) {
     if (!bound_) {
-        auto binding = bind_to_sink();
-        if (!co_await std::move(binding))
+        if (!co_await bind_to_sink())
             co_return shard_end::superseded;
     }
     mark after = shard_.known.last;
@@ -155,8 +148,7 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next)
     after.message = next.last_message;
     const auto begun = shard_.now();
     const std::size_t count = next.rows.size();
-    auto publishing = publish(next.rows, after);
-    auto outcome = co_await std::move(publishing);
+    auto outcome = co_await publish(next.rows, after);
     MORTISE_CRASH_POINT("relay.published");
     for (std::string& each : outcome.notices)
         shard_.tell(relay_event::kind::noticed, {}, std::move(each));
@@ -186,21 +178,18 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send(table::batch& next)
                 reason += "; sent when the topic is there";
             poison.emplace_back(next.rows.at(each.index).row, std::move(reason), each.away);
         }
-        auto parking = parking_.park(std::move(poison));
-        if (!co_await std::move(parking))
+        if (!co_await parking_.park(std::move(poison)))
             co_return shard_end::superseded;
         co_return std::nullopt;
     }
     case published::kind::again: {
-        auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-        co_await std::move(pausing);
+        co_await shard_.pause_after(outcome.code, std::move(outcome.text));
         co_return std::nullopt;
     }
     case published::kind::lost:
         break;
     }
-    auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-    co_await std::move(pausing);
+    co_await shard_.pause_after(outcome.code, std::move(outcome.text));
     co_return shard_end::lost;
 }
 
@@ -211,7 +200,7 @@ void shard_sender::tell_sent(std::size_t messages, clock::duration took) {
     event.row = shard_.known.last.row;
     event.messages = messages;
     event.took = took;
-    shard_.core.tell(event);
+    shard_.relay.tell(event);
 }
 
 // Records the sink in the table before the first row is sent. The next purge may be far off. Until
@@ -221,10 +210,9 @@ asio::awaitable<bool> shard_sender::bind_to_sink() {
     auto work = [by = shard_.by, identity = identity_](db::connection& on) {
         return table::bind_to_sink(on, by, identity);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto binding = session->async_run(std::move(work), db::durability::force);
-    if (co_await std::move(binding))
+    if (co_await session->async_run(std::move(work), db::durability::force))
         co_return false;
     bound_ = true;
     co_return true;
@@ -232,7 +220,7 @@ asio::awaitable<bool> shard_sender::bind_to_sink() {
 
 // A smaller batch may succeed if the sink's time was too short for this one.
 void shard_sender::resize_batches(published::kind outcome) {
-    const std::size_t most = shard_.core.config().batch_rows;
+    const std::size_t most = shard_.relay.config().batch_rows;
     if (outcome == published::kind::committed)
         batch_rows_ += std::min(batch_rows_, most - batch_rows_);
     else if (outcome != published::kind::refused)
@@ -244,8 +232,7 @@ asio::awaitable<published> shard_sender::publish(std::vector<outgoing>& rows, co
     std::exception_ptr failed;
     published outcome;
     try {
-        auto publishing = shard_.sink->publish(rows, after);
-        outcome = co_await std::move(publishing);
+        outcome = co_await shard_.sink->publish(rows, after);
     } catch (...) {
         failed = std::current_exception();
     }
@@ -261,40 +248,40 @@ void shard_sender::advance(const mark& to, std::size_t messages, std::string pla
     shard_.known.place = std::move(place);
     sent_at_ = shard_.now();
     if (!std::exchange(purge_wanted_, true))
-        purge_at_ = sent_at_ + shard_.core.config().purge_after;
+        purge_at_ = sent_at_ + shard_.relay.config().purge_after;
     unpurged_ += messages;
     mark_unsaved_ = !shard_.sink->keeps_marks();
     shard_.succeed();
     shard_.status.last = to;
     shard_.status.messages += messages;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
 }
 
 bool shard_sender::purge_due() const {
-    return mark_unsaved_ || unpurged_ >= shard_.core.config().purge_rows ||
+    return mark_unsaved_ || unpurged_ >= shard_.relay.config().purge_rows ||
            (purge_wanted_ && shard_.now() >= purge_at_);
 }
 
 // Purges sent rows. @return whether the shard is still ours.
 asio::awaitable<bool> shard_sender::purge() {
-    const auto& config = shard_.core.config();
+    const auto& config = shard_.relay.config();
     using std::chrono::microseconds;
     const std::int64_t keep = std::chrono::duration_cast<microseconds>(config.keep).count();
     auto work = [by = shard_.by, now = shard_.known, limit = config.purge_rows, keep](
                     db::connection& on
                 ) { return table::purge(on, by, now, wall_now() - keep, limit); };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
     ++shard_.status.purges;
-    auto purging = session->async_run(std::move(work), db::durability::lazy, with_code);
-    const auto [failed, purged] = co_await std::move(purging);
+    const auto [failed, purged] =
+        co_await session->async_run(std::move(work), db::durability::lazy, with_code);
     if (failed == errc::superseded)
         co_return false;
     if (failed)
         throw boost::system::system_error(failed);
     MORTISE_CRASH_POINT("relay.purged");
     shard_.status.purged += purged;
-    shard_.core.show(shard_.status);
+    shard_.relay.show(shard_.status);
     mark_unsaved_ = false;
     const bool more = purged == config.purge_rows;
     unpurged_ = 0;
@@ -308,30 +295,26 @@ asio::awaitable<bool> shard_sender::purge() {
 asio::awaitable<std::optional<shard_end>> shard_sender::be_idle(std::uint32_t newest_layout) {
     shard_.set(shard_status::state::idle);
     if (purge_due()) {
-        auto purging = purge();
-        if (!co_await std::move(purging))
+        if (!co_await purge())
             co_return shard_end::superseded;
         co_return std::nullopt;
     }
     if (shard_.number < newest_layout) {
-        auto finishing = finish();
-        if (const auto ending = co_await std::move(finishing))
+        if (const auto ending = co_await finish())
             co_return ending;
     }
     const auto idle_max = shard_.sink->idle_max();
     clock::duration longest = clock::duration::max();
     if (idle_max.count() > 0) {
         if (shard_.now() - sent_at_ >= idle_max) {
-            auto marking = send_idle_mark();
-            co_return co_await std::move(marking);
+            co_return co_await send_idle_mark();
         }
         longest = sent_at_ + idle_max - shard_.now();
     }
     if (purge_wanted_)
         longest = std::min(longest, std::max(purge_at_ - shard_.now(), clock::duration(0)));
     longest = std::min(longest, parking_.until_look());
-    auto resting = shard_.rest(longest);
-    co_await std::move(resting);
+    co_await shard_.rest(longest);
     co_return std::nullopt;
 }
 
@@ -339,10 +322,10 @@ asio::awaitable<std::optional<shard_end>> shard_sender::finish() {
     auto work = [by = shard_.by, now = shard_.known](db::connection& on) {
         return table::finish(on, by, now);
     };
-    const auto session = shard_.core.session();
+    const auto session = shard_.relay.session();
     ++shard_.status.writes;
-    auto finishing = session->async_run(std::move(work), db::durability::force, with_code);
-    const auto [failed, done] = co_await std::move(finishing);
+    const auto [failed, done] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
     if (failed == errc::superseded)
         co_return shard_end::superseded;
     if (failed)
@@ -351,7 +334,7 @@ asio::awaitable<std::optional<shard_end>> shard_sender::finish() {
         co_return std::nullopt;
     MORTISE_CRASH_POINT("relay.finished");
     shard_.set(shard_status::state::done);
-    shard_.core.emptied(shard_.number, shard_.core.begin_read());
+    shard_.relay.drains().emptied(shard_.number, shard_.relay.begin_read());
     co_return shard_end::done;
 }
 
@@ -360,15 +343,13 @@ asio::awaitable<std::optional<shard_end>> shard_sender::send_idle_mark() {
     mark after = shard_.known.last;
     ++after.sequence;
     std::vector<outgoing> none;
-    auto publishing = publish(none, after);
-    auto outcome = co_await std::move(publishing);
+    auto outcome = co_await publish(none, after);
     if (outcome.type == published::kind::committed) {
         advance(after, 0, std::move(outcome.place));
         co_return std::nullopt;
     }
     const bool lost = outcome.type == published::kind::lost;
-    auto pausing = shard_.pause_after(outcome.code, std::move(outcome.text));
-    co_await std::move(pausing);
+    co_await shard_.pause_after(outcome.code, std::move(outcome.text));
     co_return lost ? std::optional(shard_end::lost) : std::nullopt;
 }
 

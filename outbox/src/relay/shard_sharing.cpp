@@ -3,7 +3,6 @@
 
 #include "mortise/coro/sleep.hpp"
 #include "mortise/lock_client.hpp"
-#include "relay/relay_core.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -86,26 +85,24 @@ std::vector<std::uint32_t> surplus(const std::vector<shard_lock>& locks) {
 }
 
 asio::awaitable<void> shard_sharing::run() {
-    while (!core_.stopping()) {
-        const auto portions = std::max<std::size_t>(core_.runners().size() / shards_in_a_look, 1);
-        const auto pause = core_.config().share_every * portions;
-        auto sleeping = coro::sleep_for(core_.time(), pause);
-        co_await std::move(sleeping);
-        auto sharing = share_once();
-        co_await std::move(sharing);
+    while (!relay_.stopping()) {
+        const auto portions = std::max<std::size_t>(runners_.size() / shards_in_a_look, 1);
+        const auto pause = relay_.config().share_every * portions;
+        co_await coro::sleep_for(relay_.time(), pause);
+        co_await share_once();
     }
 }
 
 std::size_t shard_sharing::count_held() const {
     return static_cast<std::size_t>(std::count_if(
-        core_.runners().begin(),
-        core_.runners().end(),
+        runners_.begin(),
+        runners_.end(),
         [](const auto& each) { return each.second->held().has_value(); }
     ));
 }
 
 bool shard_sharing::is_any_leaving() const {
-    return std::any_of(core_.runners().begin(), core_.runners().end(), [](const auto& each) {
+    return std::any_of(runners_.begin(), runners_.end(), [](const auto& each) {
         return each.second->leaving();
     });
 }
@@ -117,15 +114,15 @@ asio::awaitable<void> shard_sharing::share_once() {
     if (count_held() < 2 || is_any_leaving())
         co_return;
     std::vector<shard_lock> locks;
-    const auto runners = core_.runners();  // others may be added meanwhile
+    const shard_runners runners = runners_;  // others may be added meanwhile
     for (const auto& [shard, each] : runners) {
         if (each->done())
             continue;
-        auto looking =
-            core_.config().locks->async_inspect(each->lock_name(), waiters_max, with_code);
-        const auto looked = co_await std::move(looking);
+        const auto looked = co_await relay_.config().locks->async_inspect(
+            each->lock_name(), waiters_max, with_code
+        );
         const auto& [failed, seen] = looked;
-        if (failed || core_.stopping())
+        if (failed || relay_.stopping())
             co_return;
         if (seen)
             locks.emplace_back(shard, *seen, each->held().value_or(fencing_token()));
@@ -135,8 +132,8 @@ asio::awaitable<void> shard_sharing::share_once() {
     if (uneven_)
         co_return;
     for (const auto shard : given) {
-        const auto runner = core_.runners().find(shard);
-        if (runner != core_.runners().end() && runner->second->held())
+        const auto runner = runners_.find(shard);
+        if (runner != runners_.end() && runner->second->held())
             runner->second->leave();
     }
 }

@@ -4,6 +4,8 @@
 
 #include "mortise/fencing_token.hpp"
 #include "mortise/store_types.hpp"
+#include "relay/relay_context.hpp"
+#include "relay/shard_runner.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -35,16 +37,15 @@ public:
 /// passes it on to the next waiter.
 std::vector<std::uint32_t> surplus(const std::vector<shard_lock>& locks);
 
-class relay_core;
-
 /// Passes shards on to relays that have fewer. All relays are known by the queues of the locks,
 /// because every relay waits for all shards that it does not have.
 ///
 /// @par Threads   The relay's strand.
-/// @par Lifetimes The core outlives the object.
+/// @par Lifetimes The context and the runners outlive the object.
 class shard_sharing {
 public:
-    explicit shard_sharing(relay_core& core) : core_(core) {}
+    shard_sharing(relay_context& relay, const shard_runners& runners)
+        : relay_(relay), runners_(runners) {}
 
     /// Looks at the locks again and again, until the relay stops.
     boost::asio::awaitable<void> run();
@@ -54,7 +55,8 @@ private:
     std::size_t count_held() const;
     bool is_any_leaving() const;
 
-    relay_core& core_;
+    relay_context& relay_;
+    const shard_runners& runners_;
     bool uneven_ = false;  ///< The last look found too many shards here.
 };
 

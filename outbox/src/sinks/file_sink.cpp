@@ -2,12 +2,10 @@
 // Writes message files, and reads them.
 #include "mortise/outbox/file_sink.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/outbox/error.hpp"
 #include "sinks/message_file.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,6 +20,7 @@
 namespace mortise::outbox {
 namespace {
 
+using coro::detail::with_code;
 class file_sink final : public sink {
 public:
     file_sink(asio::any_io_executor strand, std::filesystem::path folder, file_sink_options bounds)
@@ -40,8 +39,7 @@ public:
         auto work = [file = file_, folder = folder_, number = shard.shard] {
             return file->open(folder, number);
         };
-        auto opening_it = thread_->async_run(std::move(work), asio::as_tuple(asio::deferred));
-        auto [failed, found] = co_await std::move(opening_it);
+        auto [failed, found] = co_await thread_->async_run(std::move(work), with_code);
         if (failed || !found)
             co_return failed ? failed : found.error();
         opening result;
@@ -59,8 +57,7 @@ public:
         auto work = [file = file_, lines = std::move(lines), after, any] {
             return file->append(lines, after, any);
         };
-        auto appending = thread_->async_run(std::move(work), asio::as_tuple(asio::deferred));
-        auto [failed, refused] = co_await std::move(appending);
+        auto [failed, refused] = co_await thread_->async_run(std::move(work), with_code);
         if (failed || refused)
             co_return published(published::kind::lost, failed ? failed : refused, folder_.string());
         co_return published();
@@ -70,8 +67,7 @@ public:
         if (!thread_)
             co_return;
         auto work = [file = file_] { file->close(); };
-        auto closing = thread_->async_run(std::move(work), asio::as_tuple(asio::deferred));
-        co_await std::move(closing);
+        co_await thread_->async_run(std::move(work), with_code);
     }
 
 private:

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace mortise::backoff_test {
@@ -63,6 +65,32 @@ TEST(Backoff, DoesNotOverflow) {
     backoff pauses({.first = 1ms, .max = std::chrono::hours(24 * 365), .factor = 4'000'000'000}, 1);
     draw(pauses, 50);
     EXPECT_EQ(pauses.bound(), std::chrono::hours(24 * 365));
+}
+
+TEST(Backoff, GivesTheBoundOfAnAttemptByItsNumber) {
+    const backoff_options limits{.first = 100ms, .max = 1s};
+    backoff pauses(limits, 7);
+    EXPECT_EQ(coro::backoff_bound(limits, 0), 100ms) << "nothing was tried yet";
+    for (std::uint32_t attempts = 1; attempts <= 6; ++attempts) {
+        EXPECT_EQ(coro::backoff_bound(limits, attempts), pauses.bound()) << attempts;
+        static_cast<void>(pauses.next());
+    }
+    const auto most = std::numeric_limits<std::uint32_t>::max();
+    EXPECT_EQ(coro::backoff_bound(limits, most), 1s);
+    EXPECT_EQ(coro::backoff_bound({.first = 100ms, .max = 1s, .factor = 1}, most), 100ms);
+}
+
+TEST(Backoff, JitterKeepsWithinItsInterval) {
+    coro::jitter jitter(7);
+    std::vector<clock::duration> drawn;
+    for (int i = 0; i < 1'000; ++i)
+        drawn.push_back(jitter.draw(100ms, 200ms));
+    const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end());
+    EXPECT_GE(*least, 100ms);
+    EXPECT_LT(*least, 102ms);
+    EXPECT_GT(*most, 198ms);
+    EXPECT_LE(*most, 200ms);
+    EXPECT_EQ(jitter.draw(5ms, 5ms), 5ms);
 }
 
 TEST(BackoffDeathTest, RefusesLimitsThatMakeNoSense) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a code of librdkafka means for a record, and for a transaction.
-#include "delivery_book.hpp"
 #include "failure_classes.hpp"
+#include "producer/delivery_book.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 namespace mortise::test::failure_classes_test {
 namespace {
 
-using kafka::blame;
-using kafka::call_failure;
-using kafka::remedy;
+using kafka::detail::blame;
+using kafka::detail::call_failure;
+using kafka::detail::remedy;
 
 TEST(KafkaFailures, TheCodeCountsMoreThanTheFlags) {
     constexpr bool fatal = true;
@@ -42,21 +42,26 @@ TEST(KafkaFailures, InnocentRecordsAreNotBlamed) {
           RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
           RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
           RD_KAFKA_RESP_ERR__FATAL})
-        EXPECT_EQ(kafka::blame_of_delivery(code), blame::none) << code;
-    EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR__QUEUE_FULL), blame::none);
-    EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR__STATE), blame::none);
-    EXPECT_EQ(kafka::blame_of_call(0), blame::none);
+        EXPECT_EQ(kafka::detail::blame_of_delivery(code), blame::none) << code;
+    EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR__QUEUE_FULL), blame::none);
+    EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR__STATE), blame::none);
+    EXPECT_EQ(kafka::detail::blame_of_call(0), blame::none);
 }
 
 TEST(KafkaFailures, WhatABrokerRefusesAsAWholeNamesNoOne) {
-    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::neighbour);
-    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_INVALID_RECORD), blame::neighbour);
-    EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::record);
-    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), blame::topic);
-    EXPECT_EQ(kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), blame::topic);
-    EXPECT_EQ(kafka::blame_of_call(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), blame::topic);
     EXPECT_EQ(
-        kafka::blame_of_delivery(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), blame::record
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::neighbour
+    );
+    EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_INVALID_RECORD), blame::neighbour);
+    EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), blame::record);
+    EXPECT_EQ(kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), blame::topic);
+    EXPECT_EQ(
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), blame::topic
+    );
+    EXPECT_EQ(kafka::detail::blame_of_call(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), blame::topic);
+    EXPECT_EQ(
+        kafka::detail::blame_of_delivery(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED),
+        blame::record
     );
 }
 

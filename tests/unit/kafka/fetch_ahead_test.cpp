@@ -77,8 +77,8 @@ TEST(KafkaFetchAhead, IsBoundedForAllPartitionsTogether) {
         {"heartbeat.interval.ms", "100"},
         {"queued.max.messages.kbytes", std::to_string(queue_bytes >> 10)},
         {"fetch.max.bytes", std::to_string(answer_bytes)}};
-    kafka::consumer_core member(config, fresh_name("group"), {topic});
-    std::vector<kafka::start_offset> wanted;
+    kafka::detail::consumer_core member(config, fresh_name("group"), {topic});
+    std::vector<kafka::detail::start_offset> wanted;
     while (wanted.empty()) {
         for (const auto& change : member.turn(0, 0).changes)
             for (const auto& each : change.partitions)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Two databases in one consumer group: neither knows what the other has done.
-#include "consumer/offset_note.hpp"
+#include "consumer/group_offset.hpp"
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/scratch_folder.hpp"
@@ -67,20 +67,20 @@ protected:
 };
 
 TEST(KafkaOffsetNote, SaysWhatWasDealtWithAndByWhom) {
-    kafka::offset_note made;
+    kafka::detail::offset_note made;
     EXPECT_EQ(made.text(), "-1");
     made.dealt_with = 42;
     EXPECT_EQ(made.text(), "42");
     made.owner = "0123/my inbox";
-    const auto read = kafka::offset_note::parse(made.text());
+    const auto read = kafka::detail::offset_note::parse(made.text());
     EXPECT_EQ(read.dealt_with, 42);
     EXPECT_EQ(read.owner, made.owner);
     // As versions before wrote it, and as somebody else may have.
-    EXPECT_EQ(kafka::offset_note::parse("7").dealt_with, 7);
-    EXPECT_EQ(kafka::offset_note::parse("7").owner, "");
+    EXPECT_EQ(kafka::detail::offset_note::parse("7").dealt_with, 7);
+    EXPECT_EQ(kafka::detail::offset_note::parse("7").owner, "");
     for (const char* strange : {"", " ", "x", "7x", "7x owner", "99999999999999999999"}) {
-        EXPECT_EQ(kafka::offset_note::parse(strange).dealt_with, -1) << strange;
-        EXPECT_EQ(kafka::offset_note::parse(strange).owner, "") << strange;
+        EXPECT_EQ(kafka::detail::offset_note::parse(strange).dealt_with, -1) << strange;
+        EXPECT_EQ(kafka::detail::offset_note::parse(strange).owner, "") << strange;
     }
 }
 

@@ -52,7 +52,8 @@ public:
     }
 
 private:
-    asio::awaitable<error_code> find(std::vector<kafka::start_offset>&, std::string&) override {
+    asio::awaitable<error_code>
+    find(std::vector<kafka::detail::start_offset>&, std::string&) override {
         ++finds;
         while (finding_waits) {
             auto resting = pause(5ms, true);

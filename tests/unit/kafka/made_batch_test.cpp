@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a processor commits of a batch when some of its records come to nothing.
+#include "mortise/kafka/error.hpp"
 #include "processor/made_batch.hpp"
 
 #include <gtest/gtest.h>
@@ -15,9 +16,9 @@ namespace {
 
 using kafka::consumed_record;
 using kafka::kafka_error;
-using kafka::made_batch;
 using kafka::refused_record;
 using kafka::topic_partition;
+using kafka::detail::made_batch;
 using texts = std::vector<std::string>;
 using offsets = std::map<topic_partition, std::int64_t>;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a configuration is refused for, and that no secret is shown.
-#include "secrets.hpp"
 #include "settings.hpp"
 #include "unit/kafka/kafka_user.hpp"
 
@@ -78,15 +77,16 @@ TEST(KafkaSettings, TimesAndAddressesAreChecked) {
 TEST(KafkaSettings, DeliveriesEndBeforeTheirTransaction) {
     using std::chrono::milliseconds;
     kafka_config config("127.0.0.1:1");
-    EXPECT_EQ(kafka::delivery_time(config), milliseconds(11'250));
+    EXPECT_EQ(kafka::detail::delivery_time(config), milliseconds(11'250));
     config.settings["transaction.timeout.ms"] = "60000";
-    EXPECT_EQ(kafka::delivery_time(config), milliseconds(45'000));
+    EXPECT_EQ(kafka::detail::delivery_time(config), milliseconds(45'000));
     config.settings["delivery.timeout.ms"] = "1000";
-    EXPECT_EQ(kafka::delivery_time(config), milliseconds(1'000));
+    EXPECT_EQ(kafka::detail::delivery_time(config), milliseconds(1'000));
 }
 
 std::string value_of(const kafka_config& config, const char* name) {
-    const auto conf = kafka::make_settings(config, kafka::purpose::consuming, "group");
+    const auto conf =
+        kafka::detail::make_settings(config, kafka::detail::purpose::consuming, "group");
     char text[256];
     std::size_t size = sizeof text;
     EXPECT_EQ(::rd_kafka_conf_get(conf.get(), name, text, &size), RD_KAFKA_CONF_OK);
@@ -123,7 +123,7 @@ TEST(KafkaSettings, SecretsAreNeverShown) {
     EXPECT_NE(pem, "");
     EXPECT_EQ(pem.find("tell-nobody"), std::string::npos) << pem;
 
-    const kafka::secrets hidden({
+    const kafka::detail::secrets hidden({
         {"sasl.password", "abc"},
         {"ssl.keystore.password", "abcdef"},
         {"sasl.username", "user"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sink of an outbox at a real broker: messages and mark together, one owner at a time.
 #include "mortise/kafka/kafka_sink.hpp"
-#include "sink/mark_place.hpp"
+#include "sink/sink_records.hpp"
 #include "support/eventually.hpp"
 #include "support/kafka_broker.hpp"
 #include "support/kafka_reader.hpp"
@@ -187,7 +187,7 @@ TEST_F(KafkaSink, PublishesABatchAndFindsItsMarkAgain) {
     const outbox::mark mark = mark_after();
     const published came = first.publish(batch, mark);
     ASSERT_EQ(came.type, published::kind::committed) << came.text;
-    EXPECT_TRUE(kafka::parse_place(came.place)) << came.place;
+    EXPECT_TRUE(kafka::detail::parse_place(came.place)) << came.place;
 
     for (const std::string& place : {came.place, std::string(), std::string("1:7")}) {
         outbox::shard_name again = shard_;
@@ -411,10 +411,10 @@ TEST_F(KafkaSink, EndsEarlyWhenItIsCancelledWhileItIsOpened) {
 }
 
 TEST_F(KafkaSink, PlacesAreTexts) {
-    EXPECT_EQ(kafka::place_text({3, 42}), "3:42");
-    EXPECT_EQ(kafka::parse_place("3:42")->offset, 42);
+    EXPECT_EQ(kafka::detail::place_text({3, 42}), "3:42");
+    EXPECT_EQ(kafka::detail::parse_place("3:42")->offset, 42);
     for (const char* bad : {"", ":", "3", "3:", ":4", "-1:4", "3:-4", "3:4 ", "3:4:5", "x:1"})
-        EXPECT_FALSE(kafka::parse_place(bad)) << bad;
+        EXPECT_FALSE(kafka::detail::parse_place(bad)) << bad;
 }
 
 TEST(KafkaSinkAlone, EndsEarlyWhenItIsCancelledAndHasDoneAllOrNothing) {

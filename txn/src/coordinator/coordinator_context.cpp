@@ -2,7 +2,7 @@
 #include "coordinator/coordinator_context.hpp"
 
 #include "coordinator/coordinator_core.hpp"
-#include "mortise/detail/real_time.hpp"
+#include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/options.hpp"
 
@@ -13,6 +13,7 @@ namespace mortise::txn::detail {
 namespace {
 
 using mortise::detail::require;
+using mortise::detail::require_retry_limits;
 using std::chrono::milliseconds;
 
 coordinator_config checked(coordinator_config config) {
@@ -33,12 +34,7 @@ coordinator_config checked(coordinator_config config) {
         "try_attempts_max",
         "use 1 to 1,000"
     );
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
+    require_retry_limits(config.retry_first, config.retry_max);
     require(
         config.breaker_failures >= 1 && config.breaker_failures <= 1'000'000,
         "breaker_failures",
@@ -70,7 +66,7 @@ coordinator_config checked(coordinator_config config) {
 coordinator_context::coordinator_context(asio::any_io_executor executor, coordinator_config config)
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())) {}
+      time_(mortise::detail::time_or_real(config_.time, seat_.executor())) {}
 
 bool coordinator_context::take(const std::shared_ptr<coordinator_core>& owner) {
     owner_ = owner;

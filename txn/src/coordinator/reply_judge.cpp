@@ -3,7 +3,7 @@
 
 #include "coordinator/coordinator_core.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/store_types.hpp"
+#include "mortise/detail/defaults.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,9 +20,7 @@ constexpr milliseconds asked_pause_max = std::chrono::hours(24);
 
 reply_judge::reply_judge(coordinator_core& core, coordinator_context& context)
     : coordinator_part(core, context),
-      jitter_(static_cast<std::minstd_rand::result_type>(
-          context.config().jitter_seed != 0 ? context.config().jitter_seed : random_id::draw().low
-      )) {}
+      jitter_(mortise::detail::seed_or_random(context.config().jitter_seed)) {}
 
 void reply_judge::judge(
     const running_ptr& transaction,
@@ -225,29 +223,20 @@ void reply_judge::suspect(const running_ptr& transaction, branch_number number) 
 // Draws a random pause below a bound that doubles: calls that failed together do not come back
 // together, and none comes back at once.
 clock::duration reply_judge::pause_after(std::uint32_t attempts) {
-    const auto doublings = std::min(attempts > 0 ? attempts - 1 : 0, 30u);
-    const auto first =
-        std::chrono::duration_cast<std::chrono::microseconds>(context_.config().retry_first);
-    const auto most =
-        std::chrono::duration_cast<std::chrono::microseconds>(context_.config().retry_max);
-    const auto bound = std::min<std::chrono::microseconds::rep>(
-        most.count(), first.count() << std::min(doublings, 20u)
-    );
-    const auto least = std::min(bound, first.count()) / 4;
-    std::uniform_int_distribution<std::chrono::microseconds::rep> draw(least, bound);
-    return std::chrono::microseconds(draw(jitter_));
+    const auto& config = context_.config();
+    const auto bound = coro::backoff_bound({config.retry_first, config.retry_max}, attempts);
+    const auto least = std::min<clock::duration>(bound, config.retry_first) / 4;
+    return jitter_.draw(least, bound);
 }
 
 // Limits the pause that a participant asks for. If it asks for no pause repeatedly, it gets
 // one that doubles.
 clock::duration reply_judge::pause_asked_for(milliseconds asked, std::uint32_t times) const {
-    const auto doublings = std::min(times > 0 ? times - 1 : 0, 20u);
-    const auto floor = std::clamp(
-        milliseconds(context_.config().retry_first.count() << doublings),
-        context_.config().retry_first,
-        std::max(context_.config().retry_first, asked_floor_max)
+    const milliseconds first = context_.config().retry_first;
+    const auto floor = coro::backoff_bound({first, std::max(first, asked_floor_max)}, times);
+    return std::clamp<clock::duration>(
+        asked, floor, std::max<clock::duration>(floor, asked_pause_max)
     );
-    return std::clamp(asked, floor, std::max(floor, asked_pause_max));
 }
 
 }  // namespace mortise::txn::detail

@@ -4,11 +4,11 @@
 
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/running.hpp"
+#include "mortise/coro/backoff.hpp"
 #include "mortise/txn/reply.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <random>
 #include <string>
 
 namespace mortise::txn::detail {
@@ -56,7 +56,7 @@ private:
     clock::duration pause_after(std::uint32_t attempts);
     clock::duration pause_asked_for(std::chrono::milliseconds asked, std::uint32_t times) const;
 
-    std::minstd_rand jitter_;
+    coro::jitter jitter_;
 };
 
 }  // namespace mortise::txn::detail

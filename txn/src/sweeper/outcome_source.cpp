@@ -2,11 +2,11 @@
 #include "mortise/txn/outcome_source.hpp"
 
 #include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
 #include "mortise/txn/coordinator.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
@@ -17,6 +17,7 @@
 namespace mortise::txn {
 namespace {
 
+using coro::detail::with_code;
 // By then the coordinator has been told. The sweeper sees the end at the reservation itself.
 constexpr std::chrono::milliseconds settle_max{200};
 
@@ -33,14 +34,13 @@ public:
         too_late.set(*time_, strand, limit, [&stop] {
             stop.emit(asio::cancellation_type::terminal);
         });
-        auto settling = at_.async_settle(
-            transaction, asio::bind_cancellation_slot(stop.slot(), asio::as_tuple(asio::deferred))
-        );
+        auto settling =
+            at_.async_settle(transaction, asio::bind_cancellation_slot(stop.slot(), with_code));
         auto settled = co_await std::move(settling);
         auto& [failed, end] = settled;
         if (failed != asio::error::operation_aborted)
             co_return standing_of(failed, end);
-        auto asking = at_.async_outcome(transaction, asio::as_tuple(asio::deferred));
+        auto asking = at_.async_outcome(transaction, with_code);
         auto answer = co_await std::move(asking);
         auto& [why, present] = answer;
         co_return standing_of(why, present);

@@ -48,7 +48,7 @@ overdue_sweeper& overdue_sweeper::operator=(overdue_sweeper&& other) noexcept {
 
 overdue_sweeper::executor_type overdue_sweeper::get_executor() const noexcept {
     MORTISE_ASSERT(core_);
-    return core_->get_executor();
+    return core_->executor();
 }
 
 sweeper_stats overdue_sweeper::stats() const noexcept {

@@ -2,15 +2,14 @@
 #include "sweeper/sweeper_core.hpp"
 
 #include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
+#include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
-#include "mortise/store_types.hpp"
 #include "mortise/txn/error.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -23,6 +22,7 @@
 namespace mortise::txn::detail {
 namespace {
 
+using coro::detail::with_code;
 using mortise::detail::require;
 using std::chrono::milliseconds;
 
@@ -76,13 +76,13 @@ sweeper_core::sweeper_core(
     std::shared_ptr<outcome_source> asks,
     sweeper_config config
 )
-    : seat_(std::move(executor)),
+    : background_core(std::move(executor)),
       of_(std::move(of)),
       asks_(std::move(asks)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      time_(mortise::detail::time_or_real(config_.time, this->executor())),
       away_(limits(), config_.jitter_seed),
-      seed_(config_.jitter_seed != 0 ? config_.jitter_seed : random_id::draw().low) {
+      seed_(mortise::detail::seed_or_random(config_.jitter_seed)) {
     require(of_ != nullptr, "of", "name a session");
     require(asks_ != nullptr, "asks", "name whom to ask");
 }
@@ -91,28 +91,19 @@ sweeper_core::~sweeper_core() {
     coro::detail::wait_service::unlink(*this);
 }
 
-void sweeper_core::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
+void sweeper_core::start() {
     running_ = true;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-        asio::co_spawn(
-            self->seat_.strand(),
-            run(self),
-            asio::bind_cancellation_slot(
-                self->stop_.slot(), [self](const std::exception_ptr&) { self->ended(); }
-            )
-        );
-    });
+    asio::co_spawn(
+        strand(),
+        run(shared_from_this()),
+        asio::bind_cancellation_slot(
+            stop_.slot(), [self = shared_from_this()](const std::exception_ptr&) { self->ended(); }
+        )
+    );
 }
 
-// The context is being destroyed: let go of all that lives in it.
-void sweeper_core::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void sweeper_core::drop() noexcept {
     stopping_ = true;
-    const auto stoppers = std::exchange(stoppers_, {});
-    seat_.leave();
 }
 
 sweeper_stats sweeper_core::stats() const noexcept {
@@ -125,23 +116,18 @@ void sweeper_core::count(std::uint64_t sweeper_stats::*what, std::uint64_t more)
     count_.*what += more;
 }
 
-void sweeper_core::stop(coro::detail::completion<void(error_code)> done) {
+void sweeper_core::stop(stop_handler done) {
     static_cast<void>(done.release_slot());
-    if (seat_.deserted())
+    if (deserted())
         return done.complete(error_code());
-    asio::dispatch(seat_.strand(), [self = shared_from_this(), done = std::move(done)]() mutable {
-        self->stoppers_.push_back(std::move(done));
-        self->begin_stop();
-    });
+    background_core::stop(std::move(done));
 }
 
 void sweeper_core::close() noexcept {
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
+    stop_unheard();
 }
 
-void sweeper_core::begin_stop() {
+void sweeper_core::begin_stop(bool) {
     stopping_ = true;
     if (running_)
         stop_.emit(asio::cancellation_type::terminal);
@@ -153,8 +139,7 @@ void sweeper_core::ended() {
     running_ = false;
     coro::detail::wait_service::unlink(*this);
     asks_ = nullptr;
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
+    answer_stoppers();
 }
 
 asio::awaitable<void> sweeper_core::run(std::shared_ptr<sweeper_core> self) {
@@ -179,7 +164,7 @@ asio::awaitable<clock::time_point> sweeper_core::look() {
         found.next = barrier::next_overdue(on);
         return found;
     };
-    auto doing = of_->async_run(reading, db::durability::lazy, asio::as_tuple(asio::deferred));
+    auto doing = of_->async_run(reading, db::durability::lazy, with_code);
     auto got = co_await std::move(doing);
     auto& [failed, found] = got;
     const auto usual = coro::saturating_add(time_->now(), config_.look_every);
@@ -227,9 +212,9 @@ asio::awaitable<bool> sweeper_core::ask_those_due() {
 }
 
 asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
-    const auto asked = std::make_shared<question>(seat_.strand());
+    const auto asked = std::make_shared<question>(strand());
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         carry(asks_, gid),
         asio::bind_cancellation_slot(
             asked->stop.slot(),
@@ -242,7 +227,7 @@ asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
     );
     coro::detail::alarm too_late;
     const auto end = coro::saturating_add(time_->now(), config_.ask_max);
-    too_late.set(*time_, seat_.strand(), end, [asked] {
+    too_late.set(*time_, strand(), end, [asked] {
         asked->stop.emit(asio::cancellation_type::terminal);
     });
     try {
@@ -255,10 +240,7 @@ asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
 }
 
 coro::backoff_options sweeper_core::limits() const noexcept {
-    coro::backoff_options made;
-    made.first = config_.retry_first;
-    made.max = config_.retry_max;
-    return made;
+    return {config_.retry_first, config_.retry_max};
 }
 
 std::uint64_t sweeper_core::draw() noexcept {

@@ -3,9 +3,7 @@
 #define MORTISE_TXN_SWEEPER_SWEEPER_CORE_HPP
 
 #include "mortise/coro/backoff.hpp"
-#include "mortise/coro/detail/completion.hpp"
-#include "mortise/coro/detail/strand_seat.hpp"
-#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/detail/background_core.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
 #include "mortise/txn/outcome_source.hpp"
@@ -20,13 +18,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 namespace mortise::txn::detail {
 
 /// The single coroutine of a sweeper, and its state.
-class sweeper_core final : public std::enable_shared_from_this<sweeper_core>,
-                           public coro::detail::shutdown_hook {
+class sweeper_core final : public coro::detail::background_core<sweeper_core> {
 public:
     sweeper_core(
         asio::any_io_executor executor,
@@ -35,15 +31,14 @@ public:
         sweeper_config config
     );
     ~sweeper_core() override;
-    void attach();
-
-    const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
     sweeper_stats stats() const noexcept;
 
-    void stop(coro::detail::completion<void(error_code)> done);
+    void stop(stop_handler done);
     void close() noexcept;
 
 private:
+    friend class coro::detail::background_core<sweeper_core>;
+
     /// A transaction with overdue reservations.
     struct overdue_one {
         overdue_one(coro::backoff_options limits, std::uint64_t seed) : pause(limits, seed) {}
@@ -53,8 +48,9 @@ private:
         std::uint64_t seen = 0;      ///< The last look that found it.
     };
 
-    void shut_down() noexcept override;
-    void begin_stop();
+    void start();
+    void begin_stop(bool at_once);
+    void drop() noexcept;
     void ended();
 
     // On the strand.
@@ -66,7 +62,6 @@ private:
     std::uint64_t draw() noexcept;
     void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
 
-    coro::detail::strand_seat seat_;
     const std::shared_ptr<db::sqlite> of_;
     std::shared_ptr<outcome_source> asks_;
     const sweeper_config config_;
@@ -76,7 +71,6 @@ private:
     bool running_ = false;
     bool stopping_ = false;
     asio::cancellation_signal stop_;
-    std::vector<coro::detail::completion<void(error_code)>> stoppers_;
     std::map<gid, overdue_one> waiting_;
     coro::backoff away_;  ///< The pauses while nobody can be asked.
     std::uint64_t seed_;

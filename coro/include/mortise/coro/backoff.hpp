@@ -18,6 +18,25 @@ struct backoff_options {
 };
 static_assert(std::is_trivially_destructible_v<backoff_options>, "docs/compilers.md, G1");
 
+/// The bound of a pause: `first` after the first attempt, that is with `attempts` 0 or 1, then
+/// `factor` times as much after each further one, and at most `max`.
+[[nodiscard]] clock::duration
+backoff_bound(const backoff_options& options, std::uint32_t attempts) noexcept;
+
+/// Draws times evenly from an interval; equal seeds give equal times.
+///
+/// @par Threads      One at a time.
+class jitter {
+public:
+    explicit jitter(std::uint64_t seed) noexcept : state_(seed) {}
+
+    /// A time from `least` to `most`, both included; `least` must not exceed `most`.
+    [[nodiscard]] clock::duration draw(clock::duration least, clock::duration most) noexcept;
+
+private:
+    std::uint64_t state_;
+};
+
 /// Capped exponential back-off with full jitter: each pause is drawn evenly from zero to a bound
 /// that grows by `factor` with each attempt, from `first` to `max`. It reads no clock; equal seeds
 /// give equal pauses.
@@ -39,12 +58,10 @@ public:
     [[nodiscard]] clock::duration bound() const noexcept { return bound_; }
 
 private:
-    std::uint64_t draw() noexcept;
-
     backoff_options options_;
     clock::duration bound_;
     std::uint32_t attempts_ = 0;
-    std::uint64_t state_;
+    jitter jitter_;
 };
 
 }  // namespace mortise::coro

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "consumer/consumer_core.hpp"
 
-#include "consumer/record_in.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/kafka/error.hpp"
 
@@ -9,11 +8,12 @@
 #include <boost/system/system_error.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -26,6 +26,35 @@ constexpr int identity_wait_ms = 2'000;
 // How long to wait for the group to hear that this member leaves; later it goes on in the
 // background.
 constexpr milliseconds close_time{3'000};
+
+// Keeps null apart from the empty text.
+std::optional<std::string> text_of(const void* bytes, std::size_t size) {
+    if (bytes == nullptr)
+        return std::nullopt;
+    return std::string(static_cast<const char*>(bytes), size);
+}
+
+// Converts a message of librdkafka that is not an error.
+consumed_record record_in(const rd_kafka_message_t& message) {
+    consumed_record result;
+    result.from = topic_partition(::rd_kafka_topic_name(message.rkt), message.partition);
+    result.offset = message.offset;
+    result.key = text_of(message.key, message.key_len);
+    result.value = text_of(message.payload, message.len);
+    result.timestamp = ::rd_kafka_message_timestamp(&message, nullptr);
+    rd_kafka_headers_t* headers = nullptr;  // owned by the message
+    if (::rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return result;
+    result.headers.reserve(::rd_kafka_header_cnt(headers));
+    const char* name = nullptr;
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    for (std::size_t i = 0;
+         ::rd_kafka_header_get_all(headers, i, &name, &bytes, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i)
+        result.headers.emplace_back(name, text_of(bytes, size));
+    return result;
+}
 
 }  // namespace
 
@@ -292,4 +321,4 @@ void consumer_core::close() noexcept {
         handle_.close();
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

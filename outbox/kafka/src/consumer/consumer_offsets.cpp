@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finds the offset from which a member of a group reads a partition.
 #include "consumer/consumer_core.hpp"
-#include "consumer/offset_note.hpp"
+#include "consumer/group_offset.hpp"
 #include "failure_classes.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/kafka/error.hpp"
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
 
 constexpr int ask_ms = 500;
@@ -135,4 +135,4 @@ std::vector<start_offset> consumer_core::committed(const std::vector<topic_parti
     return found;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

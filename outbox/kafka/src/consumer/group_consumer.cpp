@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "consumer/group_consumer.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/detail/worker_job.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
-#include "mortise/store_types.hpp"
-#include "settings.hpp"
+#include "mortise/detail/defaults.hpp"
+#include "mortise/detail/require.hpp"
+#include "mortise/kafka/detail/consumer_stop.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 
@@ -19,24 +19,11 @@
 namespace mortise::kafka::detail {
 namespace {
 
+using coro::detail::with_code;
+using mortise::detail::require;
+using mortise::detail::require_retry_limits;
+using mortise::detail::seed_or_random;
 using std::chrono::milliseconds;
-
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
-void require(bool right, const char* name, const char* remedy) {
-    if (!right)
-        refuse_setting(name, remedy);
-}
-
-void check_times(const consumer_config& config) {
-    constexpr milliseconds day = std::chrono::hours(24);
-    require(
-        config.retry_first >= milliseconds(1) && config.retry_max >= config.retry_first &&
-            config.retry_max <= day,
-        "retry_first, retry_max",
-        "use one millisecond to one day, the first not above the last"
-    );
-}
 
 consumer_config checked(consumer_config config) {
     require(!config.group.empty() && config.group.size() <= 249, "group", "use 1 to 249 bytes");
@@ -53,19 +40,14 @@ consumer_config checked(consumer_config config) {
         "batch_bytes",
         "use 1 byte to 1 GiB"
     );
-    check_times(config);
+    require_retry_limits(config.retry_first, config.retry_max);
     return config;
 }
 
-std::uint64_t seed_of(const consumer_config& config) {
-    return config.jitter_seed != 0 ? config.jitter_seed : random_id::draw().low;
-}
-
 coro::backoff pauses_of(const consumer_config& config) {
-    coro::backoff_options limits;
-    limits.first = config.retry_first;
-    limits.max = config.retry_max;
-    return coro::backoff(limits, seed_of(config));
+    return coro::backoff(
+        {config.retry_first, config.retry_max}, seed_or_random(config.jitter_seed)
+    );
 }
 
 std::shared_ptr<consumer_core> make_member(const consumer_config& config) {
@@ -77,37 +59,26 @@ std::shared_ptr<consumer_core> make_member(const consumer_config& config) {
 group_consumer::group_consumer(
     asio::any_io_executor executor, consumer_config config, milliseconds tell_after
 )
-    : seat_(std::move(executor), coro::detail::strand_seat::work::not_counted),
+    : background_core(std::move(executor), coro::detail::strand_seat::work::not_counted),
       config_(checked(std::move(config))),
       tell_after_(tell_after),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      time_(mortise::detail::time_or_real(config_.time, this->executor())),
       member_(make_member(config_)),
       pauses_(pauses_of(config_)) {
     coro::worker_config thread;
     thread.name = "mortise-kafka";
-    worker_ = std::make_unique<coro::worker>(seat_.executor(), std::move(thread));
-    stir_.emplace(seat_.strand());
+    worker_ = std::make_unique<coro::worker>(this->executor(), std::move(thread));
+    stir_.emplace(strand());
 }
 
 group_consumer::~group_consumer() = default;
 
-void group_consumer::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->start(); });
-}
-
-// The context is being destroyed: drop every handler without calling it, and post nothing.
-void group_consumer::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void group_consumer::drop() noexcept {
     stopping_ = true;
-    const auto stoppers = std::exchange(stoppers_, {});
     retry_alarm_.cancel();
     if (member_)
         member_->request_stop();
     stir_.reset();
-    seat_.leave();
 }
 
 void group_consumer::start() {
@@ -120,7 +91,7 @@ void group_consumer::start() {
         if (failed)  // The program lacks memory or threads, or its observer threw.
             self->tell_end(failed);
     };
-    asio::co_spawn(seat_.strand(), run(), ended);
+    asio::co_spawn(strand(), run(), ended);
 }
 
 void group_consumer::tell_end(const std::exception_ptr& because) {
@@ -146,24 +117,19 @@ asio::awaitable<void> group_consumer::run() {
         if (wrong) {
             tell(kind::failed, {}, wrong, std::move(text));
         } else {
-            auto taking_part = take_part();
-            co_await std::move(taking_part);
-            auto leaving = leave();
-            co_await std::move(leaving);
+            co_await take_part();
+            co_await leave();
         }
         if (stopping_ || over_)
             break;
-        auto resting = pause(pauses_.next(), true);
-        co_await std::move(resting);
+        co_await pause(pauses_.next(), true);
     }
 }
 
 asio::awaitable<void> group_consumer::take_part() {
     while (!stopping_ && !over_ && !lost_) {
-        auto turn = take_turn();
-        co_await std::move(turn);
-        auto changing = make_changes();
-        co_await std::move(changing);
+        co_await take_turn();
+        co_await make_changes();
         begin_work();
     }
 }
@@ -180,15 +146,13 @@ asio::awaitable<void> group_consumer::take_turn() {
         member->commit(offsets);
         return member->turn(rows, bytes);
     };
-    auto turning = worker_->async_run(std::move(work), with_code);
-    auto reply = co_await std::move(turning);
+    auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply)) {
         const std::string why = member_->trouble();
         tell(
             kind::failed, {}, wrong, "the group cannot be joined" + (why.empty() ? why : ": " + why)
         );
-        auto resting = pause(pauses_.next(), true);
-        co_await std::move(resting);
+        co_await pause(pauses_.next(), true);
     } else {
         digest(std::move(std::get<1>(reply)));
     }
@@ -205,14 +169,12 @@ asio::awaitable<void> group_consumer::make_changes() {
             let_go_of_all(changes_.front());
         const change next = changes_.front();
         if (next.type == change::kind::release) {
-            auto releasing = release(next);
-            co_await std::move(releasing);
+            co_await release(next);
             continue;
         }
         if (delayed_)
             co_return;
-        auto taking = take(next);
-        co_await std::move(taking);
+        co_await take(next);
     }
 }
 
@@ -225,8 +187,7 @@ asio::awaitable<error_code> group_consumer::identify() {
     if (!cluster_id_.empty())
         co_return error_code();
     auto work = [member = member_] { return member->cluster_id(); };
-    auto asking = worker_->async_run(std::move(work), with_code);
-    auto reply = co_await std::move(asking);
+    auto reply = co_await worker_->async_run(std::move(work), with_code);
     cluster_id_ = std::move(std::get<1>(reply));
     co_return std::get<0>(reply);
 }
@@ -240,15 +201,13 @@ asio::awaitable<void> group_consumer::take(const change& next) {
             wanted.emplace_back(each, std::nullopt);
     }
     std::string why;
-    auto finding = find(wanted, why);
-    if (const error_code wrong = co_await std::move(finding))
+    if (const error_code wrong = co_await find(wanted, why))
         co_return failed(wrong, "it is not known where to go on", why);
     const bool anew = next.type == change::kind::take_anew;
     auto work = [member = member_, wanted = std::move(wanted), anew, skip = config_.skip_removed] {
         return member->take(wanted, skip, anew);
     };
-    auto taking = worker_->async_run(std::move(work), with_code);
-    const auto reply = co_await std::move(taking);
+    const auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply))
         co_return failed(wrong, "the partitions cannot be read");
     for (const start_offset& each : std::get<1>(reply))
@@ -262,8 +221,7 @@ asio::awaitable<void> group_consumer::release(const change& next) {
         member->commit(offsets);
         member->release(partitions);
     };
-    auto releasing = worker_->async_run(std::move(work), with_code);
-    const auto reply = co_await std::move(releasing);
+    const auto reply = co_await worker_->async_run(std::move(work), with_code);
     if (const error_code wrong = std::get<0>(reply))
         tell(kind::failed, {}, wrong, "partitions cannot be given back");
     for (const topic_partition& each : next.partitions) {
@@ -279,23 +237,19 @@ asio::awaitable<void> group_consumer::release(const change& next) {
 asio::awaitable<void> group_consumer::until_idle() {
     while (working_) {
         stir_->reset();
-        auto waiting = stir_->async_wait(with_code);
-        co_await std::move(waiting);
+        co_await stir_->async_wait(with_code);
     }
 }
 
 // Leaves the group once nothing is under way.
 asio::awaitable<void> group_consumer::leave() {
-    auto ending = until_idle();
-    co_await std::move(ending);
-    auto finishing = finish();
-    co_await std::move(finishing);
+    co_await until_idle();
+    co_await finish();
     auto work = [member = member_, offsets = news()] {
         member->commit(offsets);
         member->close();
     };
-    auto closing = worker_->async_run(std::move(work), with_code);
-    co_await std::move(closing);
+    co_await worker_->async_run(std::move(work), with_code);
     for (const auto& [partition, each] : partitions_)
         tell(kind::revoked, partition);
     forget_all();
@@ -305,14 +259,13 @@ asio::awaitable<void> group_consumer::leave() {
 asio::awaitable<void> group_consumer::pause(clock::duration span, bool whole) {
     coro::detail::alarm alarm;
     bool over = false;
-    alarm.set(*time_, seat_.strand(), time_->now() + span, [this, &over] {
+    alarm.set(*time_, strand(), time_->now() + span, [this, &over] {
         over = true;
         stir_->set();
     });
     while (!over && !(whole ? stopping_ : hurry())) {
         stir_->reset();
-        auto waiting = stir_->async_wait(with_code);
-        co_await std::move(waiting);
+        co_await stir_->async_wait(with_code);
     }
 }
 
@@ -321,7 +274,7 @@ asio::awaitable<void> group_consumer::finish() {
 }
 
 std::uint64_t group_consumer::draw_seed() const {
-    return seed_of(config_);
+    return seed_or_random(config_.jitter_seed);
 }
 
 void group_consumer::call() {
@@ -331,26 +284,7 @@ void group_consumer::call() {
         stir_->set();
 }
 
-void group_consumer::stop(code_handler handler) {
-    if (seat_.deserted())
-        return;
-    asio::dispatch(
-        seat_.strand(),
-        [self = shared_from_this(), handler = std::move(handler)]() mutable {
-            self->stoppers_.push_back(std::move(handler));
-            self->begin_stop();
-        }
-    );
-}
-
-void group_consumer::close() noexcept {
-    coro::detail::wait_service::unlink(*this);
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] { self->begin_stop(); });
-}
-
-void group_consumer::begin_stop() {
+void group_consumer::begin_stop(bool) {
     stopping_ = true;
     call();
     end_stop();
@@ -360,8 +294,13 @@ void group_consumer::end_stop() {
     if (!stopping_ || running_)
         return;
     retry_alarm_.cancel();
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
+    answer_stoppers();
+}
+
+void start_stop_consumer(
+    coro::detail::completion<void(error_code)> handler, std::shared_ptr<group_consumer> core
+) {
+    core->stop(std::move(handler));
 }
 
 }  // namespace mortise::kafka::detail

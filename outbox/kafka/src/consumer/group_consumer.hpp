@@ -3,11 +3,10 @@
 #define MORTISE_KAFKA_SRC_CONSUMER_GROUP_CONSUMER_HPP
 
 #include "consumer/consumer_core.hpp"
-#include "consumer/partition_progress.hpp"
+#include "consumer/group_offset.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/strand_seat.hpp"
-#include "mortise/coro/detail/wait_service.hpp"
+#include "mortise/coro/detail/background_core.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/worker.hpp"
 #include "mortise/kafka/consumer_config.hpp"
@@ -33,20 +32,9 @@ namespace mortise::kafka::detail {
 /// its turns. Beside it, one batch at a time is worked on; the derived class defines that work.
 ///
 /// @par Threads The strand, except where a comment says any.
-class group_consumer : public std::enable_shared_from_this<group_consumer>,
-                       public coro::detail::shutdown_hook {
+class group_consumer : public coro::detail::background_core<group_consumer> {
 public:
-    using code_handler = coro::detail::completion<void(error_code)>;
-
     ~group_consumer() override;
-
-    /// Call it once, after construction: it needs `shared_from_this`.
-    void attach();
-
-    // Any thread.
-    const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
-    void stop(code_handler handler);
-    void close() noexcept;
 
 protected:
     using kind = consumer_event::kind;
@@ -97,13 +85,13 @@ protected:
     void set_owner(std::string owner) { owner_ = std::move(owner); }
     const std::string& owner() const noexcept { return owner_; }
 
-    const asio::any_io_executor& strand() const noexcept { return seat_.strand(); }
     const std::shared_ptr<consumer_core>& member() const noexcept { return member_; }
     coro::worker& thread() noexcept { return *worker_; }
     const std::string& cluster_id() const noexcept { return cluster_id_; }
     const consumer_config& settings() const noexcept { return config_; }
 
 private:
+    friend class coro::detail::background_core<group_consumer>;
     using progress = partition_progress;
 
     /// A change to make to the partitions, in the order of arrival.
@@ -113,8 +101,9 @@ private:
         std::vector<topic_partition> partitions;
     };
 
-    void shut_down() noexcept override;
     void start();
+    void begin_stop(bool at_once);
+    void drop() noexcept;
     asio::awaitable<void> run();
     asio::awaitable<void> take_part();
     asio::awaitable<void> take_turn();
@@ -138,11 +127,9 @@ private:
     void failed(error_code code, const char* at_what, const std::string& why = {});
     std::vector<group_offset> news();
     void call();
-    void begin_stop();
     void end_stop();
     void tell_end(const std::exception_ptr& because);
 
-    coro::detail::strand_seat seat_;
     const consumer_config config_;
     const std::chrono::milliseconds tell_after_;
     const std::shared_ptr<coro::time_source> time_;
@@ -165,7 +152,6 @@ private:
 
     std::optional<coro::event> stir_;
     coro::detail::alarm retry_alarm_;
-    std::vector<code_handler> stoppers_;
     bool running_ = false;
     bool stopping_ = false;
 };

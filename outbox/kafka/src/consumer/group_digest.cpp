@@ -174,7 +174,7 @@ void group_consumer::failed(error_code code, const char* at_what, const std::str
     }
     tell(kind::failed, {}, code, text);
     delayed_ = true;
-    retry_alarm_.set(*time_, seat_.strand(), time_->now() + pauses_.next(), [this] {
+    retry_alarm_.set(*time_, strand(), time_->now() + pauses_.next(), [this] {
         delayed_ = false;
         begin_work();
         call();

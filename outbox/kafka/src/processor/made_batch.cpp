@@ -2,11 +2,26 @@
 #include "processor/made_batch.hpp"
 
 #include "failure_classes.hpp"
-#include "processor/dead_letter.hpp"
 
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
+namespace {
+
+// Copies the record for the dead-letter topic, and adds headers with its position and the reason.
+record dead_letter_of(const std::string& topic, const consumed_record& source, std::string why) {
+    record letter(topic, source.key, source.value);
+    letter.headers = source.headers;
+    letter.headers.emplace_back("mortise-dead-topic", source.from.topic);
+    letter.headers.emplace_back("mortise-dead-partition", std::to_string(source.from.partition));
+    letter.headers.emplace_back("mortise-dead-offset", std::to_string(source.offset));
+    letter.headers.emplace_back("mortise-dead-reason", std::move(why));
+    if (source.timestamp >= 0)
+        letter.timestamp = source.timestamp;
+    return letter;
+}
+
+}  // namespace
 
 bool made_batch::stopped_before(const consumed_record& source) const {
     const auto stop = stops_.find(source.from);
@@ -91,4 +106,4 @@ std::vector<made_batch::failure> made_batch::dead_letters() const {
     return all;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

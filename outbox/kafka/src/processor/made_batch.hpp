@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 /// The records that a processor made from a batch. Records of which nothing can be made become dead
 /// letters, or stop their partitions. The consumed records must outlive the object.
@@ -65,6 +65,6 @@ private:
     std::map<topic_partition, failure> stops_;
 };
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

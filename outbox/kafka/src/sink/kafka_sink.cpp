@@ -2,15 +2,13 @@
 #include "mortise/kafka/kafka_sink.hpp"
 
 #include "mortise/coro/detail/crash_point.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/kafka/cluster.hpp"
 #include "mortise/kafka/transactional_producer.hpp"
 #include "settings.hpp"
-#include "sink/mark_place.hpp"
-#include "sink/sink_identity.hpp"
 #include "sink/sink_records.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -24,8 +22,7 @@ namespace mortise::kafka {
 namespace {
 
 using asio::awaitable;
-constexpr auto with_code = asio::as_tuple(asio::deferred);
-
+using coro::detail::with_code;
 /// An answer expected from a producer or a cluster. It may come after nobody waits any longer.
 template <class Value>
 struct pending {
@@ -88,8 +85,7 @@ private:
 // Waits for the answer. A signal stops the producer and the cluster, which then answer soon.
 template <class Value>
 awaitable<void> kafka_sink::until_answered(std::shared_ptr<pending<Value>> reply) {
-    auto waiting = reply->arrival.async_wait(with_code);
-    const auto waited = co_await std::move(waiting);
+    const auto waited = co_await reply->arrival.async_wait(with_code);
     if (!std::get<0>(waited))
         co_return;
     if (producer_)
@@ -97,8 +93,7 @@ awaitable<void> kafka_sink::until_answered(std::shared_ptr<pending<Value>> reply
     if (cluster_)
         cluster_->stop();
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    auto ending = reply->arrival.async_wait(with_code);
-    co_await std::move(ending);
+    co_await reply->arrival.async_wait(with_code);
     cluster_.reset();
 }
 
@@ -112,8 +107,7 @@ awaitable<error_code> kafka_sink::prepare() {
         cluster_ = std::make_unique<cluster>(strand_, config_->cluster);
     const auto id = std::make_shared<pending<std::string>>(strand_);
     cluster_->async_id(storing_in(id));
-    auto asking = until_answered(id);
-    co_await std::move(asking);
+    co_await until_answered(id);
     cluster_id_ = id->value;
     const error_code failed = unless_ended(id->ec);
     if (failed || !config_->make_progress_topic)
@@ -123,14 +117,13 @@ awaitable<error_code> kafka_sink::prepare() {
     topic.compacted = true;
     const auto topic_made = std::make_shared<pending<bool>>(strand_);
     cluster_->async_ensure_topic(std::move(topic), storing_in(topic_made));
-    auto ensuring = until_answered(topic_made);
-    co_await std::move(ensuring);
+    co_await until_answered(topic_made);
     co_return unless_ended(topic_made->ec);
 }
 
 awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
     producer_ = std::make_unique<transactional_producer>(
-        strand_, config_->cluster, transactional_id(*config_, shard)
+        strand_, config_->cluster, detail::transactional_id(*config_, shard)
     );
     stale_ = false;
     const auto reply = std::make_shared<pending<nothing>>(strand_);
@@ -138,25 +131,23 @@ awaitable<error_code> kafka_sink::take_over(const outbox::shard_name& shard) {
         reply->ec = ec;
         reply->arrival.set();
     });
-    auto waiting = until_answered(reply);
-    co_await std::move(waiting);
+    co_await until_answered(reply);
     co_return unless_ended(reply->ec);
 }
 
 // Looks for the mark from its last known place, then from the start: a topic that was made anew has
 // it elsewhere, or not at all.
 awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::shard_name& shard) {
-    const std::int32_t partition = mark_partition(*config_, shard.shard);
-    const auto sought = parse_place(shard.first_sought);
+    const std::int32_t partition = detail::mark_partition(*config_, shard.shard);
+    const auto sought = detail::parse_place(shard.first_sought);
     const std::int64_t from = sought && sought->partition == partition ? sought->offset : 0;
-    const std::string key = mark_key(shard.table, shard.shard);
+    const std::string key = detail::mark_key(shard.table, shard.shard);
     for (const std::int64_t each : {from, std::int64_t{0}}) {
         const auto reply = std::make_shared<pending<std::optional<found_record>>>(strand_);
         cluster_->async_last_record(
             config_->progress_topic, partition, key, each, storing_in(reply)
         );
-        auto reading = until_answered(reply);
-        co_await std::move(reading);
+        co_await until_answered(reply);
         const error_code failed = unless_ended(reply->ec);
         if (failed && (failed != errc::offset_gone || each == 0 || !cluster_))
             co_return failed;
@@ -170,26 +161,23 @@ awaitable<result<std::optional<found_record>>> kafka_sink::find(const outbox::sh
 awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& shard) {
     producer_.reset();
     trouble_.clear();
-    auto preparing = prepare();
-    if (const error_code failed = co_await std::move(preparing)) {
+    if (const error_code failed = co_await prepare()) {
         trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return failed;
     }
-    auto taking = take_over(shard);
-    if (const error_code failed = co_await std::move(taking)) {
+    if (const error_code failed = co_await take_over(shard)) {
         trouble_ = producer_->trouble();
         producer_.reset();
         co_return failed;
     }
-    auto finding = find(shard);
-    const auto found = co_await std::move(finding);
+    const auto found = co_await find(shard);
     if (!found) {
         trouble_ = cluster_ ? cluster_->trouble() : std::string();
         co_return found.error();
     }
     outbox::opening result;
-    result.identity = sink_identity(*config_, cluster_id_);
-    result.older_identity = older_sink_identity(*config_, cluster_id_);
+    result.identity = detail::sink_identity(*config_, cluster_id_);
+    result.older_identity = detail::older_sink_identity(*config_, cluster_id_);
     mark_.clear();
     if (MORTISE_PLANTED_NAME("mark_not_read"))
         co_return result;
@@ -198,8 +186,8 @@ awaitable<result<outbox::opening>> kafka_sink::open(const outbox::shard_name& sh
         result.last = outbox::mark::parse(mark_);
         if (!result.last) {
             result.unreadable = make_error_code(errc::not_a_mark);
-            result.unreadable_text = place_text((*found)->at) + " of " + config_->progress_topic +
-                                     " has: " + mark_.substr(0, 100);
+            result.unreadable_text = detail::place_text((*found)->at) + " of " +
+                                     config_->progress_topic + " has: " + mark_.substr(0, 100);
             mark_.clear();
         }
     }
@@ -212,12 +200,11 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
         co_return outbox::published(
             outbox::published::kind::lost, error_code(errc::lost), "a new producer goes on"
         );
-    transaction_batch batch = batch_of(*config_, messages, after, mark_);
+    transaction_batch batch = detail::batch_of(*config_, messages, after, mark_);
     batch.wary = wary_;
     const auto reply = std::make_shared<pending<transaction_outcome>>(strand_);
     producer_->async_transaction(std::move(batch), storing_in(reply));
-    auto waiting = until_answered(reply);
-    co_await std::move(waiting);
+    co_await until_answered(reply);
     transaction_outcome& outcome = reply->value;
     if (reply->ec)
         outcome.code = reply->ec;  // The transaction did not begin, and its outcome is `lost`.
@@ -230,7 +217,7 @@ kafka_sink::publish(std::span<outbox::outgoing> messages, const outbox::mark& af
         wary_ =
             outcome.code == condition::not_authorized || outcome.code == condition::unknown_topic;
     }
-    co_return published_by(std::move(outcome), messages.size());
+    co_return detail::published_by(std::move(outcome), messages.size());
 }
 
 awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
@@ -238,8 +225,7 @@ awaitable<result<bool>> kafka_sink::has_topic(const std::string& topic) {
         co_return error_code(errc::lost);
     const auto reply = std::make_shared<pending<int>>(strand_);
     cluster_->async_partitions(topic, storing_in(reply));
-    auto asking = until_answered(reply);
-    co_await std::move(asking);
+    co_await until_answered(reply);
     if (const error_code failed = unless_ended(reply->ec))
         co_return failed;
     co_return reply->value > 0;
@@ -253,20 +239,22 @@ awaitable<void> kafka_sink::close() {
 
 void check_sink(const kafka_sink_config& config) {
     if (config.progress_topic.empty() || config.progress_topic.size() > 249)
-        refuse_setting("progress_topic", "name a topic of 1 to 249 bytes");
+        detail::refuse_setting("progress_topic", "name a topic of 1 to 249 bytes");
     if (config.progress_partitions < 1 || config.progress_partitions > 100'000)
-        refuse_setting("progress_partitions", "use 1 to 100,000");
+        detail::refuse_setting("progress_partitions", "use 1 to 100,000");
     if (config.progress_replicas == 0 || config.progress_replicas < -1 ||
         config.progress_replicas > 1'000)
-        refuse_setting("progress_replicas", "use 1 to 1,000, or -1 for what the brokers have");
+        detail::refuse_setting(
+            "progress_replicas", "use 1 to 1,000, or -1 for what the brokers have"
+        );
     if (config.id_prefix.empty() || config.id_prefix.size() > 100)
-        refuse_setting("id_prefix", "use 1 to 100 bytes");
+        detail::refuse_setting("id_prefix", "use 1 to 100 bytes");
     const auto partitioner = config.cluster.settings.find("partitioner");
     if (partitioner != config.cluster.settings.end() && partitioner->second == "random")
-        refuse_setting(
+        detail::refuse_setting(
             "partitioner", "use one that goes by the key: messages of a key have an order"
         );
-    make_settings(config.cluster, purpose::producing, "check");
+    detail::make_settings(config.cluster, detail::purpose::producing, "check");
 }
 
 }  // namespace

@@ -2,13 +2,21 @@
 #include "sink/sink_records.hpp"
 
 #include "mortise/kafka/error.hpp"
-#include "sink/mark_place.hpp"
 
+#include <charconv>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 namespace {
+
+template <class Number>
+bool read(std::string_view text, Number& into) noexcept {
+    const char* const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(text.data(), last, into);
+    return failed == std::errc() && end == last && into >= 0;
+}
 
 record record_of(const kafka_sink_config& config, outbox::outgoing& each) {
     using std::chrono::duration_cast;
@@ -25,6 +33,29 @@ record record_of(const kafka_sink_config& config, outbox::outgoing& each) {
 }
 
 }  // namespace
+
+std::string sink_identity(const kafka_sink_config& config, const std::string& cluster_id) {
+    return older_sink_identity(config, cluster_id) +
+           "?progress_partitions=" + std::to_string(config.progress_partitions) +
+           "&id_prefix=" + config.id_prefix;
+}
+
+std::string older_sink_identity(const kafka_sink_config& config, const std::string& cluster_id) {
+    return "kafka:" + cluster_id + "/" + config.progress_topic;
+}
+
+std::string place_text(const record_position& at) {
+    return std::to_string(at.partition) + ":" + std::to_string(at.offset);
+}
+
+std::optional<record_position> parse_place(std::string_view text) {
+    const auto colon = text.find(':');
+    record_position at;
+    if (colon == std::string_view::npos || !read(text.substr(0, colon), at.partition) ||
+        !read(text.substr(colon + 1), at.offset))
+        return std::nullopt;
+    return at;
+}
 
 std::string mark_key(const std::string& table, std::uint32_t shard) {
     return table + "/" + std::to_string(shard);
@@ -90,4 +121,4 @@ outbox::published published_by(transaction_outcome outcome, std::size_t messages
     return result;
 }
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail

@@ -3,13 +3,29 @@
 #define MORTISE_KAFKA_SRC_SINK_SINK_RECORDS_HPP
 
 #include "mortise/kafka/kafka_sink.hpp"
+#include "mortise/kafka/record.hpp"
 #include "mortise/kafka/transaction_outcome.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
+
+/// Names a sink such that two sinks that cannot work together have different names. With another
+/// prefix, relays do not fence each other. With another topic or number of partitions, they do not
+/// find each other's marks.
+std::string sink_identity(const kafka_sink_config& config, const std::string& cluster_id);
+
+/// The name of the same sink in older versions, which used the cluster and the topic only.
+std::string older_sink_identity(const kafka_sink_config& config, const std::string& cluster_id);
+
+/// Writes "PARTITION:OFFSET".
+std::string place_text(const record_position& at);
+/// Reads such a text; nothing for any other text.
+std::optional<record_position> parse_place(std::string_view text);
 
 /// The place of a shard's mark: this key, in this partition of the progress topic.
 std::string mark_key(const std::string& table, std::uint32_t shard);
@@ -30,6 +46,6 @@ transaction_batch batch_of(
 /// Translates the outcome of a transaction for the relay.
 outbox::published published_by(transaction_outcome outcome, std::size_t messages);
 
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "client/host_look_up.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
@@ -10,7 +11,6 @@
 #include "stream/tls_context.hpp"
 #include "wire/message_reader.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
@@ -30,6 +30,7 @@ namespace mortise::txn::http {
 namespace {
 
 using boost::system::system_error;
+using coro::detail::with_code;
 using mortise::detail::require;
 using std::chrono::milliseconds;
 
@@ -270,8 +271,7 @@ asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
     const auto under_way = look();
     // An hour is as good as no limit: the call has a limit of its own.
     const auto patience = known_.empty() ? milliseconds(std::chrono::hours(1)) : known_after;
-    auto waiting =
-        under_way->ready.async_wait(asio::cancel_after(patience, asio::as_tuple(asio::deferred)));
+    auto waiting = under_way->ready.async_wait(asio::cancel_after(patience, with_code));
     const auto came = co_await std::move(waiting);
     const auto cancelled = co_await asio::this_coro::cancellation_state;
     if (cancelled.cancelled() != asio::cancellation_type::none)
@@ -301,7 +301,7 @@ asio::awaitable<channel::connection_ptr> channel::connect(std::string& why) {
 asio::awaitable<error_code> channel::reach(connection& on, tcp::endpoint place, std::string& why) {
     why.clear();
     auto& socket = on.stream.socket();
-    const auto ended = co_await socket.async_connect(place, asio::as_tuple(asio::deferred));
+    const auto ended = co_await socket.async_connect(place, with_code);
     error_code failed = std::get<0>(ended);
     if (!failed)
         socket.set_option(tcp::no_delay(true), failed);

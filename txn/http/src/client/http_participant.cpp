@@ -2,12 +2,12 @@
 #include "mortise/txn/http/http_participant.hpp"
 
 #include "client/channel.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/answers.hpp"
 #include "wire/call_headers.hpp"
 #include "wire/field_names.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <utility>
@@ -15,13 +15,13 @@
 namespace mortise::txn {
 namespace {
 
+using coro::detail::with_code;
 constexpr std::size_t text_max = 1'024;
 
 // Keeps the channel, because the participant may be destroyed meanwhile.
 asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
     const std::string id = http::call_id(what);
-    auto asking =
-        to->async_exchange(http::to_request(what, to->at()), asio::as_tuple(asio::deferred));
+    auto asking = to->async_exchange(http::to_request(what, to->at()), with_code);
     auto came = co_await std::move(asking);
     auto& [failed, got] = came;
     if (failed && !got.body.empty())

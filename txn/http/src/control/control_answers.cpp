@@ -2,11 +2,10 @@
 #include "control/control_answers.hpp"
 
 #include "control/control_json.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
 #include "wire/field_values.hpp"
-
-#include <boost/asio/as_tuple.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -16,6 +15,7 @@
 namespace mortise::txn::http {
 namespace {
 
+using coro::detail::with_code;
 constexpr std::size_t list_usual = 100;
 constexpr std::uint64_t list_max = 1'000;
 constexpr std::string_view root = "/txn";
@@ -155,9 +155,7 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
         co_return refusal(
             400, "bad_query", "use filter=all|unfinished|stuck, after=NUMBER, limit=1..1000"
         );
-    auto looking = of_.async_list(
-        wanted->filter, wanted->after, wanted->limit, asio::as_tuple(asio::deferred)
-    );
+    auto looking = of_.async_list(wanted->filter, wanted->after, wanted->limit, with_code);
     auto got = co_await std::move(looking);
     auto& [failed, found] = got;
     if (failed)
@@ -166,7 +164,7 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
 }
 
 asio::awaitable<response> control_answers::show(gid which) {
-    auto looking = of_.async_show(which, asio::as_tuple(asio::deferred));
+    auto looking = of_.async_show(which, with_code);
     auto got = co_await std::move(looking);
     auto& [failed, found] = got;
     if (failed)
@@ -209,7 +207,7 @@ control_answers::intervene(gid which, intervention::kind how, const std::string&
         co_return refusal(400, "bad_body", wrong);
     wanted.what = how;
     wanted.gid = which;
-    auto doing = of_.async_intervene(std::move(wanted), asio::as_tuple(asio::deferred));
+    auto doing = of_.async_intervene(std::move(wanted), with_code);
     const auto got = co_await std::move(doing);
     if (const error_code failed = std::get<0>(got))
         co_return failure(failed);

@@ -68,7 +68,7 @@ control_server& control_server::operator=(control_server&& other) noexcept {
 
 control_server::executor_type control_server::get_executor() const noexcept {
     MORTISE_ASSERT(listener_);
-    return listener_->get_executor();
+    return listener_->executor();
 }
 
 std::uint16_t control_server::port() const noexcept {

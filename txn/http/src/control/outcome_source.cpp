@@ -3,16 +3,16 @@
 
 #include "client/channel.hpp"
 #include "control/control_json.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/txn/error.hpp"
 #include "wire/field_names.hpp"
-
-#include <boost/asio/as_tuple.hpp>
 
 #include <utility>
 
 namespace mortise::txn {
 namespace {
 
+using coro::detail::with_code;
 // By then the coordinator has been told. The sweeper sees the end at the reservation itself.
 constexpr std::chrono::milliseconds wait_max{200};
 
@@ -33,7 +33,7 @@ private:
         what.target = to->at().path + "/txn/" + which.text() +
                       "/settle?wait_ms=" + std::to_string(wait_max.count());
         what.headers.add(http::fields::host, to->at().authority);
-        auto asking = to->async_exchange(std::move(what), asio::as_tuple(asio::deferred));
+        auto asking = to->async_exchange(std::move(what), with_code);
         auto came = co_await std::move(asking);
         auto& [failed, got] = came;
         if (failed)

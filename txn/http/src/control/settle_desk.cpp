@@ -2,10 +2,10 @@
 #include "control/settle_desk.hpp"
 
 #include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/time_source.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -16,6 +16,7 @@
 namespace mortise::txn::http {
 namespace {
 
+using coro::detail::with_code;
 // Each question makes the coordinator call branches at once that wait for their next attempt. After
 // so many questions, a participant that does not answer need not be hurried further.
 constexpr std::size_t asked_max = 1'000;
@@ -30,7 +31,7 @@ struct settle_desk::wait {
 };
 
 asio::awaitable<result<standing>> settle_desk::ask(gid which) {
-    auto asking = at_.async_outcome(which, asio::as_tuple(asio::deferred));
+    auto asking = at_.async_outcome(which, with_code);
     auto got = co_await std::move(asking);
     auto& [failed, came] = got;
     co_return standing_of(failed, came);

@@ -2,13 +2,13 @@
 // Listens, limits the number of connections, and stops.
 #include "server/listener.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
-#include "mortise/detail/real_time.hpp"
+#include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
 #include "stream/tls_context.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -23,6 +23,7 @@ namespace mortise::txn::http {
 namespace {
 
 using boost::system::system_error;
+using coro::detail::with_code;
 using mortise::detail::require;
 using std::chrono::milliseconds;
 
@@ -59,9 +60,9 @@ http_server_config checked(http_server_config config) {
 listener::listener(
     asio::any_io_executor executor, http_server_config config, answer_function answer
 )
-    : seat_(std::move(executor)),
+    : background_core(std::move(executor)),
       config_(checked(std::move(config))),
-      time_(config_.time ? config_.time : mortise::detail::make_real_time(seat_.executor())),
+      time_(mortise::detail::time_or_real(config_.time, this->executor())),
       tls_(make_tls(config_)),
       answer_(std::move(answer)) {
     open();
@@ -78,12 +79,12 @@ void listener::open() {
     if (failed)
         throw error(failed, place, "write the address as numbers, such as 127.0.0.1 or ::1");
     try {
-        acceptor_.emplace(seat_.strand(), tcp::endpoint(address, config_.port));
+        acceptor_.emplace(strand(), tcp::endpoint(address, config_.port));
         port_ = acceptor_->local_endpoint().port();
     } catch (const system_error& why) {
         throw error(why.code(), place, "use an address of this host, and a port that is free");
     }
-    room_.emplace(seat_.strand());
+    room_.emplace(strand());
 }
 
 std::string listener::url() const {
@@ -101,62 +102,50 @@ http_server_stats listener::stats() const noexcept {
     return now;
 }
 
-void listener::attach() {
-    if (!seat_.take(shared_from_this()))
-        return shut_down();
+void listener::start() {
     accepting_ = true;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-        asio::co_spawn(
-            self->seat_.strand(),
-            accept(self),
-            asio::bind_cancellation_slot(
-                self->accept_stop_.slot(),
-                [self](const std::exception_ptr&) {
-                    self->accepting_ = false;
-                    self->tell_stopped();
-                }
-            )
-        );
-    });
+    asio::co_spawn(
+        strand(),
+        accept(shared_from_this()),
+        asio::bind_cancellation_slot(
+            accept_stop_.slot(),
+            [self = shared_from_this()](const std::exception_ptr&) {
+                self->accepting_ = false;
+                self->tell_stopped();
+            }
+        )
+    );
 }
 
-// The context is being destroyed: let go of all that lives in it.
-void listener::shut_down() noexcept {
-    if (seat_.forked())
-        return;
+void listener::drop() noexcept {
     stopping_ = true;
     deadlines_.clear();
     alarm_.cancel();
     const auto open = std::exchange(open_, {});
-    const auto stoppers = std::exchange(stoppers_, {});
     acceptor_.reset();
     room_.reset();
-    seat_.leave();
 }
 
-void listener::stop(coro::detail::completion<void(error_code)> done) {
+void listener::stop(stop_handler done) {
     static_cast<void>(done.release_slot());
-    if (seat_.deserted())
+    if (deserted())
         return done.complete(error_code());
-    asio::dispatch(seat_.strand(), [self = shared_from_this(), done = std::move(done)]() mutable {
-        self->stoppers_.push_back(std::move(done));
-        self->begin_stop(self->config_.grace);
-        self->tell_stopped();
-    });
+    background_core::stop(std::move(done));
 }
 
 void listener::close() noexcept {
-    if (seat_.deserted())
-        return;
-    asio::dispatch(seat_.strand(), [self = shared_from_this()] {
-        self->begin_stop(clock::duration::zero());
-        self->cut_all();
-        self->tell_stopped();
-    });
+    stop_unheard();
+}
+
+void listener::begin_stop(bool at_once) {
+    close_acceptor(at_once ? clock::duration::zero() : clock::duration(config_.grace));
+    if (at_once)
+        cut_all();
+    tell_stopped();
 }
 
 // Takes no further requests, and lets those that were read be answered.
-void listener::begin_stop(clock::duration grace) {
+void listener::close_acceptor(clock::duration grace) {
     if (std::exchange(stopping_, true))
         return;
     error_code ignored;  // it fails only for a closed acceptor
@@ -187,8 +176,7 @@ void listener::tell_stopped() {
     alarm_.cancel();
     coro::detail::wait_service::unlink(*this);
     answer_ = nullptr;
-    for (auto& each : std::exchange(stoppers_, {}))
-        each.complete(error_code());
+    answer_stoppers();
 }
 
 asio::awaitable<void> listener::accept(std::shared_ptr<listener> self) {
@@ -198,15 +186,14 @@ asio::awaitable<void> listener::accept(std::shared_ptr<listener> self) {
 asio::awaitable<void> listener::accept_all() {
     while (!stopping_) {
         co_await wait_for_room();
-        auto came =
-            co_await acceptor_->async_accept(seat_.strand(), asio::as_tuple(asio::deferred));
+        auto came = co_await acceptor_->async_accept(strand(), with_code);
         auto& [failed, socket] = came;
         if (stopping_)
             co_return;
         if (failed)
             co_await coro::sleep_for(*time_, accept_again);
         else
-            start(std::move(socket));
+            take_in(std::move(socket));
     }
 }
 
@@ -233,14 +220,14 @@ connection* listener::longest_idle() const noexcept {
     return longest;
 }
 
-void listener::start(tcp::socket accepted) {
+void listener::take_in(tcp::socket accepted) {
     error_code ignored;  // without the option it is only slower
     accepted.set_option(tcp::no_delay(true), ignored);
     ++count_.connections;
     const auto on = std::make_shared<connection>(std::move(accepted));
     open_.insert(on);
     asio::co_spawn(
-        seat_.strand(),
+        strand(),
         serve(shared_from_this(), on),
         asio::bind_cancellation_slot(
             on->stop.slot(),
@@ -272,7 +259,7 @@ void listener::arm() {
     if (next == clock::time_point::max() || (alarm_.is_set() && armed_for_ <= next))
         return;  // an alarm that goes off too early does no harm
     armed_for_ = next;
-    alarm_.set(*time_, seat_.strand(), next, [this] { due(); });
+    alarm_.set(*time_, strand(), next, [this] { due(); });
 }
 
 void listener::due() {

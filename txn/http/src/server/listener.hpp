@@ -3,10 +3,8 @@
 #define MORTISE_TXN_HTTP_SRC_SERVER_LISTENER_HPP
 
 #include "mortise/coro/detail/alarm.hpp"
-#include "mortise/coro/detail/completion.hpp"
+#include "mortise/coro/detail/background_core.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"
-#include "mortise/coro/detail/strand_seat.hpp"
-#include "mortise/coro/detail/wait_service.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/error.hpp"
 #include "mortise/txn/http/http_server_config.hpp"
@@ -27,7 +25,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace mortise::txn::http {
 
@@ -40,42 +37,41 @@ using answer_function = std::function<asio::awaitable<response>(const request&)>
 /// @par Threads   `stop`, `close`, `port`, `stats`: any thread. All else, also the answers, on its
 ///                strand.
 /// @par Lifetimes It may outlive its context.
-class listener final : public std::enable_shared_from_this<listener>,
-                       public coro::detail::shutdown_hook {
+class listener final : public coro::detail::background_core<listener> {
 public:
     /// @throws error if the configuration breaks a limit, or the address cannot be listened on.
     listener(asio::any_io_executor executor, http_server_config config, answer_function answer);
     ~listener() override;
-    /// Begins to take connections.
-    void attach();
 
-    const asio::any_io_executor& get_executor() const noexcept { return seat_.executor(); }
     std::uint16_t port() const noexcept { return port_; }
     /// The URL at which it listens: `http://127.0.0.1:4711`.
     std::string url() const;
     http_server_stats stats() const noexcept;
 
     /// Stops, and lets the calls under way end.
-    void stop(coro::detail::completion<void(error_code)> done);
+    void stop(stop_handler done);
     /// Stops, and cancels the calls under way.
     void close() noexcept;
 
 private:
+    friend class coro::detail::background_core<listener>;
     using tcp = asio::ip::tcp;
     using connection_ptr = std::shared_ptr<connection>;
 
-    void shut_down() noexcept override;
     void open();
 
     // On the strand.
-    void begin_stop(clock::duration grace);
+    void start();
+    void begin_stop(bool at_once);
+    void drop() noexcept;
+    void close_acceptor(clock::duration grace);
     void cut_all();
     void tell_stopped();
     static asio::awaitable<void> accept(std::shared_ptr<listener> self);
     asio::awaitable<void> accept_all();
     asio::awaitable<void> wait_for_room();
     connection* longest_idle() const noexcept;
-    void start(tcp::socket accepted);
+    void take_in(tcp::socket accepted);
     void ended(const connection_ptr& on);
     static asio::awaitable<void> serve(std::shared_ptr<listener> self, connection_ptr on);
     asio::awaitable<bool> greet(connection& on);
@@ -89,7 +85,6 @@ private:
     void arm();
     void due();
 
-    coro::detail::strand_seat seat_;
     const http_server_config config_;
     std::shared_ptr<coro::time_source> time_;
     const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: no TLS.
@@ -108,7 +103,6 @@ private:
     coro::detail::deadline_list::handle grace_;
     coro::detail::alarm alarm_;
     clock::time_point armed_for_{};
-    std::vector<coro::detail::completion<void(error_code)>> stoppers_;
 
     struct {
         std::atomic<std::uint64_t> connections{0};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Serves one connection.
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "server/listener.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <array>
@@ -16,6 +15,7 @@
 namespace mortise::txn::http {
 namespace {
 
+using coro::detail::with_code;
 using phase = connection::phase;
 
 constexpr std::size_t request_bytes = 16u << 10;
@@ -150,8 +150,7 @@ asio::awaitable<void> listener::drain(connection& on) {
     socket.shutdown(tcp::socket::shutdown_send, failed);
     std::array<char, request_bytes> bytes{};
     for (std::size_t left = drain_bytes_max; !failed && !on.given_up;) {
-        const auto came =
-            co_await socket.async_read_some(asio::buffer(bytes), asio::as_tuple(asio::deferred));
+        const auto came = co_await socket.async_read_some(asio::buffer(bytes), with_code);
         failed = std::get<0>(came);
         const auto size = std::get<1>(came);
         if (size > left)

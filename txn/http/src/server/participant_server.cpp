@@ -76,7 +76,7 @@ participant_server& participant_server::operator=(participant_server&& other) no
 
 participant_server::executor_type participant_server::get_executor() const noexcept {
     MORTISE_ASSERT(listener_);
-    return listener_->get_executor();
+    return listener_->executor();
 }
 
 std::uint16_t participant_server::port() const noexcept {

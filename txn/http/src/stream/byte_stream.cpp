@@ -2,11 +2,10 @@
 // The only file here that uses OpenSSL's connections; their contexts are made elsewhere.
 #include "stream/byte_stream.hpp"
 
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/detail/tls.hpp"
 #include "mortise/txn/error.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
@@ -24,6 +23,7 @@
 namespace mortise::txn::http {
 namespace {
 
+using coro::detail::with_code;
 // Whether an error is the peer's alert about our certificate: RFC 8446, section 6.2.
 bool refuses_certificate(const error_code& failed) noexcept {
     constexpr int alerts[] = {
@@ -73,9 +73,7 @@ byte_stream::greet(asio::ssl::context& tls, const std::string& host, std::string
     tls_ = std::make_unique<tls_layer>(socket_, tls);
     auto& stream = tls_->stream;
     mortise::detail::expect_host(*stream.native_handle(), host);
-    const auto ended = co_await stream.async_handshake(
-        asio::ssl::stream_base::client, asio::as_tuple(asio::deferred)
-    );
+    const auto ended = co_await stream.async_handshake(asio::ssl::stream_base::client, with_code);
     const error_code failed = std::get<0>(ended);
     if (!failed)
         co_return failed;
@@ -91,9 +89,8 @@ byte_stream::greet(asio::ssl::context& tls, const std::string& host, std::string
 
 asio::awaitable<error_code> byte_stream::be_greeted(asio::ssl::context& tls) {
     tls_ = std::make_unique<tls_layer>(socket_, tls);
-    const auto ended = co_await tls_->stream.async_handshake(
-        asio::ssl::stream_base::server, asio::as_tuple(asio::deferred)
-    );
+    const auto ended =
+        co_await tls_->stream.async_handshake(asio::ssl::stream_base::server, with_code);
     co_return meaning_of(std::get<0>(ended));
 }
 
@@ -101,13 +98,11 @@ asio::awaitable<result<std::size_t>> byte_stream::read_some(asio::mutable_buffer
     error_code failed;
     std::size_t size = 0;
     if (tls_) {
-        const auto received =
-            co_await tls_->stream.async_read_some(into, asio::as_tuple(asio::deferred));
+        const auto received = co_await tls_->stream.async_read_some(into, with_code);
         failed = meaning_of(std::get<0>(received));
         size = std::get<1>(received);
     } else {
-        const auto received =
-            co_await socket_.async_read_some(into, asio::as_tuple(asio::deferred));
+        const auto received = co_await socket_.async_read_some(into, with_code);
         failed = std::get<0>(received);
         size = std::get<1>(received);
     }
@@ -118,11 +113,10 @@ asio::awaitable<result<std::size_t>> byte_stream::read_some(asio::mutable_buffer
 
 asio::awaitable<error_code> byte_stream::write(asio::const_buffer from) {
     if (tls_) {
-        const auto sent =
-            co_await asio::async_write(tls_->stream, from, asio::as_tuple(asio::deferred));
+        const auto sent = co_await asio::async_write(tls_->stream, from, with_code);
         co_return meaning_of(std::get<0>(sent));
     }
-    const auto sent = co_await asio::async_write(socket_, from, asio::as_tuple(asio::deferred));
+    const auto sent = co_await asio::async_write(socket_, from, with_code);
     co_return std::get<0>(sent);
 }
 
@@ -131,7 +125,7 @@ asio::awaitable<void> byte_stream::say_end() {
         co_return;
     // Send our end without waiting for the peer's, which `async_shutdown` alone would do.
     ::SSL_set_shutdown(tls_->stream.native_handle(), SSL_RECEIVED_SHUTDOWN);
-    const auto ended = co_await tls_->stream.async_shutdown(asio::as_tuple(asio::deferred));
+    const auto ended = co_await tls_->stream.async_shutdown(with_code);
     static_cast<void>(ended);
 }
 

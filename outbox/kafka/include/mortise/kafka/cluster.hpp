@@ -119,7 +119,7 @@ public:
     void stop() noexcept;
 
 private:
-    const std::shared_ptr<cluster_core> core_;
+    const std::shared_ptr<detail::cluster_core> core_;
     const std::unique_ptr<coro::worker> worker_;
 };
 

@@ -14,7 +14,9 @@
 
 namespace mortise::kafka {
 
+namespace detail {
 class group_position;  // of the processor
+}
 
 /// Records that are committed in one transaction.
 class transaction_batch {
@@ -37,7 +39,7 @@ public:
 
     /// The offsets up to which a processor has read, committed with the records that it made; else
     /// null.
-    std::shared_ptr<const group_position> consumed;
+    std::shared_ptr<const detail::group_position> consumed;
 };
 
 /// A record that cannot be delivered as it is. `condition::unknown_topic` means that its topic is

@@ -103,7 +103,7 @@ public:
     }
 
 private:
-    const std::shared_ptr<producer_core> core_;
+    const std::shared_ptr<detail::producer_core> core_;
     const std::shared_ptr<coro::worker> worker_;
 };
 

@@ -11,11 +11,9 @@
 #include <string>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 class cluster_core;
-
-namespace detail {
 
 /// The jobs of a cluster's thread. Each job keeps alive what it needs.
 class id_job {
@@ -73,7 +71,6 @@ private:
     std::int64_t from_;
 };
 
-}  // namespace detail
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif

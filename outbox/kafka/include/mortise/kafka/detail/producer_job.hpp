@@ -7,11 +7,9 @@
 #include <memory>
 #include <utility>
 
-namespace mortise::kafka {
+namespace mortise::kafka::detail {
 
 class producer_core;
-
-namespace detail {
 
 /// The jobs of a producer's thread. Each job keeps alive what it needs.
 class init_job {
@@ -43,7 +41,6 @@ private:
     std::shared_ptr<producer_core> core_;
 };
 
-}  // namespace detail
-}  // namespace mortise::kafka
+}  // namespace mortise::kafka::detail
 
 #endif
