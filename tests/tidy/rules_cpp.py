@@ -151,7 +151,7 @@ PRONOUNS_LEFT = {
     "lib/*": 7,
     "txn/*": 185,
     "outbox/*": 0,
-    "tools/*": 171,
+    "tools/*": 166,
     "examples/*": 93,
     "tests/*": 945,
 }

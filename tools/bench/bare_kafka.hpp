@@ -2,8 +2,11 @@
 #ifndef MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
 #define MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
 
+#include "bench/relay_phases.hpp"
+
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +34,19 @@ void check_kafka(rd_kafka_error_t* failed);
 void check_kafka(rd_kafka_resp_err_t failed);
 
 inline constexpr int kafka_patience_ms = 30'000;
+
+/// A transactional producer that uses only librdkafka.
+class bare_producer {
+public:
+    /// @throws failure
+    bare_producer(const std::string& servers, const std::string& transactional_id);
+
+    /// Sends `count` records, numbered from `first`, in one transaction. @throws failure
+    void send(const bench_records& what, std::uint64_t first, std::uint64_t count);
+
+private:
+    const bare_kafka handle_;
+};
 
 }  // namespace mortise::tool
 

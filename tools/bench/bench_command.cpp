@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_command.hpp"
 
-#include "bench/interruption.hpp"
+#include "bench/bench_files.hpp"
 #include "bench/measure.hpp"
-#include "bench/scratch_folder.hpp"
-#include "default_store.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/default_store.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_worker.hpp"
 
-#include "await_main.hpp"
-#include "bench/work.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/bench_command.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/signal_source.hpp"
+#include "common/unique_fd.hpp"
+#include "common/with_code.hpp"
+#include "common/with_store.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
-#include "signal_source.hpp"
-#include "unique_fd.hpp"
-#include "until_signalled.hpp"
-#include "with_code.hpp"
-#include "with_store.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -120,6 +119,12 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     else
         ping_to_and_fro(work);
     return code;
+}
+
+std::string bench_lock_name() {
+    constexpr std::size_t digits = 11;
+    const std::string number = std::to_string(::getpid());
+    return "bench-" + std::string(digits - number.size(), '0') + number;
 }
 
 }  // namespace mortise::tool

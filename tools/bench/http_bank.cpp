@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/http_bank.hpp"
 
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/tcc_phases.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/unique_fd.hpp"
 #include "mortise/txn/http/http_participant.hpp"
 #include "mortise/txn/http/participant_server.hpp"
-#include "unique_fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 

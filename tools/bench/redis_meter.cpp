@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/redis_meter.hpp"
 
-#include "bench/interruption.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/with_code.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/store/redis.hpp"
-#include "with_code.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

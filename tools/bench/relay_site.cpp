@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/relay_site.hpp"
 
-#include "exit_code.hpp"
-#include "kafka_target.hpp"
+#include "common/exit_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/outbox/append.hpp"
+#include "outbox/kafka_target.hpp"
 
 #include <chrono>
 #include <exception>

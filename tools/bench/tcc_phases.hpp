@@ -2,19 +2,62 @@
 #ifndef MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 #define MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 
+#include "bench/bench_files.hpp"
 #include "bench/bench_report.hpp"
+#include "bench/host_meters.hpp"
 #include "bench/http_bank.hpp"
-#include "bench/sync_count.hpp"
-#include "bench/tcc_tally.hpp"
+#include "bench/run_control.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/txn/coordinator.hpp"
+
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::tool {
+
+/// The amount of work: how many at a time, for how long, or how often.
+struct tcc_amount {
+    unsigned in_flight = 1;
+    std::chrono::milliseconds span{0};
+    std::uint64_t count = 0;  ///< Zero: as many as the time allows.
+};
+
+/// What coroutines that work side by side have done together.
+class tcc_tally {
+public:
+    explicit tcc_tally(const tcc_amount& amount)
+        : left_(amount.count != 0 ? amount.count : std::numeric_limits<std::uint64_t>::max()),
+          end_(amount.count != 0 ? clock::time_point::max() : clock::now() + amount.span) {}
+
+    /// Whether another one must be started. @throws failure if the measurement is interrupted.
+    bool take() {
+        interruption::check();
+        if (left_ == 0 || clock::now() >= end_)
+            return false;
+        --left_;
+        return true;
+    }
+
+    void done(clock::duration took) { took_.push_back(took); }
+    void failed() { ++failed_; }
+
+    const std::vector<clock::duration>& took() const noexcept { return took_; }
+    std::uint64_t failures() const noexcept { return failed_; }
+
+private:
+    std::uint64_t left_;
+    clock::time_point end_;
+    std::vector<clock::duration> took_;
+    std::uint64_t failed_ = 0;
+};
 
 /// The sums over all turns of one kind.
 struct tcc_figures {
@@ -44,6 +87,17 @@ struct tcc_records {
     std::string plan;
     std::string progress;
 };
+
+/// A purchase: one branch at each of the two participants.
+inline txn::transaction bench_purchase() {
+    txn::transaction made;
+    made.add("stock", R"({"item":"apple","count":2,"order":4711})");
+    made.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
+    return made;
+}
+
+/// A participant that agrees to everything at once.
+std::shared_ptr<txn::participant> willing_participant();
 
 // Each function runs one turn with new files in `folder`, and removes them. The turn is timed until
 // everything has ended; opening is not. Each throws failure, or what the library throws.
@@ -83,12 +137,6 @@ void bare_turn(
     const tcc_amount& amount,
     const tcc_records& records,
     tcc_figures& sum
-);
-
-/// One transaction at a time, with seven forced commits each, as a coordinator does that writes
-/// each step.
-void seven_commits_turn(
-    const std::filesystem::path& folder, const tcc_amount& amount, tcc_figures& sum
 );
 
 /// The result for transactions that a dead coordinator left behind.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/interruption.hpp"
-#include "bench/peak_memory.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/host_meters.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "command_line.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "live_screen.hpp"
-#include "read_locks.hpp"
-#include "time_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/time_text.hpp"
+#include "lock/live_screen.hpp"
+#include "lock/read_locks.hpp"
 
 #include <gtest/gtest.h>
 

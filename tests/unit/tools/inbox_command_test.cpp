@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "inbox_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/outbox/inbox.hpp"
+#include "outbox/inbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
 #include <boost/asio/co_spawn.hpp>

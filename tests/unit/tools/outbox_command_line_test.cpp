@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "command_line.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <gtest/gtest.h>
 

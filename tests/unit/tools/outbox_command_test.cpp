@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "outbox_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "outbox/outbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
 #include "wall_clock.hpp"
 

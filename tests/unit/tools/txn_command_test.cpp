@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "txn_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "txn/txn_command.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lock_changes.hpp"
+#include "lock/watch_command.hpp"
+#include "lock/watch_output.hpp"
 #include "unit/tools/tool_world.hpp"
-#include "watch_command.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
