@@ -273,12 +273,12 @@ std::vector<std::string>::const_iterator command_mark(const std::vector<std::str
 }  // namespace
 
 CLI::Option* add_duration(
-    CLI::App& app, const std::string& name, milliseconds& target, const std::string& what
+    CLI::App& app, const std::string& name, milliseconds& target, const std::string& meaning
 ) {
     const auto read = [name, &target](const std::string& text) {
         target = parse_duration(name, text);
     };
-    return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
+    return app.add_option_function<std::string>(name, read, meaning)->type_name("DURATION");
 }
 
 command_line parse_command_line(const std::vector<std::string>& arguments) {

@@ -118,9 +118,9 @@ int run(const std::vector<std::string>& arguments) {
         std::cout.flush();
         return code;
     } catch (const std::exception& e) {
-        const failure what = failure::of(e);
-        what.report(wants_json(arguments));
-        return what.exit_code();
+        const failure problem = failure::of(e);
+        problem.report(wants_json(arguments));
+        return problem.exit_code();
     }
 }
 

@@ -9,9 +9,9 @@
 namespace mortise::tool {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail(const std::string& problem) {
     throw failure(
-        exit_code::unavailable, "Kafka does not do what is asked of it", what, "see its log"
+        exit_code::unavailable, "Kafka does not do what is asked of it", problem, "see its log"
     );
 }
 
@@ -43,12 +43,12 @@ open_bare_kafka(rd_kafka_type_t type, const std::string& servers, const bare_kaf
         ::rd_kafka_conf_destroy(settings);
         fail(text.data());
     }
-    bare_kafka made(::rd_kafka_new(type, settings, text.data(), text.size()));
-    if (!made) {
+    bare_kafka opened(::rd_kafka_new(type, settings, text.data(), text.size()));
+    if (!opened) {
         ::rd_kafka_conf_destroy(settings);
         fail(text.data());
     }
-    return made;
+    return opened;
 }
 
 void remove_topics(const std::string& servers, const std::vector<std::string>& names) noexcept {
@@ -83,15 +83,15 @@ bare_producer::bare_producer(const std::string& servers, const std::string& tran
 }
 
 // Avoids librdkafka's macros for this call: they are not standard C++.
-void bare_producer::send(const bench_records& what, std::uint64_t first, std::uint64_t count) {
+void bare_producer::send(const bench_records& records, std::uint64_t first, std::uint64_t count) {
     static const std::string id(36, 'i');
     check_kafka(::rd_kafka_begin_transaction(handle_.get()));
     for (std::uint64_t number = first; number < first + count; ++number) {
         const auto key = bench_records::key(number);
-        const auto payload = what.payload(number);
+        const auto payload = records.payload(number);
         std::array<rd_kafka_vu_t, 5> parts{};
         parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
-        parts[0].u.cstr = what.topic().c_str();
+        parts[0].u.cstr = records.topic().c_str();
         parts[1].vtype = RD_KAFKA_VTYPE_KEY;
         parts[1].u.mem = {const_cast<char*>(key.data()), key.size()};
         parts[2].vtype = RD_KAFKA_VTYPE_VALUE;

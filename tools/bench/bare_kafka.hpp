@@ -16,7 +16,7 @@ namespace mortise::tool {
 
 /// librdkafka without mortise. The bench measures a relay with it, and compares the relay to it.
 struct bare_kafka_closer {
-    void operator()(rd_kafka_t* what) const noexcept { ::rd_kafka_destroy(what); }
+    void operator()(rd_kafka_t* handle) const noexcept { ::rd_kafka_destroy(handle); }
 };
 using bare_kafka = std::unique_ptr<rd_kafka_t, bare_kafka_closer>;
 
@@ -42,7 +42,7 @@ public:
     bare_producer(const std::string& servers, const std::string& transactional_id);
 
     /// Sends `count` records, numbered from `first`, in one transaction. @throws failure
-    void send(const bench_records& what, std::uint64_t first, std::uint64_t count);
+    void send(const bench_records& records, std::uint64_t first, std::uint64_t count);
 
 private:
     const bare_kafka handle_;

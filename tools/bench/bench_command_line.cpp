@@ -59,14 +59,14 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     CLI::App& bench = *to.add_subcommand("bench", help::bench)->fallthrough();
     bench.footer(help::bench_footer);
     bench.require_subcommand(1);
-    const auto add = [&](const char* name, const char* what, bench_kind kind) -> CLI::App& {
-        CLI::App& app = *bench.add_subcommand(name, what)->fallthrough();
-        app.callback([&target, kind] { target.what = kind; });
+    const auto add = [&](const char* name, const char* meaning, bench_kind kind) -> CLI::App& {
+        CLI::App& app = *bench.add_subcommand(name, meaning)->fallthrough();
+        app.callback([&target, kind] { target.measurement = kind; });
         return app;
     };
     const auto add_processes = [&](CLI::App& app, int least, unsigned usual) {
-        const std::string what = "How many processes; default: " + std::to_string(usual);
-        CLI::Option* option = app.add_option("--processes", target.processes, what);
+        const std::string meaning = "How many processes; default: " + std::to_string(usual);
+        CLI::Option* option = app.add_option("--processes", target.processes, meaning);
         option->check(CLI::Range(least, 256));
         app.parse_complete_callback([&target, option, usual] {
             if (option->empty())
@@ -86,7 +86,7 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
     const std::string greedy_meaning = "Workers do not rest: the same as --think 0";
     CLI::Option* greedy = contend.add_flag("--greedy", greedy_meaning);
     contend.callback([&target, greedy] {
-        target.what = bench_kind::contend;
+        target.measurement = bench_kind::contend;
         if (!greedy->empty())
             target.think = std::chrono::milliseconds(0);
     });
@@ -128,9 +128,13 @@ CLI::App& add_bench(CLI::App& to, bench_settings& target) {
 CLI::App& add_bench_worker(CLI::App& to, bench_worker_settings& target) {
     CLI::App& app = *to.add_subcommand("bench-worker", "Used by bench")->fallthrough();
     app.group("");  // not in --help: only `bench` itself calls it
-    app.add_flag_callback("--contend", [&target] { target.bench.what = bench_kind::contend; });
-    app.add_flag_callback("--linger", [&target] { target.bench.what = bench_kind::linger; });
-    app.add_flag_callback("--takeover", [&target] { target.bench.what = bench_kind::takeover; });
+    app.add_flag_callback("--contend", [&target] {
+        target.bench.measurement = bench_kind::contend;
+    });
+    app.add_flag_callback("--linger", [&target] { target.bench.measurement = bench_kind::linger; });
+    app.add_flag_callback("--takeover", [&target] {
+        target.bench.measurement = bench_kind::takeover;
+    });
     add_contend_options(app, target.bench);
     add_duration(app, "--ttl", target.bench.ttl, "");
     app.add_option("--lock", target.lock);

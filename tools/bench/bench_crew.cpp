@@ -170,7 +170,7 @@ child_order bench_crew::order_for(
     const auto add = [&](const char* option, const std::string& value) {
         order.command.insert(order.command.end(), {option, value});
     };
-    if (bench.what == bench_settings::kind::contend) {
+    if (bench.measurement == bench_settings::kind::contend) {
         order.command.emplace_back("--contend");
         add("--tasks", number(bench.tasks));
         add("--acquisitions", std::to_string(bench.acquisitions));
@@ -178,9 +178,9 @@ child_order bench_crew::order_for(
         add("--think", number(bench.think.count()) + "ms");
         if (!bench.local_handoff)
             order.command.emplace_back("--no-local");
-    } else if (bench.what == bench_settings::kind::linger) {
+    } else if (bench.measurement == bench_settings::kind::linger) {
         order.command.emplace_back("--linger");
-    } else if (bench.what == bench_settings::kind::takeover) {
+    } else if (bench.measurement == bench_settings::kind::takeover) {
         order.command.emplace_back("--takeover");
         add("--ttl", number(bench.ttl.count()) + "ms");
     } else if (index < 2) {

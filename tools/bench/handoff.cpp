@@ -27,20 +27,20 @@ constexpr std::chrono::seconds ping_time{1};
 constexpr char ping = 'p';
 constexpr char last_ping = 'q';
 
-void send_ping(int socket, char what) {
-    if (::send(socket, &what, 1, MSG_NOSIGNAL) != 1)
+void send_ping(int socket, char byte) {
+    if (::send(socket, &byte, 1, MSG_NOSIGNAL) != 1)
         throw failure::of_errno("the other process of the measurement is gone");
 }
 
 char receive_ping(int socket) {
-    char what = 0;
+    char byte = 0;
     ssize_t got = 0;
     do {
-        got = ::recv(socket, &what, 1, 0);
+        got = ::recv(socket, &byte, 1, 0);
     } while (got < 0 && errno == EINTR);
     if (got != 1)
         throw failure::of_errno("the other process of the measurement is gone");
-    return what;
+    return byte;
 }
 
 }  // namespace
@@ -93,9 +93,9 @@ void ping_to_and_fro(const bench_work& work) {
     const timeval patience{10, 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (work.settings.index != 0) {
-        for (char what = ping; what != last_ping;) {
-            what = receive_ping(socket);
-            send_ping(socket, what);
+        for (char byte = ping; byte != last_ping;) {
+            byte = receive_ping(socket);
+            send_ping(socket, byte);
         }
         return;
     }

@@ -56,10 +56,10 @@ std::unique_ptr<http_bank> http_bank::start() {
     if (child == 0)
         serve(ends[1]);
     to.reset();
-    std::unique_ptr<http_bank> made(new http_bank(child));
-    if (::read(from.get(), &made->port_, sizeof made->port_) != sizeof made->port_)
+    std::unique_ptr<http_bank> bank(new http_bank(child));
+    if (::read(from.get(), &bank->port_, sizeof bank->port_) != sizeof bank->port_)
         throw failure(exit_code::internal, "the participants of the measurement do not start");
-    return made;
+    return bank;
 }
 
 http_bank::~http_bank() {

@@ -207,8 +207,8 @@ public:
         request.push("PUBLISH", channel, echo);
         for (;;) {
             auto hearing = hear();
-            const std::string said = co_await std::move(hearing);
-            if (said == last_echo)
+            const std::string message = co_await std::move(hearing);
+            if (message == last_echo)
                 co_return;
             auto sending = connection_.async_exec(request, redis::ignore, with_code);
             const auto [failed, size] = co_await std::move(sending);

@@ -67,21 +67,21 @@ double consume_alone(const relay_bench& at, std::uint64_t rows) {
     ::rd_kafka_poll_set_consumer(handle.get());
     stop_watch watch;
     const auto end = clock::now() + longest;
-    std::uint64_t came = 0;
-    while (came < rows && clock::now() < end) {
+    std::uint64_t received = 0;
+    while (received < rows && clock::now() < end) {
         rd_kafka_message_t* const next = ::rd_kafka_consumer_poll(handle.get(), poll_ms);
         if (next == nullptr)
             continue;
         if (next->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-            ++came;
+            ++received;
         ::rd_kafka_message_destroy(next);
-        if (came % 500 == 0) {
+        if (received % 500 == 0) {
             interruption::check();
-            watch.saw(came);
+            watch.saw(received);
         }
     }
     ::rd_kafka_consumer_close(handle.get());
-    if (came < rows)
+    if (received < rows)
         throw failure(exit_code::unavailable, "the topic is not read in time", at.topic());
     return watch.per_s();
 }
@@ -108,23 +108,23 @@ public:
 
 private:
     static db::sqlite_config database(const std::filesystem::path& path) {
-        db::sqlite_config made;
-        made.path = path;
-        return made;
+        db::sqlite_config config;
+        config.path = path;
+        return config;
     }
     static outbox::inbox_config handling() {
-        outbox::inbox_config made;
-        made.handler = [](db::connection&, const outbox::received&) {
+        outbox::inbox_config config;
+        config.handler = [](db::connection&, const outbox::received&) {
             return outbox::answer::done();
         };
-        return made;
+        return config;
     }
     static kafka::inbox_consumer_config consuming(const relay_bench& at) {
-        kafka::inbox_consumer_config made(
+        kafka::inbox_consumer_config config(
             kafka::kafka_config(at.servers), at.name + ".inbox", {at.topic()}
         );
-        made.batch_rows = 500;
-        return made;
+        config.batch_rows = 500;
+        return config;
     }
 
     const passing_file file_;

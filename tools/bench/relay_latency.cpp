@@ -48,7 +48,7 @@ private:
 
     const bare_kafka handle_;
     mutable std::mutex mutex_;
-    std::map<std::uint64_t, clock::time_point> came_;
+    std::map<std::uint64_t, clock::time_point> times_;
     std::size_t repeated_ = 0;
     std::atomic<bool> stopping_{false};
     std::thread thread_;
@@ -84,24 +84,24 @@ arrivals::~arrivals() {
 
 void arrivals::read() {
     while (!stopping_) {
-        rd_kafka_message_t* const came = ::rd_kafka_consumer_poll(handle_.get(), look_ms);
+        rd_kafka_message_t* const message = ::rd_kafka_consumer_poll(handle_.get(), look_ms);
         const auto when = clock::now();
-        if (came == nullptr)
+        if (message == nullptr)
             continue;
-        if (came->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            const char* const text = static_cast<const char*>(came->payload);
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            const char* const text = static_cast<const char*>(message->payload);
             std::uint64_t number = 0;
-            std::from_chars(text, text + came->len, number);
+            std::from_chars(text, text + message->len, number);
             const std::lock_guard hold(mutex_);
-            repeated_ += !came_.emplace(number, when).second;
+            repeated_ += !times_.emplace(number, when).second;
         }
-        ::rd_kafka_message_destroy(came);
+        ::rd_kafka_message_destroy(message);
     }
 }
 
 std::size_t arrivals::count() const {
     const std::lock_guard hold(mutex_);
-    return came_.size();
+    return times_.size();
 }
 
 std::size_t arrivals::repeated() const {
@@ -111,7 +111,7 @@ std::size_t arrivals::repeated() const {
 
 std::map<std::uint64_t, clock::time_point> arrivals::take() {
     const std::lock_guard hold(mutex_);
-    return std::exchange(came_, {});
+    return std::exchange(times_, {});
 }
 
 using std::chrono::milliseconds;
@@ -131,13 +131,13 @@ double ms_of(clock::duration span) {
 
 double bare_transaction_ms(const relay_bench& at) {
     bare_producer alone(at.servers, at.name + ".one");
-    const bench_records what(at.bare_topic(), at.size);
+    const bench_records records(at.bare_topic(), at.size);
     std::vector<double> took;
     for (int i = 0; i < bare_transactions; ++i) {
         interruption::check();
         std::this_thread::sleep_for(bare_pause);
         const auto begin = clock::now();
-        alone.send(what, static_cast<std::uint64_t>(i), 1);
+        alone.send(records, static_cast<std::uint64_t>(i), 1);
         took.push_back(ms_of(clock::now() - begin));
     }
     took.erase(took.begin(), took.begin() + bare_transactions / 10);
@@ -182,10 +182,10 @@ relay_latency measure_latency(const relay_bench& at) {
             [&] { return seen.count() >= ignored.size() + committed.size(); }, last_max
         );
         std::vector<double> took;
-        const auto came = seen.take();
+        const auto arrival_times = seen.take();
         for (const auto& [number, when] : committed) {
-            const auto arrived = came.find(number);
-            if (arrived == came.end())
+            const auto arrived = arrival_times.find(number);
+            if (arrived == arrival_times.end())
                 ++found.missing;
             else
                 took.push_back(ms_of(arrived->second - when));

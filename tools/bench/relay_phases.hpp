@@ -22,9 +22,9 @@ public:
     const std::string& topic() const noexcept { return topic_; }
     static std::string key(std::uint64_t number) { return "key-" + std::to_string(number % 1'000); }
     std::string payload(std::uint64_t number) const {
-        std::string made = std::to_string(number) + ' ';
-        made.resize(std::max(size_, made.size()), 'x');
-        return made;
+        std::string text = std::to_string(number) + ' ';
+        text.resize(std::max(size_, text.size()), 'x');
+        return text;
     }
 
 private:

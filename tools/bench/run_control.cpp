@@ -74,8 +74,8 @@ asio::awaitable<void> await_so(std::function<bool()> is_so, clock::duration limi
     }
 }
 
-progress::progress(std::string what)
-    : what_(std::move(what)), visible_(::isatty(STDERR_FILENO) == 1) {}
+progress::progress(std::string title)
+    : title_(std::move(title)), visible_(::isatty(STDERR_FILENO) == 1) {}
 
 progress::~progress() {
     if (visible_)
@@ -84,7 +84,7 @@ progress::~progress() {
 
 void progress::show(std::uint64_t done, std::uint64_t all) {
     if (visible_)
-        std::cerr << "\r\x1b[K" << what_ << ": " << done << " of " << all << std::flush;
+        std::cerr << "\r\x1b[K" << title_ << ": " << done << " of " << all << std::flush;
 }
 
 void explain_slow_start(clock::duration first_lock) {

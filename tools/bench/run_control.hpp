@@ -37,7 +37,7 @@ asio::awaitable<void> await_so(std::function<bool()> is_so, clock::duration limi
 /// One progress line on the standard error. Does nothing if that is not a terminal.
 class progress {
 public:
-    explicit progress(std::string what);
+    explicit progress(std::string title);
     ~progress();  ///< Erases the line.
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
@@ -45,7 +45,7 @@ public:
     void show(std::uint64_t done, std::uint64_t all);
 
 private:
-    std::string what_;
+    std::string title_;
     bool visible_;
 };
 

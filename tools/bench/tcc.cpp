@@ -120,14 +120,14 @@ void report_http(bench_report& to, const tcc_findings& found) {
 void report_recovery(bench_report& to, const tcc_findings& found, std::uint64_t count) {
     if (!found.recovery)
         return;
-    const auto& made = *found.recovery;
+    const auto& recovery = *found.recovery;
     const double per_s =
-        static_cast<double>(made.ended) / std::chrono::duration<double>(made.took).count();
+        static_cast<double>(recovery.ended) / std::chrono::duration<double>(recovery.took).count();
     to.add("recovered_per_s", per_s, 1, "transactions of a coordinator that died, ended");
     to.add("ratio_recovery", per_s / found.transactions.per_s(), 3, "of that to tx_per_s");
-    to.add("recovery_rss_mb", made.rss_growth_mb, 1, "memory that it took, at most");
+    to.add("recovery_rss_mb", recovery.rss_growth_mb, 1, "memory that it took, at most");
     to.add_fault(
-        "not_recovered", static_cast<double>(count - made.ended), "transactions that were left"
+        "not_recovered", static_cast<double>(count - recovery.ended), "transactions that were left"
     );
 }
 

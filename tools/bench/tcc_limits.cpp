@@ -93,10 +93,11 @@ public:
     bare_log(asio::any_io_executor executor, const passing_file& file)
         : session_(std::move(executor), config(file)) {}
 
-    asio::awaitable<void> write_all(const tcc_records& what, tcc_tally& tally, unsigned in_flight) {
+    asio::awaitable<void>
+    write_all(const tcc_records& records, tcc_tally& tally, unsigned in_flight) {
         coro::task_scope scope(session_.get_executor());
         for (unsigned i = 0; i < in_flight; ++i)
-            scope.spawn(write(what, tally));
+            scope.spawn(write(records, tally));
         co_await scope.join();
         co_await await_so([this] { return ending_ == 0; }, limits_end_max);
     }
@@ -105,21 +106,21 @@ public:
 
 private:
     static db::sqlite_config config(const passing_file& file) {
-        db::sqlite_config made;
-        made.path = file.path();
-        made.queue_max = 1u << 20;
-        return made;
+        db::sqlite_config config;
+        config.path = file.path();
+        config.queue_max = 1u << 20;
+        return config;
     }
 
-    asio::awaitable<void> write(const tcc_records& what, tcc_tally& tally) {
+    asio::awaitable<void> write(const tcc_records& records, tcc_tally& tally) {
         while (tally.take()) {
             const auto begin = clock::now();
-            const auto number = co_await session_.async_run(beginning(what.plan));
+            const auto number = co_await session_.async_run(beginning(records.plan));
             co_await session_.async_run(deciding(number));
             tally.done(clock::now() - begin);
             ++ending_;
             session_.async_run(
-                ending(number, what.progress),
+                ending(number, records.progress),
                 db::durability::lazy,
                 [this](error_code) { --ending_; }
             );

@@ -73,8 +73,8 @@ struct tcc_figures {
     double per_s() const noexcept {
         return static_cast<double>(count) / std::chrono::duration<double>(took).count();
     }
-    double each(std::uint64_t what) const noexcept {
-        return static_cast<double>(what) / static_cast<double>(count);
+    double each(std::uint64_t sum) const noexcept {
+        return static_cast<double>(sum) / static_cast<double>(count);
     }
     /// A quantile of the time to the decision, in microseconds. Sorts the latencies.
     double latency_us(double quantile);
@@ -90,10 +90,10 @@ struct tcc_records {
 
 /// A purchase: one branch at each of the two participants.
 inline txn::transaction bench_purchase() {
-    txn::transaction made;
-    made.add("stock", R"({"item":"apple","count":2,"order":4711})");
-    made.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
-    return made;
+    txn::transaction transaction;
+    transaction.add("stock", R"({"item":"apple","count":2,"order":4711})");
+    transaction.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
+    return transaction;
 }
 
 /// A participant that agrees to everything at once.
@@ -160,7 +160,7 @@ struct tcc_handover {
 /// Two coordinators share a log. The leading one is stopped with `count` transactions under way
 /// whose participants do not answer.
 tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t count);
-void add_handover(bench_report& to, const tcc_handover& made, std::uint64_t count);
+void add_handover(bench_report& to, const tcc_handover& handover, std::uint64_t count);
 
 /// Healthy transactions beside a backlog that waits for an absent participant.
 struct tcc_backlog {
@@ -176,7 +176,7 @@ struct tcc_backlog {
 /// Lets `amount.count` transactions wait. The coordinators take turns of `amount.span`.
 tcc_backlog
 backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, unsigned turns);
-void add_backlog(bench_report& to, tcc_backlog& made);
+void add_backlog(bench_report& to, tcc_backlog& backlog);
 
 }  // namespace mortise::tool
 

@@ -38,10 +38,10 @@ constexpr std::chrono::minutes settle_max(1);
 /// What a call changes in an account, behind a barrier.
 class branch_booking {
 public:
-    explicit branch_booking(txn::call what) : what_(std::move(what)) {}
+    explicit branch_booking(txn::call call) : call_(std::move(call)) {}
     result<txn::reply> operator()(db::connection& on) const {
-        return txn::barrier::pass(on, what_, [&] {
-            switch (what_.what) {
+        return txn::barrier::pass(on, call_, [&] {
+            switch (call_.what) {
             case txn::operation::try_:
                 on.run("UPDATE account SET free = free - 1, held = held + 1 WHERE id = ?1", id());
                 break;
@@ -59,9 +59,9 @@ public:
     static constexpr unsigned accounts = 1'000;
 
 private:
-    std::uint64_t id() const noexcept { return what_.gid.number % accounts; }
+    std::uint64_t id() const noexcept { return call_.gid.number % accounts; }
 
-    txn::call what_;
+    txn::call call_;
 };
 
 /// A participant that keeps its accounts in a database.
@@ -70,15 +70,15 @@ public:
     accountant(const asio::any_io_executor& executor, const std::filesystem::path& path)
         : bank_(executor, config(path)) {}
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        branch_booking work(std::move(what));
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        branch_booking work(std::move(call));
         auto done = co_await bank_.async_run(
             std::move(work), db::durability::force, asio::as_tuple(asio::deferred)
         );
-        auto& [failed, said] = done;
+        auto& [failed, reply] = done;
         if (failed)
             co_return failed;
-        co_return std::move(said);
+        co_return std::move(reply);
     }
 
     asio::awaitable<void> open() {
@@ -92,9 +92,9 @@ public:
 
 private:
     static db::sqlite_config config(const std::filesystem::path& path) {
-        db::sqlite_config made;
-        made.path = path;
-        return made;
+        db::sqlite_config config;
+        config.path = path;
+        return config;
     }
 
     db::sqlite bank_;
@@ -103,9 +103,9 @@ private:
 asio::awaitable<void> buy(txn::coordinator& tcc, tcc_tally& tally) {
     while (tally.take()) {
         const auto begin = clock::now();
-        auto what = bench_purchase();
-        const auto came = co_await tcc.async_run(std::move(what));
-        if (came.confirmed())
+        auto transaction = bench_purchase();
+        const auto outcome = co_await tcc.async_run(std::move(transaction));
+        if (outcome.confirmed())
             tally.done(clock::now() - begin);
         else
             tally.failed();
@@ -253,29 +253,29 @@ namespace {
 
 constexpr std::uint64_t first_branches = 400;  // branches
 
-txn::call call_of(txn::operation what, std::uint64_t number) {
-    txn::call made;
-    made.what = what;
-    made.gid = {0x5f0c3a9be1d27746, number};
-    made.branch = 1;
-    made.attempt = 1;
-    made.epoch = 1;
-    made.term = 1;
-    made.participant = "stock";
-    made.payload = bench_purchase().branches().front().payload;
-    made.time_left = std::chrono::seconds(10);
-    return made;
+txn::call call_of(txn::operation operation, std::uint64_t number) {
+    txn::call call;
+    call.what = operation;
+    call.gid = {0x5f0c3a9be1d27746, number};
+    call.branch = 1;
+    call.attempt = 1;
+    call.epoch = 1;
+    call.term = 1;
+    call.participant = "stock";
+    call.payload = bench_purchase().branches().front().payload;
+    call.time_left = std::chrono::seconds(10);
+    return call;
 }
 
 // Tries and then confirms one branch after the other.
-asio::awaitable<void> call_again_and_again(txn::participant& whom, tcc_tally& tally) {
+asio::awaitable<void> call_again_and_again(txn::participant& participant, tcc_tally& tally) {
     std::uint64_t number = 0;
     while (tally.take()) {
         const auto begin = clock::now();
         ++number;
-        auto trying = whom.carry_out(call_of(txn::operation::try_, number));
+        auto trying = participant.carry_out(call_of(txn::operation::try_, number));
         const auto tried = co_await std::move(trying);
-        auto confirming = whom.carry_out(call_of(txn::operation::confirm, number));
+        auto confirming = participant.carry_out(call_of(txn::operation::confirm, number));
         const auto confirmed = co_await std::move(confirming);
         if (tried && confirmed)
             tally.done(clock::now() - begin);

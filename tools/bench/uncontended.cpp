@@ -82,12 +82,12 @@ double bare_transactions_per_s(const fs::path& folder, unsigned seconds) {
     require(db.get(), ::sqlite3_exec(db.get(), schema, nullptr, nullptr, nullptr) == SQLITE_OK);
     std::array<statement, transaction_pair.size()> statements;
     for (std::size_t i = 0; i < statements.size(); ++i) {
-        sqlite3_stmt* made = nullptr;
+        sqlite3_stmt* prepared = nullptr;
         require(
             db.get(),
-            ::sqlite3_prepare_v2(db.get(), transaction_pair[i], -1, &made, nullptr) == SQLITE_OK
+            ::sqlite3_prepare_v2(db.get(), transaction_pair[i], -1, &prepared, nullptr) == SQLITE_OK
         );
-        statements[i].reset(made);
+        statements[i].reset(prepared);
     }
     int log_pages = 0;
     const auto note = [](void* pages, sqlite3*, const char*, int now) {
@@ -221,17 +221,17 @@ bench_report measure_uncontended(const std::string& store, const bench_settings&
         await_main(context, run(locks, store, share, settings, found));
     }
     std::optional<double> limit;  // there is none for other kinds of store
-    std::string what = "bare pairs of the transactions that this needs";
+    std::string limit_meaning = "bare pairs of the transactions that this needs";
     if (share.meter()) {
         limit = found.pings_per_s / 2;
-        what = "pairs of PINGs by the same client library, one after the other";
+        limit_meaning = "pairs of PINGs by the same client library, one after the other";
     } else if (const auto path = sqlite_path(store)) {
         limit = bare_transactions_per_s(path->parent_path(), settings.seconds) / 2;
     }
     const double rate = found.locks.per_s();
     bench_report report;
     report.add("cycles_per_s", rate, 1, "acquire and release, one after the other, one process");
-    report.add("limit_per_s", limit, 1, what);
+    report.add("limit_per_s", limit, 1, limit_meaning);
     report.add("ratio", limit ? std::optional(rate / *limit) : std::nullopt, 3, "of the two");
     share.report(report, found.locks.count, found.heartbeats);
     return report;

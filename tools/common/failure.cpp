@@ -47,9 +47,9 @@ failure failure::of_code(const error_code& code, std::string value, std::string 
     return failure(exit_code_for(code), code.message(), std::move(value), std::move(detail));
 }
 
-failure failure::of_errno(std::string what) {
+failure failure::of_errno(std::string problem) {
     const error_code code(errno, boost::system::system_category());
-    return failure(exit_code::internal, std::move(what), code.message());
+    return failure(exit_code::internal, std::move(problem), code.message());
 }
 
 std::string failure::text() const {

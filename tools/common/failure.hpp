@@ -21,7 +21,7 @@ public:
     static failure of_code(const error_code& code, std::string value, std::string detail);
 
     /// Makes a failure from `errno`, after a system call failed.
-    static failure of_errno(std::string what);
+    static failure of_errno(std::string problem);
 
     int exit_code() const noexcept { return exit_code_; }
     const char* what() const noexcept override { return message_.c_str(); }

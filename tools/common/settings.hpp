@@ -63,7 +63,7 @@ struct doctor_settings {
 struct txn_settings {
     enum class kind : std::uint8_t { ls, show, retry, skip, force, adopt };
 
-    kind what = kind::ls;
+    kind verb = kind::ls;
     std::string log;
     txn::list_filter filter = txn::list_filter::unfinished;
     std::string transaction;  ///< The gid, or only its number.
@@ -100,7 +100,7 @@ struct outbox_settings {
         relay
     };
 
-    kind what = kind::ls;
+    kind verb = kind::ls;
     std::string database;
     bool rows = false;
     std::size_t rows_max = std::numeric_limits<std::size_t>::max();
@@ -125,7 +125,7 @@ struct outbox_settings {
 struct inbox_settings {
     enum class kind : std::uint8_t { ls, parked, replay, drop, move };
 
-    kind what = kind::ls;
+    kind verb = kind::ls;
     std::string database;
     std::optional<std::int64_t> row;
     bool all = false;
@@ -150,7 +150,7 @@ struct bench_settings {
         relay
     };
 
-    kind what = kind::handoff;
+    kind measurement = kind::handoff;
     unsigned processes = 1;
     unsigned tasks = 8;
     unsigned seconds = 3;

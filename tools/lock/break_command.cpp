@@ -122,12 +122,12 @@ asio::awaitable<int> break_lock(
     std::ostream& out
 ) {
     const lock_view before = co_await look(locks, global.shown_store(), settings.lock);
-    const fencing_token which = choose_grant(before, settings);
+    const fencing_token token = choose_grant(before, settings);
     std::vector<party_view> broken;
     for (const party_view& party : before.holders)
-        if (party.token == which)
+        if (party.token == token)
             broken.push_back(party);
-    auto ordered = co_await locks.async_break(settings.lock, which, settings.why, with_code);
+    auto ordered = co_await locks.async_break(settings.lock, token, settings.why, with_code);
     auto& [code, done] = ordered;
     if (code)
         throw failure::of_code(code, global.shown_store(), locks.explain());

@@ -14,8 +14,8 @@ namespace {
 using verdict = store_finding::verdict;
 
 /// A mark that is easy to see, and to find with `grep`.
-const char* mark_of(verdict what) noexcept {
-    switch (what) {
+const char* mark_of(verdict judgement) noexcept {
+    switch (judgement) {
     case verdict::holds:
         return "ok";
     case verdict::weak:
@@ -28,8 +28,8 @@ const char* mark_of(verdict what) noexcept {
 
 }  // namespace
 
-const char* to_string(verdict what) noexcept {
-    switch (what) {
+const char* to_string(verdict judgement) noexcept {
+    switch (judgement) {
     case verdict::holds:
         return "holds";
     case verdict::weak:
@@ -44,14 +44,14 @@ void doctor_report::begin(std::string group) {
     group_ = std::move(group);
 }
 
-void doctor_report::add(verdict what, std::string subject, std::string found) {
+void doctor_report::add(verdict judgement, std::string subject, std::string found) {
     line added;
     added.group = group_;
-    added.finding.what = what;
+    added.finding.what = judgement;
     added.finding.subject = std::move(subject);
     added.finding.found = std::move(found);
     lines_.push_back(std::move(added));
-    worst_ = std::max(worst_, what);
+    worst_ = std::max(worst_, judgement);
 }
 
 void doctor_report::add_promises(const store_traits& traits) {
@@ -100,9 +100,11 @@ void doctor_report::add_promises(const store_traits& traits) {
         "From " + duration_text(traits.ttl_min) + " to " + duration_text(traits.ttl_max) + '.');
 }
 
-std::size_t doctor_report::count_of(verdict what) const {
+std::size_t doctor_report::count_of(verdict judgement) const {
     return static_cast<std::size_t>(std::count_if(
-        lines_.begin(), lines_.end(), [&](const line& each) { return each.finding.what == what; }
+        lines_.begin(),
+        lines_.end(),
+        [&](const line& each) { return each.finding.what == judgement; }
     ));
 }
 

@@ -21,7 +21,7 @@ public:
     /// Begins a group. Later findings belong to it.
     void begin(std::string group);
 
-    void add(verdict what, std::string subject, std::string found);
+    void add(verdict judgement, std::string subject, std::string found);
     void add(const store_finding& finding) { add(finding.what, finding.subject, finding.found); }
 
     /// Adds the findings that follow from the traits of the store.
@@ -46,7 +46,7 @@ private:
         store_finding finding;
     };
 
-    std::size_t count_of(verdict what) const;
+    std::size_t count_of(verdict judgement) const;
 
     std::vector<line> lines_;
     std::string group_;
@@ -55,7 +55,7 @@ private:
 };
 
 /// `holds`, `weak` or `broken`.
-const char* to_string(store_finding::verdict what) noexcept;
+const char* to_string(store_finding::verdict judgement) noexcept;
 
 }  // namespace mortise::tool
 

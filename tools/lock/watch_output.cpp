@@ -16,22 +16,22 @@
 namespace mortise::tool {
 namespace {
 
-bool holds(lock_change::kind what) {
-    return what == lock_change::kind::acquired || what == lock_change::kind::released;
+bool holds(lock_change::kind kind) {
+    return kind == lock_change::kind::acquired || kind == lock_change::kind::released;
 }
 
 std::string line_of(const lock_change& change, const std::string& at) {
-    const std::string who = holds(change.what) ? grant_text(change.who) : party_text(change.who);
-    return at + ' ' + to_string(change.what) + ' ' + printable(change.name) + ": " + who + ", " +
+    const std::string who = holds(change.type) ? grant_text(change.who) : party_text(change.who);
+    return at + ' ' + to_string(change.type) + ' ' + printable(change.name) + ": " + who + ", " +
            mode_text(change.who.mode);
 }
 
 json::object json_of(const lock_change& change, const std::string& at) {
     json::object fields;
     fields["at"] = at;
-    fields["change"] = to_string(change.what);
+    fields["change"] = to_string(change.type);
     set_bytes(fields, "name", change.name);
-    for (const auto& field : party_json(change.who, holds(change.what)))
+    for (const auto& field : party_json(change.who, holds(change.type)))
         fields[field.key()] = field.value();
     return fields;
 }
@@ -107,9 +107,9 @@ void compare(
     const std::string& name,
     std::vector<lock_change>& changes
 ) {
-    const auto add = [&](change_kind what, const parties& who) {
+    const auto add = [&](change_kind kind, const parties& who) {
         for (const party_view& one : who)
-            changes.push_back({what, name, one});
+            changes.push_back({kind, name, one});
     };
     const parties acquired = without(after.holders, before.holders, same_grant);
     const parties gone = without(before.waiters, after.waiters, same_request);
@@ -121,8 +121,8 @@ void compare(
 
 }  // namespace
 
-const char* to_string(change_kind what) noexcept {
-    switch (what) {
+const char* to_string(change_kind kind) noexcept {
+    switch (kind) {
     case change_kind::acquired:
         return "acquired";
     case change_kind::released:

@@ -57,12 +57,12 @@ private:
 struct lock_change {
     enum class kind : std::uint8_t { acquired, released, waits, left };
 
-    kind what = kind::acquired;
+    kind type = kind::acquired;
     std::string name;
     party_view who;
 };
 
-const char* to_string(lock_change::kind what) noexcept;
+const char* to_string(lock_change::kind kind) noexcept;
 
 /// What changed between two looks. Parties that came and went in between are not seen. Both looks
 /// must be sorted by name. The changes of one lock are sorted: releases, acquisitions, waiters that

@@ -29,12 +29,12 @@ change_database(std::string database, Order order) {
     db::sqlite session(executor, std::move(config));
     auto doing =
         session.async_run(std::move(order), db::durability::force, asio::as_tuple(asio::deferred));
-    auto [failed, made] = co_await std::move(doing);
+    auto [failed, output] = co_await std::move(doing);
     auto stopping = session.async_stop(asio::as_tuple(asio::deferred));
     co_await std::move(stopping);
     if (failed)
         throw boost::system::system_error(failed);
-    co_return std::move(made);
+    co_return std::move(output);
 }
 
 /// Makes a failure from an error of a message table or an inbox. `value` stands for the value that

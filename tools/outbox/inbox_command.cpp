@@ -82,9 +82,9 @@ public:
 
     std::size_t operator()(db::connection& on) const {
         const std::int64_t row = settings_.row.value_or(0);
-        if (settings_.what == inbox_verb::move)
+        if (settings_.verb == inbox_verb::move)
             outbox::move_inbox(on, settings_.inbox, settings_.source, settings_.next);
-        else if (settings_.what == inbox_verb::drop)
+        else if (settings_.verb == inbox_verb::drop)
             outbox::drop_held(on, row);
         else if (settings_.all)
             return outbox::replay_all_held(on);
@@ -98,7 +98,7 @@ private:
 };
 
 std::string subject_of(const inbox_settings& settings) {
-    if (settings.what == inbox_verb::move)
+    if (settings.verb == inbox_verb::move)
         return settings.inbox + ": " + settings.source;
     return settings.all ? "all rows" : "row " + std::to_string(settings.row.value_or(0));
 }
@@ -122,9 +122,9 @@ void tell(
     const inbox_settings& settings,
     std::size_t messages
 ) {
-    if (settings.what == inbox_verb::move)
+    if (settings.verb == inbox_verb::move)
         return tell_move(out, global, settings);
-    const bool dropped = settings.what == inbox_verb::drop;
+    const bool dropped = settings.verb == inbox_verb::drop;
     if (global.json) {
         json::object fields;
         fields["order"] = dropped ? "drop" : "replay";
@@ -148,7 +148,7 @@ int look_at_inboxes(
 ) {
     try {
         db::read_only database(settings.database);
-        if (settings.what == inbox_verb::ls)
+        if (settings.verb == inbox_verb::ls)
             list(database, global, settings, out);
         else
             list_parked(database, global, settings, out);
@@ -166,7 +166,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
         auto doing = change_database(settings.database, inbox_order(settings));
         messages = co_await std::move(doing);
     } catch (const boost::system::system_error& thrown) {
-        if (thrown.code() == outbox::errc::no_such_row && settings.what == inbox_verb::move) {
+        if (thrown.code() == outbox::errc::no_such_row && settings.verb == inbox_verb::move) {
             throw failure(
                 exit_code::nothing_to_do,
                 "that inbox has had nothing of that source, by its offset",
@@ -177,7 +177,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
         if (thrown.code() == outbox::errc::no_such_row) {
             throw failure(
                 exit_code::nothing_to_do,
-                settings.what == inbox_verb::drop ? "no such row is parked, or tried again"
+                settings.verb == inbox_verb::drop ? "no such row is parked, or tried again"
                                                   : "no such row is parked",
                 subject_of(settings),
                 "`mortise inbox parked --all` shows those that are"
@@ -192,7 +192,7 @@ mend_inbox(const global_settings& global, const inbox_settings& settings, std::o
 }
 
 int inboxes(const global_settings& global, const inbox_settings& settings) {
-    if (settings.what == inbox_verb::ls || settings.what == inbox_verb::parked)
+    if (settings.verb == inbox_verb::ls || settings.verb == inbox_verb::parked)
         return look_at_inboxes(global, settings, std::cout);
     asio::io_context context(1);
     return await_main(context, mend_inbox(global, settings, std::cout));
@@ -222,8 +222,8 @@ bool holds_any(const outbox::inbox_view& of) {
     return of.retried + of.behind + of.parked > 0;
 }
 
-std::string place_text(const outbox::received& what) {
-    return what.offset < 0 ? "-" : std::to_string(what.offset);
+std::string place_text(const outbox::received& received) {
+    return received.offset < 0 ? "-" : std::to_string(received.offset);
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ void write_inboxes(std::ostream& out, const std::vector<outbox::inbox_view>& all
 }
 
 json::array inboxes_json(const std::vector<outbox::inbox_view>& all) {
-    json::array made;
+    json::array items;
     for (const auto& each : all) {
         json::object one;
         set_bytes(one, "name", each.name);
@@ -264,15 +264,15 @@ json::array inboxes_json(const std::vector<outbox::inbox_view>& all) {
         one["behind"] = each.behind;
         one["parked"] = each.parked;
         one["oldest_seconds"] = seconds_of(each.oldest);
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
 void held_list::add(outbox::held_message held) {
-    const auto& what = held.received.message;
-    if (what.key) {
-        const auto key = std::make_tuple(held.inbox, what.topic, *what.key);
+    const auto& message = held.received.message;
+    if (message.key) {
+        const auto key = std::make_tuple(held.inbox, message.topic, *message.key);
         const auto [place, first] = of_key_.try_emplace(key, messages_.size());
         if (!first && held.at == state::behind) {
             ++messages_[place->second].behind;
@@ -284,12 +284,12 @@ void held_list::add(outbox::held_message held) {
 }
 
 std::vector<unhandled_message> held_list::messages() const {
-    std::vector<unhandled_message> made;
+    std::vector<unhandled_message> messages;
     for (const auto& each : messages_) {
         if (each.held.at == state::parked || with_retried_)
-            made.push_back(each);
+            messages.push_back(each);
     }
-    return made;
+    return messages;
 }
 
 void write_held(std::ostream& out, const std::vector<unhandled_message>& all, wall_time now) {
@@ -326,7 +326,7 @@ void write_held(std::ostream& out, const std::vector<unhandled_message>& all, wa
 }
 
 json::array held_json(const std::vector<unhandled_message>& all, wall_time now) {
-    json::array made;
+    json::array items;
     for (const auto& [held, behind] : all) {
         json::object one;
         one["row"] = held.row;
@@ -346,9 +346,9 @@ json::array held_json(const std::vector<unhandled_message>& all, wall_time now) 
             one["due"] = time_text(held.due);
         set_message_head(one, held.received.message);
         set_message_body(one, held.received.message);
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
 }  // namespace mortise::tool

@@ -56,15 +56,15 @@ public:
         if (file.bad())
             refuse("the file with settings cannot be read", path, "name one by --setting-file");
     }
-    void read_variable(const std::string& said) {
-        auto [name, variable] = split(said, "--setting-env");
+    void read_variable(const std::string& assignment) {
+        auto [name, variable] = split(assignment, "--setting-env");
         const char* const value = std::getenv(variable.c_str());
         if (value == nullptr)
             refuse("the environment has no such variable", variable, "set it, and export it");
         put(std::move(name), value);
     }
-    void read_argument(const std::string& said) {
-        auto [name, value] = split(said, "--setting");
+    void read_argument(const std::string& assignment) {
+        auto [name, value] = split(assignment, "--setting");
         if (kafka::is_secret(name)) {
             refuse(
                 "everybody can read what is said on a command line",
@@ -103,26 +103,26 @@ kafka::kafka_observer& printer_of_program() {
 
 }  // namespace
 
-outbox::sink_factory kafka_target(const kafka_settings& said) {
+outbox::sink_factory kafka_target(const kafka_settings& settings) {
     settings_reader reader;
-    if (!said.file.empty())
-        reader.read_file(said.file);
-    for (const auto& each : said.variables)
+    if (!settings.file.empty())
+        reader.read_file(settings.file);
+    for (const auto& each : settings.variables)
         reader.read_variable(each);
-    for (const auto& each : said.settings)
+    for (const auto& each : settings.settings)
         reader.read_argument(each);
-    kafka::kafka_sink_config config((kafka::kafka_config(said.servers)));
+    kafka::kafka_sink_config config((kafka::kafka_config(settings.servers)));
     config.cluster.settings = reader.take();
     if (config.cluster.settings.contains("debug"))
         config.cluster.watch = &printer_of_program();
-    if (!said.progress_topic.empty())
-        config.progress_topic = said.progress_topic;
-    if (said.progress_partitions > 0)
-        config.progress_partitions = said.progress_partitions;
-    if (!said.id_prefix.empty())
-        config.id_prefix = said.id_prefix;
-    if (said.topic_wait.count() > 0)
-        config.cluster.topic_wait_max = said.topic_wait;
+    if (!settings.progress_topic.empty())
+        config.progress_topic = settings.progress_topic;
+    if (settings.progress_partitions > 0)
+        config.progress_partitions = settings.progress_partitions;
+    if (!settings.id_prefix.empty())
+        config.id_prefix = settings.id_prefix;
+    if (settings.topic_wait.count() > 0)
+        config.cluster.topic_wait_max = settings.topic_wait;
     try {
         return kafka::make_kafka_sink(std::move(config));
     } catch (const error& thrown) {

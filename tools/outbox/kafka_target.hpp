@@ -9,7 +9,7 @@ namespace mortise::tool {
 
 /// The sink of `outbox relay --kafka`. @throws failure that names the setting that is wrong and
 /// shows no secret. A program without Kafka always throws.
-outbox::sink_factory kafka_target(const kafka_settings& said);
+outbox::sink_factory kafka_target(const kafka_settings& settings);
 
 }  // namespace mortise::tool
 

@@ -19,20 +19,20 @@ void set_bytes_or_null(
         object[key] = nullptr;
 }
 
-void set_message_head(json::object& object, const outbox::message& what) {
-    set_bytes(object, "id", what.id);
-    set_bytes(object, "topic", what.topic);
-    set_bytes_or_null(object, "key", what.key);
-    if (what.payload)
-        object["payload_size"] = what.payload->size();
+void set_message_head(json::object& object, const outbox::message& message) {
+    set_bytes(object, "id", message.id);
+    set_bytes(object, "topic", message.topic);
+    set_bytes_or_null(object, "key", message.key);
+    if (message.payload)
+        object["payload_size"] = message.payload->size();
     else
         object["payload_size"] = nullptr;
 }
 
-void set_message_body(json::object& object, const outbox::message& what) {
-    set_bytes_or_null(object, "payload", what.payload);
+void set_message_body(json::object& object, const outbox::message& message) {
+    set_bytes_or_null(object, "payload", message.payload);
     json::array headers;
-    for (const auto& each : what.headers) {
+    for (const auto& each : message.headers) {
         json::object one;
         set_bytes(one, "name", each.name);
         set_bytes(one, "value", each.value);
@@ -41,18 +41,18 @@ void set_message_body(json::object& object, const outbox::message& what) {
     object["headers"] = std::move(headers);
 }
 
-void write_message_body(std::ostream& out, const outbox::message& what) {
-    for (const auto& each : what.headers)
+void write_message_body(std::ostream& out, const outbox::message& message) {
+    for (const auto& each : message.headers)
         out << "header " << printable(each.name) << ": " << printable(each.value) << '\n';
-    if (what.payload)
-        out << "payload, " << what.payload->size() << " bytes: " << printable(*what.payload)
+    if (message.payload)
+        out << "payload, " << message.payload->size() << " bytes: " << printable(*message.payload)
             << '\n';
     else
         out << "no payload: a tombstone\n";
 }
 
-std::string key_text(const outbox::message& what) {
-    return what.key ? printable(*what.key) : "-";
+std::string key_text(const outbox::message& message) {
+    return message.key ? printable(*message.key) : "-";
 }
 
 double seconds_of(std::chrono::microseconds span) {

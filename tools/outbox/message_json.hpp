@@ -19,16 +19,16 @@ void set_bytes_or_null(
 );
 
 /// Sets `id`, `topic`, `key` and `payload_size`; null where the message has none.
-void set_message_head(json::object& object, const outbox::message& what);
+void set_message_head(json::object& object, const outbox::message& message);
 
 /// Sets `payload` and `headers`.
-void set_message_body(json::object& object, const outbox::message& what);
+void set_message_body(json::object& object, const outbox::message& message);
 
 /// Writes headers and payload, a line for each.
-void write_message_body(std::ostream& out, const outbox::message& what);
+void write_message_body(std::ostream& out, const outbox::message& message);
 
 /// The key for a cell of a table: `-` if there is none.
-std::string key_text(const outbox::message& what);
+std::string key_text(const outbox::message& message);
 
 double seconds_of(std::chrono::microseconds span);
 /// Writes seconds as `12.345 s`.

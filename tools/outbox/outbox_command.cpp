@@ -35,12 +35,12 @@ outbox::table_view described(db::read_only& from) {
 
 /// Reads rows page by page until `take` returns false.
 void each_row(
-    db::read_only& from, outbox::row_kind which, const std::function<bool(outbox::row_view)>& take
+    db::read_only& from, outbox::row_kind kind, const std::function<bool(outbox::row_view)>& take
 ) {
     std::int64_t after = 0;
     for (;;) {
         auto found =
-            from.ask([&](db::connection& on) { return outbox::list(on, which, after, row_page); });
+            from.ask([&](db::connection& on) { return outbox::list(on, kind, after, row_page); });
         const bool last = found.size() < row_page;
         if (!found.empty())
             after = found.back().row;
@@ -187,35 +187,35 @@ public:
     explicit outbox_order(const outbox_settings& settings) : settings_(settings) {}
 
     change operator()(db::connection& on) const {
-        change made;
+        change result;
         const std::int64_t row = settings_.row.value_or(0);
-        switch (settings_.what) {
+        switch (settings_.verb) {
         case outbox_verb::replay:
-            made.messages = settings_.all ? outbox::replay_some(on, portion)
-                            : is_edited() ? outbox::replay(on, row, edited(on, row))
-                                          : outbox::replay(on, row);
+            result.messages = settings_.all ? outbox::replay_some(on, portion)
+                              : is_edited() ? outbox::replay(on, row, edited(on, row))
+                                            : outbox::replay(on, row);
             break;
         case outbox_verb::discard:
             outbox::discard(on, row);
-            made.messages = 1;
+            result.messages = 1;
             break;
         case outbox_verb::cancel:
-            made.messages = outbox::cancel(on, settings_.id);
+            result.messages = outbox::cancel(on, settings_.id);
             break;
         case outbox_verb::reschedule:
-            made.messages = outbox::reschedule(on, settings_.id, wall_now() + settings_.due_in);
+            result.messages = outbox::reschedule(on, settings_.id, wall_now() + settings_.due_in);
             break;
         case outbox_verb::drop:
-            made.messages = outbox::drop(on, row);
+            result.messages = outbox::drop(on, row);
             break;
         case outbox_verb::rebase:
-            made.rebased = rebase(on);
+            result.rebased = rebase(on);
             break;
         default:
             outbox::reshard(on, settings_.shards);
             break;
         }
-        return made;
+        return result;
     }
 
 private:
@@ -227,24 +227,24 @@ private:
         auto found = outbox::find(on, row);
         if (!found || found->kind != outbox::row_kind::parked)
             throw boost::system::system_error(make_error_code(outbox::errc::no_such_row));
-        outbox::message made = std::move(found->message);
+        outbox::message message = std::move(found->message);
         if (settings_.topic)
-            made.topic = *settings_.topic;
+            message.topic = *settings_.topic;
         if (!settings_.payload_file.empty()) {
             std::ifstream file(settings_.payload_file, std::ios::binary);
-            made.payload.emplace(
+            message.payload.emplace(
                 std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()
             );
         }
         for (const auto& each : settings_.headers) {
             const auto end = each.find('=');
             const auto name = each.substr(0, end);
-            std::erase_if(made.headers, [&](const outbox::header& had) {
+            std::erase_if(message.headers, [&](const outbox::header& had) {
                 return had.name == name;
             });
-            made.headers.emplace_back(name, each.substr(end + 1));
+            message.headers.emplace_back(name, each.substr(end + 1));
         }
-        return made;
+        return message;
     }
 
     bool is_meant(const outbox::shard_view& shard) const {
@@ -252,24 +252,24 @@ private:
     }
 
     std::vector<rebased_shard> rebase(db::connection& on) const {
-        std::vector<rebased_shard> made;
+        std::vector<rebased_shard> shards;
         for (auto& each : outbox::describe(on).shards) {
             if (is_meant(each))
-                made.push_back({std::move(each), {}});
+                shards.push_back({std::move(each), {}});
         }
-        for (const auto& each : made)
+        for (const auto& each : shards)
             outbox::rebase(on, each.before.shard, *settings_.where);
-        if (made.empty()) {
+        if (shards.empty()) {
             throw boost::system::system_error(make_error_code(
                 settings_.all ? outbox::errc::nothing_refused : outbox::errc::no_such_row
             ));
         }
         std::size_t next = 0;
         for (auto& each : outbox::describe(on).shards) {
-            if (next < made.size() && made[next].before.shard == each.shard)
-                made[next++].after = std::move(each);
+            if (next < shards.size() && shards[next].before.shard == each.shard)
+                shards[next++].after = std::move(each);
         }
-        return made;
+        return shards;
     }
 
     const outbox_settings& settings_;
@@ -277,7 +277,7 @@ private:
 
 /// Names what the order changed.
 std::string subject_of(const outbox_settings& settings) {
-    switch (settings.what) {
+    switch (settings.verb) {
     case outbox_verb::rebase:
         return settings.all ? "all shards" : "shard " + std::to_string(settings.shard.value_or(0));
     case outbox_verb::reshard:
@@ -290,8 +290,8 @@ std::string subject_of(const outbox_settings& settings) {
     }
 }
 
-const char* order_text(outbox_verb what) {
-    switch (what) {
+const char* order_text(outbox_verb verb) {
+    switch (verb) {
     case outbox_verb::replay:
         return "replay";
     case outbox_verb::drop:
@@ -309,38 +309,38 @@ const char* order_text(outbox_verb what) {
     }
 }
 
-void tell_as_json(std::ostream& out, const outbox_settings& settings, const change& made) {
+void tell_as_json(std::ostream& out, const outbox_settings& settings, const change& result) {
     json::object fields;
-    fields["order"] = order_text(settings.what);
+    fields["order"] = order_text(settings.verb);
     if (settings.row)
         fields["row"] = *settings.row;
     if (!settings.id.empty())
         set_bytes(fields, "id", settings.id);
-    if (settings.what == outbox_verb::rebase)
-        fields["shards"] = rebased_json(made.rebased);
-    else if (settings.what == outbox_verb::reshard)
+    if (settings.verb == outbox_verb::rebase)
+        fields["shards"] = rebased_json(result.rebased);
+    else if (settings.verb == outbox_verb::reshard)
         fields["shards"] = settings.shards;
     else
-        fields["messages"] = made.messages;
+        fields["messages"] = result.messages;
     out << json::serialize(fields) << '\n';
 }
 
-void tell(std::ostream& out, const outbox_settings& settings, const change& made) {
-    if (settings.what == outbox_verb::rebase)
-        return write_rebased(out, made.rebased);
-    out << order_text(settings.what) << ' ' << printable(subject_of(settings)) << ": ";
-    const char* const messages = made.messages == 1 ? " message" : " messages";
-    if (settings.what == outbox_verb::discard)
+void tell(std::ostream& out, const outbox_settings& settings, const change& result) {
+    if (settings.verb == outbox_verb::rebase)
+        return write_rebased(out, result.rebased);
+    out << order_text(settings.verb) << ' ' << printable(subject_of(settings)) << ": ";
+    const char* const messages = result.messages == 1 ? " message" : " messages";
+    if (settings.verb == outbox_verb::discard)
         out << "given up, unless a relay has read it already\n";
-    else if (settings.what == outbox_verb::cancel)
-        out << made.messages << messages << " taken back\n";
-    else if (settings.what == outbox_verb::reschedule)
-        out << made.messages << messages << " due in " << duration_text(settings.due_in) << '\n';
-    else if (settings.what == outbox_verb::reshard)
+    else if (settings.verb == outbox_verb::cancel)
+        out << result.messages << messages << " taken back\n";
+    else if (settings.verb == outbox_verb::reschedule)
+        out << result.messages << messages << " due in " << duration_text(settings.due_in) << '\n';
+    else if (settings.verb == outbox_verb::reshard)
         out << "from now on; what was appended before is sent first\n";
     else
-        out << (settings.what == outbox_verb::drop ? "given up, " : "") << made.messages
-            << (made.messages == 1 ? " message is" : " messages are") << " to be sent\n";
+        out << (settings.verb == outbox_verb::drop ? "given up, " : "") << result.messages
+            << (result.messages == 1 ? " message is" : " messages are") << " to be sent\n";
 }
 
 }  // namespace
@@ -350,11 +350,11 @@ int look_at_outbox(
 ) {
     try {
         db::read_only database(settings.database);
-        if (settings.what == outbox_verb::ls)
+        if (settings.verb == outbox_verb::ls)
             list(database, global, settings, out);
-        else if (settings.what == outbox_verb::show)
+        else if (settings.verb == outbox_verb::show)
             show(database, global, settings, out);
-        else if (settings.what == outbox_verb::later)
+        else if (settings.verb == outbox_verb::later)
             list_later(database, global, settings, out);
         else
             list_parked(database, global, settings, out);
@@ -366,25 +366,25 @@ int look_at_outbox(
 
 asio::awaitable<int>
 mend_outbox(const global_settings& global, const outbox_settings& settings, std::ostream& out) {
-    change made;
+    change result;
     try {
         require_outbox(settings.database);
-        const bool in_portions = settings.what == outbox_verb::replay && settings.all;
+        const bool in_portions = settings.verb == outbox_verb::replay && settings.all;
         std::size_t messages = 0;
         do {
             auto doing = change_database(settings.database, outbox_order(settings));
-            made = co_await std::move(doing);
-            messages += made.messages;
-        } while (in_portions && made.messages != 0);
-        made.messages = messages;
+            result = co_await std::move(doing);
+            messages += result.messages;
+        } while (in_portions && result.messages != 0);
+        result.messages = messages;
     } catch (const boost::system::system_error& thrown) {
         throw database_failure(thrown, settings.database, subject_of(settings));
     }
-    if (settings.what == outbox_verb::replay && made.messages == 0)
+    if (settings.verb == outbox_verb::replay && result.messages == 0)
         throw failure(exit_code::nothing_to_do, "nothing is parked", settings.database);
     const bool by_id =
-        settings.what == outbox_verb::cancel || settings.what == outbox_verb::reschedule;
-    if (by_id && made.messages == 0) {
+        settings.verb == outbox_verb::cancel || settings.verb == outbox_verb::reschedule;
+    if (by_id && result.messages == 0) {
         throw failure(
             exit_code::nothing_to_do,
             "no message with that id waits for its time: it became due, or never was",
@@ -393,14 +393,14 @@ mend_outbox(const global_settings& global, const outbox_settings& settings, std:
         );
     }
     if (global.json)
-        tell_as_json(out, settings, made);
+        tell_as_json(out, settings, result);
     else
-        tell(out, settings, made);
+        tell(out, settings, result);
     co_return exit_code::success;
 }
 
 int message_table(const global_settings& global, const outbox_settings& settings) {
-    switch (settings.what) {
+    switch (settings.verb) {
     case outbox_verb::ls:
     case outbox_verb::show:
     case outbox_verb::parked:

@@ -19,12 +19,13 @@ constexpr std::uint32_t shards_max = 256;
 
 /// Parses a number. CLI11 would accept a negative number as a large one.
 template <class Number>
-Number parse_number(const std::string& text, Number least, const char* what, const char* remedy) {
+Number
+parse_number(const std::string& text, Number least, const char* problem, const char* remedy) {
     Number value = 0;
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, value);
     if (read.ec != std::errc() || read.ptr != end || value < least)
-        throw failure(exit_code::usage, what, "'" + text + "'", remedy);
+        throw failure(exit_code::usage, problem, "'" + text + "'", remedy);
     return value;
 }
 
@@ -49,10 +50,14 @@ CLI::Option* add_row(CLI::App& app, std::optional<std::int64_t>& target) {
 
 template <class Settings>
 CLI::App& add_command(
-    CLI::App& to, const char* name, const char* what, Settings& target, typename Settings::kind kind
+    CLI::App& to,
+    const char* name,
+    const char* meaning,
+    Settings& target,
+    typename Settings::kind kind
 ) {
-    CLI::App& app = *to.add_subcommand(name, what)->fallthrough();
-    app.callback([&target, kind] { target.what = kind; });
+    CLI::App& app = *to.add_subcommand(name, meaning)->fallthrough();
+    app.callback([&target, kind] { target.verb = kind; });
     return app;
 }
 
@@ -178,8 +183,8 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
         relay.add_option("--kafka", target.kafka.servers, "To Kafka: some of its brokers")
             ->type_name("HOST:PORT,...")
             ->excludes(folder);
-    const auto add = [&](const char* name, auto& into, const char* what, const char* type) {
-        return relay.add_option(name, into, what)
+    const auto add = [&](const char* name, auto& into, const char* meaning, const char* type) {
+        return relay.add_option(name, into, meaning)
             ->type_name(type)
             ->needs(kafka)
             ->allow_extra_args(false);
@@ -205,14 +210,14 @@ void add_relay(CLI::App& outbox, outbox_settings& target) {
 }
 
 template <class Settings>
-void check_orders(const Settings& said) {
+void check_orders(const Settings& settings) {
     using kind = typename Settings::kind;
-    if (said.what == kind::replay && !said.row && !said.all)
+    if (settings.verb == kind::replay && !settings.row && !settings.all)
         refuse("it is not said what to replay", {}, "name a row, or say --all");
-    if (said.what == kind::drop && !said.yes) {
+    if (settings.verb == kind::drop && !settings.yes) {
         refuse(
             "this gives a message up for ever",
-            "row " + std::to_string(said.row.value_or(0)),
+            "row " + std::to_string(settings.row.value_or(0)),
             "if that is meant, say --yes"
         );
     }
@@ -278,24 +283,24 @@ CLI::App& add_inbox(CLI::App& app, inbox_settings& target) {
     return inbox;
 }
 
-const outbox_settings& checked(const outbox_settings& said) {
+const outbox_settings& checked(const outbox_settings& settings) {
     using kind = outbox_settings::kind;
-    check_orders(said);
-    if ((said.what == kind::discard || said.what == kind::cancel) && !said.yes) {
+    check_orders(settings);
+    if ((settings.verb == kind::discard || settings.verb == kind::cancel) && !settings.yes) {
         refuse(
             "this gives a message up for ever",
-            said.row ? "row " + std::to_string(*said.row) : said.id,
+            settings.row ? "row " + std::to_string(*settings.row) : settings.id,
             "if that is meant, say --yes"
         );
     }
-    for (const auto& each : said.headers) {
+    for (const auto& each : settings.headers) {
         if (each.find('=') == 0 || each.find('=') == std::string::npos)
             refuse("this is no header", each, "say NAME=VALUE");
     }
-    if (said.what == outbox_settings::kind::rebase) {
-        if (!said.shard && !said.all)
+    if (settings.verb == outbox_settings::kind::rebase) {
+        if (!settings.shard && !settings.all)
             refuse("it is not said which shard", {}, "name one, or say --all");
-        if (!said.where) {
+        if (!settings.where) {
             refuse(
                 "it is not said where the shard goes on",
                 {},
@@ -304,20 +309,20 @@ const outbox_settings& checked(const outbox_settings& said) {
             );
         }
     }
-    if (said.what == outbox_settings::kind::relay && said.folder.empty() &&
-        said.kafka.servers.empty()) {
+    if (settings.verb == outbox_settings::kind::relay && settings.folder.empty() &&
+        settings.kafka.servers.empty()) {
         refuse(
             "it is not said where the messages go",
             {},
             "name a folder for message files (--to), or brokers (--kafka)"
         );
     }
-    return said;
+    return settings;
 }
 
-const inbox_settings& checked(const inbox_settings& said) {
-    check_orders(said);
-    return said;
+const inbox_settings& checked(const inbox_settings& settings) {
+    check_orders(settings);
+    return settings;
 }
 
 }  // namespace mortise::tool

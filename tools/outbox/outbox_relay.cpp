@@ -35,7 +35,7 @@ public:
     explicit emptiness(const asio::any_io_executor& executor) : found(executor) {}
 
     coro::event found;
-    error_code came;
+    error_code code;
 };
 
 outbox::sink_factory sink_of(const outbox_settings& settings) {
@@ -54,21 +54,21 @@ outbox::relay_config config_for(
     std::shared_ptr<lock_client> locks,
     std::ostream& out
 ) {
-    outbox::relay_config made;
-    made.database = settings.database;
-    made.sink = sink_of(settings);
-    made.locks = std::move(locks);
-    made.observer = [&out, as_json = global.json](const outbox::relay_event& what) {
-        if (what.type == outbox::relay_event::kind::sent)
+    outbox::relay_config config;
+    config.database = settings.database;
+    config.sink = sink_of(settings);
+    config.locks = std::move(locks);
+    config.observer = [&out, as_json = global.json](const outbox::relay_event& event) {
+        if (event.type == outbox::relay_event::kind::sent)
             return;  // it comes with each batch: too many lines
         const auto now = std::chrono::system_clock::now();
         if (as_json)
-            out << json::serialize(event_json(what, now)) << '\n';
+            out << json::serialize(event_json(event, now)) << '\n';
         else
-            out << event_text(what, now) << '\n';
+            out << event_text(event, now) << '\n';
         out.flush();  // a reader must see each event at once
     };
-    return made;
+    return config;
 }
 
 void tell_sum(std::ostream& out, bool as_json, const std::vector<outbox::shard_status>& shards) {
@@ -98,8 +98,8 @@ asio::awaitable<int> send_all(
 ) {
     const auto empty = std::make_shared<emptiness>(co_await asio::this_coro::executor);
     if (settings.until_empty) {
-        relay.async_drained([empty](error_code came) {
-            empty->came = came;
+        relay.async_drained([empty](error_code code) {
+            empty->code = code;
             empty->found.set();
         });
     }
@@ -111,8 +111,8 @@ asio::awaitable<int> send_all(
     co_await std::move(stopping);
     if (cancelled)
         co_return exit_code::success;  // the one that cancelled picks the exit code
-    if (empty->came)
-        throw boost::system::system_error(empty->came);
+    if (empty->code)
+        throw boost::system::system_error(empty->code);
     // Only now, as the last batch is counted after its rows have left the table.
     tell_sum(out, global.json, relay.status());
     co_return exit_code::success;

@@ -40,12 +40,12 @@ const char* kind_text(const outbox::row_view& row) {
     return row.reason ? "parked" : "behind";
 }
 
-const char* shard_state(const outbox::shard_view& what) {
-    return what.refused ? "refused" : what.done ? "done" : what.newest ? "open" : "ending";
+const char* shard_state(const outbox::shard_view& shard) {
+    return shard.refused ? "refused" : shard.done ? "done" : shard.newest ? "open" : "ending";
 }
 
-std::string size_text(const outbox::message& what) {
-    return what.payload ? std::to_string(what.payload->size()) : "-";
+std::string size_text(const outbox::message& message) {
+    return message.payload ? std::to_string(message.payload->size()) : "-";
 }
 
 std::string shard_text(const outbox::row_view& row) {
@@ -56,76 +56,76 @@ std::string sentence_or_dash(const std::string& text) {
     return text.empty() ? "-" : sentence(text);
 }
 
-std::string mark_text(const outbox::mark& what) {
-    return "row " + std::to_string(what.row) + ", sequence " + std::to_string(what.sequence);
+std::string mark_text(const outbox::mark& mark) {
+    return "row " + std::to_string(mark.row) + ", sequence " + std::to_string(mark.sequence);
 }
 
-bool of_another_table(const outbox::shard_view& what) {
-    const auto& seen = what.refused_mark;
-    return seen && (seen->table != what.last.table || seen->shard != what.shard);
+bool of_another_table(const outbox::shard_view& shard) {
+    const auto& seen = shard.refused_mark;
+    return seen && (seen->table != shard.last.table || seen->shard != shard.shard);
 }
 
-void write_refused(std::ostream& out, const outbox::shard_view& what) {
-    out << "\nshard " << what.shard << " is refused: " << sentence(*what.refused) << '\n'
-        << "  the table is at " << mark_text(what.last) << "; the sink ";
-    if (what.refused_mark)
-        out << "is at " << mark_text(*what.refused_mark) << " of table "
-            << printable(what.refused_mark->table);
+void write_refused(std::ostream& out, const outbox::shard_view& shard) {
+    out << "\nshard " << shard.shard << " is refused: " << sentence(*shard.refused) << '\n'
+        << "  the table is at " << mark_text(shard.last) << "; the sink ";
+    if (shard.refused_mark)
+        out << "is at " << mark_text(*shard.refused_mark) << " of table "
+            << printable(shard.refused_mark->table);
     else
         out << "has no mark";
-    if (of_another_table(what)) {
+    if (of_another_table(shard)) {
         out << "\n  use the right sink or database: a sink of another table is never accepted\n";
         return;
     }
     out << "\n  use the right sink or database, or say where it goes on: mortise outbox rebase "
-        << what.shard << " with --after ROW, --beginning or --end\n";
+        << shard.shard << " with --after ROW, --beginning or --end\n";
 }
 
-json::object mark_json(const outbox::mark& what) {
-    json::object made;
-    set_bytes(made, "table", what.table);
-    made["generation"] = what.generation;
-    made["shard"] = what.shard;
-    made["sequence"] = what.sequence;
-    made["row"] = what.row;
-    set_bytes(made, "message", what.message);
-    return made;
+json::object mark_json(const outbox::mark& mark) {
+    json::object fields;
+    set_bytes(fields, "table", mark.table);
+    fields["generation"] = mark.generation;
+    fields["shard"] = mark.shard;
+    fields["sequence"] = mark.sequence;
+    fields["row"] = mark.row;
+    set_bytes(fields, "message", mark.message);
+    return fields;
 }
 
-json::object shard_json(const outbox::shard_view& what) {
-    json::object made;
-    made["shard"] = what.shard;
-    made["state"] = shard_state(what);
-    made["rows"] = what.rows;
-    made["mark"] = mark_json(what.last);
-    if (what.sink.empty())
-        made["sink"] = nullptr;
+json::object shard_json(const outbox::shard_view& shard) {
+    json::object fields;
+    fields["shard"] = shard.shard;
+    fields["state"] = shard_state(shard);
+    fields["rows"] = shard.rows;
+    fields["mark"] = mark_json(shard.last);
+    if (shard.sink.empty())
+        fields["sink"] = nullptr;
     else
-        set_bytes(made, "sink", what.sink);
-    made["newest"] = what.newest;
-    made["done"] = what.done;
-    set_bytes_or_null(made, "refused", what.refused);
-    if (what.refused) {
-        if (what.refused_mark)
-            made["sink_mark"] = mark_json(*what.refused_mark);
+        set_bytes(fields, "sink", shard.sink);
+    fields["newest"] = shard.newest;
+    fields["done"] = shard.done;
+    set_bytes_or_null(fields, "refused", shard.refused);
+    if (shard.refused) {
+        if (shard.refused_mark)
+            fields["sink_mark"] = mark_json(*shard.refused_mark);
         else
-            made["sink_mark"] = nullptr;
+            fields["sink_mark"] = nullptr;
     }
-    return made;
+    return fields;
 }
 
 }  // namespace
 
-void write_table(std::ostream& out, const outbox::table_view& what) {
-    out << "table " << printable(what.id) << ": " << what.waiting << " waiting, " << what.later
-        << " later, " << what.parked << " parked";
-    if (what.waiting > 0)
-        out << "; the oldest waits for " << seconds_text(what.oldest);
+void write_table(std::ostream& out, const outbox::table_view& view) {
+    out << "table " << printable(view.id) << ": " << view.waiting << " waiting, " << view.later
+        << " later, " << view.parked << " parked";
+    if (view.waiting > 0)
+        out << "; the oldest waits for " << seconds_text(view.oldest);
     out << "\n\n";
     text_table table({"SHARD", "WAITING", "ROW", "SEQUENCE", "STATE", "SINK"});
     for (const std::size_t numbers : {0u, 1u, 2u, 3u})
         table.align_right(numbers);
-    for (const auto& each : what.shards)
+    for (const auto& each : view.shards)
         table.add(
             {std::to_string(each.shard),
              std::to_string(each.rows),
@@ -135,23 +135,23 @@ void write_table(std::ostream& out, const outbox::table_view& what) {
              sentence_or_dash(each.sink)}
         );
     table.write(out);
-    for (const auto& each : what.shards)
+    for (const auto& each : view.shards)
         if (each.refused)
             write_refused(out, each);
 }
 
-json::object table_json(const outbox::table_view& what) {
-    json::object made;
-    set_bytes(made, "table", what.id);
-    made["waiting"] = what.waiting;
-    made["later"] = what.later;
-    made["parked"] = what.parked;
-    made["oldest_seconds"] = seconds_of(what.oldest);
+json::object table_json(const outbox::table_view& view) {
+    json::object fields;
+    set_bytes(fields, "table", view.id);
+    fields["waiting"] = view.waiting;
+    fields["later"] = view.later;
+    fields["parked"] = view.parked;
+    fields["oldest_seconds"] = seconds_of(view.oldest);
     json::array shards;
-    for (const auto& each : what.shards)
+    for (const auto& each : view.shards)
         shards.push_back(shard_json(each));
-    made["shards"] = std::move(shards);
-    return made;
+    fields["shards"] = std::move(shards);
+    return fields;
 }
 
 text_table waiting_rows() {
@@ -213,30 +213,30 @@ void write_row(std::ostream& out, const outbox::row_view& row, wall_time now) {
 }
 
 json::object row_head_json(const outbox::row_view& row, wall_time now) {
-    json::object made;
-    made["row"] = row.row;
-    made["state"] = kind_text(row);
+    json::object fields;
+    fields["row"] = row.row;
+    fields["state"] = kind_text(row);
     if (row.shard)
-        made["shard"] = *row.shard;
-    set_message_head(made, row.message);
-    made["written"] = time_text(row.written);
-    made["age_seconds"] = seconds_of(since(row.written, now));
+        fields["shard"] = *row.shard;
+    set_message_head(fields, row.message);
+    fields["written"] = time_text(row.written);
+    fields["age_seconds"] = seconds_of(since(row.written, now));
     if (row.parked) {
-        made["parked"] = time_text(*row.parked);
-        made["parked_seconds"] = seconds_of(since(*row.parked, now));
+        fields["parked"] = time_text(*row.parked);
+        fields["parked_seconds"] = seconds_of(since(*row.parked, now));
     }
     if (row.kind == outbox::row_kind::parked)
-        set_bytes_or_null(made, "reason", row.reason);
+        set_bytes_or_null(fields, "reason", row.reason);
     if (row.message.not_before)
-        made["not_before"] = time_text(*row.message.not_before);
-    made["readable"] = !row.corrupt;
-    return made;
+        fields["not_before"] = time_text(*row.message.not_before);
+    fields["readable"] = !row.corrupt;
+    return fields;
 }
 
 json::object row_json(const outbox::row_view& row, wall_time now) {
-    json::object made = row_head_json(row, now);
-    set_message_body(made, row.message);
-    return made;
+    json::object fields = row_head_json(row, now);
+    set_message_body(fields, row.message);
+    return fields;
 }
 
 void write_parked(std::ostream& out, const parked_list& all, wall_time now) {
@@ -257,13 +257,13 @@ void write_parked(std::ostream& out, const parked_list& all, wall_time now) {
 }
 
 json::array parked_json(const parked_list& all, wall_time now) {
-    json::array made;
+    json::array items;
     for (const auto& each : all.messages()) {
         json::object one = row_head_json(each.row, now);
         one["behind"] = each.behind;
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
 void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all) {
@@ -281,42 +281,42 @@ void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all) {
 }
 
 json::array rebased_json(const std::vector<rebased_shard>& all) {
-    json::array made;
+    json::array items;
     for (const auto& [before, after] : all) {
         json::object one;
         one["before"] = shard_json(before);
         one["after"] = shard_json(after);
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
-std::string event_text(const outbox::relay_event& what, wall_time now) {
-    std::string text = time_text(now) + " shard " + std::to_string(what.shard) + ' ';
-    text += outbox::to_string(what.type);
-    if (what.row != 0) {
-        const bool of_row = what.type == outbox::relay_event::kind::parked;
-        text += (of_row ? " row " : ", at row ") + std::to_string(what.row);
+std::string event_text(const outbox::relay_event& event, wall_time now) {
+    std::string text = time_text(now) + " shard " + std::to_string(event.shard) + ' ';
+    text += outbox::to_string(event.type);
+    if (event.row != 0) {
+        const bool of_row = event.type == outbox::relay_event::kind::parked;
+        text += (of_row ? " row " : ", at row ") + std::to_string(event.row);
     }
-    if (what.code)
-        text += ": " + sentence(what.code.message());
-    if (!what.text.empty())
-        text += (what.code ? " (" : ": ") + sentence(what.text) + (what.code ? ")" : "");
+    if (event.code)
+        text += ": " + sentence(event.code.message());
+    if (!event.text.empty())
+        text += (event.code ? " (" : ": ") + sentence(event.text) + (event.code ? ")" : "");
     return text;
 }
 
-json::object event_json(const outbox::relay_event& what, wall_time now) {
-    json::object made;
-    made["at"] = time_text(now);
-    made["shard"] = what.shard;
-    made["event"] = outbox::to_string(what.type);
-    if (what.row != 0)
-        made["row"] = what.row;
-    if (what.code)
-        made["why"] = json_text(what.code.message());
-    if (!what.text.empty())
-        set_bytes(made, "text", what.text);
-    return made;
+json::object event_json(const outbox::relay_event& event, wall_time now) {
+    json::object fields;
+    fields["at"] = time_text(now);
+    fields["shard"] = event.shard;
+    fields["event"] = outbox::to_string(event.type);
+    if (event.row != 0)
+        fields["row"] = event.row;
+    if (event.code)
+        fields["why"] = json_text(event.code.message());
+    if (!event.text.empty())
+        set_bytes(fields, "text", event.text);
+    return fields;
 }
 
 }  // namespace mortise::tool

@@ -38,8 +38,8 @@ private:
 };
 
 /// Writes a message table: totals, shards, and what to do about the shards that the sink refuses.
-void write_table(std::ostream& out, const outbox::table_view& what);
-json::object table_json(const outbox::table_view& what);
+void write_table(std::ostream& out, const outbox::table_view& view);
+json::object table_json(const outbox::table_view& view);
 
 /// A table of waiting rows.
 text_table waiting_rows();
@@ -68,8 +68,8 @@ void write_rebased(std::ostream& out, const std::vector<rebased_shard>& all);
 json::array rebased_json(const std::vector<rebased_shard>& all);
 
 /// An event on one line.
-std::string event_text(const outbox::relay_event& what, wall_time now);
-json::object event_json(const outbox::relay_event& what, wall_time now);
+std::string event_text(const outbox::relay_event& event, wall_time now);
+json::object event_json(const outbox::relay_event& event, wall_time now);
 
 }  // namespace mortise::tool
 

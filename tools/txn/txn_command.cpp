@@ -44,10 +44,10 @@ txn::log_reader opened(const txn_settings& settings) {
 txn::gid which_of(const txn::log_reader& log, const std::string& text) {
     if (const auto found = txn::gid::parse(text))
         return *found;
-    txn::gid made;
+    txn::gid gid;
     const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, made.number);
-    if (read.ec != std::errc() || read.ptr != end || made.number == 0) {
+    const auto read = std::from_chars(text.data(), end, gid.number);
+    if (read.ec != std::errc() || read.ptr != end || gid.number == 0) {
         throw failure(
             exit_code::usage,
             "this is no transaction",
@@ -55,20 +55,20 @@ txn::gid which_of(const txn::log_reader& log, const std::string& text) {
             "`mortise txn ls --all` shows them"
         );
     }
-    made.log = log.id();
-    return made;
+    gid.log = log.id();
+    return gid;
 }
 
 txn::transaction_view shown(const txn::log_reader& log, const txn_settings& settings) {
-    const auto which = which_of(log, settings.transaction);
-    if (auto found = log.show(which))
+    const auto gid = which_of(log, settings.transaction);
+    if (auto found = log.show(gid))
         return std::move(*found);
-    const bool forgotten = log.standing_of(which) == txn::standing::forgotten;
+    const bool forgotten = log.standing_of(gid) == txn::standing::forgotten;
     throw failure(
         exit_code::nothing_to_do,
         forgotten ? "this transaction has ended, and nothing else is known of it any more"
                   : "there was no such transaction",
-        which.text(),
+        gid.text(),
         forgotten ? "" : "`mortise txn ls --all` shows what there is"
     );
 }
@@ -95,8 +95,8 @@ void list(
     json::object fields;
     set_bytes(fields, "log", settings.log);
     json::array each;
-    for (const auto& what : all)
-        each.push_back(transaction_json(what));
+    for (const auto& transaction : all)
+        each.push_back(transaction_json(transaction));
     fields["transactions"] = std::move(each);
     out << json::serialize(fields) << '\n';
 }
@@ -111,32 +111,32 @@ std::string who_orders() {
            host.data();
 }
 
-txn::intervention::kind order_of(txn_verb what) {
-    return what == txn_verb::skip    ? txn::intervention::kind::skip
-           : what == txn_verb::force ? txn::intervention::kind::force
+txn::intervention::kind order_of(txn_verb verb) {
+    return verb == txn_verb::skip    ? txn::intervention::kind::skip
+           : verb == txn_verb::force ? txn::intervention::kind::force
                                      : txn::intervention::kind::retry;
 }
 
 void tell(
     std::ostream& out,
     const global_settings& global,
-    const txn::intervention& what,
-    const char* came
+    const txn::intervention& intervention,
+    const char* answer
 ) {
-    const char* const order = txn::to_string(what.what);
+    const char* const order = txn::to_string(intervention.what);
     if (global.json) {
         json::object fields;
-        fields["gid"] = what.gid.text();
+        fields["gid"] = intervention.gid.text();
         fields["order"] = order;
-        fields["branch"] = what.branch;
-        fields["came"] = came;
+        fields["branch"] = intervention.branch;
+        fields["came"] = answer;
         out << json::serialize(fields) << '\n';
         return;
     }
-    out << order << ' ' << what.gid.text();
-    if (what.branch != 0)
-        out << ", branch " << what.branch;
-    out << ": " << came << '\n';
+    out << order << ' ' << intervention.gid.text();
+    if (intervention.branch != 0)
+        out << ", branch " << intervention.branch;
+    out << ": " << answer << '\n';
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ int look_at_transactions(
     const global_settings& global, const txn_settings& settings, std::ostream& out
 ) {
     const txn::log_reader log = opened(settings);
-    if (settings.what == txn_verb::ls) {
+    if (settings.verb == txn_verb::ls) {
         list(log, global, settings, out);
         return exit_code::success;
     }
@@ -159,7 +159,7 @@ int look_at_transactions(
 
 asio::awaitable<int>
 intervene(const global_settings& global, const txn_settings& settings, std::ostream& out) {
-    txn::intervention what;
+    txn::intervention intervention;
     {
         const txn::log_reader log = opened(settings);
         const auto found = shown(log, settings);
@@ -171,24 +171,24 @@ intervene(const global_settings& global, const txn_settings& settings, std::ostr
                 "`mortise txn show` shows them"
             );
         }
-        what.gid = found.gid;
+        intervention.gid = found.gid;
     }
-    what.what = order_of(settings.what);
-    what.branch = settings.branch;
-    what.who = who_orders();
-    what.why = settings.why;
-    const auto came = co_await txn::leave_wish(settings.log, what, settings.wait);
-    if (!came) {
+    intervention.what = order_of(settings.verb);
+    intervention.branch = settings.branch;
+    intervention.who = who_orders();
+    intervention.why = settings.why;
+    const auto code = co_await txn::leave_wish(settings.log, intervention, settings.wait);
+    if (!code) {
         throw failure(
             exit_code::no_answer,
             "no coordinator has done it by now",
-            what.gid.text(),
+            intervention.gid.text(),
             "the order stays in the log: the next coordinator to work on it does it"
         );
     }
-    if (*came)
-        throw failure(exit_code::nothing_to_do, came->message(), what.gid.text());
-    tell(out, global, what, "done");
+    if (*code)
+        throw failure(exit_code::nothing_to_do, code->message(), intervention.gid.text());
+    tell(out, global, intervention, "done");
     co_return exit_code::success;
 }
 
@@ -215,9 +215,9 @@ static int adopt(const global_settings& global, const txn_settings& settings, st
 }
 
 int transactions(const global_settings& global, const txn_settings& settings) {
-    if (settings.what == txn_verb::ls || settings.what == txn_verb::show)
+    if (settings.verb == txn_verb::ls || settings.verb == txn_verb::show)
         return look_at_transactions(global, settings, std::cout);
-    if (settings.what == txn_verb::adopt)
+    if (settings.verb == txn_verb::adopt)
         return adopt(global, settings, std::cout);
     asio::io_context context(1);
     return await_main(context, intervene(global, settings, std::cout));

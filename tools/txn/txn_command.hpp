@@ -29,15 +29,15 @@ boost::asio::awaitable<int>
 intervene(const global_settings& global, const txn_settings& settings, std::ostream& out);
 
 /// `open`, `confirmed` or `cancelled`, and what keeps it from its end: "confirmed, 1 stuck".
-std::string state_text(const txn::transaction_view& what);
+std::string state_text(const txn::transaction_view& transaction);
 
 /// Writes a table of transactions.
 void write_transactions(std::ostream& out, const std::vector<txn::transaction_view>& all);
 
 /// Writes one transaction in full, as a timeline.
-void write_transaction(std::ostream& out, const txn::transaction_view& what);
+void write_transaction(std::ostream& out, const txn::transaction_view& transaction);
 
-json::object transaction_json(const txn::transaction_view& what);
+json::object transaction_json(const txn::transaction_view& transaction);
 
 }  // namespace mortise::tool
 

@@ -12,9 +12,9 @@ namespace mortise::tool {
 namespace {
 
 void add_orders(CLI::App& txn, txn_settings& target) {
-    const auto add = [&](const char* name, const char* what, txn_settings::kind kind) {
-        CLI::App& app = *txn.add_subcommand(name, what)->fallthrough();
-        app.callback([&target, kind] { target.what = kind; });
+    const auto add = [&](const char* name, const char* meaning, txn_settings::kind kind) {
+        CLI::App& app = *txn.add_subcommand(name, meaning)->fallthrough();
+        app.callback([&target, kind] { target.verb = kind; });
         app.add_option("GID", target.transaction, "The transaction, or its number")->required();
         app.add_option("--why", target.why, "The reason, for the record")
             ->required()
@@ -40,9 +40,9 @@ CLI::App& add_txn(CLI::App& app, txn_settings& target) {
         ->envname("MORTISE_TXN_LOG")
         ->type_name("FILE");
     CLI::App& ls = *txn.add_subcommand("ls", help::txn_ls)->fallthrough();
-    const auto add_filter = [&](const char* name, const char* what, txn::list_filter filter) {
+    const auto add_filter = [&](const char* name, const char* meaning, txn::list_filter filter) {
         return ls.add_flag_callback(
-            name, [&target, filter] { target.filter = filter; }, what
+            name, [&target, filter] { target.filter = filter; }, meaning
         );
     };
     CLI::Option* all = add_filter("--all", "Also those that have ended", txn::list_filter::all);
@@ -53,18 +53,18 @@ CLI::App& add_txn(CLI::App& app, txn_settings& target) {
         ->excludes(stuck);
     stuck->excludes(all);
     CLI::App& show = *txn.add_subcommand("show", help::txn_show)->fallthrough();
-    show.callback([&target] { target.what = txn_settings::kind::show; });
+    show.callback([&target] { target.verb = txn_settings::kind::show; });
     show.add_option("GID", target.transaction, "The transaction, or its number")->required();
     add_orders(txn, target);
     CLI::App& adopt = *txn.add_subcommand("adopt", help::txn_adopt)->fallthrough();
-    adopt.callback([&target] { target.what = txn_settings::kind::adopt; });
+    adopt.callback([&target] { target.verb = txn_settings::kind::adopt; });
     return txn;
 }
 
 const txn_settings& checked(const txn_settings& settings) {
-    const bool orders = settings.what == txn_settings::kind::retry ||
-                        settings.what == txn_settings::kind::skip ||
-                        settings.what == txn_settings::kind::force;
+    const bool orders = settings.verb == txn_settings::kind::retry ||
+                        settings.verb == txn_settings::kind::skip ||
+                        settings.verb == txn_settings::kind::force;
     if (orders && settings.why.find_first_not_of(" \t\r\n") == std::string::npos) {
         throw failure(
             exit_code::usage,

@@ -32,9 +32,11 @@ std::string span_text(microseconds span) {
     return text.str();
 }
 
-std::size_t count_of(const txn::transaction_view& what, bool txn::branch_view::*flag) {
+std::size_t count_of(const txn::transaction_view& transaction, bool txn::branch_view::*flag) {
     return static_cast<std::size_t>(std::count_if(
-        what.branches.begin(), what.branches.end(), [&](const auto& each) { return each.*flag; }
+        transaction.branches.begin(),
+        transaction.branches.end(),
+        [&](const auto& each) { return each.*flag; }
     ));
 }
 
@@ -47,8 +49,8 @@ std::string after_text(const std::vector<txn::branch_number>& after) {
     return text.empty() ? "-" : text;
 }
 
-const char* verdict_text(txn::call_view::verdict what) {
-    switch (what) {
+const char* verdict_text(txn::call_view::verdict judgement) {
+    switch (judgement) {
     case txn::call_view::verdict::done:
         return "done";
     case txn::call_view::verdict::refused:
@@ -61,53 +63,53 @@ const char* verdict_text(txn::call_view::verdict what) {
     return "?";
 }
 
-std::string why_text(const txn::transaction_view& what) {
-    if (!what.why)
+std::string why_text(const txn::transaction_view& transaction) {
+    if (!transaction.why)
         return {};
-    std::string text = what.why.message();
-    if (!what.text.empty())
-        text += " (" + what.text + ")";
+    std::string text = transaction.why.message();
+    if (!transaction.text.empty())
+        text += " (" + transaction.text + ")";
     return sentence(text);
 }
 
-void write_head(std::ostream& out, const txn::transaction_view& what) {
-    out << what.gid.text() << ": " << state_text(what) << '\n';
-    if (const auto why = why_text(what); !why.empty())
+void write_head(std::ostream& out, const txn::transaction_view& transaction) {
+    out << transaction.gid.text() << ": " << state_text(transaction) << '\n';
+    if (const auto why = why_text(transaction); !why.empty())
         out << "why: " << why << '\n';
-    if (!what.key.empty())
-        out << "key: " << printable(what.key) << '\n';
-    if (!what.traceparent.empty())
-        out << "traceparent: " << printable(what.traceparent) << '\n';
-    for (const auto& each : what.locks)
+    if (!transaction.key.empty())
+        out << "key: " << printable(transaction.key) << '\n';
+    if (!transaction.traceparent.empty())
+        out << "traceparent: " << printable(transaction.traceparent) << '\n';
+    for (const auto& each : transaction.locks)
         out << "lock: " << printable(each.name) << ", token " << each.token.value << " of "
             << each.token.domain.name() << '\n';
 }
 
-void write_times(std::ostream& out, const txn::transaction_view& what) {
+void write_times(std::ostream& out, const txn::transaction_view& transaction) {
     text_table table({"WHEN", "AFTER", "WHAT", "EPOCH"});
     table.align_right(1);
     table.align_right(3);
     const auto add = [&](std::int64_t at, const char* event, std::uint64_t epoch) {
         if (at == 0)
             return;
-        const auto after = std::to_string(at - what.begun_ms) + " ms";
+        const auto after = std::to_string(at - transaction.begun_ms) + " ms";
         table.add({moment(at), after, event, epoch == 0 ? "" : std::to_string(epoch)});
     };
-    add(what.begun_ms, "begun", what.begun_epoch);
-    add(what.decided_ms,
-        what.at == txn::standing::confirmed ? "decided to confirm" : "decided to cancel",
-        what.decided_epoch);
-    add(what.ended_ms, "ended", 0);
+    add(transaction.begun_ms, "begun", transaction.begun_epoch);
+    add(transaction.decided_ms,
+        transaction.at == txn::standing::confirmed ? "decided to confirm" : "decided to cancel",
+        transaction.decided_epoch);
+    add(transaction.ended_ms, "ended", 0);
     out << '\n';
     table.write(out);
 }
 
-void write_branches(std::ostream& out, const txn::transaction_view& what) {
+void write_branches(std::ostream& out, const txn::transaction_view& transaction) {
     text_table table({"BRANCH", "PARTICIPANT", "AFTER", "STATE", "PAYLOAD", "CALLS"});
     for (const std::size_t numbers : {0u, 4u, 5u})
         table.align_right(numbers);
     std::size_t number = 0;
-    for (const auto& each : what.branches)
+    for (const auto& each : transaction.branches)
         table.add(
             {std::to_string(++number),
              printable(each.participant),
@@ -120,13 +122,13 @@ void write_branches(std::ostream& out, const txn::transaction_view& what) {
     table.write(out);
 }
 
-void write_calls(std::ostream& out, const txn::transaction_view& what) {
+void write_calls(std::ostream& out, const txn::transaction_view& transaction) {
     text_table table({"BRANCH", "CALL", "ATTEMPT", "EPOCH", "AT", "TOOK", "CAME", "SAID"});
     for (const std::size_t numbers : {0u, 2u, 3u, 4u, 5u})
         table.align_right(numbers);
     std::size_t number = 0;
     bool any = false;
-    for (const auto& branch : what.branches) {
+    for (const auto& branch : transaction.branches) {
         ++number;
         for (const auto& each : branch.newest) {
             any = true;
@@ -172,36 +174,36 @@ void set_time(json::object& to, const char* key, std::int64_t ms) {
         to[key] = moment(ms);
 }
 
-json::object call_json(const txn::call_view& what) {
-    json::object made;
-    made["what"] = std::string(txn::to_string(what.what));
-    made["attempt"] = what.attempt;
-    made["epoch"] = std::to_string(what.epoch);
-    made["begun_us"] = what.begun.count();
-    made["took_us"] = what.took.count();
-    made["came"] = verdict_text(what.came);
-    if (!what.text.empty())
-        set_bytes(made, "text", what.text);
-    return made;
+json::object call_json(const txn::call_view& call) {
+    json::object fields;
+    fields["what"] = std::string(txn::to_string(call.what));
+    fields["attempt"] = call.attempt;
+    fields["epoch"] = std::to_string(call.epoch);
+    fields["begun_us"] = call.begun.count();
+    fields["took_us"] = call.took.count();
+    fields["came"] = verdict_text(call.came);
+    if (!call.text.empty())
+        set_bytes(fields, "text", call.text);
+    return fields;
 }
 
-json::object branch_json(const txn::branch_view& what, std::size_t number) {
-    json::object made;
-    made["branch"] = number;
-    set_bytes(made, "participant", what.participant);
-    made["state"] = to_string(what.at);
-    made["payload_size"] = what.payload_size;
-    made["after"] = json::array(what.after.begin(), what.after.end());
-    made["calls"] = what.calls;
+json::object branch_json(const txn::branch_view& branch, std::size_t number) {
+    json::object fields;
+    fields["branch"] = number;
+    set_bytes(fields, "participant", branch.participant);
+    fields["state"] = to_string(branch.at);
+    fields["payload_size"] = branch.payload_size;
+    fields["after"] = json::array(branch.after.begin(), branch.after.end());
+    fields["calls"] = branch.calls;
     json::array newest;
-    for (const auto& each : what.newest)
+    for (const auto& each : branch.newest)
         newest.push_back(call_json(each));
-    made["newest"] = std::move(newest);
-    return made;
+    fields["newest"] = std::move(newest);
+    return fields;
 }
 
 json::array actions_json(const std::vector<txn::action_view>& all) {
-    json::array made;
+    json::array items;
     for (const auto& each : all) {
         json::object one;
         one["what"] = json_text(each.what);
@@ -209,34 +211,34 @@ json::array actions_json(const std::vector<txn::action_view>& all) {
         set_bytes(one, "who", each.who);
         set_bytes(one, "why", each.why);
         set_time(one, "at", each.at_ms);
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
 json::array locks_json(const std::vector<txn::lock_token>& all) {
-    json::array made;
+    json::array items;
     for (const auto& each : all) {
         json::object one;
         set_bytes(one, "name", each.name);
         one["token"] = std::to_string(each.token.value);
         one["token_domain"] = std::string(each.token.domain.name());
-        made.push_back(std::move(one));
+        items.push_back(std::move(one));
     }
-    return made;
+    return items;
 }
 
 }  // namespace
 
-std::string state_text(const txn::transaction_view& what) {
-    if (!what.readable)
-        return std::string(txn::to_string(what.at)) + ", its records are damaged";
-    std::string text = txn::to_string(what.at);
-    if (const auto skipped = count_of(what, &txn::branch_view::skipped))
+std::string state_text(const txn::transaction_view& transaction) {
+    if (!transaction.readable)
+        return std::string(txn::to_string(transaction.at)) + ", its records are damaged";
+    std::string text = txn::to_string(transaction.at);
+    if (const auto skipped = count_of(transaction, &txn::branch_view::skipped))
         text += ", " + std::to_string(skipped) + " skipped";
-    if (what.ended)
+    if (transaction.ended)
         return text + ", ended";
-    if (const auto stuck = count_of(what, &txn::branch_view::stuck))
+    if (const auto stuck = count_of(transaction, &txn::branch_view::stuck))
         text += ", " + std::to_string(stuck) + " stuck";
     return text;
 }
@@ -257,43 +259,43 @@ void write_transactions(std::ostream& out, const std::vector<txn::transaction_vi
     table.write(out);
 }
 
-void write_transaction(std::ostream& out, const txn::transaction_view& what) {
-    write_head(out, what);
-    write_times(out, what);
-    write_branches(out, what);
-    write_calls(out, what);
-    write_actions(out, "DONE AT", what.actions);
-    write_actions(out, "WAITS SINCE", what.wishes);
+void write_transaction(std::ostream& out, const txn::transaction_view& transaction) {
+    write_head(out, transaction);
+    write_times(out, transaction);
+    write_branches(out, transaction);
+    write_calls(out, transaction);
+    write_actions(out, "DONE AT", transaction.actions);
+    write_actions(out, "WAITS SINCE", transaction.wishes);
 }
 
-json::object transaction_json(const txn::transaction_view& what) {
-    json::object made;
-    made["gid"] = what.gid.text();
-    made["state"] = txn::to_string(what.at);
-    made["ended"] = what.ended;
-    made["readable"] = what.readable;
-    if (what.why)
-        made["why"] = what.why.message();
-    if (!what.text.empty())
-        set_bytes(made, "text", what.text);
-    if (!what.key.empty())
-        set_bytes(made, "key", what.key);
-    if (!what.traceparent.empty())
-        set_bytes(made, "traceparent", what.traceparent);
-    made["begun_epoch"] = std::to_string(what.begun_epoch);
-    if (what.decided_ms != 0)
-        made["decided_epoch"] = std::to_string(what.decided_epoch);
-    set_time(made, "begun", what.begun_ms);
-    set_time(made, "decided", what.decided_ms);
-    set_time(made, "ended_at", what.ended_ms);
-    made["locks"] = locks_json(what.locks);
+json::object transaction_json(const txn::transaction_view& transaction) {
+    json::object fields;
+    fields["gid"] = transaction.gid.text();
+    fields["state"] = txn::to_string(transaction.at);
+    fields["ended"] = transaction.ended;
+    fields["readable"] = transaction.readable;
+    if (transaction.why)
+        fields["why"] = transaction.why.message();
+    if (!transaction.text.empty())
+        set_bytes(fields, "text", transaction.text);
+    if (!transaction.key.empty())
+        set_bytes(fields, "key", transaction.key);
+    if (!transaction.traceparent.empty())
+        set_bytes(fields, "traceparent", transaction.traceparent);
+    fields["begun_epoch"] = std::to_string(transaction.begun_epoch);
+    if (transaction.decided_ms != 0)
+        fields["decided_epoch"] = std::to_string(transaction.decided_epoch);
+    set_time(fields, "begun", transaction.begun_ms);
+    set_time(fields, "decided", transaction.decided_ms);
+    set_time(fields, "ended_at", transaction.ended_ms);
+    fields["locks"] = locks_json(transaction.locks);
     json::array branches;
-    for (const auto& each : what.branches)
+    for (const auto& each : transaction.branches)
         branches.push_back(branch_json(each, branches.size() + 1));
-    made["branches"] = std::move(branches);
-    made["actions"] = actions_json(what.actions);
-    made["wishes"] = actions_json(what.wishes);
-    return made;
+    fields["branches"] = std::move(branches);
+    fields["actions"] = actions_json(transaction.actions);
+    fields["wishes"] = actions_json(transaction.wishes);
+    return fields;
 }
 
 }  // namespace mortise::tool

@@ -86,7 +86,7 @@ protected:
 
     tool::inbox_settings order(kind what) const {
         tool::inbox_settings made;
-        made.what = what;
+        made.verb = what;
         made.database = database();
         return made;
     }
@@ -116,7 +116,7 @@ protected:
         return out.str();
     }
     std::pair<int, std::string> failure_of(const tool::inbox_settings& settings) const {
-        const bool looks = settings.what == kind::ls || settings.what == kind::parked;
+        const bool looks = settings.verb == kind::ls || settings.verb == kind::parked;
         try {
             looks ? look(settings) : say(settings);
         } catch (const tool::failure& how) {

@@ -40,7 +40,7 @@ changes(const std::vector<lock_view>& before, const std::vector<lock_view>& afte
     std::vector<std::string> texts;
     for (const lock_change& change : changes_between(before, after))
         texts.push_back(
-            std::string(to_string(change.what)) + ' ' + change.name + ' ' +
+            std::string(to_string(change.type)) + ' ' + change.name + ' ' +
             std::to_string(change.who.session.low)
         );
     return texts;
