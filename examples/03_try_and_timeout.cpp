@@ -58,11 +58,11 @@ asio::awaitable<std::uint64_t> queue_length(mortise::lock_client& locks) {
     co_return door ? door->waiter_count : 0;
 }
 
-asio::awaitable<void> tell(const char* what, error_code code, mortise::lock_client& locks) {
+asio::awaitable<void> tell(const char* way, error_code code, mortise::lock_client& locks) {
     const auto left = co_await queue_length(locks);
     if (code != asio::error::operation_aborted)
         throw std::logic_error("nobody opened that door");
-    std::cout << what << ": operation_aborted, and " << left << " wait\n";
+    std::cout << way << ": operation_aborted, and " << left << " wait\n";
 }
 
 //[cancel

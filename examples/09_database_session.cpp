@@ -56,10 +56,10 @@ asio::awaitable<std::int64_t> look(db::sqlite& shop, std::int64_t id) {
 
 // Reads, thinks, and writes unless somebody was faster; then it tries again.
 asio::awaitable<void> reprice(db::sqlite& shop, std::int64_t id) {
-    const db::versioned_row which("stock", id);
+    const db::versioned_row item("stock", id);
     co_await db::optimistic_update(
         shop,
-        which,
+        item,
         {.attempts_max = 8},
         [](db::row& stock) -> asio::awaitable<void> {
             const auto price = co_await ask_supplier(stock.integer("price"));

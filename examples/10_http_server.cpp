@@ -53,11 +53,11 @@ void serve(asio::io_context& context, std::uint16_t port) {
 
 int main(int argc, char** argv) try {
     asio::io_context context;
-    const std::string_view what = argc > 1 ? argv[1] : "8080";
-    if (what == "--self-test")
+    const std::string_view argument = argc > 1 ? argv[1] : "8080";
+    if (argument == "--self-test")
         run_self_test(context);
     else
-        serve(context, parse_port(what, "10_http_server"));
+        serve(context, parse_port(argument, "10_http_server"));
 } catch (const std::exception& e) {
     std::cerr << e.what() << '\n';
     return 1;

@@ -66,18 +66,18 @@ std::shared_ptr<txn::participant> payee(db::sqlite& bank) {
 
 //[tcc
 asio::awaitable<void> transfer(txn::coordinator& tcc, std::int64_t euros) {
-    txn::transaction what;
-    what.add("alice's bank", std::to_string(euros));
-    what.add("bob's bank", std::to_string(euros));
-    const txn::outcome came = co_await tcc.async_run(std::move(what));
+    txn::transaction transaction;
+    transaction.add("alice's bank", std::to_string(euros));
+    transaction.add("bob's bank", std::to_string(euros));
+    const txn::outcome outcome = co_await tcc.async_run(std::move(transaction));
     std::cout << euros << " euros: ";
-    if (came.confirmed())
+    if (outcome.confirmed())
         std::cout << "confirmed" << std::endl;
-    else if (came.cancelled())
-        std::cout << "cancelled, " << came.text() << std::endl;
+    else if (outcome.cancelled())
+        std::cout << "cancelled, " << outcome.text() << std::endl;
     else
-        std::cout << "unknown: ask for " << came.gid().text() << " later" << std::endl;
-    const auto settled = co_await tcc.async_settle(came.gid());  // both banks have done it
+        std::cout << "unknown: ask for " << outcome.gid().text() << " later" << std::endl;
+    const auto settled = co_await tcc.async_settle(outcome.gid());  // both banks have done it
 }
 //]
 
@@ -106,9 +106,9 @@ asio::awaitable<void> trade(db::sqlite& alice, db::sqlite& bob, txn::coordinator
 }
 
 db::sqlite_config at(const char* path) {
-    db::sqlite_config made;
-    made.path = path;
-    return made;
+    db::sqlite_config config;
+    config.path = path;
+    return config;
 }
 
 void rethrow(const std::exception_ptr& thrown) {

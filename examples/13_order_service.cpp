@@ -62,10 +62,11 @@ asio::awaitable<void> place(txn::coordinator& coordinator, int number, tally& co
     wanted.add("stock", "lamp 1");
     wanted.add("wallet", "customer-" + std::to_string(number) + ' ' + std::to_string(price));
     wanted.add("coupon", "coupon-" + std::to_string(coupon) + " 1");
-    const auto came = co_await coordinator.async_run(wanted);
+    const auto outcome = co_await coordinator.async_run(wanted);
     ++counts.decided;
-    counts.carried_out += came.confirmed() ? 1 : 0;
-    const auto settled = co_await coordinator.async_settle(came.gid());  // all can be counted then
+    counts.carried_out += outcome.confirmed() ? 1 : 0;
+    const auto settled =
+        co_await coordinator.async_settle(outcome.gid());  // all can be counted then
 }
 // [order]
 

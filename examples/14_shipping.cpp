@@ -33,10 +33,10 @@ using session_ptr = std::shared_ptr<db::sqlite>;
 
 //[sale
 // The sale and the message about it are committed together, or neither is.
-asio::awaitable<void> sell(db::sqlite& shop, std::string_view what) {
-    const auto sale = [what](db::connection& on) {
-        on.run("INSERT INTO sale(what) VALUES(?1)", what);
-        const std::string name(what);
+asio::awaitable<void> sell(db::sqlite& shop, std::string_view item) {
+    const auto sale = [item](db::connection& on) {
+        on.run("INSERT INTO sale(what) VALUES(?1)", item);
+        const std::string name(item);
         outbox::append(on, outbox::message("sales", "order of " + name, name));
     };
     co_await shop.async_run(sale);
@@ -45,17 +45,18 @@ asio::awaitable<void> sell(db::sqlite& shop, std::string_view what) {
 
 //[shipping
 // The shippers note a parcel. If they refuse, the note is undone and the shop gets a message.
-outbox::answer ship(db::connection& on, const outbox::received& came) {
-    const std::string& what = *came.message.payload;
-    on.run("INSERT INTO parcel(what) VALUES(?1)", std::string_view(what));
-    if (what == "piano")
-        return outbox::answer::refused(outbox::message("refusals", came.message.key, what));
+outbox::answer ship(db::connection& on, const outbox::received& received) {
+    const std::string& item = *received.message.payload;
+    on.run("INSERT INTO parcel(what) VALUES(?1)", std::string_view(item));
+    if (item == "piano")
+        return outbox::answer::refused(outbox::message("refusals", received.message.key, item));
     return outbox::answer::done();
 }
 
-outbox::answer take_back(db::connection& on, const outbox::received& came) {
+outbox::answer take_back(db::connection& on, const outbox::received& received) {
     on.run(
-        "UPDATE sale SET taken_back = 1 WHERE what = ?1", std::string_view(*came.message.payload)
+        "UPDATE sale SET taken_back = 1 WHERE what = ?1",
+        std::string_view(*received.message.payload)
     );
     return outbox::answer::done();
 }

@@ -77,11 +77,11 @@ asio::awaitable<void> serve(std::uint16_t port) {
 
 int main(int argc, char** argv) try {
     asio::io_context context;
-    const std::string_view what = argc > 1 ? argv[1] : "8080";
-    if (what == "--self-test")
+    const std::string_view argument = argc > 1 ? argv[1] : "8080";
+    if (argument == "--self-test")
         http_server::run(context, test());
     else
-        http_server::run(context, serve(http_server::parse_port(what, "15_order_server")));
+        http_server::run(context, serve(http_server::parse_port(argument, "15_order_server")));
 } catch (const std::exception& e) {
     std::cerr << e.what() << '\n';
     return 1;

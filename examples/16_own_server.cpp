@@ -53,19 +53,19 @@ asio::awaitable<response> mounted(const txn::participant_routes& routes, const r
         asked.headers.add(field.name_string(), field.value());
     asked.body = wish.body();
     auto answering = routes.answer(std::move(asked));
-    const txn::http_response made = co_await std::move(answering);
+    const txn::http_response reply = co_await std::move(answering);
     response answer;
-    answer.result(made.status);
-    for (const auto& [name, value] : made.headers)
+    answer.result(reply.status);
+    for (const auto& [name, value] : reply.headers)
         answer.insert(name, value);
-    answer.body() = made.body;
+    answer.body() = reply.body;
     co_return answer;
 }
 //]
 
-txn::reply work(db::connection& on, const txn::call& what) {
-    const std::int64_t lamps = std::stoll(what.payload);
-    switch (what.what) {
+txn::reply work(db::connection& on, const txn::call& call) {
+    const std::int64_t lamps = std::stoll(call.payload);
+    switch (call.what) {
     case txn::operation::try_:
         on.run("UPDATE shelf SET free = free - ?1, kept = kept + ?1 WHERE free >= ?1", lamps);
         return on.changes() == 1 ? txn::reply::done()
@@ -80,15 +80,15 @@ txn::reply work(db::connection& on, const txn::call& what) {
     return txn::reply::done();
 }
 
-asio::awaitable<txn::reply> carry_out(db::sqlite& shelf, const txn::call& what) {
-    co_return co_await shelf.async_run([&what](db::connection& on) {
-        return txn::barrier::pass(on, what, [&] { return work(on, what); });
+asio::awaitable<txn::reply> carry_out(db::sqlite& shelf, const txn::call& call) {
+    co_return co_await shelf.async_run([&call](db::connection& on) {
+        return txn::barrier::pass(on, call, [&] { return work(on, call); });
     });
 }
 
 //[routes
 txn::participant_routes routes_to(db::sqlite& shelf) {
-    const auto doing = [&shelf](const txn::call& what) { return carry_out(shelf, what); };
+    const auto doing = [&shelf](const txn::call& call) { return carry_out(shelf, call); };
     txn::participant_map served;
     served.emplace("stock", txn::make_participant(doing, doing, doing));
     txn::participant_routes_config how;
@@ -126,11 +126,11 @@ private:
 asio::awaitable<void> order(txn::coordinator& tcc, int lamps) {
     txn::transaction wanted;
     wanted.add("stock", std::to_string(lamps));
-    const auto came = co_await tcc.async_run(std::move(wanted));
+    const auto outcome = co_await tcc.async_run(std::move(wanted));
     std::cout << lamps
-              << " lamps: " << (came.confirmed() ? "confirmed" : "cancelled, " + came.text())
+              << " lamps: " << (outcome.confirmed() ? "confirmed" : "cancelled, " + outcome.text())
               << '\n';
-    const auto settled = co_await tcc.async_settle(came.gid());  // the stock is updated
+    const auto settled = co_await tcc.async_settle(outcome.gid());  // the stock is updated
 }
 
 asio::awaitable<void> look(http_server::customer& visitor) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "command_line.hpp"
 
-#include "duration_text.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/grammar.hpp"
+#include "common/time_text.hpp"
 #include "help.hpp"
-#include "outbox_command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -21,17 +21,6 @@ namespace mortise::tool {
 namespace {
 
 using std::chrono::milliseconds;
-using bench_kind = bench_settings::kind;
-
-/// Adds an option that takes a duration.
-CLI::Option* add_duration(
-    CLI::App& app, const std::string& name, milliseconds& target, const std::string& what
-) {
-    const auto read = [name, &target](const std::string& text) {
-        target = parse_duration(name, text);
-    };
-    return app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
-}
 
 /// Parses a token. CLI11 would accept a negative number as a large one.
 std::uint64_t parse_token(const std::string& text) {
@@ -71,16 +60,8 @@ private:
     void add_break();
     void add_watch();
     void add_doctor();
-    void add_txn();
-    void add_txn_orders(CLI::App& txn);
-    void add_bench();
-    void add_bench_worker();
-    void add_contend_options(CLI::App& app, bench_settings& bench);
-    void add_relay_options(CLI::App& app);
-    void add_tcc_options(CLI::App& app);
     command_line::order wanted();
     const break_settings& wanted_break() const;
-    const txn_settings& wanted_txn() const;
 
     CLI::App app_{help::summary, "mortise"};
     CLI::App* run_command_ = nullptr;
@@ -95,7 +76,6 @@ private:
     CLI::App* bench_command_ = nullptr;
     CLI::App* worker_command_ = nullptr;
     bool version_ = false;
-    bool greedy_ = false;
     global_settings global_;
     run_settings run_;
     ls_settings ls_;
@@ -125,11 +105,11 @@ grammar::grammar() {
     add_break();
     add_watch();
     add_doctor();
-    add_txn();
+    txn_command_ = &add_txn(app_, txn_);
     outbox_command_ = &add_outbox(app_, outbox_);
     inbox_command_ = &add_inbox(app_, inbox_);
-    add_bench();
-    add_bench_worker();
+    bench_command_ = &add_bench(app_, bench_);
+    worker_command_ = &add_bench_worker(app_, worker_);
 }
 
 void grammar::add_run() {
@@ -223,176 +203,6 @@ void grammar::add_doctor() {
     doctor_command_ = &doctor;
 }
 
-void grammar::add_txn() {
-    CLI::App& txn = *app_.add_subcommand("txn", help::transactions)->fallthrough();
-    txn.footer(help::transactions_footer);
-    txn.require_subcommand(1);
-    txn.add_option("--log", txn_.log, "The log of the coordinator")
-        ->required()
-        ->envname("MORTISE_TXN_LOG")
-        ->type_name("FILE");
-    CLI::App& ls = *txn.add_subcommand("ls", help::txn_ls)->fallthrough();
-    const auto add_filter = [&](const char* name, const char* what, txn::list_filter filter) {
-        return ls.add_flag_callback(
-            name, [this, filter] { txn_.filter = filter; }, what
-        );
-    };
-    CLI::Option* all = add_filter("--all", "Also those that have ended", txn::list_filter::all);
-    CLI::Option* stuck =
-        add_filter("--stuck", "Only those that wait for people", txn::list_filter::stuck);
-    add_filter("--unfinished", "All that have not ended; the default", txn::list_filter::unfinished)
-        ->excludes(all)
-        ->excludes(stuck);
-    stuck->excludes(all);
-    CLI::App& show = *txn.add_subcommand("show", help::txn_show)->fallthrough();
-    show.callback([this] { txn_.what = txn_settings::kind::show; });
-    show.add_option("GID", txn_.transaction, "The transaction, or its number")->required();
-    add_txn_orders(txn);
-    CLI::App& adopt = *txn.add_subcommand("adopt", help::txn_adopt)->fallthrough();
-    adopt.callback([this] { txn_.what = txn_settings::kind::adopt; });
-    txn_command_ = &txn;
-}
-
-void grammar::add_txn_orders(CLI::App& txn) {
-    const auto add = [&](const char* name, const char* what, txn_settings::kind kind) {
-        CLI::App& app = *txn.add_subcommand(name, what)->fallthrough();
-        app.callback([this, kind] { txn_.what = kind; });
-        app.add_option("GID", txn_.transaction, "The transaction, or its number")->required();
-        app.add_option("--why", txn_.why, "The reason, for the record")
-            ->required()
-            ->type_name("TEXT");
-        add_duration(app, "--wait", txn_.wait, "How long to wait for a coordinator; default: 5s");
-        return app.add_option("--branch", txn_.branch, "This branch and no other; see `show`")
-            ->type_name("N")
-            ->check(CLI::Range(txn::branch_number{1}, txn::branch_number{1'024}));
-    };
-    add("retry", help::txn_retry, txn_settings::kind::retry);
-    add("skip", help::txn_skip, txn_settings::kind::skip)->required();
-    add("force", help::txn_force, txn_settings::kind::force);
-}
-
-void grammar::add_contend_options(CLI::App& app, bench_settings& bench) {
-    app.add_option("--tasks", bench.tasks, "Workers in each process; default: 8")
-        ->check(CLI::Range(1, 1'000));
-    app.add_option("--acquisitions", bench.acquisitions, "How often in all; default: 2000")
-        ->check(CLI::Range(1, 10'000'000));
-    add_duration(app, "--hold", bench.hold, "How long the lock is held; default: 2ms");
-    add_duration(app, "--think", bench.think, "How long a worker rests; default: 50ms");
-    app.add_flag_callback(
-        "--no-local",
-        [&bench] { bench.local_handoff = false; },
-        "Every grant goes back to the store, also if a worker of the same process waits"
-    );
-}
-
-void grammar::add_tcc_options(CLI::App& app) {
-    app.footer(help::tcc_footer);
-    app.add_option("--transactions", bench_.transactions, "So many, instead of for some time")
-        ->check(CLI::Range(1, 100'000'000));
-    app.add_option("--dir", bench_.folder, "The folder for its files; default: the current one")
-        ->type_name("PATH");
-    app.add_option("--recovery", bench_.recovery, "Also so many that a process left unfinished")
-        ->check(CLI::Range(2, 10'000'000));
-    app.add_option("--handover", bench_.handover, "Also a stop with so many under way")
-        ->check(CLI::Range(1, 1'000'000));
-    app.add_option("--backlog", bench_.backlog, "Also beside so many that wait for a participant")
-        ->check(CLI::Range(1, 1'000'000));
-}
-
-void grammar::add_relay_options(CLI::App& app) {
-    app.footer(help::relay_footer);
-    app.add_option("--kafka", bench_.kafka, "Some of its brokers")
-        ->type_name("HOST:PORT,...")
-        ->required();
-    app.add_option("--rows", bench_.rows, "How many are sent; default: 200000")
-        ->check(CLI::Range(1'000, 100'000'000));
-    app.add_option("--size", bench_.size, "Bytes of payload in each; default: 200")
-        ->check(CLI::Range(1, 500'000));
-    app.add_option("--dir", bench_.folder, "The folder for its files; default: the current one")
-        ->type_name("PATH");
-}
-
-void grammar::add_bench() {
-    CLI::App& bench = *app_.add_subcommand("bench", help::bench)->fallthrough();
-    bench.footer(help::bench_footer);
-    bench.require_subcommand(1);
-    const auto add = [&](const char* name, const char* what, bench_kind kind) -> CLI::App& {
-        CLI::App& app = *bench.add_subcommand(name, what)->fallthrough();
-        app.callback([this, kind] { bench_.what = kind; });
-        return app;
-    };
-    const auto add_processes = [&](CLI::App& app, int least, unsigned usual) {
-        const std::string what = "How many processes; default: " + std::to_string(usual);
-        CLI::Option* option = app.add_option("--processes", bench_.processes, what);
-        option->check(CLI::Range(least, 256));
-        app.parse_complete_callback([this, option, usual] {
-            if (option->empty())
-                bench_.processes = usual;
-        });
-    };
-    const auto add_seconds = [&](CLI::App& app) {
-        app.add_option("--seconds", bench_.seconds, "How long to measure; default: 3")
-            ->check(CLI::Range(1, 3'600));
-    };
-    CLI::App& handoff = add("handoff", help::handoff, bench_kind::handoff);
-    add_processes(handoff, 2, 2);
-    add_seconds(handoff);
-    CLI::App& contend = add("contend", help::contend, bench_kind::contend);
-    add_processes(contend, 1, 8);
-    add_contend_options(contend, bench_);
-    contend.add_flag("--greedy", greedy_, "Workers do not rest: the same as --think 0");
-    add_seconds(add("uncontended", help::uncontended, bench_kind::uncontended));
-    CLI::App& local = add("local", help::local, bench_kind::local);
-    local.add_option("--tasks", bench_.tasks, "Coroutines; default: 8")
-        ->check(CLI::Range(1, 10'000));
-    add_seconds(local);
-    CLI::App& waiters = add("waiters", help::waiters, bench_kind::waiters);
-    waiters.add_option("--n", bench_.waiters, "How many; default: 100000")
-        ->check(CLI::Range(1, 10'000'000));
-    CLI::App& idle = add("idle", help::idle, bench_kind::idle);
-    idle.add_option("--locks", bench_.locks, "How many; default: 10000")
-        ->check(CLI::Range(1, 10'000'000));
-    add_seconds(idle);
-    add_seconds(add("linger", help::linger, bench_kind::linger));
-    CLI::App& takeover = add("takeover", help::takeover, bench_kind::takeover);
-    takeover.add_option("--kills", bench_.kills, "How many holders are killed; default: 10")
-        ->check(CLI::Range(1, 10'000));
-    add_duration(takeover, "--ttl", bench_.ttl, "The TTL of the holders; default: 1s");
-    const auto add_flight = [&](CLI::App& app) {
-        app.add_option("--in-flight", bench_.in_flight, "Transactions at a time; default: 64")
-            ->check(CLI::Range(1, 100'000));
-    };
-    CLI::App& tcc = add("tcc", help::tcc, bench_kind::tcc);
-    add_flight(tcc);
-    add_seconds(tcc);
-    add_tcc_options(tcc);
-    CLI::App& txn = add("txn", help::txn, bench_kind::txn);
-    txn.footer(help::txn_footer);
-    add_flight(txn);
-    add_seconds(txn);
-    CLI::App& relay = add("relay", help::relay, bench_kind::relay);
-    add_seconds(relay);
-    add_relay_options(relay);
-    bench_command_ = &bench;
-}
-
-void grammar::add_bench_worker() {
-    CLI::App& app = *app_.add_subcommand("bench-worker", "Used by bench")->fallthrough();
-    app.group("");  // not in --help: only `bench` itself calls it
-    app.add_flag_callback("--contend", [this] { worker_.bench.what = bench_kind::contend; });
-    app.add_flag_callback("--linger", [this] { worker_.bench.what = bench_kind::linger; });
-    app.add_flag_callback("--takeover", [this] { worker_.bench.what = bench_kind::takeover; });
-    add_contend_options(app, worker_.bench);
-    add_duration(app, "--ttl", worker_.bench.ttl, "");
-    app.add_option("--lock", worker_.lock);
-    app.add_option("--index", worker_.index);
-    app.add_option("--board", worker_.board);
-    app.add_option("--ready", worker_.ready);
-    app.add_option("--go", worker_.go);
-    app.add_option("--peer", worker_.peer);
-    worker_command_ = &app;
-}
-
 const break_settings& grammar::wanted_break() const {
     if (break_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
         throw failure(
@@ -403,21 +213,6 @@ const break_settings& grammar::wanted_break() const {
         );
     }
     return break_;
-}
-
-const txn_settings& grammar::wanted_txn() const {
-    const bool orders = txn_.what == txn_settings::kind::retry ||
-                        txn_.what == txn_settings::kind::skip ||
-                        txn_.what == txn_settings::kind::force;
-    if (orders && txn_.why.find_first_not_of(" \t\r\n") == std::string::npos) {
-        throw failure(
-            exit_code::usage,
-            "the reason is empty",
-            "--why",
-            "say why this is done: it is recorded for those who look later"
-        );
-    }
-    return txn_;
 }
 
 command_line::order grammar::wanted() {
@@ -444,7 +239,7 @@ command_line::order grammar::wanted() {
     if (doctor_command_->parsed())
         return doctor_;
     if (txn_command_->parsed())
-        return wanted_txn();
+        return checked(txn_);
     if (outbox_command_->parsed())
         return checked(outbox_);
     if (inbox_command_->parsed())
@@ -453,8 +248,6 @@ command_line::order grammar::wanted() {
         return worker_;
     if (!bench_command_->parsed())
         return help_wanted{app_.help()};
-    if (greedy_)
-        bench_.think = milliseconds(0);
     return bench_;
 }
 
@@ -478,6 +271,15 @@ std::vector<std::string>::const_iterator command_mark(const std::vector<std::str
 }
 
 }  // namespace
+
+CLI::Option* add_duration(
+    CLI::App& app, const std::string& name, milliseconds& target, const std::string& meaning
+) {
+    const auto read = [name, &target](const std::string& text) {
+        target = parse_duration(name, text);
+    };
+    return app.add_option_function<std::string>(name, read, meaning)->type_name("DURATION");
+}
 
 command_line parse_command_line(const std::vector<std::string>& arguments) {
     // What follows `--` belongs to another program: do not let CLI11 see it.

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TOOLS_COMMAND_LINE_HPP
 #define MORTISE_TOOLS_COMMAND_LINE_HPP
 
-#include "settings.hpp"
+#include "common/settings.hpp"
 
 #include <string>
 #include <variant>

@@ -1,28 +1,69 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_command.hpp"
-#include "bench/bench_worker.hpp"
-#include "break_command.hpp"
 #include "command_line.hpp"
-#include "default_store.hpp"
-#include "doctor_command.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "inbox_command.hpp"
-#include "ls_command.hpp"
-#include "outbox_command.hpp"
-#include "run_command.hpp"
-#include "show_command.hpp"
-#include "txn_command.hpp"
-#include "version_command.hpp"
-#include "watch_command.hpp"
+#include "common/default_store.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/json.hpp"
+#include "lock/lock_commands.hpp"
+#include "lock/watch_command.hpp"
+#include "mortise/version.hpp"
+#include "outbox/inbox_command.hpp"
+#include "outbox/outbox_command.hpp"
+#include "txn/txn_command.hpp"
+
+#include <boost/version.hpp>
+
+#ifdef MORTISE_WITH_REDIS
+#include <openssl/crypto.h>
+#endif
+#include <sqlite3.h>
 
 #include <iostream>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace mortise::tool {
 namespace {
+
+std::string boost_version() {
+    return std::to_string(BOOST_VERSION / 100'000) + '.' +
+           std::to_string(BOOST_VERSION / 100 % 1'000) + '.' + std::to_string(BOOST_VERSION % 100);
+}
+
+/// The version of OpenSSL, which Boost.Redis uses for TLS. Nothing if this program has no Redis.
+std::optional<std::string> openssl_version() {
+#ifdef MORTISE_WITH_REDIS
+    return ::OpenSSL_version(OPENSSL_VERSION_STRING);
+#else
+    return std::nullopt;
+#endif
+}
+
+/// `mortise --version`: prints the version of mortise and of its libraries. @return the exit code.
+int show_version(const global_settings& global) {
+    const auto tls = openssl_version();
+    if (global.json) {
+        json::object fields{
+            {"version", mortise::version()},
+            {"boost", boost_version()},
+            {"sqlite", ::sqlite3_libversion()}};
+        if (tls) {
+            fields["boost_redis"] = boost_version();
+            fields["openssl"] = *tls;
+        }
+        std::cout << json::serialize(fields) << '\n';
+    } else {
+        std::cout << "mortise " << mortise::version() << " (Boost " << boost_version()
+                  << ", SQLite " << ::sqlite3_libversion();
+        if (tls)
+            std::cout << ", Boost.Redis " << boost_version() << ", OpenSSL " << *tls;
+        std::cout << ")\n";
+    }
+    return exit_code::success;
+}
 
 /// Runs the command of the command line; one call operator for each command.
 class dispatcher {
@@ -77,9 +118,9 @@ int run(const std::vector<std::string>& arguments) {
         std::cout.flush();
         return code;
     } catch (const std::exception& e) {
-        const failure what = failure::of(e);
-        what.report(wants_json(arguments));
-        return what.exit_code();
+        const failure problem = failure::of(e);
+        problem.report(wants_json(arguments));
+        return problem.exit_code();
     }
 }
 

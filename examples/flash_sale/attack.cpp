@@ -18,19 +18,19 @@ constexpr std::chrono::seconds patience{3};
 
 void attack::see(std::span<const sale_event> fresh) {
     for (const sale_event& each : fresh) {
-        if (victim_ && each.what == sale_event::kind::holds && each.process != *victim_) {
+        if (victim_ && each.type == sale_event::kind::holds && each.process != *victim_) {
             ++stopped_;
             resume_victim();
         }
     }
     if (victim_ && mortise::clock::now() > since_ + patience)
         resume_victim();
-    if (!victim_ && !fresh.empty() && fresh.back().what == sale_event::kind::holds)
+    if (!victim_ && !fresh.empty() && fresh.back().type == sale_event::kind::holds)
         strike(fresh.back().process);
 }
 
 void attack::resume_victim() {
-    whom_.resume(*victim_);
+    crowd_.resume(*victim_);
     victim_.reset();
 }
 
@@ -42,10 +42,10 @@ void attack::strike(int holder) {
     if (stopped_ == 0 || (chance == 0 && stopped_ < blows_max)) {
         victim_ = holder;
         since_ = mortise::clock::now();
-        if (!whom_.stop(holder))
+        if (!crowd_.stop(holder))
             resume_victim();  // too late: it has released the lock
     } else if (killed_ == 0 || (chance == 1 && killed_ < blows_max)) {
-        whom_.replace(holder);
+        crowd_.replace(holder);
         ++killed_;
     }
 }

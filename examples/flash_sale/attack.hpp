@@ -15,7 +15,7 @@ namespace flash_sale {
 /// somebody else has the lock and has raised the fence: its write then surely comes too late.
 class attack {
 public:
-    explicit attack(crowd& whom) : whom_(whom) {}
+    explicit attack(crowd& holders) : crowd_(holders) {}
 
     /// Call this with the events since the last call, even if there are none.
     void see(std::span<const sale_event> fresh);
@@ -28,7 +28,7 @@ private:
     void resume_victim();
     void strike(int holder);
 
-    crowd& whom_;
+    crowd& crowd_;
     std::mt19937 dice_{std::random_device()()};
     int holders_ = 0;  // seen so far
     int killed_ = 0;

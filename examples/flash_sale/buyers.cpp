@@ -32,8 +32,8 @@ struct market {
     checkout* till;  ///< Only in round 4.
 };
 
-void tell(const market& m, sale_event::kind what) {
-    tell(m.options.process, what);
+void tell(const market& m, sale_event::kind type) {
+    tell(m.options.process, type);
 }
 
 asio::awaitable<void> think(const market& m) {
@@ -103,12 +103,12 @@ asio::awaitable<bool> buy_with_money(const market& m, int buyer) {
         co_await think(m);
         if (before.stock == 0)
             continue;
-        const mortise::txn::outcome came = co_await m.till->sell(buyer, held);
-        if (came.confirmed())
+        const mortise::txn::outcome outcome = co_await m.till->sell(buyer, held);
+        if (outcome.confirmed())
             co_return true;
-        if (came.why() == mortise::txn::errc::lock_lost)
+        if (outcome.why() == mortise::txn::errc::lock_lost)
             throw boost::system::system_error(mortise::errc::lease_lost);
-        if (came.text() == "not enough money") {
+        if (outcome.text() == "not enough money") {
             tell(m, sale_event::kind::poor);
             co_return false;
         }

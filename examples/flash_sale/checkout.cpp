@@ -40,11 +40,11 @@ int number_sale(db::connection& on) {
     row.step();
     return static_cast<int>(row.integer(0));
 }
-txn::reply hand_out(db::connection& on, const txn::call& what) {
-    const order made(number_sale(on), std::stoi(what.payload));
-    on.run("INSERT INTO sale VALUES(?1, ?2, 0)", made.number, made.buyer);
-    auto message = made.placed();
-    for (const auto& each : what.locks)
+txn::reply hand_out(db::connection& on, const txn::call& call) {
+    const order order(number_sale(on), std::stoi(call.payload));
+    on.run("INSERT INTO sale VALUES(?1, ?2, 0)", order.number, order.buyer);
+    auto message = order.placed();
+    for (const auto& each : call.locks)
         message.under(each.name, each.token);
     mortise::outbox::append(on, message);
     return txn::reply::done();
@@ -56,25 +56,25 @@ txn::reply put_back(db::connection& on, const txn::call&) {
 
 // The wallets: the price is set aside, then goes to the shop or back to the buyer.
 
-txn::reply take_aside(db::connection& on, const txn::call& what) {
+txn::reply take_aside(db::connection& on, const txn::call& call) {
     on.run(
         "UPDATE wallet SET free = free - ?1, reserved = reserved + ?1 WHERE id = ?2 AND free >= ?1",
         checkout::price,
-        std::stoi(what.payload)
+        std::stoi(call.payload)
     );
     return on.changes() == 1 ? txn::reply::done() : txn::reply::refused("not enough money");
 }
-txn::reply pay(db::connection& on, const txn::call& what) {
-    const int buyer = std::stoi(what.payload);
+txn::reply pay(db::connection& on, const txn::call& call) {
+    const int buyer = std::stoi(call.payload);
     on.run("UPDATE wallet SET reserved = reserved - ?1 WHERE id = ?2", checkout::price, buyer);
     on.run("UPDATE till SET euros = euros + ?1", checkout::price);
     return txn::reply::done();
 }
-txn::reply give_back(db::connection& on, const txn::call& what) {
+txn::reply give_back(db::connection& on, const txn::call& call) {
     on.run(
         "UPDATE wallet SET free = free + ?1, reserved = reserved - ?1 WHERE id = ?2",
         checkout::price,
-        std::stoi(what.payload)
+        std::stoi(call.payload)
     );
     return txn::reply::done();
 }
@@ -85,18 +85,18 @@ txn::coordinator_config config_for(
     db::sqlite& goods,
     db::sqlite& wallets
 ) {
-    txn::coordinator_config made;
-    made.log = folder / log_file;
-    made.locks = std::move(locks);
+    txn::coordinator_config config;
+    config.log = folder / log_file;
+    config.locks = std::move(locks);
     // A barrier protects the work of each participant: it lets each call work once, and refuses the
     // try of a buyer whose lock has passed on.
-    made.participants.emplace(
+    config.participants.emplace(
         "stock", std::make_shared<txn::sqlite_participant>(goods, set_aside, hand_out, put_back)
     );
-    made.participants.emplace(
+    config.participants.emplace(
         "wallet", std::make_shared<txn::sqlite_participant>(wallets, take_aside, pay, give_back)
     );
-    return made;
+    return config;
 }
 
 asio::awaitable<void> pause() {
@@ -183,20 +183,20 @@ asio::awaitable<books> checkout::look() {
 }
 
 asio::awaitable<txn::outcome> checkout::sell(int buyer, const mortise::lease& held) {
-    txn::transaction what;
-    what.add("stock", std::to_string(buyer));
-    what.add("wallet", std::to_string(buyer));
-    what.under(held);
-    auto running = tcc_.async_run(std::move(what), asio::as_tuple(asio::deferred));
-    auto [failed, came] = co_await std::move(running);
+    txn::transaction transaction;
+    transaction.add("stock", std::to_string(buyer));
+    transaction.add("wallet", std::to_string(buyer));
+    transaction.under(held);
+    auto running = tcc_.async_run(std::move(transaction), asio::as_tuple(asio::deferred));
+    auto [failed, outcome] = co_await std::move(running);
     if (failed && failed != txn::errc::standby && failed != txn::errc::stepped_down)
         throw boost::system::system_error(failed);
     // The process that takes over from this one knows the outcome, or soon will.
-    while (came.unknown() && came.gid()) {
+    while (outcome.unknown() && outcome.gid()) {
         co_await pause();
-        came = co_await tcc_.async_outcome(came.gid());
+        outcome = co_await tcc_.async_outcome(outcome.gid());
     }
-    co_return came;
+    co_return outcome;
 }
 
 asio::awaitable<void> checkout::finish_all() {

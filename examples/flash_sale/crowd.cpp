@@ -102,9 +102,9 @@ bool crowd::read_events(std::vector<sale_event>& events, std::chrono::millisecon
 }
 
 // Reads whole events only, as they were written.
-bool crowd::read_from(member& whom, std::vector<sale_event>& events) {
+bool crowd::read_from(member& source, std::vector<sale_event>& events) {
     std::array<sale_event, 1'024> fresh{};
-    const ssize_t got = ::read(whom.events, fresh.data(), sizeof fresh);
+    const ssize_t got = ::read(source.events, fresh.data(), sizeof fresh);
     if (got < 0) {
         throw_if_interrupted();
         throw std::runtime_error("the buyers cannot be heard");
@@ -112,7 +112,7 @@ bool crowd::read_from(member& whom, std::vector<sale_event>& events) {
     const auto count = static_cast<std::size_t>(got) / sizeof(sale_event);
     events.insert(events.end(), fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(count));
     if (got == 0)
-        ::close(std::exchange(whom.events, -1));
+        ::close(std::exchange(source.events, -1));
     return got > 0;
 }
 
@@ -138,8 +138,8 @@ bool crowd::stop(int process) {
     ::kill(victim.pid, SIGSTOP);
     int status = 0;
     ::waitpid(victim.pid, &status, WUNTRACED);
-    pollfd told{victim.events, POLLIN, 0};
-    return WIFSTOPPED(status) && ::poll(&told, 1, 0) == 0;
+    pollfd unread{victim.events, POLLIN, 0};
+    return WIFSTOPPED(status) && ::poll(&unread, 1, 0) == 0;
 }
 
 void crowd::resume(int process) {

@@ -47,7 +47,7 @@ private:
 
     void start();
     member& find(int process);
-    bool read_from(member& whom, std::vector<sale_event>& events);
+    bool read_from(member& source, std::vector<sale_event>& events);
 
     const sale_options options_;
     const int round_;

@@ -8,8 +8,8 @@
 namespace flash_sale {
 namespace {
 
-void write_row(const char* what, int sent, int had_effect) {
-    std::cout << std::left << std::setw(18) << what << std::right << std::setw(7) << sent
+void write_row(const char* title, int sent, int had_effect) {
+    std::cout << std::left << std::setw(18) << title << std::right << std::setw(7) << sent
               << std::setw(13) << had_effect << '\n';
 }
 

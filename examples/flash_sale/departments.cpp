@@ -26,9 +26,9 @@ inbox_of(const std::shared_ptr<db::sqlite>& whose, outbox::inbox_handler handler
     outbox::inbox_config config;
     config.by = outbox::inbox_config::kind::offsets;
     config.handler = [handler = std::move(handler),
-                      process](db::connection& on, const outbox::received& came) {
+                      process](db::connection& on, const outbox::received& received) {
         tell(process, sale_event::kind::delivered);
-        return handler(on, came);
+        return handler(on, received);
     };
     config.observer = [process](const outbox::inbox_event& each) {
         if (each.type == outbox::inbox_event::kind::repeated)

@@ -22,14 +22,14 @@ outbox::message order::placed() const {
 }
 
 outbox::message order::refused(std::string why) const {
-    auto made = about("refusals");
-    made.headers.emplace_back("reason", std::move(why));
-    return made;
+    auto message = about("refusals");
+    message.headers.emplace_back("reason", std::move(why));
+    return message;
 }
 
 outbox::message order::about(const char* topic) const {
-    const auto which = std::to_string(number);
-    return {topic, "order " + which, which + " " + std::to_string(buyer)};
+    const auto digits = std::to_string(number);
+    return {topic, "order " + digits, digits + " " + std::to_string(buyer)};
 }
 
 }  // namespace flash_sale

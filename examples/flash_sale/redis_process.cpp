@@ -57,17 +57,18 @@ bool answers_ping(std::uint16_t port) {
     const sockaddr_in name = loopback(port);
     constexpr std::string_view ping = "PING\r\n";
     constexpr std::string_view pong = "+PONG";
-    std::array<char, pong.size()> said{};
+    std::array<char, pong.size()> reply{};
     const bool answered =
         socket >= 0 &&
         ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &answer_time, sizeof answer_time) == 0 &&
         ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 &&
         ::send(socket, ping.data(), ping.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(ping.size()) &&
-        ::recv(socket, said.data(), said.size(), MSG_WAITALL) == static_cast<ssize_t>(said.size());
+        ::recv(socket, reply.data(), reply.size(), MSG_WAITALL) ==
+            static_cast<ssize_t>(reply.size());
     if (socket >= 0)
         ::close(socket);
-    return answered && std::string_view(said.data(), said.size()) == pong;
+    return answered && std::string_view(reply.data(), reply.size()) == pong;
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace flash_sale::refund {
 
 /// Puts the item back. It is not sold again: the buyers who wanted it have left.
 mortise::outbox::answer
-take_back(mortise::db::connection& goods, const mortise::outbox::received& came);
+take_back(mortise::db::connection& goods, const mortise::outbox::received& received);
 
 /// Gives the money back to the buyer.
 mortise::outbox::answer
-pay_back(mortise::db::connection& wallets, const mortise::outbox::received& came);
+pay_back(mortise::db::connection& wallets, const mortise::outbox::received& received);
 
 }  // namespace flash_sale::refund
 

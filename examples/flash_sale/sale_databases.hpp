@@ -17,10 +17,10 @@ inline constexpr const char* shipping_file = "shipping.db";
 /// Opens one of them, in the folder of the sale.
 inline mortise::db::sqlite_config
 database_in(const std::filesystem::path& folder, const char* file) {
-    mortise::db::sqlite_config made;
-    made.path = folder / file;
-    made.busy_max = std::chrono::seconds(30);
-    return made;
+    mortise::db::sqlite_config config;
+    config.path = folder / file;
+    config.busy_max = std::chrono::seconds(30);
+    return config;
 }
 
 }  // namespace flash_sale

@@ -18,16 +18,16 @@ struct sale_event {
         repeated = 'a',   ///< It had arrived before.
     };
 
-    kind what = kind::sold;
+    kind type = kind::sold;
     std::uint8_t process = 0;
 };
 static_assert(sizeof(sale_event) == 2);
 
 /// Writes an event of process number `process`.
 /// @throws std::runtime_error if nobody reads it.
-void tell(int process, sale_event::kind what);
+void tell(int process, sale_event::kind type);
 
-int count(std::span<const sale_event> events, sale_event::kind what);
+int count(std::span<const sale_event> events, sale_event::kind type);
 
 }  // namespace flash_sale
 

@@ -14,15 +14,15 @@ void make_tables(mortise::db::connection& on) {
     on.run("CREATE TABLE IF NOT EXISTS parcel(number INTEGER, buyer INTEGER, token INTEGER)");
 }
 
-outbox::answer ship(mortise::db::connection& on, const outbox::received& came) {
-    const order what(came.message);
-    const auto token = came.message.token_of("sku:42");  // of the holder that sold it
+outbox::answer ship(mortise::db::connection& on, const outbox::received& received) {
+    const order order(received.message);
+    const auto token = received.message.token_of("sku:42");  // of the holder that sold it
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     const auto proof = static_cast<std::int64_t>(token.value);
-    on.run("INSERT INTO parcel VALUES(?1, ?2, ?3)", what.number, what.buyer, proof);
-    if (what.number % refused_share == 0)  // refusing undoes the parcel
-        return outbox::answer::refused(what.refused("no ship goes there"));
+    on.run("INSERT INTO parcel VALUES(?1, ?2, ?3)", order.number, order.buyer, proof);
+    if (order.number % refused_share == 0)  // refusing undoes the parcel
+        return outbox::answer::refused(order.refused("no ship goes there"));
     return outbox::answer::done();
 }
 

@@ -15,7 +15,8 @@ inline constexpr int refused_share = 7;
 void make_tables(mortise::db::connection& on);
 
 /// Ships a parcel, or refuses it. A refusal tells the shop in the same transaction.
-mortise::outbox::answer ship(mortise::db::connection& on, const mortise::outbox::received& came);
+mortise::outbox::answer
+ship(mortise::db::connection& on, const mortise::outbox::received& received);
 
 }  // namespace flash_sale::shipping
 

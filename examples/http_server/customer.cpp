@@ -25,8 +25,8 @@ asio::awaitable<response> customer::ask(request wish) {
     co_return std::move(*answer);
 }
 
-asio::awaitable<response> customer::ask(http::verb what, std::string target) {
-    request wish(what, target, 11);
+asio::awaitable<response> customer::ask(http::verb method, std::string target) {
+    request wish(method, target, 11);
     auto asking = ask(std::move(wish));
     co_return co_await std::move(asking);
 }

@@ -19,7 +19,7 @@ public:
 
     /// @throws std::runtime_error if the server does not answer.
     asio::awaitable<response> ask(request wish);
-    asio::awaitable<response> ask(http::verb what, std::string target);
+    asio::awaitable<response> ask(http::verb method, std::string target);
 
     /// Requests a page again and again until `hoped` accepts it.
     asio::awaitable<void>

@@ -8,27 +8,27 @@
 namespace http_server {
 
 asio::awaitable<response> handler::answer(const request& wish) {
-    response made;
+    response reply;
     try {
-        made = co_await route(wish);
+        reply = co_await route(wish);
     } catch (const boost::system::system_error& wrong) {
         const bool later = wrong.code() == mortise::condition::retryable;
-        made = make_response(
+        reply = make_response(
             later ? http::status::service_unavailable : http::status::internal_server_error,
             std::string(wrong.what()) + '\n'
         );
         if (later)
-            made.set(http::field::retry_after, "1");
+            reply.set(http::field::retry_after, "1");
     }
-    made.version(wish.version());
-    co_return made;
+    reply.version(wish.version());
+    co_return reply;
 }
 
 response handler::make_response(http::status status, std::string text) {
-    response made(status, 11);
-    made.set(http::field::content_type, "text/plain; version=0.0.4");
-    made.body() = std::move(text);
-    return made;
+    response reply(status, 11);
+    reply.set(http::field::content_type, "text/plain; version=0.0.4");
+    reply.body() = std::move(text);
+    return reply;
 }
 
 }  // namespace http_server

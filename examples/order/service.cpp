@@ -37,8 +37,8 @@ struct wish {
 // [service_work]
 // What a service does for a try, a confirm and a cancel. It is called once for each, even if calls
 // are repeated, delayed or lost. It runs in the transaction that stores that it was called.
-txn::reply work(db::connection& on, txn::operation what, const wish& wanted) {
-    switch (what) {
+txn::reply work(db::connection& on, txn::operation operation, const wish& wanted) {
+    switch (operation) {
     case txn::operation::try_:
         on.run(
             "UPDATE shelf SET free = free - ?2, reserved = reserved + ?2"
@@ -66,8 +66,8 @@ txn::reply work(db::connection& on, txn::operation what, const wish& wanted) {
     return txn::reply::done();
 }
 
-txn::reply carry_out(db::connection& on, const txn::call& what) {
-    return work(on, what.what, wish(what.payload));
+txn::reply carry_out(db::connection& on, const txn::call& call) {
+    return work(on, call.what, wish(call.payload));
 }
 // [service_work]
 

@@ -56,11 +56,11 @@ void service_process::start() {
         ::_exit(not_found);
     }
     ::close(says[1]);
-    const auto said = pid_ > 0 ? std::strtoul(line_of(says[0]).c_str(), nullptr, 10) : 0;
+    const auto bound_port = pid_ > 0 ? std::strtoul(line_of(says[0]).c_str(), nullptr, 10) : 0;
     ::close(says[0]);
-    if (said == 0 || said > 65'535)
+    if (bound_port == 0 || bound_port > 65'535)
         throw std::runtime_error("the " + service_ + " does not start");
-    port_ = static_cast<std::uint16_t>(said);
+    port_ = static_cast<std::uint16_t>(bound_port);
 }
 
 void service_process::reap(int signal) noexcept {

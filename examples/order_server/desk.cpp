@@ -33,8 +33,8 @@ std::string fault_of(const request& wish) {
     return {};
 }
 
-std::string line_about(const order_book::entry& made, std::string_view state) {
-    return "order " + std::to_string(made.number) + ": " + std::string(state) + '\n';
+std::string line_about(const order_book::entry& entry, std::string_view state) {
+    return "order " + std::to_string(entry.number) + ": " + std::string(state) + '\n';
 }
 
 }  // namespace
@@ -43,16 +43,16 @@ asio::awaitable<response> desk::route(const request& wish) {
     constexpr std::string_view orders_path = "/orders/";
     const std::string_view target = wish.target();
     if (target.starts_with(orders_path)) {
-        std::string which(target.substr(orders_path.size()));
+        std::string name(target.substr(orders_path.size()));
         if (wish.method() == http::verb::get)
-            co_return co_await look(std::move(which));
+            co_return co_await look(std::move(name));
         if (wish.method() == http::verb::post) {
             if (auto fault = fault_of(wish); !fault.empty())
                 co_return make_response(http::status::bad_request, std::move(fault));
             order wanted;
             wanted.buyer = wish[buyer_header];
             wanted.key = wish[key_header];
-            wanted.item = std::move(which);
+            wanted.item = std::move(name);
             co_return co_await place(std::move(wanted));
         }
     }
@@ -64,21 +64,21 @@ asio::awaitable<response> desk::route(const request& wish) {
 asio::awaitable<response> desk::place(order wanted) {
     if (!is_word(wanted.item, name_max))
         co_return make_response(http::status::not_found, "no such item\n");
-    const auto made = co_await shop_.place(wanted);
-    if (!made)
+    const auto entry = co_await shop_.place(wanted);
+    if (!entry)
         co_return make_response(http::status::not_found, "no such item\n");
-    if (made->item != wanted.item)
+    if (entry->item != wanted.item)
         co_return make_response(
             http::status::unprocessable_entity,
-            "This key was used for an order of " + made->item + ": use a new one for each order.\n"
+            "This key was used for an order of " + entry->item + ": use a new one for each order.\n"
         );
-    if (made->is(order_book::sold_out))
+    if (entry->is(order_book::sold_out))
         co_return make_response(http::status::conflict, "sold out\n");
-    if (made->is(order_book::no_money))
+    if (entry->is(order_book::no_money))
         co_return make_response(http::status::payment_required, "not enough money\n");
     // Repeat the first answer to the order. GET tells what has become of it since.
-    auto answer = make_response(http::status::created, line_about(*made, order_book::accepted));
-    answer.set(http::field::location, "/orders/" + std::to_string(made->number));
+    auto answer = make_response(http::status::created, line_about(*entry, order_book::accepted));
+    answer.set(http::field::location, "/orders/" + std::to_string(entry->number));
     co_return answer;
 }
 

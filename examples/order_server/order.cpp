@@ -17,8 +17,8 @@ std::string order::text() const {
            key;
 }
 
-mortise::outbox::message order::about(const char* which) const {
-    return {which, "order " + std::to_string(number), text()};
+mortise::outbox::message order::about(const char* topic) const {
+    return {topic, "order " + std::to_string(number), text()};
 }
 
 }  // namespace order_server

@@ -23,7 +23,7 @@ public:
     std::string lock() const { return "item/" + item; }
 
     /// A message about this order. Messages about one order keep their order.
-    mortise::outbox::message about(const char* which) const;
+    mortise::outbox::message about(const char* topic) const;
 
     std::int64_t number = 0;  ///< Zero until the shop's book has it.
     std::string buyer;

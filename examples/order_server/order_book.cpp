@@ -26,11 +26,11 @@ void make_table(db::connection& on) {
            " item TEXT, state TEXT, gid TEXT, heard INTEGER DEFAULT 0, UNIQUE(buyer, key))");
 }
 
-std::optional<entry> find(db::connection& on, const order& which) {
+std::optional<entry> find(db::connection& on, const order& order) {
     return first_of(on.query(
         "SELECT number, item, state, gid FROM book WHERE buyer = ?1 AND key = ?2",
-        which.buyer,
-        which.key
+        order.buyer,
+        order.key
     ));
 }
 
@@ -39,44 +39,44 @@ std::optional<entry> find(db::connection& on, std::int64_t number) {
     );
 }
 
-bool begin(db::connection& on, const order& which, const mortise::txn::gid& under) {
+bool begin(db::connection& on, const order& order, const mortise::txn::gid& under) {
     on.run(
         "INSERT OR IGNORE INTO book(buyer, key, item, state, gid) VALUES(?1, ?2, ?3, ?4, ?5)",
-        which.buyer,
-        which.key,
-        which.item,
+        order.buyer,
+        order.key,
+        order.item,
         pending,
         under.text()
     );
     return on.changes() == 1;
 }
 
-order accept(db::connection& on, order which) {
+order accept(db::connection& on, order order) {
     on.run(
-        "UPDATE book SET state = ?3 WHERE buyer = ?1 AND key = ?2", which.buyer, which.key, accepted
+        "UPDATE book SET state = ?3 WHERE buyer = ?1 AND key = ?2", order.buyer, order.key, accepted
     );
-    which.number = find(on, which).value().number;
-    return which;
+    order.number = find(on, order).value().number;
+    return order;
 }
 
-void forget(db::connection& on, const order& which) {
-    on.run("DELETE FROM book WHERE buyer = ?1 AND key = ?2", which.buyer, which.key);
+void forget(db::connection& on, const order& order) {
+    on.run("DELETE FROM book WHERE buyer = ?1 AND key = ?2", order.buyer, order.key);
 }
 
-void refuse(db::connection& on, const order& which, std::string_view why) {
+void refuse(db::connection& on, const order& order, std::string_view why) {
     on.run(
         "INSERT OR IGNORE INTO book(buyer, key, item, state) VALUES(?1, ?2, ?3, ?4)",
-        which.buyer,
-        which.key,
-        which.item,
+        order.buyer,
+        order.key,
+        order.item,
         why
     );
 }
 
-void hear(db::connection& on, const order& which, std::string_view state) {
-    on.run("UPDATE book SET state = ?2, heard = heard + 1 WHERE number = ?1", which.number, state);
+void hear(db::connection& on, const order& order, std::string_view state) {
+    on.run("UPDATE book SET state = ?2, heard = heard + 1 WHERE number = ?1", order.number, state);
     if (on.changes() != 1)
-        throw std::runtime_error("there is no order " + std::to_string(which.number));
+        throw std::runtime_error("there is no order " + std::to_string(order.number));
 }
 
 }  // namespace order_server::order_book

@@ -26,7 +26,7 @@ inline constexpr std::string_view no_money = "not enough money";
 class entry {
 public:
     entry() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    bool is(std::string_view what) const { return state == what; }
+    bool is(std::string_view wanted_state) const { return state == wanted_state; }
 
     std::int64_t number = 0;
     std::string item;
@@ -36,21 +36,21 @@ public:
 
 void make_table(mortise::db::connection& on);
 
-std::optional<entry> find(mortise::db::connection& on, const order& which);
+std::optional<entry> find(mortise::db::connection& on, const order& order);
 std::optional<entry> find(mortise::db::connection& on, std::int64_t number);
 
 /// @return whether this is the first order with its key.
-bool begin(mortise::db::connection& on, const order& which, const mortise::txn::gid& under);
+bool begin(mortise::db::connection& on, const order& order, const mortise::txn::gid& under);
 /// @return the order with its number.
-order accept(mortise::db::connection& on, order which);
+order accept(mortise::db::connection& on, order order);
 /// Removes the order, as if it had never begun.
-void forget(mortise::db::connection& on, const order& which);
+void forget(mortise::db::connection& on, const order& order);
 /// Stores the refusal, unless the key has another answer by now.
-void refuse(mortise::db::connection& on, const order& which, std::string_view why);
+void refuse(mortise::db::connection& on, const order& order, std::string_view why);
 
 /// Stores what the shippers report, and counts how often: each report must have its effect once.
 /// @throws std::runtime_error if there is no such order.
-void hear(mortise::db::connection& on, const order& which, std::string_view state);
+void hear(mortise::db::connection& on, const order& order, std::string_view state);
 
 }  // namespace order_server::order_book
 

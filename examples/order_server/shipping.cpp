@@ -22,21 +22,22 @@ void note_address(db::connection& on, std::string_view buyer, std::string_view a
     on.run("INSERT OR IGNORE INTO address VALUES(?1, ?2)", buyer, address);
 }
 
-outbox::answer ship(db::connection& on, const outbox::received& came) {
-    const order what(*came.message.payload);
-    const auto token = came.message.token_of(what.lock());  // of the lock under which it was sold
+outbox::answer ship(db::connection& on, const outbox::received& received) {
+    const order order(*received.message.payload);
+    const auto token =
+        received.message.token_of(order.lock());  // of the lock under which it was sold
     if (!token)
         return outbox::answer::parked("it does not say under which lock it was sold");
     on.run(
         "INSERT INTO parcel SELECT ?2, ?3, street, ?4 FROM address WHERE buyer = ?1",
-        what.buyer,
-        what.number,
-        what.item,
+        order.buyer,
+        order.number,
+        order.item,
         static_cast<std::int64_t>(token.value)
     );
     if (on.changes() == 0)
-        return outbox::answer::refused(what.about(topic::refusals));
-    outbox::append(on, what.about(topic::shipments));
+        return outbox::answer::refused(order.about(topic::refusals));
+    outbox::append(on, order.about(topic::shipments));
     return outbox::answer::done();
 }
 

@@ -18,7 +18,8 @@ void note_address(mortise::db::connection& on, std::string_view buyer, std::stri
 
 /// Ships a parcel, or refuses if there is no address. Writes the report to the shop in the same
 /// transaction.
-mortise::outbox::answer ship(mortise::db::connection& on, const mortise::outbox::received& came);
+mortise::outbox::answer
+ship(mortise::db::connection& on, const mortise::outbox::received& received);
 
 }  // namespace order_server::shipping
 

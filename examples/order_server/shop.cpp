@@ -27,29 +27,29 @@ constexpr const char* place_again = "place the order again, with the same key";
 // of a server whose lock has passed on.
 txn::coordinator_config
 config_for(const databases& books, std::shared_ptr<mortise::lock_client> locks) {
-    txn::coordinator_config made;
-    made.log = "decisions.db";
-    made.locks = std::move(locks);
-    made.participants.emplace(
+    txn::coordinator_config config;
+    config.log = "decisions.db";
+    config.locks = std::move(locks);
+    config.participants.emplace(
         "stock",
         std::make_shared<txn::sqlite_participant>(
             books.shop, &stock::set_aside, &stock::hand_out, &stock::put_back
         )
     );
-    made.participants.emplace(
+    config.participants.emplace(
         "wallet",
         std::make_shared<txn::sqlite_participant>(
             books.wallets, &wallets::take_aside, &wallets::pay, &wallets::give_back
         )
     );
-    return made;
+    return config;
 }
 
 /// Finds an order by its number, or by its key for a buyer that asks again.
 template <class Which>
-asio::awaitable<std::optional<order_book::entry>> look_up(db::sqlite& book, const Which& which) {
-    co_return co_await book.async_read([&which](db::connection& on) {
-        return order_book::find(on, which);
+asio::awaitable<std::optional<order_book::entry>> look_up(db::sqlite& book, const Which& key) {
+    co_return co_await book.async_read([&key](db::connection& on) {
+        return order_book::find(on, key);
     });
 }
 
@@ -127,19 +127,19 @@ asio::awaitable<shop::entry> shop::find_or_sell(const mortise::lease& held, cons
 // The wallet is asked after the stock: a buyer hears of too little money only while there are
 // items.
 asio::awaitable<void> shop::sell(const mortise::lease& held, const order& wanted) {
-    txn::transaction what;
-    const auto item = what.add("stock", wanted.text());
-    what.add("wallet", wanted.text(), {item});
-    what.under(held);
-    auto running = tcc_->async_run(std::move(what));
-    const txn::outcome came = co_await std::move(running);
-    if (came.gid()) {  // a refused sale leaves the book first
-        [[maybe_unused]] const auto settled = co_await tcc_->async_settle(came.gid());
+    txn::transaction transaction;
+    const auto item = transaction.add("stock", wanted.text());
+    transaction.add("wallet", wanted.text(), {item});
+    transaction.under(held);
+    auto running = tcc_->async_run(std::move(transaction));
+    const txn::outcome outcome = co_await std::move(running);
+    if (outcome.gid()) {  // a refused sale leaves the book first
+        [[maybe_unused]] const auto settled = co_await tcc_->async_settle(outcome.gid());
     }
-    if (came.text() != order_book::sold_out && came.text() != order_book::no_money)
+    if (outcome.text() != order_book::sold_out && outcome.text() != order_book::no_money)
         co_return;
     co_await books_.shop->async_run([&](db::connection& on) {
-        order_book::refuse(on, wanted, came.text());
+        order_book::refuse(on, wanted, outcome.text());
     });
 }
 

@@ -25,9 +25,9 @@ std::optional<std::int64_t> price_of(db::connection& on, std::string_view item) 
     return row.step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
-txn::reply set_aside(db::connection& on, const txn::call& what) {
-    const order wanted(what.payload);
-    if (!order_book::begin(on, wanted, what.gid))
+txn::reply set_aside(db::connection& on, const txn::call& call) {
+    const order wanted(call.payload);
+    if (!order_book::begin(on, wanted, call.gid))
         return txn::reply::refused("the key is in use");
     on.run(
         "UPDATE item SET free = free - 1, reserved = reserved + 1 WHERE name = ?1 AND free > 0",
@@ -37,30 +37,32 @@ txn::reply set_aside(db::connection& on, const txn::call& what) {
                              : txn::reply::refused(std::string(order_book::sold_out));
 }
 
-txn::reply hand_out(db::connection& on, const txn::call& what) {
-    const order made = order_book::accept(on, order(what.payload));
-    on.run("UPDATE item SET reserved = reserved - 1, sold = sold + 1 WHERE name = ?1", made.item);
-    auto message = made.about(topic::orders);
-    for (const auto& each : what.locks)
+txn::reply hand_out(db::connection& on, const txn::call& call) {
+    const order accepted = order_book::accept(on, order(call.payload));
+    on.run(
+        "UPDATE item SET reserved = reserved - 1, sold = sold + 1 WHERE name = ?1", accepted.item
+    );
+    auto message = accepted.about(topic::orders);
+    for (const auto& each : call.locks)
         message.under(each.name, each.token);
     outbox::append(on, message);
     return txn::reply::done();
 }
 
-txn::reply put_back(db::connection& on, const txn::call& what) {
-    const order wanted(what.payload);
+txn::reply put_back(db::connection& on, const txn::call& call) {
+    const order wanted(call.payload);
     order_book::forget(on, wanted);
     on.run("UPDATE item SET reserved = reserved - 1, free = free + 1 WHERE name = ?1", wanted.item);
     return txn::reply::done();
 }
 
-outbox::answer hear(db::connection& on, const outbox::received& came) {
-    const order which(*came.message.payload);
-    if (came.message.topic == topic::shipments) {
-        order_book::hear(on, which, order_book::shipped);
+outbox::answer hear(db::connection& on, const outbox::received& received) {
+    const order order(*received.message.payload);
+    if (received.message.topic == topic::shipments) {
+        order_book::hear(on, order, order_book::shipped);
     } else {
-        order_book::hear(on, which, order_book::taken_back);
-        on.run("UPDATE item SET sold = sold - 1, free = free + 1 WHERE name = ?1", which.item);
+        order_book::hear(on, order, order_book::taken_back);
+        on.run("UPDATE item SET sold = sold - 1, free = free + 1 WHERE name = ?1", order.item);
     }
     return outbox::answer::done();
 }

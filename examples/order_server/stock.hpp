@@ -23,12 +23,13 @@ std::optional<std::int64_t> price_of(mortise::db::connection& on, std::string_vi
 
 // The stock's branch of a sale: one item is set aside, then sold or put back. The transaction that
 // sells it also appends the message to the shippers.
-mortise::txn::reply set_aside(mortise::db::connection& on, const mortise::txn::call& what);
-mortise::txn::reply hand_out(mortise::db::connection& on, const mortise::txn::call& what);
-mortise::txn::reply put_back(mortise::db::connection& on, const mortise::txn::call& what);
+mortise::txn::reply set_aside(mortise::db::connection& on, const mortise::txn::call& call);
+mortise::txn::reply hand_out(mortise::db::connection& on, const mortise::txn::call& call);
+mortise::txn::reply put_back(mortise::db::connection& on, const mortise::txn::call& call);
 
 /// Handles a report of the shippers: on its way, or to be taken back.
-mortise::outbox::answer hear(mortise::db::connection& on, const mortise::outbox::received& came);
+mortise::outbox::answer
+hear(mortise::db::connection& on, const mortise::outbox::received& received);
 
 }  // namespace order_server::stock
 

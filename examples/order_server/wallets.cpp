@@ -21,8 +21,8 @@ void open(db::connection& on, std::string_view buyer, std::int64_t euros) {
     on.run("INSERT OR IGNORE INTO wallet(buyer, free) VALUES(?1, ?2)", buyer, euros);
 }
 
-txn::reply take_aside(db::connection& on, const txn::call& what) {
-    const order wanted(what.payload);
+txn::reply take_aside(db::connection& on, const txn::call& call) {
+    const order wanted(call.payload);
     on.run(
         "UPDATE wallet SET free = free - ?2, reserved = reserved + ?2"
         " WHERE buyer = ?1 AND free >= ?2",
@@ -33,15 +33,15 @@ txn::reply take_aside(db::connection& on, const txn::call& what) {
                              : txn::reply::refused(std::string(order_book::no_money));
 }
 
-txn::reply pay(db::connection& on, const txn::call& what) {
-    const order made(what.payload);
-    on.run("UPDATE wallet SET reserved = reserved - ?2 WHERE buyer = ?1", made.buyer, made.euros);
-    on.run("UPDATE till SET euros = euros + ?1", made.euros);
+txn::reply pay(db::connection& on, const txn::call& call) {
+    const order order(call.payload);
+    on.run("UPDATE wallet SET reserved = reserved - ?2 WHERE buyer = ?1", order.buyer, order.euros);
+    on.run("UPDATE till SET euros = euros + ?1", order.euros);
     return txn::reply::done();
 }
 
-txn::reply give_back(db::connection& on, const txn::call& what) {
-    const order wanted(what.payload);
+txn::reply give_back(db::connection& on, const txn::call& call) {
+    const order wanted(call.payload);
     on.run(
         "UPDATE wallet SET reserved = reserved - ?2, free = free + ?2 WHERE buyer = ?1",
         wanted.buyer,
@@ -50,10 +50,10 @@ txn::reply give_back(db::connection& on, const txn::call& what) {
     return txn::reply::done();
 }
 
-outbox::answer pay_back(db::connection& on, const outbox::received& came) {
-    const order which(*came.message.payload);
-    on.run("UPDATE till SET euros = euros - ?1", which.euros);
-    on.run("UPDATE wallet SET free = free + ?2 WHERE buyer = ?1", which.buyer, which.euros);
+outbox::answer pay_back(db::connection& on, const outbox::received& received) {
+    const order order(*received.message.payload);
+    on.run("UPDATE till SET euros = euros - ?1", order.euros);
+    on.run("UPDATE wallet SET free = free + ?2 WHERE buyer = ?1", order.buyer, order.euros);
     return outbox::answer::done();
 }
 

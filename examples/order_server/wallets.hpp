@@ -19,13 +19,13 @@ void make_tables(mortise::db::connection& on);
 void open(mortise::db::connection& on, std::string_view buyer, std::int64_t euros);
 
 // The wallets' branch of a sale: the price is set aside, then paid or given back.
-mortise::txn::reply take_aside(mortise::db::connection& on, const mortise::txn::call& what);
-mortise::txn::reply pay(mortise::db::connection& on, const mortise::txn::call& what);
-mortise::txn::reply give_back(mortise::db::connection& on, const mortise::txn::call& what);
+mortise::txn::reply take_aside(mortise::db::connection& on, const mortise::txn::call& call);
+mortise::txn::reply pay(mortise::db::connection& on, const mortise::txn::call& call);
+mortise::txn::reply give_back(mortise::db::connection& on, const mortise::txn::call& call);
 
 /// Handles a refusal by the shippers of an order that is paid for.
 mortise::outbox::answer
-pay_back(mortise::db::connection& on, const mortise::outbox::received& came);
+pay_back(mortise::db::connection& on, const mortise::outbox::received& received);
 
 }  // namespace order_server::wallets
 

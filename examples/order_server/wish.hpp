@@ -12,8 +12,8 @@ namespace order_server {
 /// An order that a client sends as often as it likes, and the answers to it.
 class wish {
 public:
-    wish(std::string who, std::string what, std::string named)
-        : buyer_(std::move(who)), item_(std::move(what)), key_(std::move(named)) {}
+    wish(std::string who, std::string item, std::string named)
+        : buyer_(std::move(who)), item_(std::move(item)), key_(std::move(named)) {}
 
     /// Sends the order until an answer tells its result.
     boost::asio::awaitable<void> send(http_server::customer& by);

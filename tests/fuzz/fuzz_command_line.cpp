@@ -2,8 +2,8 @@
 // Any command line is understood or refused with the exit code for it; what is understood is within
 // its limits, and what the user wrote is passed on as it was written.
 #include "command_line.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/vocabulary.hpp"
 

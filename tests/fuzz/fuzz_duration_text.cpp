@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Durations of the command line: within the limits, or refused with the exit code for it.
-#include "duration_text.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/time_text.hpp"
 #include "fuzz/target.hpp"
 #include "mortise/options.hpp"
 

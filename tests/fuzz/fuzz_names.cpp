@@ -2,8 +2,8 @@
 // Names of locks are 1 to 1,024 bytes of any value, and listing those with a prefix begins at the
 // right place.
 #include "fuzz/target.hpp"
+#include "lock/read_locks.hpp"
 #include "mortise/options.hpp"
-#include "read_locks.hpp"
 
 #include <string>
 

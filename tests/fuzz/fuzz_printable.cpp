@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Any bytes become text that is safe on a terminal, in JSON and for Prometheus, and from which the
 // bytes can be read again.
+#include "common/json.hpp"
+#include "common/printable.hpp"
 #include "fuzz/target.hpp"
-#include "json.hpp"
-#include "live_screen.hpp"
+#include "lock/live_screen.hpp"
 #include "mortise/prometheus.hpp"
-#include "printable.hpp"
 
 #include <boost/json/parse.hpp>
 

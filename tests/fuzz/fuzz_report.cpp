@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Whatever a store says of its locks, `ls`, `show` and `watch` show it safely, their JSON is JSON,
 // and the changes that `watch` tells lead from one look to the next.
-#include "failure.hpp"
+#include "common/failure.hpp"
+#include "common/printable.hpp"
 #include "fuzz/some_views.hpp"
 #include "fuzz/target.hpp"
-#include "lock_changes.hpp"
-#include "lock_listing.hpp"
-#include "lock_report.hpp"
-#include "printable.hpp"
-#include "watch_output.hpp"
+#include "lock/lock_report.hpp"
+#include "lock/watch_output.hpp"
 
 #include <boost/json/parse.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The command's own reading of an SQLite URL agrees with the library's, and any path has a URL.
-#include "default_store.hpp"
+#include "common/default_store.hpp"
 #include "fuzz/refusal.hpp"
 #include "fuzz/target.hpp"
 #include "url/store_url.hpp"

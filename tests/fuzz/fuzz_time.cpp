@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Arithmetic with time does not overflow, whatever the numbers: sums, back-off, the words of slots,
 // and moments as text.
+#include "common/time_text.hpp"
 #include "fuzz/target.hpp"
 #include "mortise/coro/backoff.hpp"
 #include "mortise/coro/clock.hpp"
 #include "store/sqlite/slot_file.hpp"
-#include "time_text.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -15,6 +15,14 @@ MAY_KNOW = {
     "txn": {"coro", "lib", "txn"},
     "outbox": {"coro", "lib", "outbox"},
 }
+# Who may know whom in tools/. What lies beside the folders is the program: it knows all of them.
+TOOLS_MAY_KNOW = {
+    "common": {"common"},
+    "lock": {"common", "lock"},
+    "txn": {"common", "txn"},
+    "outbox": {"common", "outbox"},
+    "bench": {"common", "outbox", "bench"},
+}
 BUILT_FOLDERS = LIBRARIES + ("tools", "examples", "tests")
 
 
@@ -37,6 +45,11 @@ def _objections(source, include):
         yield "an include names its way from the root, without '..'"
     if name.startswith("mortise/") and _room(name) not in MAY_KNOW.get(room, {_room(name)}):
         yield f"{room} does not know {_room(name)}"
+    place = re.match(r"tools/(\w+)/", source.path)
+    other = name.split("/")[0]
+    if place and include.startswith('"') and other in TOOLS_MAY_KNOW:
+        if other not in TOOLS_MAY_KNOW.get(place.group(1), {other}):
+            yield f"tools/{place.group(1)} does not know tools/{other}"
     if room not in LIBRARIES and re.match(WITH_HEADERS + "/(src|include)/", name):
         yield "only what is public is used from outside"
     if _is_public(source):

@@ -2,8 +2,11 @@
 #ifndef MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
 #define MORTISE_TOOLS_BENCH_BARE_KAFKA_HPP
 
+#include "bench/relay_phases.hpp"
+
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,7 +16,7 @@ namespace mortise::tool {
 
 /// librdkafka without mortise. The bench measures a relay with it, and compares the relay to it.
 struct bare_kafka_closer {
-    void operator()(rd_kafka_t* what) const noexcept { ::rd_kafka_destroy(what); }
+    void operator()(rd_kafka_t* handle) const noexcept { ::rd_kafka_destroy(handle); }
 };
 using bare_kafka = std::unique_ptr<rd_kafka_t, bare_kafka_closer>;
 
@@ -31,6 +34,19 @@ void check_kafka(rd_kafka_error_t* failed);
 void check_kafka(rd_kafka_resp_err_t failed);
 
 inline constexpr int kafka_patience_ms = 30'000;
+
+/// A transactional producer that uses only librdkafka.
+class bare_producer {
+public:
+    /// @throws failure
+    bare_producer(const std::string& servers, const std::string& transactional_id);
+
+    /// Sends `count` records, numbered from `first`, in one transaction. @throws failure
+    void send(const bench_records& records, std::uint64_t first, std::uint64_t count);
+
+private:
+    const bare_kafka handle_;
+};
 
 }  // namespace mortise::tool
 

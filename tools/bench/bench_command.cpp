@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_command.hpp"
 
-#include "bench/interruption.hpp"
+#include "bench/bench_files.hpp"
 #include "bench/measure.hpp"
-#include "bench/scratch_folder.hpp"
-#include "default_store.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/default_store.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 using kind = bench_settings::kind;
 
 bench_report measure(const std::string& store, const bench_settings& settings) {
-    switch (settings.what) {
+    switch (settings.measurement) {
     case kind::handoff:
         return measure_handoff(store, settings);
     case kind::contend:
@@ -51,7 +51,8 @@ bench_report measure(const std::string& store, const bench_settings& settings) {
 int bench(const global_settings& global, const bench_settings& settings) {
     constexpr std::array by_processes{kind::handoff, kind::contend, kind::linger, kind::takeover};
     const bool several =
-        std::find(by_processes.begin(), by_processes.end(), settings.what) != by_processes.end();
+        std::find(by_processes.begin(), by_processes.end(), settings.measurement) !=
+        by_processes.end();
     if (global.store.starts_with("memory:") && several) {
         throw failure(
             exit_code::usage,
@@ -63,8 +64,9 @@ int bench(const global_settings& global, const bench_settings& settings) {
     const interruption orderly;
     std::optional<scratch_folder> folder;
     std::string store = global.store;
-    const bool needs_none = settings.what == kind::local || settings.what == kind::waiters ||
-                            settings.what == kind::tcc || settings.what == kind::relay;
+    const bool needs_none =
+        settings.measurement == kind::local || settings.measurement == kind::waiters ||
+        settings.measurement == kind::tcc || settings.measurement == kind::relay;
     if (store.empty() && !needs_none) {
         folder.emplace();
         store = sqlite_url(folder->path() / "locks.db");

@@ -1,24 +1,83 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_crew.hpp"
 
-#include "bench/bench_lock_name.hpp"
-#include "bench/interruption.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/bench_worker.hpp"
+#include "bench/run_control.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <new>
 #include <tuple>
 #include <utility>
 
 namespace mortise::tool {
+namespace {
+
+constexpr std::size_t counters_size = 4'096;  // a page apart from the records
+static_assert(sizeof(bench_board::counters) <= counters_size);
+
+}  // namespace
+
+bench_board::bench_board(detail::unique_fd fd, void* memory, std::size_t size) noexcept
+    : fd_(std::move(fd)), memory_(memory), size_(size) {}
+
+bench_board::bench_board(bench_board&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      memory_(std::exchange(other.memory_, nullptr)),
+      size_(other.size_) {}
+
+bench_board::~bench_board() {
+    if (memory_ != nullptr)
+        ::munmap(memory_, size_);
+}
+
+bench_board bench_board::map(detail::unique_fd fd, std::size_t size) {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (memory == MAP_FAILED)
+        throw failure::of_errno("no shared memory can be mapped");
+    return bench_board(std::move(fd), memory, size);
+}
+
+bench_board bench_board::create(std::size_t records) {
+    detail::unique_fd fd(::memfd_create("mortise-bench", MFD_CLOEXEC));
+    const std::size_t size = counters_size + records * sizeof(contend_record);
+    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
+        throw failure::of_errno("no shared memory can be made");
+    bench_board board = map(std::move(fd), size);
+    ::new (board.memory_) counters();
+    return board;
+}
+
+bench_board bench_board::attach(int fd) {
+    detail::unique_fd owned(fd);
+    struct stat about {};
+    if (::fstat(fd, &about) != 0)
+        throw failure::of_errno("the shared memory was not inherited");
+    return map(std::move(owned), static_cast<std::size_t>(about.st_size));
+}
+
+bench_board::counters& bench_board::shared() const noexcept {
+    return *std::launder(static_cast<counters*>(memory_));
+}
+
+std::span<contend_record> bench_board::records() const noexcept {
+    auto* first = static_cast<std::byte*>(memory_) + counters_size;
+    return {
+        std::launder(reinterpret_cast<contend_record*>(first)),
+        (size_ - counters_size) / sizeof(contend_record)};
+}
+
 namespace {
 
 constexpr std::chrono::seconds start_limit{30};
@@ -111,7 +170,7 @@ child_order bench_crew::order_for(
     const auto add = [&](const char* option, const std::string& value) {
         order.command.insert(order.command.end(), {option, value});
     };
-    if (bench.what == bench_settings::kind::contend) {
+    if (bench.measurement == bench_settings::kind::contend) {
         order.command.emplace_back("--contend");
         add("--tasks", number(bench.tasks));
         add("--acquisitions", std::to_string(bench.acquisitions));
@@ -119,9 +178,9 @@ child_order bench_crew::order_for(
         add("--think", number(bench.think.count()) + "ms");
         if (!bench.local_handoff)
             order.command.emplace_back("--no-local");
-    } else if (bench.what == bench_settings::kind::linger) {
+    } else if (bench.measurement == bench_settings::kind::linger) {
         order.command.emplace_back("--linger");
-    } else if (bench.what == bench_settings::kind::takeover) {
+    } else if (bench.measurement == bench_settings::kind::takeover) {
         order.command.emplace_back("--takeover");
         add("--ttl", number(bench.ttl.count()) + "ms");
     } else if (index < 2) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_report.hpp"
 
-#include "json.hpp"
-#include "text_table.hpp"
+#include "common/json.hpp"
+#include "common/text_table.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iomanip>
 #include <ostream>
@@ -12,6 +14,15 @@
 #include <utility>
 
 namespace mortise::tool {
+
+double quantile(std::vector<double>& values, double share) {
+    if (values.empty())
+        return 0;
+    std::sort(values.begin(), values.end());
+    const double place = std::ceil(share * static_cast<double>(values.size()));
+    const auto index = place < 1 ? 0 : static_cast<std::size_t>(place) - 1;
+    return values[std::min(index, values.size() - 1)];
+}
 
 void bench_report::add(
     std::string key, std::optional<double> value, int digits, std::string meaning

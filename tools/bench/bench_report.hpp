@@ -38,6 +38,9 @@ private:
     bool faultless_ = true;
 };
 
+/// The value below which `share` of all values lie. Sorts them. Zero if there are none.
+double quantile(std::vector<double>& values, double share);
+
 }  // namespace mortise::tool
 
 #endif

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_worker.hpp"
 
-#include "await_main.hpp"
-#include "bench/work.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/bench_command.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/signal_source.hpp"
 #include "mortise/detail/unique_fd.hpp"
+#include "common/with_code.hpp"
+#include "common/with_store.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
-#include "signal_source.hpp"
-#include "until_signalled.hpp"
-#include "with_code.hpp"
-#include "with_store.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -53,16 +52,16 @@ std::uint64_t heartbeats_of(const bench_work& work) {
 }
 
 asio::awaitable<int> work_through(bench_work work) {
-    const auto what = work.settings.bench.what;
-    if (what == bench_settings::kind::takeover) {
+    const auto measurement = work.settings.bench.measurement;
+    if (measurement == bench_settings::kind::takeover) {
         co_await hold_to_the_end(work);
         co_return exit_code::success;
     }
     co_await get_ready(work);
     const std::uint64_t before = heartbeats_of(work);
-    if (what == bench_settings::kind::contend)
+    if (measurement == bench_settings::kind::contend)
         co_await contend_for_lock(work);
-    else if (what == bench_settings::kind::linger)
+    else if (measurement == bench_settings::kind::linger)
         co_await acquire_again_and_again(work);
     else
         co_await pass_to_and_fro(work);
@@ -91,16 +90,16 @@ asio::awaitable<void> release_for_bench(lock_client& locks, lease& held) {
 int bench_worker(const global_settings& global, const bench_worker_settings& settings) {
     const detail::unique_fd ready(settings.ready);
     const bench_board board = bench_board::attach(settings.board);
-    if (settings.bench.what == bench_settings::kind::handoff)
+    if (settings.bench.measurement == bench_settings::kind::handoff)
         keep_to_one_processor(settings.index);  // before any thread is started
     asio::io_context context(1);
     signal_source signals(context.get_executor());  // before the client, which starts threads
     client_config config;
     config.label = "bench";
     config.local_handoff = settings.bench.local_handoff;
-    if (settings.bench.what == bench_settings::kind::takeover)
+    if (settings.bench.measurement == bench_settings::kind::takeover)
         config.ttl = settings.bench.ttl;
-    if (settings.bench.what == bench_settings::kind::handoff)
+    if (settings.bench.measurement == bench_settings::kind::handoff)
         config.turn_handoffs_max = 0;  // each release must go to the other process
     lock_client locks(context.get_executor(), open_store(global.store), config);
     const bench_work work{locks, settings, board.shared(), board.records()};
@@ -108,7 +107,7 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
         return until_signalled(signals, work_through(work), {});
     };
     const int code = await_main(context, work_and_stop(locks, until_told));
-    const bool lingers = settings.bench.what == bench_settings::kind::linger;
+    const bool lingers = settings.bench.measurement == bench_settings::kind::linger;
     if (code != exit_code::success || (settings.peer < 0 && !lingers))
         return code;
     // The process holds nothing from here on, and no wait remains that a signal could end.
@@ -120,6 +119,12 @@ int bench_worker(const global_settings& global, const bench_worker_settings& set
     else
         ping_to_and_fro(work);
     return code;
+}
+
+std::string bench_lock_name() {
+    constexpr std::size_t digits = 11;
+    const std::string number = std::to_string(::getpid());
+    return "bench-" + std::string(digits - number.size(), '0') + number;
 }
 
 }  // namespace mortise::tool

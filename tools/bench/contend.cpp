@@ -1,17 +1,114 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "bench/contend.hpp"
+
 #include "bench/bench_crew.hpp"
-#include "bench/contend_report.hpp"
+#include "bench/bench_worker.hpp"
 #include "bench/measure.hpp"
-#include "bench/progress.hpp"
+#include "bench/run_control.hpp"
 #include "bench/server_share.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/task_scope.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
 namespace mortise::tool {
+
+contend_report judge(std::vector<contend_record> records) {
+    contend_report report;
+    if (records.empty())
+        return report;
+    std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+        return a.granted < b.granted;
+    });
+    std::vector<double> gaps;
+    std::vector<double> waits;
+    std::uint64_t same = 0;
+    std::int64_t end = 0;  // the latest end of a hold so far
+    std::uint64_t highest_token = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const contend_record& now = records[i];
+        waits.push_back(static_cast<double>(now.granted - now.asked) / 1e6);
+        if (i > 0) {
+            const contend_record& before = records[i - 1];
+            same += now.worker == before.worker;
+            report.overlaps += now.granted < end;
+            if (now.asked <= before.released)
+                gaps.push_back(static_cast<double>(now.granted - before.released) / 1e3);
+        }
+        const bool any = now.token != 0 || highest_token != 0;  // not every store gives tokens
+        report.token_regressions += any && now.token <= highest_token;
+        highest_token = std::max(highest_token, now.token);
+        end = std::max(end, now.released);
+    }
+    const double seconds = static_cast<double>(end - records.front().granted) / 1e9;
+    const auto count = static_cast<double>(records.size());
+    report.locks_per_s = seconds > 0 ? count / seconds : 0;
+    report.gap_us_p50 = quantile(gaps, 0.50);
+    report.gap_us_p99 = quantile(gaps, 0.99);
+    report.wait_ms_p50 = quantile(waits, 0.50);
+    report.wait_ms_max = waits.back();  // sorted above
+    report.same_worker = records.size() > 1 ? static_cast<double>(same) / (count - 1) : 0;
+    return report;
+}
+
+namespace {
+
+std::int64_t now_ns() {
+    return clock::now().time_since_epoch().count();
+}
+
+asio::awaitable<void> rest(std::chrono::milliseconds time) {
+    if (time.count() == 0)
+        co_return;
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, time);
+    co_await timer.async_wait(asio::deferred);
+}
+
+/// One worker: acquires, holds and rests until every record is claimed.
+asio::awaitable<void> one_worker(const bench_work& work, std::uint32_t worker) {
+    const bench_settings& bench = work.settings.bench;
+    for (;;) {
+        const std::int64_t asked = now_ns();
+        lease held = co_await acquire_for_bench(work.locks, work.settings.lock);
+        const std::int64_t granted = now_ns();
+        const std::uint64_t index = work.shared.claimed.fetch_add(1);
+        if (index >= work.records.size()) {
+            co_await release_for_bench(work.locks, held);
+            co_return;
+        }
+        co_await rest(bench.hold);
+        contend_record& record = work.records[index];
+        record.asked = asked;
+        record.granted = granted;
+        record.token = held.token().value;
+        record.worker = worker;
+        record.complete = 1;
+        record.released = now_ns();  // the last step: until here the holder believes in its lease
+        co_await release_for_bench(work.locks, held);
+        co_await rest(bench.think);
+    }
+}
+
+}  // namespace
+
+asio::awaitable<void> contend_for_lock(bench_work work) {
+    const auto executor = co_await asio::this_coro::executor;
+    coro::task_scope workers(executor);
+    const std::uint32_t tasks = work.settings.bench.tasks;
+    for (std::uint32_t task = 0; task < tasks; ++task)
+        workers.spawn(one_worker(work, work.settings.index * tasks + task));
+    co_await workers.join();
+}
+
 namespace {
 
 using std::chrono::milliseconds;

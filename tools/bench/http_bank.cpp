@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/http_bank.hpp"
 
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/tcc_phases.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/detail/unique_fd.hpp"
 #include "mortise/txn/http/http_participant.hpp"
 #include "mortise/txn/http/participant_server.hpp"
@@ -56,10 +56,10 @@ std::unique_ptr<http_bank> http_bank::start() {
     if (child == 0)
         serve(ends[1]);
     to.reset();
-    std::unique_ptr<http_bank> made(new http_bank(child));
-    if (::read(from.get(), &made->port_, sizeof made->port_) != sizeof made->port_)
+    std::unique_ptr<http_bank> bank(new http_bank(child));
+    if (::read(from.get(), &bank->port_, sizeof bank->port_) != sizeof bank->port_)
         throw failure(exit_code::internal, "the participants of the measurement do not start");
-    return made;
+    return bank;
 }
 
 http_bank::~http_bank() {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/bench_lock_name.hpp"
-#include "bench/interruption.hpp"
+#include "bench/bench_worker.hpp"
 #include "bench/measure.hpp"
-#include "bench/pause.hpp"
-#include "bench/progress.hpp"
+#include "bench/run_control.hpp"
 #include "bench/server_share.hpp"
-#include "bench/slow_start.hpp"
-#include "bench/work.hpp"
+#include "common/await_main.hpp"
+#include "common/with_store.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
-#include "with_store.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -3,10 +3,8 @@
 #define MORTISE_TOOLS_BENCH_MEASURE_HPP
 
 #include "bench/bench_report.hpp"
-#include "settings.hpp"
+#include "common/settings.hpp"
 
-#include <filesystem>
-#include <optional>
 #include <string>
 
 namespace mortise::tool {
@@ -34,13 +32,6 @@ bench_report measure_tcc(const bench_settings& settings);
 /// Measures a relay to Kafka, and what appending a message costs. Files are in a folder of the
 /// settings.
 bench_report measure_relay(const bench_settings& settings);
-
-/// Bare transactions per second on a new SQLite file in `folder`, which is removed afterwards. An
-/// acquire and a release of one lock need two of them.
-double bare_transactions_per_s(const std::filesystem::path& folder, unsigned seconds);
-
-/// The time of an fdatasync after a small append in `folder`: the median, in microseconds.
-double fsync_us(const std::filesystem::path& folder);
 
 }  // namespace mortise::tool
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Replaces the measurement of a relay in a program without Kafka.
 #include "bench/measure.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 namespace mortise::tool {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/redis_meter.hpp"
 
-#include "bench/interruption.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/with_code.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/store/redis.hpp"
-#include "with_code.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -207,8 +207,8 @@ public:
         request.push("PUBLISH", channel, echo);
         for (;;) {
             auto hearing = hear();
-            const std::string said = co_await std::move(hearing);
-            if (said == last_echo)
+            const std::string message = co_await std::move(hearing);
+            if (message == last_echo)
                 co_return;
             auto sending = connection_.async_exec(request, redis::ignore, with_code);
             const auto [failed, size] = co_await std::move(sending);

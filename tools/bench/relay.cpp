@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
 #include "bench/bare_kafka.hpp"
 #include "bench/measure.hpp"
 #include "bench/relay_phases.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/kafka/cluster.hpp"
 #include "mortise/store_types.hpp"
 

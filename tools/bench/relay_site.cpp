@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/relay_site.hpp"
 
-#include "exit_code.hpp"
-#include "kafka_target.hpp"
+#include "common/exit_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/time_source.hpp"
 #include "mortise/outbox/append.hpp"
+#include "outbox/kafka_target.hpp"
 
 #include <chrono>
 #include <exception>
@@ -19,18 +19,18 @@ outbox::relay_config config_for(const relay_bench& at, const std::filesystem::pa
     target.servers = at.servers;
     target.progress_topic = at.progress();
     target.id_prefix = at.name;
-    outbox::relay_config made;
-    made.database = database;
-    made.sink = kafka_target(target);
-    made.purge_after = std::chrono::hours(24);  // measured separately, when the relay stops
-    made.purge_rows = 10'000'000;
-    return made;
+    outbox::relay_config config;
+    config.database = database;
+    config.sink = kafka_target(target);
+    config.purge_after = std::chrono::hours(24);  // measured separately, when the relay stops
+    config.purge_rows = 10'000'000;
+    return config;
 }
 
 db::sqlite_config shop_at(const std::filesystem::path& database) {
-    db::sqlite_config made;
-    made.path = database;
-    return made;
+    db::sqlite_config config;
+    config.path = database;
+    return config;
 }
 
 }  // namespace

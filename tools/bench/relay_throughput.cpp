@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/bare_producer.hpp"
-#include "bench/interruption.hpp"
-#include "bench/passing_file.hpp"
-#include "bench/progress.hpp"
+#include "bench/bare_kafka.hpp"
+#include "bench/bench_files.hpp"
 #include "bench/relay_phases.hpp"
 #include "bench/relay_site.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/coro/clock.hpp"
 
 #include <algorithm>

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_crew.hpp"
-#include "bench/bench_lock_name.hpp"
-#include "bench/contend_report.hpp"
-#include "bench/interruption.hpp"
+#include "bench/bench_worker.hpp"
 #include "bench/measure.hpp"
-#include "bench/pause.hpp"
-#include "bench/progress.hpp"
-#include "bench/work.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "bench/run_control.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/with_store.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/task_scope.hpp"
-#include "with_store.hpp"
 
 #include <boost/asio/this_coro.hpp>
 

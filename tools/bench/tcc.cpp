@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "bench/host_meters.hpp"
 #include "bench/measure.hpp"
-#include "bench/progress.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +24,6 @@ constexpr unsigned turns_least = 4;
 struct tcc_findings {
     tcc_figures transactions;
     tcc_figures bare;
-    tcc_figures seven;
     tcc_figures barriers;
     tcc_figures http;
     tcc_figures bare_http;
@@ -65,9 +65,6 @@ void measure(const bench_settings& settings, tcc_findings& found) {
     std::vector<std::function<void()>> phases{
         [&] { records = transactions_turn(folder, amount, syncs, found.transactions); },
         [&] { bare_turn(folder, amount, records, found.bare); },
-        [&] {
-            seven_commits_turn(folder, {1, amount.span, 0}, found.seven);
-        },
         [&] { barrier_turn(folder, amount, syncs, found.barriers); },
     };
     if (bank) {
@@ -93,8 +90,6 @@ void report_transactions(bench_report& to, tcc_findings& found, unsigned in_flig
     to.add("latency_us.p99", all.latency_us(0.99), 1, "the same, one in a hundred is slower");
     to.add("bare_per_s", found.bare.per_s(), 1, "the same records without a coordinator");
     to.add("ratio", all.per_s() / found.bare.per_s(), 3, "of the two");
-    to.add("seven_commits_per_s", found.seven.per_s(), 1, "one by one, seven commits each");
-    to.add("ratio_seven", all.per_s() / found.seven.per_s(), 1, "tx_per_s to that");
     to.add("barrier_tx_per_s", found.barriers.per_s(), 1, "participants with databases, barriers");
     to.add(
         "barrier_fsyncs_per_tx",
@@ -125,14 +120,14 @@ void report_http(bench_report& to, const tcc_findings& found) {
 void report_recovery(bench_report& to, const tcc_findings& found, std::uint64_t count) {
     if (!found.recovery)
         return;
-    const auto& made = *found.recovery;
+    const auto& recovery = *found.recovery;
     const double per_s =
-        static_cast<double>(made.ended) / std::chrono::duration<double>(made.took).count();
+        static_cast<double>(recovery.ended) / std::chrono::duration<double>(recovery.took).count();
     to.add("recovered_per_s", per_s, 1, "transactions of a coordinator that died, ended");
     to.add("ratio_recovery", per_s / found.transactions.per_s(), 3, "of that to tx_per_s");
-    to.add("recovery_rss_mb", made.rss_growth_mb, 1, "memory that it took, at most");
+    to.add("recovery_rss_mb", recovery.rss_growth_mb, 1, "memory that it took, at most");
     to.add_fault(
-        "not_recovered", static_cast<double>(count - made.ended), "transactions that were left"
+        "not_recovered", static_cast<double>(count - recovery.ended), "transactions that were left"
     );
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/peak_memory.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/host_meters.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
 #include "mortise/coro/task_scope.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -27,8 +28,8 @@ class absentee final : public txn::participant {
 public:
     enum class state { wants_time, away, back };
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        if (at == state::back || what.what == txn::operation::try_)
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        if (at == state::back || call.what == txn::operation::try_)
             co_return txn::reply::done();
         if (at == state::wants_time)
             co_return txn::reply::again(hours(24));
@@ -39,22 +40,22 @@ public:
 };
 
 txn::transaction order_of_the_absentee() {
-    txn::transaction made = bench_purchase();
-    made.add("absentee", R"({"parcel":4711})");
-    return made;
+    txn::transaction transaction = bench_purchase();
+    transaction.add("absentee", R"({"parcel":4711})");
+    return transaction;
 }
 
 txn::coordinator_config
 config_for(const passing_file& log, std::shared_ptr<txn::participant> absent) {
-    txn::coordinator_config made;
-    made.log = log.path();
-    made.participants = {
+    txn::coordinator_config config;
+    config.log = log.path();
+    config.participants = {
         {"stock", willing_participant()},
         {"wallet", willing_participant()},
         {"absentee", std::move(absent)}};
-    made.deadline = hours(1);
-    made.open_max = 10'000'000;
-    return made;
+    config.deadline = hours(1);
+    config.open_max = 10'000'000;
+    return config;
 }
 
 // Leaves `count` transactions decided that one participant has not confirmed. @return one of them.
@@ -68,9 +69,10 @@ pile_up(const passing_file& log, const std::shared_ptr<absentee>& who, std::uint
         for (std::uint64_t begun = 0; begun < count;) {
             const auto next = std::min(begun + portion, count);
             for (; begun < next; ++begun) {
-                tcc.async_run(order_of_the_absentee(), [&](error_code, const txn::outcome& came) {
-                    any = came.gid();
-                });
+                tcc.async_run(
+                    order_of_the_absentee(),
+                    [&](error_code, const txn::outcome& outcome) { any = outcome.gid(); }
+                );
             }
             co_await await_so([&] { return tcc.stats().confirmed == next; }, making_max);
         }
@@ -109,9 +111,9 @@ private:
     asio::awaitable<void> buy(tcc_tally& tally) {
         while (tally.take()) {
             const auto begin = clock::now();
-            auto what = bench_purchase();
-            const auto came = co_await tcc_.async_run(std::move(what));
-            if (came.confirmed())
+            auto transaction = bench_purchase();
+            const auto outcome = co_await tcc_.async_run(std::move(transaction));
+            if (outcome.confirmed())
                 tally.done(clock::now() - begin);
             else
                 tally.failed();
@@ -176,23 +178,29 @@ backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, uns
     return found;
 }
 
-void add_backlog(bench_report& to, tcc_backlog& made) {
-    const double alone_us = made.alone.latency_us(0.99);
-    const double drain_s = std::chrono::duration<double>(made.drain).count();
-    to.add("backlog_p99_us", made.loaded.latency_us(0.99), 1, "latency beside those that wait");
-    to.add("backlog_p99_ratio", made.loaded.latency_us(0.99) / alone_us, 3, "to that without them");
-    to.add("backlog_p99_noise", made.other.latency_us(0.99) / alone_us, 3, "of two without them");
+void add_backlog(bench_report& to, tcc_backlog& backlog) {
+    const double alone_us = backlog.alone.latency_us(0.99);
+    const double drain_s = std::chrono::duration<double>(backlog.drain).count();
+    to.add("backlog_p99_us", backlog.loaded.latency_us(0.99), 1, "latency beside those that wait");
+    to.add(
+        "backlog_p99_ratio", backlog.loaded.latency_us(0.99) / alone_us, 3, "to that without them"
+    );
+    to.add(
+        "backlog_p99_noise", backlog.other.latency_us(0.99) / alone_us, 3, "of two without them"
+    );
     to.add(
         "backlog_drain_per_s",
-        static_cast<double>(made.drained) / drain_s,
+        static_cast<double>(backlog.drained) / drain_s,
         1,
         "those that waited, ended, when their participant was back"
     );
-    to.add("backlog_rss_mb", made.rss_growth_mb, 1, "memory that they took while they waited");
-    to.add_fault("backlog_left", static_cast<double>(made.left), "of those, not ended");
+    to.add("backlog_rss_mb", backlog.rss_growth_mb, 1, "memory that they took while they waited");
+    to.add_fault("backlog_left", static_cast<double>(backlog.left), "of those, not ended");
     to.add_fault(
         "backlog_not_confirmed",
-        static_cast<double>(made.loaded.failures + made.alone.failures + made.other.failures),
+        static_cast<double>(
+            backlog.loaded.failures + backlog.alone.failures + backlog.other.failures
+        ),
         "healthy transactions that were not confirmed"
     );
 }

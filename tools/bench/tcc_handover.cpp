@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/interruption.hpp"
-#include "bench/scratch_folder.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "default_store.hpp"
-#include "exit_code.hpp"
+#include "common/await_main.hpp"
+#include "common/default_store.hpp"
+#include "common/exit_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/lock_client.hpp"
@@ -32,8 +31,8 @@ class absent final : public txn::participant {
 public:
     explicit absent(std::shared_ptr<coro::time_source> time) : time_(std::move(time)) {}
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        if (what.what == txn::operation::try_)
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        if (call.what == txn::operation::try_)
             co_await coro::sleep_for(*time_, hours(24));
         co_return txn::reply::done();
     }
@@ -69,14 +68,14 @@ private:
     txn::coordinator_config
     config(const asio::any_io_executor& executor, const std::filesystem::path& log) const {
         const auto away = std::make_shared<absent>(coro::make_boot_time_source(executor));
-        txn::coordinator_config made;
-        made.log = log;
-        made.partitions = partitions;
-        made.locks = locks_;
-        made.participants = {{"stock", away}, {"wallet", away}, {"ready", willing_participant()}};
-        made.deadline = made.call_max = hours(1);
-        made.open_max = 10'000'000;
-        return made;
+        txn::coordinator_config config;
+        config.log = log;
+        config.partitions = partitions;
+        config.locks = locks_;
+        config.participants = {{"stock", away}, {"wallet", away}, {"ready", willing_participant()}};
+        config.deadline = config.call_max = hours(1);
+        config.open_max = 10'000'000;
+        return config;
     }
 
     std::shared_ptr<lock_client> locks_;
@@ -99,10 +98,10 @@ asio::awaitable<std::uint64_t> settled_of(std::filesystem::path log) {
 }
 
 asio::awaitable<void> accept_one(txn::coordinator& tcc, std::uint64_t& not_confirmed) {
-    txn::transaction what;
-    what.add("ready", "");
-    const auto came = co_await tcc.async_run(std::move(what));
-    if (!came.confirmed())
+    txn::transaction transaction;
+    transaction.add("ready", "");
+    const auto outcome = co_await tcc.async_run(std::move(transaction));
+    if (!outcome.confirmed())
         ++not_confirmed;
 }
 
@@ -113,7 +112,7 @@ tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t co
     const scratch_folder beside;
     const auto locks = beside.path() / "locks.db";
     tcc_handover found;
-    std::uint64_t told = 0;
+    std::uint64_t answered = 0;
     bool stopped = false;
     clock::time_point begin;
     asio::io_context context(1);
@@ -123,8 +122,8 @@ tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t co
         for (std::uint64_t i = 0; i < count; ++i) {
             first->async_run(
                 bench_purchase(),
-                [&told](error_code failed, const txn::outcome& came) {
-                    told += !failed && came.cancelled();
+                [&answered](error_code failed, const txn::outcome& outcome) {
+                    answered += !failed && outcome.cancelled();
                 }
             );
         }
@@ -140,7 +139,7 @@ tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t co
         co_await await_so([&] { return second.leads_all(); }, end_max);
         co_await accept_one(*second, found.lost);
         found.took = clock::now() - begin;
-        co_await await_so([&] { return stopped && told == count; }, end_max);
+        co_await await_so([&] { return stopped && answered == count; }, end_max);
 
         const auto all = count + 1;
         const auto time = coro::make_boot_time_source(context.get_executor());
@@ -160,14 +159,18 @@ tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t co
     return found;
 }
 
-void add_handover(bench_report& to, const tcc_handover& made, std::uint64_t count) {
+void add_handover(bench_report& to, const tcc_handover& handover, std::uint64_t count) {
     const auto ms = [](clock::duration span) {
         return std::chrono::duration<double, std::milli>(span).count();
     };
     const std::string under_way = std::to_string(count) + " under way that get no answer";
-    to.add("handover_ms", ms(made.took), 1, "from a stop until another one leads, " + under_way);
-    to.add("handover_stop_ms", ms(made.stop), 1, "until the stopped one has ended");
-    to.add_fault("handover_lost", static_cast<double>(made.lost), "of those, not settled after it");
+    to.add(
+        "handover_ms", ms(handover.took), 1, "from a stop until another one leads, " + under_way
+    );
+    to.add("handover_stop_ms", ms(handover.stop), 1, "until the stopped one has ended");
+    to.add_fault(
+        "handover_lost", static_cast<double>(handover.lost), "of those, not settled after it"
+    );
 }
 
 }  // namespace mortise::tool

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/error.hpp"
@@ -92,10 +93,11 @@ public:
     bare_log(asio::any_io_executor executor, const passing_file& file)
         : session_(std::move(executor), config(file)) {}
 
-    asio::awaitable<void> write_all(const tcc_records& what, tcc_tally& tally, unsigned in_flight) {
+    asio::awaitable<void>
+    write_all(const tcc_records& records, tcc_tally& tally, unsigned in_flight) {
         coro::task_scope scope(session_.get_executor());
         for (unsigned i = 0; i < in_flight; ++i)
-            scope.spawn(write(what, tally));
+            scope.spawn(write(records, tally));
         co_await scope.join();
         co_await await_so([this] { return ending_ == 0; }, limits_end_max);
     }
@@ -104,21 +106,21 @@ public:
 
 private:
     static db::sqlite_config config(const passing_file& file) {
-        db::sqlite_config made;
-        made.path = file.path();
-        made.queue_max = 1u << 20;
-        return made;
+        db::sqlite_config config;
+        config.path = file.path();
+        config.queue_max = 1u << 20;
+        return config;
     }
 
-    asio::awaitable<void> write(const tcc_records& what, tcc_tally& tally) {
+    asio::awaitable<void> write(const tcc_records& records, tcc_tally& tally) {
         while (tally.take()) {
             const auto begin = clock::now();
-            const auto number = co_await session_.async_run(beginning(what.plan));
+            const auto number = co_await session_.async_run(beginning(records.plan));
             co_await session_.async_run(deciding(number));
             tally.done(clock::now() - begin);
             ++ending_;
             session_.async_run(
-                ending(number, what.progress),
+                ending(number, records.progress),
                 db::durability::lazy,
                 [this](error_code) { --ending_; }
             );
@@ -128,44 +130,6 @@ private:
     db::sqlite session_;
     std::uint64_t ending_ = 0;
 };
-
-/// One of seven steps, each a commit of its own.
-class stepping {
-public:
-    explicit stepping(const char* sql) : sql_(sql) {}
-    void operator()(db::connection& on) const { on.run(sql_); }
-
-private:
-    const char* sql_;
-};
-
-void make_steps(db::connection& on) {
-    on.run("CREATE TABLE global(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER, data BLOB)");
-    on.run("CREATE TABLE branch(id INTEGER PRIMARY KEY, global INTEGER, state INTEGER, data BLOB)");
-}
-
-// Begun; two branches; decided; each branch confirmed; ended.
-asio::awaitable<void> take_seven_steps(db::sqlite& on, tcc_tally& tally) {
-    constexpr const char* add_branch = "INSERT INTO branch(global, state, data)"
-                                       " SELECT max(id), 1, zeroblob(60) FROM global";
-    constexpr const char* end_branch =
-        "UPDATE branch SET state = 2 WHERE id = (SELECT max(id) FROM branch WHERE state = 1)";
-    constexpr const char* steps[] = {
-        "INSERT INTO global(state, data) VALUES(1, zeroblob(60))",
-        add_branch,
-        add_branch,
-        "UPDATE global SET state = 2 WHERE id = (SELECT max(id) FROM global)",
-        end_branch,
-        end_branch,
-        "UPDATE global SET state = 3 WHERE id = (SELECT max(id) FROM global)",
-    };
-    while (tally.take()) {
-        const auto begin = clock::now();
-        for (const char* sql : steps)
-            co_await on.async_run(stepping(sql));
-        tally.done(clock::now() - begin);
-    }
-}
 
 }  // namespace
 
@@ -188,27 +152,6 @@ void bare_turn(
         sum.took += clock::now() - begin;
         sum.add(tally);
         co_await log.session().async_stop();
-        co_return exit_code::success;
-    };
-    await_main(context, run());
-}
-
-void seven_commits_turn(
-    const std::filesystem::path& folder, const tcc_amount& amount, tcc_figures& sum
-) {
-    const passing_file file(bench_file(folder, "seven"));
-    asio::io_context context(1);
-    db::sqlite_config config;
-    config.path = file.path();
-    db::sqlite session(context.get_executor(), std::move(config));
-    const auto run = [&]() -> asio::awaitable<int> {
-        co_await session.async_run(&make_steps);
-        const auto begin = clock::now();
-        tcc_tally tally(amount);
-        co_await take_seven_steps(session, tally);
-        sum.took += clock::now() - begin;
-        sum.add(tally);
-        co_await session.async_stop();
         co_return exit_code::success;
     };
     await_main(context, run());

@@ -2,19 +2,62 @@
 #ifndef MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 #define MORTISE_TOOLS_BENCH_TCC_PHASES_HPP
 
+#include "bench/bench_files.hpp"
 #include "bench/bench_report.hpp"
+#include "bench/host_meters.hpp"
 #include "bench/http_bank.hpp"
-#include "bench/sync_count.hpp"
-#include "bench/tcc_tally.hpp"
+#include "bench/run_control.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/txn/coordinator.hpp"
+
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::tool {
+
+/// The amount of work: how many at a time, for how long, or how often.
+struct tcc_amount {
+    unsigned in_flight = 1;
+    std::chrono::milliseconds span{0};
+    std::uint64_t count = 0;  ///< Zero: as many as the time allows.
+};
+
+/// What coroutines that work side by side have done together.
+class tcc_tally {
+public:
+    explicit tcc_tally(const tcc_amount& amount)
+        : left_(amount.count != 0 ? amount.count : std::numeric_limits<std::uint64_t>::max()),
+          end_(amount.count != 0 ? clock::time_point::max() : clock::now() + amount.span) {}
+
+    /// Whether another one must be started. @throws failure if the measurement is interrupted.
+    bool take() {
+        interruption::check();
+        if (left_ == 0 || clock::now() >= end_)
+            return false;
+        --left_;
+        return true;
+    }
+
+    void done(clock::duration took) { took_.push_back(took); }
+    void failed() { ++failed_; }
+
+    const std::vector<clock::duration>& took() const noexcept { return took_; }
+    std::uint64_t failures() const noexcept { return failed_; }
+
+private:
+    std::uint64_t left_;
+    clock::time_point end_;
+    std::vector<clock::duration> took_;
+    std::uint64_t failed_ = 0;
+};
 
 /// The sums over all turns of one kind.
 struct tcc_figures {
@@ -30,8 +73,8 @@ struct tcc_figures {
     double per_s() const noexcept {
         return static_cast<double>(count) / std::chrono::duration<double>(took).count();
     }
-    double each(std::uint64_t what) const noexcept {
-        return static_cast<double>(what) / static_cast<double>(count);
+    double each(std::uint64_t sum) const noexcept {
+        return static_cast<double>(sum) / static_cast<double>(count);
     }
     /// A quantile of the time to the decision, in microseconds. Sorts the latencies.
     double latency_us(double quantile);
@@ -44,6 +87,17 @@ struct tcc_records {
     std::string plan;
     std::string progress;
 };
+
+/// A purchase: one branch at each of the two participants.
+inline txn::transaction bench_purchase() {
+    txn::transaction transaction;
+    transaction.add("stock", R"({"item":"apple","count":2,"order":4711})");
+    transaction.add("wallet", R"({"account":"alice","cents":499,"order":4711})");
+    return transaction;
+}
+
+/// A participant that agrees to everything at once.
+std::shared_ptr<txn::participant> willing_participant();
 
 // Each function runs one turn with new files in `folder`, and removes them. The turn is timed until
 // everything has ended; opening is not. Each throws failure, or what the library throws.
@@ -85,12 +139,6 @@ void bare_turn(
     tcc_figures& sum
 );
 
-/// One transaction at a time, with seven forced commits each, as a coordinator does that writes
-/// each step.
-void seven_commits_turn(
-    const std::filesystem::path& folder, const tcc_amount& amount, tcc_figures& sum
-);
-
 /// The result for transactions that a dead coordinator left behind.
 struct tcc_recovery {
     std::uint64_t ended = 0;
@@ -112,7 +160,7 @@ struct tcc_handover {
 /// Two coordinators share a log. The leading one is stopped with `count` transactions under way
 /// whose participants do not answer.
 tcc_handover handover_turn(const std::filesystem::path& folder, std::uint64_t count);
-void add_handover(bench_report& to, const tcc_handover& made, std::uint64_t count);
+void add_handover(bench_report& to, const tcc_handover& handover, std::uint64_t count);
 
 /// Healthy transactions beside a backlog that waits for an absent participant.
 struct tcc_backlog {
@@ -128,7 +176,7 @@ struct tcc_backlog {
 /// Lets `amount.count` transactions wait. The coordinators take turns of `amount.span`.
 tcc_backlog
 backlog_turns(const std::filesystem::path& folder, const tcc_amount& amount, unsigned turns);
-void add_backlog(bench_report& to, tcc_backlog& made);
+void add_backlog(bench_report& to, tcc_backlog& backlog);
 
 }  // namespace mortise::tool
 

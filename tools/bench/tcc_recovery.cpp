@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
-#include "bench/interruption.hpp"
-#include "bench/peak_memory.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/host_meters.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -30,8 +30,8 @@ constexpr std::chrono::minutes log_making_max(10);
 /// Accepts every try, and answers any other call that it cannot do it yet.
 class hesitant final : public txn::participant {
 public:
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        const bool agrees = willing && what.what == txn::operation::try_;
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        const bool agrees = willing && call.what == txn::operation::try_;
         co_return agrees ? txn::reply::done() : txn::reply::again(hours(1));
     }
 
@@ -40,12 +40,12 @@ public:
 
 txn::coordinator_config
 config_for(const std::filesystem::path& log, const std::shared_ptr<txn::participant>& who) {
-    txn::coordinator_config made;
-    made.log = log;
-    made.participants = {{"stock", who}, {"wallet", who}};
-    made.deadline = hours(24);
-    made.open_max = 10'000'000;
-    return made;
+    txn::coordinator_config config;
+    config.log = log;
+    config.participants = {{"stock", who}, {"wallet", who}};
+    config.deadline = hours(24);
+    config.open_max = 10'000'000;
+    return config;
 }
 
 // Makes two halves: one decided, with no branch confirmed, and one only begun.

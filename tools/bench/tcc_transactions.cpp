@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "await_main.hpp"
+#include "bench/bench_files.hpp"
+#include "bench/run_control.hpp"
 #include "bench/tcc_phases.hpp"
-#include "bench/tcc_world.hpp"
-#include "exit_code.hpp"
+#include "common/await_main.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "mortise/coro/sleep.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/db/sqlite.hpp"
 #include "mortise/txn/barrier.hpp"
+#include "mortise/txn/functions.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace mortise::tool {
+
+std::shared_ptr<txn::participant> willing_participant() {
+    const auto agree = [](const txn::call&) -> asio::awaitable<txn::reply> {
+        co_return txn::reply::done();
+    };
+    return txn::make_participant(agree, agree, agree);
+}
+
 namespace {
 
 constexpr std::uint64_t first_transactions = 200;  // transactions
@@ -24,10 +38,10 @@ constexpr std::chrono::minutes settle_max(1);
 /// What a call changes in an account, behind a barrier.
 class branch_booking {
 public:
-    explicit branch_booking(txn::call what) : what_(std::move(what)) {}
+    explicit branch_booking(txn::call call) : call_(std::move(call)) {}
     result<txn::reply> operator()(db::connection& on) const {
-        return txn::barrier::pass(on, what_, [&] {
-            switch (what_.what) {
+        return txn::barrier::pass(on, call_, [&] {
+            switch (call_.what) {
             case txn::operation::try_:
                 on.run("UPDATE account SET free = free - 1, held = held + 1 WHERE id = ?1", id());
                 break;
@@ -45,9 +59,9 @@ public:
     static constexpr unsigned accounts = 1'000;
 
 private:
-    std::uint64_t id() const noexcept { return what_.gid.number % accounts; }
+    std::uint64_t id() const noexcept { return call_.gid.number % accounts; }
 
-    txn::call what_;
+    txn::call call_;
 };
 
 /// A participant that keeps its accounts in a database.
@@ -56,15 +70,15 @@ public:
     accountant(const asio::any_io_executor& executor, const std::filesystem::path& path)
         : bank_(executor, config(path)) {}
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        branch_booking work(std::move(what));
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        branch_booking work(std::move(call));
         auto done = co_await bank_.async_run(
             std::move(work), db::durability::force, asio::as_tuple(asio::deferred)
         );
-        auto& [failed, said] = done;
+        auto& [failed, reply] = done;
         if (failed)
             co_return failed;
-        co_return std::move(said);
+        co_return std::move(reply);
     }
 
     asio::awaitable<void> open() {
@@ -78,9 +92,9 @@ public:
 
 private:
     static db::sqlite_config config(const std::filesystem::path& path) {
-        db::sqlite_config made;
-        made.path = path;
-        return made;
+        db::sqlite_config config;
+        config.path = path;
+        return config;
     }
 
     db::sqlite bank_;
@@ -89,9 +103,9 @@ private:
 asio::awaitable<void> buy(txn::coordinator& tcc, tcc_tally& tally) {
     while (tally.take()) {
         const auto begin = clock::now();
-        auto what = bench_purchase();
-        const auto came = co_await tcc.async_run(std::move(what));
-        if (came.confirmed())
+        auto transaction = bench_purchase();
+        const auto outcome = co_await tcc.async_run(std::move(transaction));
+        if (outcome.confirmed())
             tally.done(clock::now() - begin);
         else
             tally.failed();
@@ -230,6 +244,72 @@ void http_turn(
     const auto run = [&]() -> asio::awaitable<int> {
         co_await measure(tcc, amount, syncs, sum);
         co_await tcc.async_stop();
+        co_return exit_code::success;
+    };
+    await_main(context, run());
+}
+
+namespace {
+
+constexpr std::uint64_t first_branches = 400;  // branches
+
+txn::call call_of(txn::operation operation, std::uint64_t number) {
+    txn::call call;
+    call.what = operation;
+    call.gid = {0x5f0c3a9be1d27746, number};
+    call.branch = 1;
+    call.attempt = 1;
+    call.epoch = 1;
+    call.term = 1;
+    call.participant = "stock";
+    call.payload = bench_purchase().branches().front().payload;
+    call.time_left = std::chrono::seconds(10);
+    return call;
+}
+
+// Tries and then confirms one branch after the other.
+asio::awaitable<void> call_again_and_again(txn::participant& participant, tcc_tally& tally) {
+    std::uint64_t number = 0;
+    while (tally.take()) {
+        const auto begin = clock::now();
+        ++number;
+        auto trying = participant.carry_out(call_of(txn::operation::try_, number));
+        const auto tried = co_await std::move(trying);
+        auto confirming = participant.carry_out(call_of(txn::operation::confirm, number));
+        const auto confirmed = co_await std::move(confirming);
+        if (tried && confirmed)
+            tally.done(clock::now() - begin);
+        else
+            tally.failed();
+    }
+}
+
+asio::awaitable<void>
+call_all(txn::participant& stock, txn::participant& wallet, tcc_tally& tally, unsigned in_flight) {
+    coro::task_scope scope(co_await asio::this_coro::executor);
+    for (unsigned i = 0; i < in_flight; ++i) {
+        scope.spawn(call_again_and_again(stock, tally));
+        scope.spawn(call_again_and_again(wallet, tally));
+    }
+    co_await scope.join();
+}
+
+}  // namespace
+
+// Keeps as many requests under way as that many transactions of two branches do.
+void bare_http_turn(const tcc_amount& amount, const http_bank& bank, tcc_figures& sum) {
+    asio::io_context context(1);
+    const auto stock = bank.participant(context.get_executor(), "stock");
+    const auto wallet = bank.participant(context.get_executor(), "wallet");
+    const auto run = [&]() -> asio::awaitable<int> {
+        tcc_tally unmeasured({amount.in_flight, {}, first_branches});
+        co_await call_all(*stock, *wallet, unmeasured, amount.in_flight);
+        const auto begin = clock::now();
+        tcc_tally tally({amount.in_flight, amount.span, 2 * amount.count});
+        co_await call_all(*stock, *wallet, tally, amount.in_flight);
+        sum.took += clock::now() - begin;
+        sum.count += tally.took().size() / 2;
+        sum.failures += tally.failures();
         co_return exit_code::success;
     };
     await_main(context, run());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/measure.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"

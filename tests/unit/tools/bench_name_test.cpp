@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "bench/bench_lock_name.hpp"
+#include "bench/bench_worker.hpp"
 
 #include <gtest/gtest.h>
 

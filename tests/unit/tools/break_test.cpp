@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "break_command.hpp"
-#include "exit_code.hpp"
+#include "common/exit_code.hpp"
+#include "lock/lock_commands.hpp"
 #include "unit/tools/tool_world.hpp"
 
 #include <boost/json/parse.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "command_line.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "live_screen.hpp"
-#include "read_locks.hpp"
-#include "time_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/time_text.hpp"
+#include "lock/live_screen.hpp"
+#include "lock/read_locks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ TEST(CommandLine, KnowsWatchAndDoctor) {
 
 TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
     const auto usual = wanted<bench_settings>({"bench", "tcc"});
-    EXPECT_EQ(usual.what, bench_settings::kind::tcc);
+    EXPECT_EQ(usual.measurement, bench_settings::kind::tcc);
     EXPECT_EQ(usual.transactions, 0u);
     EXPECT_EQ(usual.recovery, 0u);
     EXPECT_EQ(usual.handover, 0u);
@@ -122,16 +122,16 @@ TEST(CommandLine, KnowsTheMeasurementOfTransactions) {
 TEST(CommandLine, KnowsWhatCanBeDoneAboutTransactions) {
     using kind = txn_settings::kind;
     const auto ls = wanted<txn_settings>({"txn", "ls", "--log", "tcc.db"});
-    EXPECT_EQ(ls.what, kind::ls);
+    EXPECT_EQ(ls.verb, kind::ls);
     EXPECT_EQ(ls.log, "tcc.db");
     EXPECT_EQ(ls.filter, txn::list_filter::unfinished);
     const auto stuck = wanted<txn_settings>({"txn", "--log", "tcc.db", "ls", "--stuck"});
     EXPECT_EQ(stuck.filter, txn::list_filter::stuck);
-    EXPECT_EQ(wanted<txn_settings>({"txn", "show", "7", "--log", "x"}).what, kind::show);
+    EXPECT_EQ(wanted<txn_settings>({"txn", "show", "7", "--log", "x"}).verb, kind::show);
     const auto skip = wanted<txn_settings>(
         {"txn", "skip", "7", "--branch", "2", "--why", "paid", "--wait", "1s", "--log", "x"}
     );
-    EXPECT_EQ(skip.what, kind::skip);
+    EXPECT_EQ(skip.verb, kind::skip);
     EXPECT_EQ(skip.transaction, "7");
     EXPECT_EQ(skip.branch, 2u);
     EXPECT_EQ(skip.why, "paid");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The judge of `mortise bench contend`: it must see what must never happen.
 
-#include "bench/contend_report.hpp"
+#include "bench/bench_report.hpp"
+#include "bench/contend.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "doctor_probe.hpp"
+#include "lock/doctor_probe.hpp"
 #include "unit/tools/tool_world.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "inbox_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 #include "mortise/outbox/inbox.hpp"
+#include "outbox/inbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -86,7 +86,7 @@ protected:
 
     tool::inbox_settings order(kind what) const {
         tool::inbox_settings made;
-        made.what = what;
+        made.verb = what;
         made.database = database();
         return made;
     }
@@ -116,7 +116,7 @@ protected:
         return out.str();
     }
     std::pair<int, std::string> failure_of(const tool::inbox_settings& settings) const {
-        const bool looks = settings.what == kind::ls || settings.what == kind::parked;
+        const bool looks = settings.verb == kind::ls || settings.verb == kind::parked;
         try {
             looks ? look(settings) : say(settings);
         } catch (const tool::failure& how) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "command_line.hpp"
-#include "exit_code.hpp"
-#include "failure.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,48 +48,48 @@ std::string complaint(const word_list& arguments) {
 TEST(OutboxCommandLine, KnowsHowToLook) {
     using kind = outbox_settings::kind;
     const auto ls = outbox_order({"ls"});
-    EXPECT_EQ(ls.what, kind::ls);
+    EXPECT_EQ(ls.verb, kind::ls);
     EXPECT_FALSE(ls.rows);
     EXPECT_EQ(ls.rows_max, std::numeric_limits<std::size_t>::max());
     const auto rows = outbox_order({"ls", "--rows", "--limit", "20"});
     EXPECT_TRUE(rows.rows);
     EXPECT_EQ(rows.rows_max, 20u);
     const auto show = outbox_order({"show", "9223372036854775807"});
-    EXPECT_EQ(show.what, kind::show);
+    EXPECT_EQ(show.verb, kind::show);
     EXPECT_EQ(show.row, std::numeric_limits<std::int64_t>::max());
-    EXPECT_EQ(outbox_order({"parked"}).what, kind::parked);
+    EXPECT_EQ(outbox_order({"parked"}).verb, kind::parked);
 }
 
 TEST(OutboxCommandLine, KnowsHowToMend) {
     using kind = outbox_settings::kind;
     const auto replay = outbox_order({"replay", "7"});
-    EXPECT_EQ(replay.what, kind::replay);
+    EXPECT_EQ(replay.verb, kind::replay);
     EXPECT_EQ(replay.row, 7);
     EXPECT_FALSE(replay.all);
     EXPECT_TRUE(outbox_order({"replay", "--all"}).all);
     const auto drop = outbox_order({"drop", "7", "--yes"});
-    EXPECT_EQ(drop.what, kind::drop);
+    EXPECT_EQ(drop.verb, kind::drop);
     EXPECT_EQ(drop.row, 7);
     const auto after = outbox_order({"rebase", "3", "--after", "17"});
-    EXPECT_EQ(after.what, kind::rebase);
+    EXPECT_EQ(after.verb, kind::rebase);
     EXPECT_EQ(after.shard, 3u);
     ASSERT_TRUE(after.where);
     EXPECT_EQ(after.where->row(), 17);
     EXPECT_EQ(outbox_order({"rebase", "--all", "--beginning"}).where->row(), 0);
     EXPECT_EQ(outbox_order({"rebase", "0", "--end"}).where->row(), -1);
     const auto reshard = outbox_order({"reshard", "256"});
-    EXPECT_EQ(reshard.what, kind::reshard);
+    EXPECT_EQ(reshard.verb, kind::reshard);
     EXPECT_EQ(reshard.shards, 256u);
 }
 
 TEST(OutboxCommandLine, KnowsHowToTakeBack) {
     using kind = outbox_settings::kind;
-    EXPECT_EQ(outbox_order({"later"}).what, kind::later);
+    EXPECT_EQ(outbox_order({"later"}).verb, kind::later);
     const auto cancel = outbox_order({"cancel", "an id", "--yes"});
-    EXPECT_EQ(cancel.what, kind::cancel);
+    EXPECT_EQ(cancel.verb, kind::cancel);
     EXPECT_EQ(cancel.id, "an id");
     const auto put_off = outbox_order({"reschedule", "an id", "--in", "2m"});
-    EXPECT_EQ(put_off.what, kind::reschedule);
+    EXPECT_EQ(put_off.verb, kind::reschedule);
     EXPECT_EQ(put_off.due_in, std::chrono::minutes(2));
     EXPECT_EQ(outbox_order({"discard", "7", "--yes"}).row, 7);
     const auto mend = outbox_order({"replay", "7", "--topic", "orders", "--header", "a=b"});
@@ -106,7 +106,7 @@ TEST(OutboxCommandLine, KnowsHowToTakeBack) {
 
 TEST(OutboxCommandLine, KnowsWhereARelaySendsTo) {
     const auto relay = outbox_order({"relay", "--to", "spool"});
-    EXPECT_EQ(relay.what, outbox_settings::kind::relay);
+    EXPECT_EQ(relay.verb, outbox_settings::kind::relay);
     EXPECT_EQ(relay.folder, "spool");
     EXPECT_FALSE(relay.until_empty);
     EXPECT_EQ(relay.file_bytes, 0u);
@@ -157,22 +157,22 @@ TEST(OutboxCommandLine, KnowsWhichKafkaARelaySendsTo) {
 
 TEST(OutboxCommandLine, KnowsInboxes) {
     using kind = inbox_settings::kind;
-    EXPECT_EQ(inbox_order({"ls"}).what, kind::ls);
-    EXPECT_EQ(inbox_order({"parked"}).what, kind::parked);
+    EXPECT_EQ(inbox_order({"ls"}).verb, kind::ls);
+    EXPECT_EQ(inbox_order({"parked"}).verb, kind::parked);
     EXPECT_FALSE(inbox_order({"parked"}).all);
     EXPECT_TRUE(inbox_order({"parked", "--all"}).all);
     const auto move = inbox_order({"move", "c/orders/0", "--to", "17", "--inbox", "shipping"});
-    EXPECT_EQ(move.what, kind::move);
+    EXPECT_EQ(move.verb, kind::move);
     EXPECT_EQ(move.source, "c/orders/0");
     EXPECT_EQ(move.next, 17);
     EXPECT_EQ(move.inbox, "shipping");
     EXPECT_EQ(inbox_order({"move", "c/orders/0", "--to", "0"}).inbox, "inbox");
     const auto replay = inbox_order({"replay", "4"});
-    EXPECT_EQ(replay.what, kind::replay);
+    EXPECT_EQ(replay.verb, kind::replay);
     EXPECT_EQ(replay.row, 4);
     EXPECT_TRUE(inbox_order({"replay", "--all"}).all);
     const auto drop = inbox_order({"drop", "4", "--yes"});
-    EXPECT_EQ(drop.what, kind::drop);
+    EXPECT_EQ(drop.verb, kind::drop);
     EXPECT_EQ(drop.row, 4);
 }
 

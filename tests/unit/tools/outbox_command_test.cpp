@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "outbox_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "outbox/outbox_command.hpp"
 #include "unit/outbox/outbox_world.hpp"
 #include "wall_clock.hpp"
 
@@ -32,7 +32,7 @@ class OutboxCommand : public outbox_world {
 protected:
     tool::outbox_settings order(kind what) const {
         tool::outbox_settings made;
-        made.what = what;
+        made.verb = what;
         made.database = database().native();
         return made;
     }
@@ -77,8 +77,8 @@ protected:
     }
     /// The exit code of a look or an order that fails, and what it says.
     std::pair<int, std::string> failure_of(const tool::outbox_settings& settings) const {
-        const bool looks = settings.what == kind::ls || settings.what == kind::show ||
-                           settings.what == kind::parked || settings.what == kind::later;
+        const bool looks = settings.verb == kind::ls || settings.verb == kind::show ||
+                           settings.verb == kind::parked || settings.verb == kind::later;
         try {
             looks ? look(settings) : say(settings);
         } catch (const tool::failure& how) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "show_command.hpp"
+#include "lock/lock_commands.hpp"
 #include "unit/tools/tool_world.hpp"
 
 #include <boost/json/parse.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the command reads and shows as text: durations, names, tables, URLs.
 
-#include "default_store.hpp"
-#include "duration_text.hpp"
-#include "failure.hpp"
-#include "json.hpp"
-#include "printable.hpp"
-#include "text_table.hpp"
+#include "common/default_store.hpp"
+#include "common/failure.hpp"
+#include "common/json.hpp"
+#include "common/printable.hpp"
+#include "common/text_table.hpp"
+#include "common/time_text.hpp"
 
 #include <gtest/gtest.h>
 

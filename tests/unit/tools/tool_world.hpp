@@ -2,8 +2,8 @@
 #ifndef MORTISE_TESTS_UNIT_TOOLS_TOOL_WORLD_HPP
 #define MORTISE_TESTS_UNIT_TOOLS_TOOL_WORLD_HPP
 
-#include "failure.hpp"
-#include "settings.hpp"
+#include "common/failure.hpp"
+#include "common/settings.hpp"
 #include "unit/client/client_world.hpp"
 
 #include <boost/asio/awaitable.hpp>

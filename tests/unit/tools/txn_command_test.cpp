@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exit_code.hpp"
-#include "failure.hpp"
-#include "txn_command.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "txn/txn_command.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -25,7 +25,7 @@ class TxnCommand : public coordinator_fixture {
 protected:
     tool::txn_settings order(kind what, const txn::gid& which = {}) const {
         tool::txn_settings made;
-        made.what = what;
+        made.verb = what;
         made.log = (folder_.path() / "log.db").native();
         made.transaction = which.text();
         made.why = "ticket 7";
@@ -172,10 +172,10 @@ TEST_F(TxnCommand, AnEmptyDatabaseIsALogInWhichNothingHasBegun) {
     settings = order(kind::show);
     settings.transaction = "1";
     EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::nothing_to_do);
-    settings.what = kind::retry;
+    settings.verb = kind::retry;
     EXPECT_EQ(exit_of([&] { say(settings); }), tool::exit_code::nothing_to_do);
     settings.log += ".none";
-    settings.what = kind::ls;
+    settings.verb = kind::ls;
     EXPECT_EQ(exit_of([&] { look(settings); }), tool::exit_code::unavailable) << "no file at all";
 }
 

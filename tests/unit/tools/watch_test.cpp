@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lock_changes.hpp"
+#include "lock/watch_command.hpp"
+#include "lock/watch_output.hpp"
 #include "unit/tools/tool_world.hpp"
-#include "watch_command.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -40,7 +40,7 @@ changes(const std::vector<lock_view>& before, const std::vector<lock_view>& afte
     std::vector<std::string> texts;
     for (const lock_change& change : changes_between(before, after))
         texts.push_back(
-            std::string(to_string(change.what)) + ' ' + change.name + ' ' +
+            std::string(to_string(change.type)) + ' ' + change.name + ' ' +
             std::to_string(change.who.session.low)
         );
     return texts;

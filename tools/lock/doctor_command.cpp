@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "common/await_main.hpp"
+#include "common/default_store.hpp"
+#include "common/exit_code.hpp"
+#include "common/failure.hpp"
+#include "common/signal_source.hpp"
+#include "lock/doctor_probe.hpp"
+#include "lock/lock_commands.hpp"
+#include "mortise/open_store.hpp"
+#include "mortise/store.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+namespace mortise::tool {
+namespace {
+
+asio::awaitable<int> examine(doctor_probe& probe, doctor_report& report) {
+    co_await probe.examine(report);
+    co_return report.worst() == store_finding::verdict::broken ? exit_code::check_failed
+                                                               : exit_code::success;
+}
+
+asio::awaitable<int>
+examine_and_stop(signal_source& signals, doctor_probe& probe, doctor_report& report) {
+    int code = 0;
+    std::exception_ptr failed;
+    try {
+        code = co_await until_signalled(signals, examine(probe, report), {});
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    co_await probe.stop();
+    if (failed)
+        std::rethrow_exception(failed);
+    co_return code;
+}
+
+/// Refuses an SQLite store that does not exist: an examination must not create one.
+void require_store(const std::string& url) {
+    const auto path = sqlite_path(url);
+    std::error_code failed;
+    if (!path || std::filesystem::exists(*path, failed) || failed)
+        return;
+    throw failure(
+        exit_code::unavailable,
+        "there is no store here yet, and none was made",
+        url,
+        "the first `mortise run` makes it; so does `mortise doctor --create`"
+    );
+}
+
+}  // namespace
+
+int doctor(const global_settings& global, const doctor_settings& settings) {
+    if (!settings.create)
+        require_store(global.store);
+    asio::io_context context(1);
+    signal_source signals(context.get_executor());  // before the clients, which start threads
+    // Two clients measure the store. Name a store in memory, or each client would get its own.
+    const std::string url = global.store == "memory:" ? "memory:doctor" : global.store;
+    const auto make = [&] { return open_store(url); };
+    doctor_report report;
+    doctor_probe probe(
+        context.get_executor(), coro::make_boot_time_source(context.get_executor()), make
+    );
+    const int code = await_main(context, examine_and_stop(signals, probe, report));
+    if (code >= exit_code::signal_base)
+        return code;
+    if (global.json)
+        report.write_json(std::cout, global.shown_store());
+    else
+        report.write(std::cout);
+    return code;
+}
+
+}  // namespace mortise::tool
