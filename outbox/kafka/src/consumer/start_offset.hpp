@@ -23,7 +23,7 @@ public:
     std::optional<std::int64_t> wanted;  ///< None: no record was ever handled.
     std::string note;       ///< The note beside the group's offset, if it was asked for.
     bool barred = false;    ///< Do not read it: `fault` and `text` say why.
-    bool announce = false;  ///< Tell the group at once, even before any record is handled.
+    bool announce = false;  ///< Tell the group whose it is, before any record is handled.
 
     // Set by `take`:
 
