@@ -49,6 +49,11 @@ inbox_config checked(inbox_config config) {
         "retry_first, retry_max",
         "use one millisecond to one day, the first not above the last"
     );
+    require(
+        config.look_every >= milliseconds(1) && config.look_every <= day,
+        "look_every",
+        "use one millisecond to one day"
+    );
     return config;
 }
 
@@ -135,8 +140,12 @@ asio::awaitable<void> inbox_core::keep() {
 }
 
 asio::awaitable<void> inbox_core::keep_once() {
-    if (!bell_)
-        bell_.emplace(seat_.strand(), session_->path(), [this] { wake_->set(); });
+    if (!bell_) {
+        const auto wake = [this] { wake_->set(); };
+        bell_.emplace(
+            seat_.strand(), session_->path(), wake, db::bell_pulse(config_.look_every, wake)
+        );
+    }
     wake_->reset();
     const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
     auto looking = session_->async_read(look);
