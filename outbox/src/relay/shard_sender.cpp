@@ -56,6 +56,7 @@ void shard_sender::begin(const opening& opened) {
 // Sends all batches. While one batch is sent, the next one is read.
 asio::awaitable<shard_end> shard_sender::send_all() {
     std::shared_ptr<pending_read> reading;
+    bool looked = false;  // since the last batch
     while (!shard_.core.stopping() && !shard_.leaving) {
         if (!reading || reading->after != shard_.known.last.row)
             reading = start_read(shard_.known.last.row);
@@ -83,9 +84,10 @@ asio::awaitable<shard_end> shard_sender::send_all() {
                 co_return shard_end::superseded;
             continue;
         }
-        // Look only when nothing else waits: moving the rows behind such messages takes long, and
-        // writers wait meanwhile.
-        if (parking_.is_look_due() && !next.more) {
+        // Look only when little else waits, and send something between two looks: moving the rows
+        // behind such messages takes long, and writers wait meanwhile.
+        if (parking_.is_look_due() && !next.more && (next.last_row == 0 || !looked)) {
+            looked = true;
             auto looking = parking_.look_for_topics();
             if (const auto ending = co_await std::move(looking))
                 co_return *ending;
@@ -98,6 +100,7 @@ asio::awaitable<shard_end> shard_sender::send_all() {
                 co_return *ending;
             continue;
         }
+        looked = false;
         shard_.set(shard_status::state::sending);
         if (next.more)
             reading = start_read(next.last_row);
