@@ -100,7 +100,8 @@ std::set<topic_and_key> first_keys(
 }
 
 // Finds all rows of several keys, those of the messages parked first. A key must move completely:
-// rows left behind would come before the moved ones and be sent after them.
+// rows left behind would come before the moved ones and be sent after them. Rows that a relay has
+// passed need no look: it parked those of such a key.
 std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::size_t> limit) {
     std::vector<moved_row> found;
     const auto keys = first_keys(on, limit, found);
@@ -120,13 +121,19 @@ std::vector<moved_row> all_of_first_keys(db::connection& on, std::optional<std::
     if (keys.empty()) {
         return found;
     }
-    auto each = on.query("SELECT slot, message_id, key, topic FROM mortise_outbox"
-                         " WHERE key IS NOT NULL");
-    while (each.step()) {
-        const std::int64_t row = table::row_at(each.integer(0));
-        const auto first = first_of.find({each.text(3), each.text_or_null(2).value_or("")});
-        if (first != first_of.end() && first->second < row)
-            found.push_back({row, each.integer(0), hash_at(each)});
+    for (const table::open_shard& shard : table::open_shards(on)) {
+        auto each = on.query(
+            "SELECT slot, message_id, key, topic FROM mortise_outbox"
+            " WHERE slot > ?1 AND slot < ?2 AND key IS NOT NULL",
+            table::slot_of(shard.shard, shard.marked),
+            table::slot_of(shard.shard + 1, 0)
+        );
+        while (each.step()) {
+            const std::int64_t row = table::row_at(each.integer(0));
+            const auto first = first_of.find({each.text(3), each.text_or_null(2).value_or("")});
+            if (first != first_of.end() && first->second < row)
+                found.push_back({row, each.integer(0), hash_at(each)});
+        }
     }
     return found;
 }

@@ -44,6 +44,11 @@ inbox_config checked(inbox_config config) {
         "use 1 to 1,000,000"
     );
     require_retry_limits(config.retry_first, config.retry_max);
+    require(
+        config.look_every >= milliseconds(1) && config.look_every <= day,
+        "look_every",
+        "use one millisecond to one day"
+    );
     return config;
 }
 
@@ -115,8 +120,10 @@ asio::awaitable<void> inbox_core::keep() {
 }
 
 asio::awaitable<void> inbox_core::keep_once() {
-    if (!bell_)
-        bell_.emplace(strand(), session_->path(), [this] { wake_->set(); });
+    if (!bell_) {
+        const auto wake = [this] { wake_->set(); };
+        bell_.emplace(strand(), session_->path(), wake, db::bell_pulse(config_.look_every, wake));
+    }
     wake_->reset();
     const auto look = [work = work_](db::connection& on) { return work->next_due(on); };
     const auto due = co_await session_->async_read(look);

@@ -15,6 +15,7 @@ namespace mortise::outbox::detail {
 void shard_parking::begin() {
     away_ = true;  // An earlier relay may have parked rows for a missing topic.
     look_at_ = shard_.now();
+    walks_.clear();
 }
 
 bool shard_parking::is_look_due() const {
@@ -77,6 +78,7 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
     };
     const auto found = co_await shard_.relay.session()->async_read(work);
     std::map<std::string, bool> is_there;
+    bool more = false;
     for (const auto& each : found) {
         const auto [asked, fresh] = is_there.try_emplace(each.topic, false);
         if (fresh) {
@@ -87,42 +89,50 @@ asio::awaitable<std::optional<shard_end>> shard_parking::look_for_topics() {
                 break;  // The sink cannot tell about the others either.
             asked->second = *reply;
         }
-        if (!asked->second)
+        if (!asked->second) {
+            walks_.erase({each.shard, each.topic});
             continue;
-        const auto sent = co_await send_returned(each);
-        if (!sent)
+        }
+        const auto walk = co_await send_returned(each);
+        if (!walk)
             co_return shard_end::superseded;
-        if (*sent > 0)
-            shard_.tell(relay_event::kind::returned, {}, each.topic);
+        more = more || walk->more;
     }
     away_ = !found.empty();
-    look_at_ = shard_.now() + shard_.relay.config().topic_look_every;
+    look_at_ = shard_.now();
+    if (!more)
+        look_at_ += shard_.relay.config().topic_look_every;
     co_return std::nullopt;
 }
 
-// Returns rows in portions, because writers wait meanwhile. @return how many rows; none if another
-// relay has the shard.
-asio::awaitable<std::optional<std::size_t>>
+// Returns a portion, because writers wait meanwhile. The shard sends these rows before the next
+// portion: each portion looks at all unsent rows, which would take longer and longer.
+// @return nothing if another relay has the shard.
+asio::awaitable<std::optional<table::returned_walk>>
 shard_parking::send_returned(const table::away_topic& topic) {
     constexpr std::size_t rows_at_once = 1'000;
-    table::returned_portion portion;
-    std::size_t sent = 0;
-    do {
-        auto work = [by = shard_.by, topic, from = portion.next](db::connection& on) {
-            return table::send_returned(on, by, topic, from, rows_at_once);
-        };
-        const auto session = shard_.relay.session();
-        ++shard_.status.writes;
-        const auto [failed, next] =
-            co_await session->async_run(std::move(work), db::durability::force, with_code);
-        if (failed == errc::superseded)
-            co_return std::nullopt;
-        if (failed)
-            throw boost::system::system_error(failed);
-        portion = next;
-        sent += portion.sent;
-    } while (portion.more);
-    co_return sent;
+    const std::pair place(topic.shard, topic.topic);
+    const auto known = walks_.find(place);
+    const table::returned_walk before =
+        known == walks_.end() ? table::returned_walk() : known->second;
+    auto work = [by = shard_.by, sent = shard_.known.last.row, topic, before](db::connection& on) {
+        return table::send_returned(on, by, sent, topic, before, rows_at_once);
+    };
+    const auto session = shard_.relay.session();
+    ++shard_.status.writes;
+    const auto [failed, walk] =
+        co_await session->async_run(std::move(work), db::durability::force, with_code);
+    if (failed == errc::superseded)
+        co_return std::nullopt;
+    if (failed)
+        throw boost::system::system_error(failed);
+    if (walk.more)
+        walks_.insert_or_assign(place, walk);
+    else
+        walks_.erase(place);
+    if (before.sent == 0 && walk.sent > 0)
+        shard_.tell(relay_event::kind::returned, {}, topic.topic);
+    co_return walk;
 }
 
 }  // namespace mortise::outbox::detail

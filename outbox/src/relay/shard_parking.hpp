@@ -11,7 +11,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::outbox::detail {
@@ -35,16 +38,20 @@ public:
 
     bool is_look_due() const;
     clock::duration until_look() const;
-    /// Looks for missing topics with parked rows. @return how sending ended, if it did.
+    /// Looks for missing topics with parked rows, and returns a portion of the rows of each that
+    /// exists by now. @return how sending ended, if it did.
     asio::awaitable<std::optional<shard_end>> look_for_topics();
 
 private:
     bool note_parked(error_code failed, std::size_t moved);
-    asio::awaitable<std::optional<std::size_t>> send_returned(const table::away_topic& topic);
+    asio::awaitable<std::optional<table::returned_walk>>
+    send_returned(const table::away_topic& topic);
 
     shard_context& shard_;
     bool away_ = true;             ///< Rows may be parked for a missing topic.
     clock::time_point look_at_{};  ///< When to look for missing topics.
+    /// Topics of which only some rows are returned, by shard and name.
+    std::map<std::pair<std::uint32_t, std::string>, table::returned_walk> walks_;
 };
 
 }  // namespace mortise::outbox::detail

@@ -55,6 +55,7 @@ void shard_sender::begin(const opening& opened) {
 // Sends all batches. While one batch is sent, the next one is read.
 asio::awaitable<shard_end> shard_sender::send_all() {
     std::shared_ptr<pending_read> reading;
+    bool looked = false;  // since the last batch
     while (!shard_.relay.stopping() && !shard_.leaving) {
         if (!reading || reading->after != shard_.known.last.row)
             reading = start_read(shard_.known.last.row);
@@ -81,9 +82,10 @@ asio::awaitable<shard_end> shard_sender::send_all() {
                 co_return shard_end::superseded;
             continue;
         }
-        // Look only when nothing else waits: moving the rows behind such messages takes long, and
-        // writers wait meanwhile.
-        if (parking_.is_look_due() && !next.more) {
+        // Look only when little else waits, and send something between two looks: moving the rows
+        // behind such messages takes long, and writers wait meanwhile.
+        if (parking_.is_look_due() && !next.more && (next.last_row == 0 || !looked)) {
+            looked = true;
             if (const auto ending = co_await parking_.look_for_topics())
                 co_return *ending;
             continue;
@@ -94,6 +96,7 @@ asio::awaitable<shard_end> shard_sender::send_all() {
                 co_return *ending;
             continue;
         }
+        looked = false;
         shard_.set(shard_status::state::sending);
         if (next.more)
             reading = start_read(next.last_row);

@@ -14,7 +14,8 @@ namespace mortise::outbox::table {
 /// After a failed fsync the kernel may treat pages as clean that never reached the disk. The next
 /// fsync then succeeds without them, on any connection. So after a failure nothing counts as
 /// durable until `write_anew` has written the whole log again, which makes its pages dirty, and has
-/// synced it.
+/// synced it. By then the kernel may have dropped pages, and reads older bytes from the disk: the
+/// checksums of the log tell.
 ///
 /// @par Threads Any.
 class log_keeper {
@@ -36,7 +37,7 @@ public:
     /// connections may read, or copy the log back, meanwhile.
     ///
     /// Call it in a transaction that writes: nobody can append to the log or restart it then.
-    /// @throws error
+    /// @throws error `log_not_synced` if the log does not have all that was committed.
     void write_anew(db::connection& on);
 
 private:

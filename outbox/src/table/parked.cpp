@@ -8,6 +8,7 @@
 #include "table/schema.hpp"
 #include "wall_clock.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -82,10 +83,13 @@ void add_parked(
     }
 }
 
-// Adds later rows of these keys that no relay has passed: none of them was sent.
+// Adds later rows of these keys that no relay has passed: none of them was sent. The mark in the
+// table may be old, so `sent` limits the rows to look at in the shard that it belongs to.
 void add_waiting(
     db::connection& on,
     const std::string& topic,
+    std::uint32_t own_shard,
+    std::int64_t sent,
     const first_rows& firsts,
     std::vector<moved_row>& all
 ) {
@@ -93,7 +97,9 @@ void add_waiting(
         auto row = on.query(
             "SELECT slot, key, message_id FROM mortise_outbox"
             " WHERE slot > ?1 AND slot < ?2 AND topic = ?3 AND key IS NOT NULL",
-            slot_of(each.shard, each.marked),
+            slot_of(
+                each.shard, each.shard == own_shard ? std::max(each.marked, sent) : each.marked
+            ),
             slot_of(each.shard + 1, 0),
             std::string_view(topic)
         );
@@ -160,27 +166,30 @@ std::vector<away_topic> away_topics(db::connection& on, std::uint32_t shard) {
     return found;
 }
 
-result<returned_portion> send_returned(
+result<returned_walk> send_returned(
     db::connection& on,
     const holder& by,
+    std::int64_t sent,
     const away_topic& topic,
-    std::int64_t from,
+    returned_walk walk,
     std::size_t limit
 ) {
     if (!holds(on, by))
         return error_code(errc::superseded);
-    returned_portion portion;
-    portion.next = from;
+    if (walk.end == 0)
+        walk.end = last_number(on);
     std::vector<moved_row> all;
     first_rows firsts;
     std::size_t seen = 0;
     {
         auto row = on.query(
             "SELECT id, message_id, key FROM mortise_outbox_parked"
-            " WHERE away != 0 AND shard = ?1 AND topic = ?2 AND id >= ?3 ORDER BY id LIMIT ?4",
+            " WHERE away != 0 AND shard = ?1 AND topic = ?2 AND id >= ?3 AND id <= ?4"
+            " ORDER BY id LIMIT ?5",
             topic.shard,
             std::string_view(topic.topic),
-            from,
+            walk.next,
+            walk.end,
             limit
         );
         for (; row.step(); ++seen) {
@@ -189,17 +198,17 @@ result<returned_portion> send_returned(
                 all.push_back({row.integer(0), std::nullopt, hash_of(row.text(1), key)});
             else if (!firsts.contains(*key))
                 add_parked(on, topic.topic, *key, firsts, all);
-            portion.next = row.integer(0) + 1;
+            walk.next = row.integer(0) + 1;
         }
     }
-    portion.more = seen == limit;
+    walk.more = seen == limit;
     if (!firsts.empty())
-        add_waiting(on, topic.topic, firsts, all);
-    portion.sent = all.size();
-    move_to_end(on, std::move(all));
-    if (portion.sent != 0)
+        add_waiting(on, topic.topic, by.shard, sent, firsts, all);
+    walk.sent += all.size();
+    if (!all.empty())
         ring_after_commit(on);
-    return portion;
+    move_to_end(on, std::move(all));
+    return walk;
 }
 
 }  // namespace mortise::outbox::table

@@ -49,27 +49,30 @@ public:
 /// Finds such topics of this shard, and of done shards, which no other relay watches: at most 100.
 std::vector<away_topic> away_topics(db::connection& on, std::uint32_t shard);
 
-/// The state of a walk over the messages to such a topic.
-class returned_portion {
+/// The state of a walk over the messages to such a topic. Messages that are parked during the walk
+/// do not belong to it, or it would never end if they are refused again.
+class returned_walk {
 public:
-    returned_portion() = default;
+    returned_walk() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    std::size_t sent = 0;   ///< How many rows will be sent again.
-    std::int64_t next = 0;  ///< Where the next portion begins.
+    std::size_t sent = 0;   ///< How many rows it has moved so far.
+    std::int64_t next = 0;  ///< The first row of the next portion.
+    std::int64_t end = 0;   ///< The last row of the walk; zero before the first portion.
     bool more = false;      ///< There may be another portion.
 };
 
-/// Returns messages that were parked for a missing topic, when the topic exists again. Moves the
-/// first `limit` of them, from row `from` on, behind all waiting rows. Everything that waits behind
-/// them moves along, in the order in which it was written. A key moves completely. A key whose
-/// first message was parked for another reason stays: nothing of it may be sent before that
-/// message.
-/// @return `superseded` if another relay has the shard of `by`.
-result<returned_portion> send_returned(
+/// Returns messages that were parked for a missing topic, when the topic exists again. Moves a
+/// portion of at most `limit` of them behind all waiting rows. Everything that waits behind them
+/// moves along, in the order in which it was written. A key moves completely. A key whose first
+/// message was parked for another reason stays: nothing of it may be sent before that message.
+/// @param sent The last row of the shard of `by` that is known to be sent.
+/// @return the walk after that portion, or `superseded` if another relay has the shard of `by`.
+result<returned_walk> send_returned(
     db::connection& on,
     const holder& by,
+    std::int64_t sent,
     const away_topic& topic,
-    std::int64_t from,
+    returned_walk walk,
     std::size_t limit
 );
 

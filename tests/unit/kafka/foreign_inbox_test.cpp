@@ -5,9 +5,11 @@
 #include "support/kafka_broker.hpp"
 #include "support/scratch_folder.hpp"
 #include "unit/kafka/inbox_party.hpp"
+#include "unit/kafka/mock_cluster.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,18 @@ namespace mortise::test::kafka_foreign_inbox_test {
 namespace {
 
 using kind = kafka::consumer_event::kind;
+
+/// What a group was told of partition 0.
+std::int64_t
+told_of(const std::string& address, const std::string& topic, const std::string& group) {
+    const raw_kafka by = open_raw_kafka(RD_KAFKA_CONSUMER, address, {{"group.id", group}});
+    rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
+    ::rd_kafka_topic_partition_list_add(which, topic.c_str(), 0);
+    check_raw_kafka(::rd_kafka_committed(by.get(), which, 10'000));
+    const std::int64_t found = which->elems[0].offset;
+    ::rd_kafka_topic_partition_list_destroy(which);
+    return found;
+}
 
 class KafkaForeignInbox : public testing::Test {
 protected:
@@ -48,17 +62,7 @@ protected:
     std::size_t all_refused(const inbox_party& by) const {
         return eventually([&] { return by.events(kind::refused).size() == partitions; });
     }
-    /// What the group was told of partition 0.
-    std::int64_t told() const {
-        const raw_kafka by =
-            open_raw_kafka(RD_KAFKA_CONSUMER, shared_kafka().address(), {{"group.id", group_}});
-        rd_kafka_topic_partition_list_t* const which = ::rd_kafka_topic_partition_list_new(1);
-        ::rd_kafka_topic_partition_list_add(which, topic_.c_str(), 0);
-        check_raw_kafka(::rd_kafka_committed(by.get(), which, 10'000));
-        const std::int64_t found = which->elems[0].offset;
-        ::rd_kafka_topic_partition_list_destroy(which);
-        return found;
-    }
+    std::int64_t told() const { return told_of(shared_kafka().address(), topic_, group_); }
 
     const scratch_folder folder_;
     const std::string topic_ = fresh_name("topic");
@@ -141,6 +145,36 @@ TEST_F(KafkaForeignInbox, IsKnownAsTheGroupIsToldAtOnceWhoseItIs) {
     inbox_party second(folder_.path() / "second.db");
     second.start(config());
     EXPECT_TRUE(all_refused(second)) << second.said();
+}
+
+// Else the first may die after an effect of which the second database knows nothing.
+TEST(KafkaForeignInboxAlone, HandlesNothingBeforeTheGroupHasAnsweredWhoseItIs) {
+    const scratch_folder folder;
+    mock_cluster broker;
+    const auto cluster = broker.config();
+    raw_kafka_produce(
+        open_raw_producer(cluster.bootstrap_servers), "topic", 0, "key", "the first one"
+    );
+    std::atomic<std::int64_t> offset{-2};
+    inbox_party party(
+        folder.path() / "first.db",
+        [&](db::connection& on, const outbox::received& message) {
+            offset = told_of(cluster.bootstrap_servers, "topic", "group");
+            return write_down(on, message);
+        }
+    );
+    broker.answer(
+        mock_cluster::request::offset_commit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 3
+    );
+    kafka::inbox_consumer_config config(cluster, "group", {"topic"});
+    config.tell_group_after = std::chrono::hours(24);
+    party.start(config);
+    EXPECT_TRUE(eventually([&] { return party.count() == 1; })) << party.said();
+    EXPECT_EQ(offset, 0);
+    const auto failed = party.events(kind::failed);
+    ASSERT_GE(failed.size(), 3u) << party.said();
+    EXPECT_EQ(failed[0].code, kafka::condition::not_authorized);
+    EXPECT_NE(failed[0].text.find("whose its partitions are"), std::string::npos);
 }
 
 }  // namespace

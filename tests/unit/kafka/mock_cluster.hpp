@@ -26,6 +26,7 @@ public:
     // Kafka's numbers of its requests.
     enum class request : std::int16_t {
         produce = 0,
+        offset_commit = 8,
         init_producer_id = 22,
         add_partitions = 24,
         end_transaction = 26,

@@ -362,6 +362,28 @@ TEST_F(OutboxInbox, WhatIsHeldIsTriedAfterARestart) {
     EXPECT_EQ(book(), (texts{"fails", "2"}));
 }
 
+TEST_F(OutboxInbox, WhatAnotherProcessHeldIsTriedAfterItsDeath) {
+    failures_ = 1;
+    auto how = config();
+    how.look_every = 10ms;
+    outbox_site other;
+    db::sqlite_config database;
+    database.path = folder_.path() / "shop.db";
+    const auto session = std::make_shared<db::sqlite>(other.executor(), std::move(database));
+    inbox survivor(other.executor(), session, how);
+    how.look_every = 24h;
+    how.retry_first = how.retry_max = 1h;
+    start(how);
+    deliver({of("k", "fails"), of("k", "2")});
+    EXPECT_EQ(held().size(), 2u);
+    inbox_.reset();
+    const auto due = outbox::wall_now() + 50'000;
+    run([due](db::connection& on) { on.run("UPDATE mortise_inbox_held SET due = ?1", due); });
+    EXPECT_TRUE(eventually([&] { return survivor.stats().handled == 2; }));
+    EXPECT_EQ(book(), (texts{"fails", "2"}));
+    wait_for(survivor.async_stop(asio::use_future));
+}
+
 TEST_F(OutboxInbox, ARefusalSendsACompensationAndUndoesTheRest) {
     start();
     deliver({of("k", "1"), of("k", "is refused"), of("k", "2")});
@@ -461,6 +483,7 @@ TEST_F(OutboxInbox, RefusesAConfigurationThatCannotWork) {
     EXPECT_TRUE(refused([](auto& how) { how.window = 0ms; }));
     EXPECT_TRUE(refused([](auto& how) { how.attempts_max = 0; }));
     EXPECT_TRUE(refused([](auto& how) { how.retry_first = 0ms; }));
+    EXPECT_TRUE(refused([](auto& how) { how.look_every = 0ms; }));
     EXPECT_THROW(inbox(site_.executor(), nullptr, config()), error);
 }
 

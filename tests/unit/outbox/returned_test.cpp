@@ -157,5 +157,24 @@ TEST_F(OutboxReturned, GoInPortionsAndEachKeyInOrder) {
             << key;
 }
 
+// All at once they would hold up the writers, and what the shard has to send, for too long.
+TEST_F(OutboxReturned, TheShardSendsBetweenTwoPortions) {
+    constexpr int rows = 3'500;  // of a thousand, four portions
+    cluster_.set_away(topic);
+    run([](db::connection& on) {
+        outbox::reshard(on, 1);
+        for (int key = 0; key < rows; ++key)
+            outbox::append(on, message(topic, std::to_string(key), "1"));
+    });
+    start_looking_every(10ms);
+    EXPECT_TRUE(eventually([&] { return describe().parked == rows; }));
+    const auto before = cluster_.batches();
+    cluster_.set_away(topic, false);
+    EXPECT_TRUE(eventually([&] { return cluster_.size() == rows; }));
+    EXPECT_GE(cluster_.batches() - before, 4u);
+    EXPECT_EQ(events(relay_event::kind::returned), 1u);
+    EXPECT_EQ(describe().parked, 0u);
+}
+
 }  // namespace
 }  // namespace mortise::test::outbox_returned_test

@@ -67,6 +67,11 @@ public:
     std::chrono::milliseconds retry_first{100};
     std::chrono::milliseconds retry_max{60'000};
 
+    /// How often the inbox looks for messages to try again, 1 ms to one day, of real time. This
+    /// finds what an inbox of the same name in another process held before it died, and changes of
+    /// operators that nobody rang for. A look is one short read.
+    std::chrono::milliseconds look_every{1'000};
+
     /// Called for each event, on the inbox's strand; must not throw or block.
     std::function<void(const inbox_event&)> observer;
 

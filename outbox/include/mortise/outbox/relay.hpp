@@ -118,9 +118,11 @@ public:
         );
     }
 
-    /// The shards, ordered by number.
+    /// The shards, ordered by number. A batch is counted after its sink has acknowledged it, so a
+    /// reader of the sink may see messages before they are counted here. What was sent before
+    /// `async_drained` or `async_stop` completes is counted by then.
     std::vector<shard_status> status() const;
-    /// The counters of all shards together.
+    /// The counters of all shards together, as exact as `status`.
     relay_stats stats() const;
 
 private:

@@ -278,23 +278,6 @@ void consumer_core::drop_all() {
     reading_.clear();
 }
 
-void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
-    if (offsets.empty() || closing_)
-        return;
-    const list partitions(::rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
-    for (const group_offset& each : offsets) {
-        auto* const one = ::rd_kafka_topic_partition_list_add(
-            partitions.get(), each.of.topic.c_str(), each.of.partition
-        );
-        one->offset = each.next;
-        if (each.note.empty())
-            continue;
-        one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it.
-        one->metadata_size = one->metadata != nullptr ? each.note.size() : 0;
-    }
-    ::rd_kafka_commit(handle_.get(), partitions.get(), 1);
-}
-
 owned<rd_kafka_consumer_group_metadata_t> consumer_core::group_metadata() {
     if (::rd_kafka_assignment_lost(handle_.get()) != 0)
         return nullptr;

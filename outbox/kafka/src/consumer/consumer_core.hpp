@@ -103,6 +103,9 @@ public:
 
     /// Sends offsets to the group; does not wait for the answer.
     void commit(const std::vector<group_offset>& offsets) noexcept;
+    /// Sends offsets to the group, and waits until it has them.
+    /// @throws boost::system::system_error
+    void announce(const std::vector<group_offset>& offsets);
 
     /// The present membership in the group; none if the assignment is lost. Any thread, but not
     /// during `close`.
@@ -119,6 +122,7 @@ private:
     using queues = std::map<topic_partition, owned<rd_kafka_queue_t>>;
 
     static list list_of(const std::vector<topic_partition>& partitions);
+    static list list_of(const std::vector<group_offset>& offsets);
     void join();
     void serve(consumer_report& into);
     void sort(const rd_kafka_message_t& message, consumer_report& into);

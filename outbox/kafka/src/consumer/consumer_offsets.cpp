@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Finds the offset from which a member of a group reads a partition.
+// Finds the offset from which a member of a group reads a partition, and tells the group offsets.
 #include "consumer/consumer_core.hpp"
 #include "consumer/group_offset.hpp"
 #include "failure_classes.hpp"
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -116,6 +117,47 @@ consumer_core::take(std::vector<start_offset> starts, bool skip, bool anew) {
     fresh.merge(reading_);
     reading_.swap(fresh);
     return starts;
+}
+
+consumer_core::list consumer_core::list_of(const std::vector<group_offset>& offsets) {
+    list result(::rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    for (const group_offset& each : offsets) {
+        auto* const one = ::rd_kafka_topic_partition_list_add(
+            result.get(), each.of.topic.c_str(), each.of.partition
+        );
+        one->offset = each.next;
+        if (each.note.empty())
+            continue;
+        one->metadata = ::strdup(each.note.c_str());  // librdkafka frees it.
+        one->metadata_size = one->metadata != nullptr ? each.note.size() : 0;
+    }
+    return result;
+}
+
+void consumer_core::commit(const std::vector<group_offset>& offsets) noexcept {
+    if (offsets.empty() || closing_)
+        return;
+    const list sent = list_of(offsets);
+    ::rd_kafka_commit(handle_.get(), sent.get(), 1);
+}
+
+void consumer_core::announce(const std::vector<group_offset>& offsets) {
+    const list sent = list_of(offsets);
+    const owned<rd_kafka_queue_t> replies(::rd_kafka_queue_new(handle_.get()));
+    check(::rd_kafka_commit_queue(handle_.get(), sent.get(), replies.get(), nullptr, nullptr));
+    const clock::time_point end = clock::now() + config_.answer_wait_max;
+    owned<rd_kafka_event_t> reply;
+    while (!reply) {
+        if (stopping_)
+            throw boost::system::system_error(asio::error::operation_aborted);
+        if (clock::now() >= end)
+            check(RD_KAFKA_RESP_ERR__TIMED_OUT);
+        reply.reset(::rd_kafka_queue_poll(replies.get(), slice_ms));
+    }
+    check(::rd_kafka_event_error(reply.get()));
+    const auto* const taken = ::rd_kafka_event_topic_partition_list(reply.get());
+    for (int i = 0; taken != nullptr && i < taken->cnt; ++i)
+        check(taken->elems[i].err);
 }
 
 std::vector<start_offset> consumer_core::committed(const std::vector<topic_partition>& partitions) {

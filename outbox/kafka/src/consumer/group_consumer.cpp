@@ -130,6 +130,7 @@ asio::awaitable<void> group_consumer::take_part() {
     while (!stopping_ && !over_ && !lost_) {
         co_await take_turn();
         co_await make_changes();
+        co_await announce();
         begin_work();
     }
 }
@@ -214,6 +215,24 @@ asio::awaitable<void> group_consumer::take(const change& next) {
         taken(each);
     changes_.pop_front();
     pauses_.reset();
+}
+
+// Tells the group whose its partitions are. No record of them is worked on before the group knows:
+// this process may die in the middle of the work.
+asio::awaitable<void> group_consumer::announce() {
+    const std::vector<topic_partition> fresh = unannounced();
+    if (fresh.empty() || delayed_ || stopping_)
+        co_return;
+    std::vector<group_offset> offsets;
+    for (const topic_partition& each : fresh)
+        offsets.push_back(partitions_.at(each).position(each, owner_));
+    auto work = [member = member_, offsets = std::move(offsets)] { member->announce(offsets); };
+    auto announcing = worker_->async_run(std::move(work), with_code);
+    const auto reply = co_await std::move(announcing);
+    if (const error_code wrong = std::get<0>(reply))
+        co_return failed(wrong, "the group cannot be told whose its partitions are");
+    for (const topic_partition& each : fresh)
+        partitions_.at(each).is_announced = true;
 }
 
 asio::awaitable<void> group_consumer::release(const change& next) {

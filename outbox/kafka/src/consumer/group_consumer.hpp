@@ -109,6 +109,7 @@ private:
     asio::awaitable<void> take_turn();
     asio::awaitable<void> make_changes();
     asio::awaitable<void> take(const change& next);
+    asio::awaitable<void> announce();
     asio::awaitable<void> release(const change& next);
     asio::awaitable<void> leave();
     asio::awaitable<void> until_idle();
@@ -123,6 +124,7 @@ private:
     void sweep();
     void forget_all();
     bool change_waits() const;
+    std::vector<topic_partition> unannounced() const;
     void begin_work();
     void failed(error_code code, const char* at_what, const std::string& why = {});
     std::vector<group_offset> news();

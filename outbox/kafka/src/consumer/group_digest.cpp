@@ -76,11 +76,10 @@ void group_consumer::keep(consumed_record record) {
 void group_consumer::taken(const start_offset& start) {
     progress& into = partitions_.at(start.of);
     into.read = into.done = start.wanted.value_or(-1);
-    into.end = into.reported = into.announced = -1;
+    into.end = into.reported = into.first = -1;
     if (start.announce && !start.wanted)
-        into.announced = start.begin == RD_KAFKA_OFFSET_END ? start.high : start.low;
-    if (start.announce && start.read)
-        tell_at_ = {};  // Tell the group before any record of it is handled.
+        into.first = start.begin == RD_KAFKA_OFFSET_END ? start.high : start.low;
+    into.is_announced = !start.announce;
     into.at = start.read ? progress::state::reading : progress::state::refused;
     std::string text = start.text;
     if (text.empty() && start.fault && start.wanted)
@@ -90,6 +89,15 @@ void group_consumer::taken(const start_offset& start) {
         return tell(kind::refused, start.of, start.fault, std::move(text));
     const kind type = start.fault ? kind::skipped : kind::assigned;
     tell(type, start.of, start.fault, std::move(text), start.begin);
+}
+
+std::vector<topic_partition> group_consumer::unannounced() const {
+    std::vector<topic_partition> found;
+    for (const auto& [partition, each] : partitions_) {
+        if (each.at == progress::state::reading && !each.is_announced)
+            found.push_back(partition);
+    }
+    return found;
 }
 
 bool group_consumer::is_read(const topic_partition& partition) const {
@@ -118,7 +126,7 @@ void group_consumer::forget_all() {
 }
 
 void group_consumer::begin_work() {
-    if (working_ || delayed_ || over_ || lost_ || hurry())
+    if (working_ || delayed_ || over_ || lost_ || hurry() || !unannounced().empty())
         return;
     if (batch_.empty()) {
         batch_.swap(waiting_);
@@ -199,7 +207,7 @@ std::vector<group_offset> group_consumer::news() {
     if (tell_after_ <= std::chrono::milliseconds(0))
         return all;
     for (auto& [partition, each] : partitions_) {
-        if (each.at == progress::state::refused)
+        if (each.at == progress::state::refused || !each.is_announced)
             continue;
         if (auto one = each.news(partition, owner_))
             all.push_back(std::move(*one));

@@ -69,7 +69,7 @@ public:
     std::optional<std::int64_t> wanted;  ///< None: no record was ever handled.
     std::string note;       ///< The note beside the group's offset, if it was asked for.
     bool barred = false;    ///< Do not read it: `fault` and `text` say why.
-    bool announce = false;  ///< Tell the group at once, even before any record is handled.
+    bool announce = false;  ///< Tell the group whose it is, before any record is handled.
 
     // Set by `take`:
 
@@ -93,7 +93,8 @@ public:
     std::int64_t done = -1;  ///< Behind the last record that was handled.
     std::int64_t end = -1;   ///< No record is left before it.
     std::int64_t reported = -1;
-    std::int64_t announced = -1;  ///< Told to the group before any record is handled.
+    std::int64_t first = -1;   ///< Where it begins, if no record was ever handled.
+    bool is_announced = true;  ///< The group knows whose it is, or does not have to.
 
     /// The next offset once everything before `dealt_with` is handled. If that is all that was
     /// read, it lies behind the offsets without records that follow (the ends of transactions).
@@ -101,19 +102,24 @@ public:
         return read <= dealt_with ? std::max(dealt_with, end) : dealt_with;
     }
 
-    /// What to tell the group, if it is new. The note says what was handled, and by whom.
-    std::optional<group_offset> news(const topic_partition& partition, const std::string& owner) {
-        const std::int64_t next = done < 0 ? announced : next_after(done);
-        if (next < 0 || next <= reported)
-            return std::nullopt;
-        reported = next;
+    /// What the group can be told. The note says what was handled, and by whom.
+    group_offset position(const topic_partition& partition, const std::string& owner) const {
         offset_note note;
         note.dealt_with = done;
         note.owner = owner;
         group_offset offset;
         offset.of = partition;
-        offset.next = reported;
+        offset.next = done < 0 ? first : next_after(done);
         offset.note = note.text();
+        return offset;
+    }
+
+    /// The same, if it is new and something was handled.
+    std::optional<group_offset> news(const topic_partition& partition, const std::string& owner) {
+        if (done < 0 || next_after(done) <= reported)
+            return std::nullopt;
+        group_offset offset = position(partition, owner);
+        reported = offset.next;
         return offset;
     }
 };

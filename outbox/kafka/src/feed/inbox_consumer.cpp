@@ -158,8 +158,8 @@ asio::awaitable<error_code> inbox_consumer_core::ask_group(std::vector<start_off
     starts = std::move(std::get<1>(found));
     for (start_offset& each : starts) {
         each.wanted.reset();  // The inbox knows it.
-        each.announce = true;
         const std::string before = offset_note::parse(each.note).owner;
+        each.announce = before != owner();
         if (before.empty() || before == owner() || adopt_group_)
             continue;
         each.barred = true;
