@@ -14,7 +14,7 @@ bool stands_again(const error_code& why) noexcept {
 }
 
 std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept {
-    return client.core_->time();
+    return client.core_->context.time();
 }
 
 std::shared_ptr<client_core> core_of(const lock_client& client) noexcept {

@@ -32,9 +32,9 @@ public:
     using elected_handler = coro::detail::completion<void(error_code, lease_view)>;
 
     candidacy(core_ptr core, std::string name, const election_options& options)
-        : seat_(core->executor()),
+        : seat_(core->context.executor()),
           core_(core),
-          time_(core->time()),
+          time_(core->context.time()),
           name_(std::move(name)),
           pauses_(pauses_of(options), random_id::draw().low) {}
 
@@ -107,7 +107,7 @@ private:
         if (resigned_)
             return end(errc::lease_released);
         stage_ = stage::standing;
-        core->acquire(
+        core->locals.acquire(
             name_,
             lock_options(),
             true,
