@@ -3,9 +3,8 @@
 
 #include "client/channel.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/answers.hpp"
-#include "wire/call_headers.hpp"
-#include "wire/field_names.hpp"
+#include "wire/call_messages.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/system/system_error.hpp>

@@ -4,7 +4,7 @@
 #include "client/channel.hpp"
 #include "control/control_json.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/field_names.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 

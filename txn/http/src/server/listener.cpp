@@ -6,7 +6,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
 #include "mortise/detail/require.hpp"
-#include "stream/tls_context.hpp"
+#include "stream/byte_stream.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
