@@ -102,9 +102,9 @@ asio::awaitable<host_look_up::endpoints> host_look_up::find(const asio::any_io_e
     // An hour is as good as no limit: the call has a limit of its own.
     const auto patience =
         known_.empty() ? milliseconds(std::chrono::hours(1)) : patience_with_known_addresses;
-    auto waiting =
-        under_way->ready.async_wait(asio::cancel_after(patience, asio::as_tuple(asio::deferred)));
-    const auto outcome = co_await std::move(waiting);
+    const auto outcome = co_await under_way->ready.async_wait(
+        asio::cancel_after(patience, asio::as_tuple(asio::deferred))
+    );
     const auto cancelled = co_await asio::this_coro::cancellation_state;
     if (cancelled.cancelled() != asio::cancellation_type::none)
         throw system_error(asio::error::operation_aborted);

@@ -19,9 +19,9 @@ constexpr std::size_t text_max = 1'024;
 // Keeps the channel, because the participant may be destroyed meanwhile.
 asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
     const std::string id = http::call_id(what);
-    auto asking =
-        to->async_exchange(http::to_request(what, to->at()), asio::as_tuple(asio::deferred));
-    auto came = co_await std::move(asking);
+    auto came = co_await to->async_exchange(
+        http::to_request(what, to->at()), asio::as_tuple(asio::deferred)
+    );
     auto& [failed, got] = came;
     if (failed && !got.body.empty())
         throw boost::system::system_error(failed, got.body);

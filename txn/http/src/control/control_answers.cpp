@@ -35,8 +35,7 @@ struct settle_desk::wait {
 };
 
 asio::awaitable<result<standing>> settle_desk::ask(gid which) {
-    auto asking = at_.async_outcome(which, asio::as_tuple(asio::deferred));
-    auto got = co_await std::move(asking);
+    auto got = co_await at_.async_outcome(which, asio::as_tuple(asio::deferred));
     auto& [failed, came] = got;
     co_return standing_of(failed, came);
 }
@@ -221,10 +220,9 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
         co_return refusal(
             400, "bad_query", "use filter=all|unfinished|stuck, after=NUMBER, limit=1..1000"
         );
-    auto looking = of_.async_list(
+    auto got = co_await of_.async_list(
         wanted->filter, wanted->after, wanted->limit, asio::as_tuple(asio::deferred)
     );
-    auto got = co_await std::move(looking);
     auto& [failed, found] = got;
     if (failed)
         co_return failure(failed);
@@ -232,8 +230,7 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
 }
 
 asio::awaitable<response> control_answers::show(gid which) {
-    auto looking = of_.async_show(which, asio::as_tuple(asio::deferred));
-    auto got = co_await std::move(looking);
+    auto got = co_await of_.async_show(which, asio::as_tuple(asio::deferred));
     auto& [failed, found] = got;
     if (failed)
         co_return failure(failed);
@@ -275,8 +272,8 @@ control_answers::intervene(gid which, intervention::kind how, const std::string&
         co_return refusal(400, "bad_body", wrong);
     wanted.what = how;
     wanted.gid = which;
-    auto doing = of_.async_intervene(std::move(wanted), asio::as_tuple(asio::deferred));
-    const auto got = co_await std::move(doing);
+    const auto got =
+        co_await of_.async_intervene(std::move(wanted), asio::as_tuple(asio::deferred));
     if (const error_code failed = std::get<0>(got))
         co_return failure(failed);
     co_return co_await say_outcome(which);

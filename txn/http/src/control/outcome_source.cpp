@@ -33,8 +33,7 @@ private:
         what.target = to->at().path + "/txn/" + which.text() +
                       "/settle?wait_ms=" + std::to_string(wait_max.count());
         what.headers.add(http::fields::host, to->at().authority);
-        auto asking = to->async_exchange(std::move(what), asio::as_tuple(asio::deferred));
-        auto came = co_await std::move(asking);
+        auto came = co_await to->async_exchange(std::move(what), asio::as_tuple(asio::deferred));
         auto& [failed, got] = came;
         if (failed)
             co_return failed;

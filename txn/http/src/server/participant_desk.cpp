@@ -91,8 +91,7 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
     const std::string id = call_id(*made);
     std::exception_ptr thrown;
     try {
-        auto doing = callee->carry_out(std::move(*made));
-        const auto verdict = co_await std::move(doing);
+        const auto verdict = co_await callee->carry_out(std::move(*made));
         co_return to_response(verdict, id);
     } catch (...) {
         thrown = std::current_exception();
