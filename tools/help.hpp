@@ -15,7 +15,7 @@ inline constexpr const char* store =
 inline constexpr const char* footer = R"(
 Examples:
   mortise run --lock nightly -- backup.sh       one at a time, on this host
-  mortise run --lock nightly --wait 0 -- cmd    give up at once if somebody else is at it
+  mortise run --lock nightly --wait 0 -- cmd    give up at once if somebody holds the lock
   mortise ls                                    who holds what, and who waits
   mortise show nightly                          one lock in full
   mortise watch                                 the same as they change
@@ -23,16 +23,16 @@ Examples:
   mortise doctor                                what the store promises, and whether it keeps it
   mortise txn ls --log tcc.db                   transactions that have not ended
   mortise outbox ls --db shop.db                messages that wait to be sent
-  mortise inbox ls --db shop.db                 messages that have come
+  mortise inbox ls --db shop.db                 messages that were received
   mortise bench handoff                         how fast a lock travels between processes
 
 Exit codes: 0 done; 64 the command line is wrong; 69 the store cannot be used; 70 the system
-refused something; and those of `mortise run --help` and `mortise break --help`. An error is one
+refused something; `mortise run --help` and `mortise break --help` list theirs. An error is one
 line on the standard error: "mortise: message: value; what to do".
 
-Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME. Who can
-list processes sees their arguments: keep a password out of them by MORTISE_STORE, or by
-redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows it.)";
+Stores: redis://HOST:PORT/DATABASE, rediss://... by TLS, redis+sentinel://HOST,HOST/NAME. Everybody
+who can list processes sees their arguments. Keep a password out of them: use MORTISE_STORE,
+redis://HOST?password_file=PATH or ?password_env=VARIABLE. No command shows the password.)";
 
 inline constexpr const char* run = "Run a command under a lock, and give its exit code";
 
@@ -40,11 +40,11 @@ inline constexpr const char* run_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
 The command finds in its environment:
-  MORTISE_TOKEN         a decimal number that grows with every grant: hand it to whatever the
+  MORTISE_TOKEN         a decimal number that grows with every grant: pass it to whatever the
                         command writes to, so that a late writer can be refused there;
                         empty if the store gives none
-  MORTISE_TOKEN_DOMAIN  what the number belongs to: those of two domains cannot be compared
-  MORTISE_SLOT          of a lock with --permits: which of the N permits it has, from 1; else 0
+  MORTISE_TOKEN_DOMAIN  the series of the number: tokens of two domains cannot be compared
+  MORTISE_SLOT          with --permits: the number of its permit, from 1; else 0
   MORTISE_LOCK          the name of the lock
 
 Exit codes:
@@ -60,14 +60,14 @@ Exit codes:
 
 Signals: HUP, INT, QUIT, TERM, USR1, USR2 and WINCH that are sent to mortise are passed on to
 the command. What the terminal sends (Ctrl-C) reaches the command by itself, and is not passed
-on a second time. A signal that ends the waiting takes the request back first; one that ends the
-command frees the lock at once.
+on a second time. After a signal that ends the waiting, the request is withdrawn first; after one
+that ends the command, the lock is free at once.
 
-When mortise dies, whatever the cause, the kernel kills the command (parent-death signal). That
-holds for the command only: processes that it starts do not inherit it, and a set-user-ID or
-set-group-ID program clears it. So let a script `exec` its last program, and check the token
-where it matters. If mortise alone is stopped (SIGSTOP), the command runs on, and after the TTL
-the lock passes to the next one: only the token tells the two apart.
+When mortise dies, whatever the cause, the kernel kills the command (parent-death signal). Only
+the command itself: processes that it starts do not inherit the signal, and a set-user-ID or
+set-group-ID program clears it. Therefore let a script `exec` its last program, and check the
+token where it matters. If only mortise is stopped (SIGSTOP), the command runs on, and the lock
+passes to the next holder after the TTL: only the token tells the two apart.
 
 Examples:
   mortise run --lock nightly -- backup.sh --full
@@ -84,9 +84,9 @@ inline constexpr const char* ls = "Show who holds which lock, and who waits";
 inline constexpr const char* ls_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
-Bytes of a name that are not printable text are shown as \xNN, a backslash as two of them. With
---json a name that is not UTF-8 comes in that form, with its bytes as hexadecimal digits in
-"name_hex" beside it. A token is a decimal string: the numbers of some JSON readers are too small.
+Bytes of a name that are not printable are shown as \xNN, and a backslash as two. With --json, a
+name that is not UTF-8 is shown in the same way, and "name_hex" has its bytes as hexadecimal
+digits. A token is a decimal string, because it can be too large for a number in JSON.
 
 Examples:
   mortise ls
@@ -98,11 +98,11 @@ inline constexpr const char* show = "Show one lock in full";
 inline constexpr const char* show_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
-Shows who holds the lock, in which mode, with which token, for how long and for how long at most;
-who waits, in order; and the newest cases in which it was taken from its holder by force. At most
-100 waiters are shown, 1,000 with --json. A lock that nobody holds is no error: the exit code is 0.
+Shows who holds the lock, in which mode, with which token, since when and for how long at most;
+who waits, in order; and when the lock was last taken from a holder by force. At most 100 waiters
+are shown, 1,000 with --json. A lock that nobody holds is not an error: the exit code is 0.
 
-Names are shown as `mortise ls --help` says. A name that begins with a dash: --lock=-name.
+`mortise ls --help` says how names are shown. For a name that begins with a dash: --lock=-name.
 
 Examples:
   mortise show nightly
@@ -113,13 +113,13 @@ inline constexpr const char* break_lock = "Take a lock from a holder that is stu
 inline constexpr const char* break_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
-The lock passes to the next who waits. The holder learns of it with its next heartbeat, and works on
-until then: only a check of the token, where it writes, keeps a late write out. A command that was
-started by `mortise run` is ended then. If the lock is held shared, all lose it that share it. The
-reason and who gave the order are recorded in the store: see `mortise show`.
+The lock passes to the next waiter. The holder learns of the break with its next heartbeat and works
+on until then: only a check of the token, where it writes, keeps a late write out. A command of
+`mortise run` is ended then. If the lock is shared, all its holders lose it. The store records the
+reason and who gave the order: see `mortise show`.
 
-What holds the lock is looked up first, and broken is that grant and no other. With --token this is
-the grant that you saw; where several hold the lock (--permits), --token or --slot says which.
+The command first looks up who holds the lock, and breaks that grant and no other. With --token it
+breaks the grant that you saw. If several hold the lock (--permits), name one by --token or --slot.
 
 Exit codes:
   0   it was broken
@@ -138,10 +138,10 @@ inline constexpr const char* watch = "Show locks and waiters as they change";
 inline constexpr const char* watch_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
-On a terminal the table of `mortise ls --all` is drawn anew at each change. Elsewhere there is a
-line for each change (acquired, released, waits, left), beginning with what is there; with --json
-each line is an object. The store tells of changes, nothing is asked again and again. Who came and
-went within a tenth of a second may not be seen.
+On a terminal the table of `mortise ls --all` is drawn anew at each change. Elsewhere the present
+state is printed first, then a line for each change (acquired, released, waits, left); with --json
+each line is an object. The store reports the changes: nothing is polled. A holder or waiter that
+stays for less than a tenth of a second may not be seen.
 
 Ends by a signal (Ctrl-C), with the exit code 128+N for signal N; 69 if the store cannot be used.
 
@@ -156,9 +156,9 @@ inline constexpr const char* doctor_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
 Opens the store as `mortise run` does, lets it examine itself, and measures it with two clients on
-a lock of their own: how long acquire and release take, a heartbeat, and a lock that passes from one
-to the other. Each line has a mark: ok, weak (works, with a promise that cannot be kept in every
-case) or BROKEN. Where there is no store none is made, unless you say --create.
+a lock of their own: how long an acquire and release, a heartbeat, and a hand-over from one client
+to the other take. Each line has a mark: ok, weak (works, but cannot keep a promise in every case)
+or BROKEN. A store that does not exist is not created, except with --create.
 
 Exit codes: 0 nothing is broken; 1 something is; 69 there is no store.
 
@@ -174,18 +174,18 @@ inline constexpr const char* transactions =
 inline constexpr const char* transactions_footer = R"(
 --json works here, too: see `mortise --help`.
 
-`ls` and `show` read the log of the coordinator, while it is at work and when it has died. What they
-show is what is in the log: what is under way may be further. A transaction is named by its gid, or
-by the number at the end of it.
+`ls` and `show` read the log of the coordinator, whether the coordinator runs or not. They show what
+is in the log: a transaction under way may be further. Name a transaction by its gid, or by the
+number at the end of the gid.
 
 `retry`, `skip` and `force` leave an order in the log, with who gave it and why. A coordinator that
-is at work in another process of this host is told at once, does it or refuses it, and records that;
-if none is, the order stays, and the next one does it.
+runs on this host hears of the order at once, carries it out or refuses it, and records the result.
+If none runs, the order stays in the log, and the next coordinator carries it out.
 
 Exit codes of those three:
-  0   it was done
+  0   the order was carried out
   66  there is nothing to do: it is not stuck, or has ended, or there is no such transaction
-  75  no coordinator has done it within --wait: the order stays in the log
+  75  no coordinator carried it out within --wait: the order stays in the log
   64  the command line is wrong
   69  the log cannot be used
 
@@ -200,26 +200,26 @@ Examples:
 inline constexpr const char* txn_ls = "Show the transactions that have not ended";
 inline constexpr const char* txn_show = "Show one transaction in full";
 inline constexpr const char* txn_retry =
-    "Call branches again that are stuck, or wait for their next attempt";
-inline constexpr const char* txn_skip = "Take a stuck branch for finished, though it is not";
+    "Call branches that are stuck or wait for their next attempt again";
+inline constexpr const char* txn_skip = "Treat a stuck branch as finished, although it is not";
 inline constexpr const char* txn_adopt =
-    "Go on with a log that is an old copy; what was decided since is to be settled by hand";
+    "Continue with a log that is an old copy; settle by hand what was decided since";
 inline constexpr const char* txn_force =
-    "Cancel a transaction that is not decided; skip what is stuck in one that is";
+    "Cancel a transaction that is not decided; skip the stuck branches of one that is";
 
 inline constexpr const char* bench = "Measure locks and transactions on this machine";
 
 inline constexpr const char* bench_footer = R"(
 --store and --json work here, too: see `mortise --help`.
 
-Without --store (or MORTISE_STORE) a new SQLite store in a temporary folder is used and removed
-again. Exit code 1: two held a lock at the same time, a token fell, or who waited for a holder that
-was killed got the lock later than the TTL and 100 ms; that must never happen.
-handoff keeps each process to one processor, in turn, for the lock and for the limit alike.
+Without --store (or MORTISE_STORE), a new SQLite store in a temporary folder is used and removed
+afterwards. Exit code 1: two clients held a lock at the same time, a token became smaller, or a
+waiter got the lock of a killed holder later than the TTL plus 100 ms. This must never happen.
+handoff binds each process to one processor, for the lock and for its limit alike.
 
-With --store redis://... the limits are those of the server and of the client library that locks
-use, too: PINGs, and messages that are published. Commands and bytes are those that the server
-counts, of all its clients: measure at a server that nobody else uses.
+With --store redis://..., the limits are PINGs and published messages at the same server, by the
+client library that the locks use. The server counts the commands and bytes of all its clients:
+measure at a server that nobody else uses.
 
 Examples:
   mortise bench handoff --processes 2
@@ -234,36 +234,36 @@ Examples:
   mortise bench txn --in-flight 64)";
 
 inline constexpr const char* handoff =
-    "A lock that goes to and fro between processes, against bare messages that do the same";
+    "A lock that passes between processes, compared with bare messages between them";
 inline constexpr const char* contend =
-    "Many workers in many processes want one lock: speed, waiting, and whether it excludes";
+    "Many workers in many processes want one lock: speed, waiting times, mutual exclusion";
 inline constexpr const char* uncontended =
-    "Acquire and release by one process, against the bare calls of the store that this needs";
+    "Acquire and release by one process, compared with the bare calls of the store";
 inline constexpr const char* local =
-    "A lock that is passed on among coroutines of one process, against a bare mutex";
-inline constexpr const char* waiters = "How much memory a coroutine takes that waits for a lock";
-inline constexpr const char* idle = "What it costs to hold many locks and do nothing";
+    "A lock that passes between coroutines of one process, compared with a bare mutex";
+inline constexpr const char* waiters = "The memory that a waiting coroutine takes";
+inline constexpr const char* idle = "The cost of holding many locks that nobody uses";
 inline constexpr const char* linger =
-    "A lock that stays with its process until another one wants it: how fast, and how soon";
-inline constexpr const char* takeover =
-    "How long who waits for a lock waits after its holder was killed";
+    "A lock that stays with its process until another wants it: speed, and time to pass on";
+inline constexpr const char* takeover = "The time from the death of a holder to the next grant";
 inline constexpr const char* tcc =
-    "Transactions of a coordinator, against the bare writes that they need";
-inline constexpr const char* relay = "A message table emptied into Kafka, against librdkafka alone";
+    "Transactions of a coordinator, compared with the bare writes that they need";
+inline constexpr const char* relay =
+    "A message table sent to Kafka, compared with librdkafka alone";
 inline constexpr const char* txn =
-    "Durable transactions of many coroutines at once, against one after the other";
+    "Durable transactions of many coroutines at once, compared with one after the other";
 
 inline constexpr const char* tcc_footer = R"(
-Each transaction has two branches, whose participants are in the process and do nothing. The limit
-is what its log must write: two records that are forced, one that is not, by as many coroutines.
-Then the same with participants that keep accounts in a database each, behind a barrier. Files are
-made in the folder of --dir and removed again: name one on the disk that you want to measure.
+Each transaction has two branches, whose participants are in this process and do nothing. The limit
+is what the log must write: two records that are forced and one that is not, by as many coroutines.
+Then the same is measured with participants that keep accounts in a database each, behind a barrier.
+Files are made in the folder of --dir and removed afterwards: name one on the disk to be measured.
 
-With --recovery a process dies that has so many transactions under way, half of them decided, and
-the next one finishes them. With --handover one of two coordinators on a log is stopped in order
-with so many under way whose participants do not answer, and the other one goes on. With --backlog
-so many wait for a participant that is away: what that is to healthy ones, which are measured in
-turns with those of a coordinator that has no others, and how fast it is gone when that one is back.
+--recovery N: a process dies with N transactions under way, half of them decided, and the next one
+finishes them. --handover N: one of two coordinators of a log is stopped in an orderly way with N
+transactions under way whose participants do not answer, and the other one takes over. --backlog N:
+N transactions wait for a participant that is away. This measures, in turns with a coordinator that
+has no backlog, how much they slow others down, and how fast they end when the participant is back.
 
 Examples:
   mortise bench tcc
@@ -272,23 +272,23 @@ Examples:
   mortise bench tcc --handover 10000 --backlog 100000)";
 
 inline constexpr const char* relay_footer = R"(
-A table is filled and a relay empties it into Kafka; in turns with it, producers of librdkafka alone
-send the same rows, as many producers as the table has shards, in batches as large. Then a hundred
-rows a second are committed one by one, and a consumer that reads committed records notes when each
-came; the limit is a transaction of librdkafka with one record. An inbox receives what was sent, and
-so does a consumer of librdkafka that does nothing with it. Before, without Kafka: what a message
-adds to a small transaction.
+First, without Kafka: the time that a message adds to a small transaction. Then a table is filled,
+and a relay sends it to Kafka. In turns with the relay, producers of librdkafka alone send the same
+rows: as many producers as the table has shards, in batches of the same size. Then a hundred rows a
+second are committed one by one, and a consumer of committed records notes when each arrives; the
+limit is a transaction of librdkafka with one record. Last, an inbox receives the messages, and so
+does a consumer of librdkafka that does nothing with them.
 
-The topics have names of their own and are removed again, as far as the login may do that. Files are
-made in the folder of --dir and removed again: name one on the disk that you want to measure.
+The topics have names of their own and are removed afterwards if the login may do that. Files are
+made in the folder of --dir and removed afterwards: name one on the disk to be measured.
 
 Examples:
   mortise bench relay --kafka 127.0.0.1:9092
   mortise bench relay --kafka 127.0.0.1:9092 --rows 200000 --size 200 --seconds 10 --json)";
 
 inline constexpr const char* txn_footer = R"(
-Each transaction is on the disk before its coroutine goes on. With --store the folder of that
-store is used, for a file that is removed again: name one on the disk that you want to measure.
+Each transaction is on the disk before its coroutine continues. With --store, a file in the folder
+of that store is used and removed afterwards: name one on the disk to be measured.
 
 Examples:
   mortise bench txn

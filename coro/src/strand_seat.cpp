@@ -3,6 +3,7 @@
 
 #include "mortise/coro/detail/untracked_executor.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/strand.hpp>
 
@@ -11,8 +12,16 @@
 namespace mortise::coro::detail {
 namespace {
 
+// Makes the strand on the plain executor if it is of the usual type: a strand on the erased type
+// erases twice, and every step of a connection goes through the strand.
+asio::any_io_executor plain_strand_of(const asio::any_io_executor& executor) {
+    if (const auto* plain = executor.target<asio::io_context::executor_type>())
+        return asio::make_strand(*plain);
+    return asio::make_strand(executor);
+}
+
 asio::any_io_executor strand_of(const asio::any_io_executor& executor, strand_seat::work how) {
-    asio::any_io_executor strand = asio::make_strand(executor);
+    asio::any_io_executor strand = plain_strand_of(executor);
     if (how == strand_seat::work::counted)
         return strand;
     return untracked_executor(std::move(strand));

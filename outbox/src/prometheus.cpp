@@ -28,36 +28,39 @@ constexpr std::array relay_metrics{
         &relay_stats::parked,
         "mortise_relay_rows_parked_total",
         counted,
-        "Rows moved out of the way as they cannot be sent."},
+        "Rows parked because they cannot be sent."},
     relay_metric{
         &relay_stats::purged, "mortise_relay_rows_purged_total", counted, "Sent rows forgotten."},
     relay_metric{
         &relay_stats::writes,
         "mortise_relay_writes_total",
         counted,
-        "Transactions with the database."},
+        "Write transactions at the database."},
     relay_metric{
         &relay_stats::failures,
         "mortise_relay_failures_total",
         counted,
-        "Tries that failed and are repeated."},
+        "Attempts that failed and are repeated."},
     relay_metric{
         &relay_stats::refusals,
         "mortise_relay_refusals_total",
         counted,
-        "Times that a shard was refused."},
+        "Shards that the relay refused to send."},
     relay_metric{
         &relay_stats::marks_lost,
         "mortise_relay_marks_lost_total",
         counted,
-        "Times that a sink had forgotten how far it got."},
+        "Sinks that had lost their mark."},
     relay_metric{
         &relay_stats::taken,
         "mortise_relay_shards_taken_total",
         counted,
-        "Times that a shard was taken over."},
+        "Shards taken over from another relay."},
     relay_metric{
-        &relay_stats::held, "mortise_relay_shards_held", measured, "Shards that it works on."},
+        &relay_stats::held,
+        "mortise_relay_shards_held",
+        measured,
+        "Shards that this relay sends now."},
     relay_metric{
         &relay_stats::refused,
         "mortise_relay_shards_refused",
@@ -68,7 +71,8 @@ static_assert(sizeof(relay_stats) == relay_metrics.size() * sizeof(std::uint64_t
 
 using lag_metric = prometheus_metric<relay_lag>;
 constexpr std::array lag_metrics{
-    lag_metric{&relay_lag::rows, "mortise_outbox_rows_waiting", measured, "Rows to be sent."},
+    lag_metric{
+        &relay_lag::rows, "mortise_outbox_rows_waiting", measured, "Rows that wait to be sent."},
     lag_metric{&relay_lag::later, "mortise_outbox_rows_later", measured, "Rows not due yet."},
     lag_metric{
         &relay_lag::parked, "mortise_outbox_rows_parked", measured, "Rows that cannot be sent."},
@@ -85,29 +89,29 @@ constexpr std::array inbox_metrics{
         &inbox_stats::repeated,
         "mortise_inbox_messages_repeated_total",
         counted,
-        "Messages that had come before."},
+        "Messages that were received before."},
     inbox_metric{
         &inbox_stats::refused,
         "mortise_inbox_messages_compensated_total",
         counted,
-        "Messages that were refused, and for which a compensating one was sent."},
+        "Refused messages for which a compensating message was sent."},
     inbox_metric{
         &inbox_stats::failed,
         "mortise_inbox_attempts_failed_total",
         counted,
-        "Attempts that threw."},
+        "Attempts of handlers that failed."},
     inbox_metric{
         &inbox_stats::parked, "mortise_inbox_messages_parked_total", counted, "Messages parked."},
     inbox_metric{
         &inbox_stats::retried,
         "mortise_inbox_attempts_repeated_total",
         counted,
-        "Attempts after the first of a message."},
+        "Attempts after the first attempt of a message."},
     inbox_metric{
         &inbox_stats::waited,
         "mortise_inbox_messages_held_behind_total",
         counted,
-        "Messages that came to wait behind one of their key."},
+        "Messages held behind an earlier message of their key."},
 };
 static_assert(sizeof(inbox_stats) == inbox_metrics.size() * sizeof(std::uint64_t));
 
@@ -125,7 +129,7 @@ std::string prometheus_text(const relay_lag& lag, std::string_view relay, bool w
     text.precision(12);
     text << prometheus_page(lag_metrics, lag, label, with_help);
     if (with_help) {
-        text << "# HELP " << oldest << " Age of the oldest row to be sent.\n"
+        text << "# HELP " << oldest << " Age of the oldest row that waits to be sent.\n"
              << "# TYPE " << oldest << " gauge\n";
     }
     text << oldest << label << std::chrono::duration<double>(lag.oldest).count() << '\n';

@@ -11,7 +11,11 @@ namespace mortise::test {
 
 // Takes the harness's executor without a strand: the tests run on one thread, and their coroutines
 // on one strand at a time.
-peer::peer(store_harness& harness) : harness_(harness), store_(harness.make_store()) {
+peer::peer(store_harness& harness) : peer(harness, harness.ttl()) {}
+
+peer::peer(store_harness& harness, std::chrono::milliseconds ttl)
+    : harness_(harness), store_(harness.make_store()) {
+    start_.ttl = ttl;
     store_->attach(harness_.executor(), *this, harness_.time());
 }
 
@@ -28,7 +32,6 @@ void peer::drop() {
 
 asio::awaitable<result<resumed>> peer::resume(std::uint64_t generation) {
     start_.generation = generation;
-    start_.ttl = harness_.ttl();
     start_.host = "test-host";
     start_.label = "peer";
     start_.pid = 4711;

@@ -34,7 +34,10 @@ public:
         bool queue = true;
     };
 
+    /// Its sessions live for the harness's TTL after their last heartbeat.
     explicit peer(store_harness& harness);
+    /// As above, for a test in which no session dies, however slow the machine is.
+    peer(store_harness& harness, std::chrono::milliseconds ttl);
     ~peer();
 
     /// Resumes with a new session.

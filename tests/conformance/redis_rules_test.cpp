@@ -31,7 +31,7 @@ public:
 
     asio::awaitable<void> run(unsigned steps) {
         for (unsigned i = 0; i < sessions; ++i) {
-            peers_.push_back(std::make_unique<peer>(harness_));
+            peers_.push_back(std::make_unique<peer>(harness_, std::chrono::seconds(30)));
             co_await peers_.back()->open();
         }
         said_.emplace_back();

@@ -5,7 +5,7 @@
 #include "fuzz/target.hpp"
 #include "fuzz/vocabulary.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/answers.hpp"
+#include "wire/call_messages.hpp"
 #include "wire/message_reader.hpp"
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include "fuzz/refusal.hpp"
 #include "fuzz/target.hpp"
 #include "fuzz/vocabulary.hpp"
-#include "wire/call_headers.hpp"
+#include "wire/call_messages.hpp"
 #include "wire/message_reader.hpp"
 
 #include <algorithm>

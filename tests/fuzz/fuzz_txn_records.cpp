@@ -3,9 +3,7 @@
 // or can be carried out, and what was read is written as it was.
 #include "core/tcc_fsm.hpp"
 #include "fuzz/target.hpp"
-#include "log/limits.hpp"
 #include "log/plan.hpp"
-#include "log/progress.hpp"
 #include "mortise/txn/gid.hpp"
 
 #include <cstddef>

@@ -6,9 +6,8 @@
  *
  * Mirrors: lock_engine::request, release, break_grants, grant_next and bury_gone;
  * memory_state::beat, reap, push and wake_after_quarantine (as sqlite_state::reap_now and tell);
- * client_session.cpp (run_beat, beaten), client_look.cpp (take_snapshot, compare, see),
- * client_core::pushed and on_alarm, client_claim.cpp (send_request), client_release.cpp
- * (run_release, release_later).
+ * session_keeper.cpp (run_beat, beaten), reconciler.cpp (take_snapshot, compare), claims::granted
+ * and send_request, client_core::on_alarm, releases.cpp (run_release, try_later).
  *
  * Abstracted: connections and lost answers of requests (request_withdraw.pml); deadlines
  * (session_expiry.pml): who lives is never taken for dead, who died expires at some later moment,
@@ -184,7 +183,7 @@ inline ask() {
     do_request()
 }
 
-/* client_core::look_now */
+/* reconciler::start */
 inline look_now() {
     if
     :: look == none -> look = asked; snap_wish = wish[me]; snap_id = id[me]
@@ -192,14 +191,14 @@ inline look_now() {
     fi
 }
 
-/* client_core::compare: only what stood here before the question is judged by the answer */
+/* reconciler::compare: only what stood here before the question is judged by the answer */
 inline compare() {
     look = none;
     if
     :: wish[me] == waits && view_token != 0 && view_id == id[me] -> /* see */
         accept(view_token)
     :: wish[me] == waits && snap_wish == waits && snap_id == id[me] && view_id != id[me] &&
-       !view_queued -> /* acquire_fsm::missing, client_core::send_request */
+       !view_queued -> /* acquire_fsm::missing, claims::send_request */
         broken_id[me] = 0;
 #ifdef ASKS_AGAIN_BY_OLD_ID
         do_request()
@@ -218,7 +217,7 @@ inline compare() {
     fi
 }
 
-/* client_core::beaten: what the heartbeat says differs from what is known here */
+/* session_keeper::beaten: what the heartbeat says differs from what is known here */
 #define COUNTS_DIFFER \
     (released == settled && \
      ((holder == me) != (wish[me] == held) || \
@@ -252,16 +251,16 @@ active [CLIENTS] proctype client() {
 end:
     do
     :: atomic { wish[me] == thinking && rounds[me] != 0 && released != unsent -> ask() }
-    :: atomic { BELIEVES(me) && released == settled -> /* client_core::start_release */
+    :: atomic { BELIEVES(me) && released == settled -> /* releases::start */
         released = unsent; released_id = id[me]; released_token = token[me];
         wish[me] = thinking; rounds[me]-- }
-    :: atomic { released != settled -> /* client_core::run_release */
+    :: atomic { released != settled -> /* releases::run_release */
         do_release();
         if
         :: released = settled; released_id = 0; released_token = 0
         :: may_lose_answer -> may_lose_answer = false; released = unanswered
         fi }
-    :: atomic { pushes[me]?what, i, t -> /* client_core::pushed */
+    :: atomic { pushes[me]?what, i, t -> /* claims::granted */
         if
         :: what == look_again -> look_now()
         :: what == granted && wish[me] == waits && id[me] == i -> accept(t)
@@ -272,7 +271,7 @@ end:
 #ifndef NOBODY_WAKES
     :: atomic { HAS_TIMER && !quarantine && !woken -> woken = true; grant_next(NOBODY) }
 #endif
-    :: atomic { look == none && MISMATCH -> look_now() } /* client_core::beaten */
+    :: atomic { look == none && MISMATCH -> look_now() } /* session_keeper::beaten */
     :: atomic { look == asked -> /* memory_state::look */
         look = seen;
         changed[me] = false;

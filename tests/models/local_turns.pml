@@ -5,8 +5,9 @@
  *
  * Mirrors: lock_queue::acquire, granted, contended, release, next, may_pass, serve, ask_for_head,
  * leave and begin_turn; token_supply::take and wants_more; lock_engine::request, tell_contended,
- * release, make_grant and draw; client_core::run (tasks reach the store in their order), pushed,
- * contend and beaten, compare and see (heartbeats that look again).
+ * release, make_grant and draw; local_locks::run (tasks reach the store in their order);
+ * claims::granted and contended; session_keeper::beaten, reconciler::compare (heartbeats that look
+ * again).
  *
  * Abstracted: one mode (exclusive), no cancellations, no tries, no linger; a turn has so many
  * hand-offs and may end sooner, by its time; a heartbeat that would find nothing is no step; a
@@ -207,7 +208,7 @@ active [CLIENTS] proctype strand() {
     bool flag;
 end:
     do
-    /* client_core::run: start, start_release, draw */
+    /* local_locks::run: claims::start, releases::start, claims::draw */
     :: atomic { tasks[me]?request -> do_request(me) }
     :: atomic { tasks[me]?release -> do_release(me) }
 #ifdef TOKENS
@@ -221,14 +222,14 @@ end:
         :: else
         fi }
 #endif
-    :: atomic { pushes[me]?what, other_id, flag -> /* client_core::pushed, contend */
+    :: atomic { pushes[me]?what, other_id, flag -> /* claims::granted, contended */
         if
         :: other_id == id[me] && what == given && claim[me] == asked -> grant_arrives(me, flag)
         :: other_id == id[me] && what == contended_hint && claim[me] != none -> now_contended(me)
         :: else
         fi;
         what = 0; other_id = 0; flag = 0 }
-    /* client_core::beaten, compare and see */
+    /* session_keeper::beaten, reconciler::compare */
     :: atomic { claim[me] == asked && AT_STORE(me) -> grant_arrives(me, (len(queue) != 0)) }
 #ifndef NO_LOOK_FOR_CONTENTION
     :: atomic { claim[me] == granted && AT_STORE(me) && nempty(queue) && !contended[me] ->

@@ -10,9 +10,9 @@
  * although they arrived. The session may die, or be given up by the client.
  *
  * Mirrors: core/acquire_fsm.cpp (the inlines below have the names of its functions),
- * client/client_claim.cpp (run_request, lose_answer, run_withdraw, try_later),
- * client/client_release.cpp (run_release, release_later), client/client_session.cpp (run_open,
- * session_over, abandon), memory_state::resume and enter, sqlite_state::check_actor (who may act),
+ * client/claims.cpp (run_request, lose_answer, run_withdraw, try_later),
+ * client/releases.cpp (run_release, try_later), client/session_keeper.cpp (run_open, lose,
+ * abandon), memory_state::resume and enter, sqlite_state::check_actor (who may act),
  * lock_engine::request, withdraw and release; sim/remote_link.cpp (break_connection, reconnect). A
  * store in the same process or host has no connections.
  *
@@ -231,7 +231,7 @@ inline check_nothing_left() {
     over[session] = true
 }
 
-/* acquire_fsm::end, and client_core::drop or accept */
+/* acquire_fsm::end, and claims::drop or accept */
 inline end_fsm() {
     state = done;
     finished = true;
@@ -280,7 +280,7 @@ inline answered(what_said, token) {
     fi
 }
 
-/* client_core::lose_answer: at a server, who waits asks again by the same id */
+/* claims::lose_answer: at a server, who waits asks again by the same id */
 inline request_failed() {
     if
     :: state == requesting && reason == nothing && queues -> /* acquire_fsm::connection_lost */
@@ -323,7 +323,7 @@ inline stop(why) {
     fi
 }
 
-/* client_core::session_over: answers to the session that is gone are void */
+/* session_keeper::lose: answers to the session that is gone are void */
 inline close_session() {
     opened = false;
     request_out = false; withdraw_out = false; release_out = false; resume_out = false;
@@ -346,7 +346,7 @@ inline session_over() {
     fi
 }
 
-/* client_core::abandon: what cannot be undone ends with its session. The user begins again. */
+/* session_keeper::abandon: what cannot be undone ends with its session. The user begins again. */
 inline abandon() {
     close_session();
     if
@@ -469,7 +469,7 @@ active proctype client() {
     :: atomic { reason != nothing && !finished -> finished = true } /* acquire_fsm::budget_over */
     :: atomic { waiting_retry && state == unheard && opened && !resume_out -> /* retry */
         waiting_retry = false; state = requesting; send(request, queues); request_out = true }
-    :: atomic { waiting_retry && state == undoing -> /* retry, or client_core::abandon */
+    :: atomic { waiting_retry && state == undoing -> /* retry, or session_keeper::abandon */
         if
         :: waiting_retry = false; send(withdraw, 0); withdraw_out = true
         :: finished -> abandon()

@@ -8,8 +8,8 @@
  * client has not. What is proved is that the client never believes in a lock that the store does
  * not have for it. It holds for each client, so no two believe at the same time.
  *
- * Mirrors: session_fsm::proved and at, held_grant::state, client_session.cpp (run_open, run_beat,
- * beaten, proved, session_over, abandon), acquire_fsm::accept and proved; memory_state::resume,
+ * Mirrors: session_fsm::proved and at, held_grant::state, session_keeper.cpp (run_open, run_beat,
+ * beaten, proved, lose, abandon), acquire_fsm::accept and proved; memory_state::resume,
  * beat and enter; own_session::extend and sqlite_state::reap_now (a heartbeat and a death are
  * swaps of one word, of which one wins); lock_engine::grant_next and bury_gone.
  *
@@ -114,12 +114,12 @@ inline accept() {
     fi
 }
 
-/* client_core::session_over */
+/* session_keeper::lose */
 inline session_over() {
     over = true; opened = false; wish = thinking; age = WINDOW; told = false
 }
 
-/* client_core::proved */
+/* session_keeper::proved */
 inline proved() {
     opened = true;
 #ifdef DEADLINE_FROM_RECEIPT
@@ -145,10 +145,10 @@ end:
         :: !over && proof == lost -> session_over()
         fi;
         proof = not_sent; proof_age = 0 }
-    :: atomic { opened -> session_over() } /* client_core::abandon */
+    :: atomic { opened -> session_over() } /* session_keeper::abandon */
     :: atomic { opened && wish == thinking && !requested && !released ->
         wish = waits; requested = true }
-    :: atomic { told -> told = false; accept() } /* run_request, client_core::pushed */
+    :: atomic { told -> told = false; accept() } /* run_request, claims::granted */
     :: atomic { wish == granted && !released -> wish = thinking; released = true }
 #ifdef BELIEF_BY_TIMER
     :: atomic { wish == granted && !SURE -> wish = unproved } /* client_core::on_alarm */

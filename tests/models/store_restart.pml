@@ -5,9 +5,9 @@
  *
  * One client in every detail, and everybody else as one other client that does nothing wrong.
  *
- * Mirrors: client_session.cpp (beaten, proved, session_over), client_look.cpp (run_look,
- * take_snapshot, compare, see), session_fsm::doubt, acquire_fsm (accept, proved, missing, revoked),
- * client_claim.cpp (send_request); memory_state::restart, beat, look, reap and
+ * Mirrors: session_keeper.cpp (beaten, proved, lose), reconciler.cpp (run_look,
+ * take_snapshot, compare), session_fsm::doubt, acquire_fsm (accept, proved, missing, revoked),
+ * claims.cpp (send_request); memory_state::restart, beat, look, reap and
  * wake_after_quarantine; lock_engine::grant_next with lock_rows::quarantined; compare_run of
  * lua/server.lua. Older copies are those of a server that saves from time to time, or of a replica
  * that lagged behind and was promoted.
@@ -68,7 +68,7 @@ byte proof_age;
 
 mtype:call_state look = none;
 bool look_wanted, look_lost;
-mtype:wish_state asked_as = thinking; /* client_core::snapshot */
+mtype:wish_state asked_as = thinking; /* reconciler::snapshot */
 byte asked_id, asked_incarnation, seen_id, seen_token;
 mtype:entry_state seen = absent;
 
@@ -120,7 +120,7 @@ inline give_up() {
     wish = thinking; id = 0; token = 0
 }
 
-/* client_core::proved */
+/* session_keeper::proved */
 inline proved(a) {
     age = a;
     wish = (SURE && wish == unproved -> held : wish);
@@ -141,7 +141,7 @@ inline session_over() {
     end_beat(); end_look(); proof_pending = false; proof_age = 0; look_wanted = false
 }
 
-/* client_core::look_now, take_snapshot */
+/* reconciler::start, take_snapshot */
 inline look_now() {
     if
     :: look == none -> look = sent; look_wanted = false; asked_as = wish; asked_id = id;
@@ -173,7 +173,7 @@ inline beaten() {
     fi
 }
 
-/* client_core::send_request, lock_engine::request */
+/* claims::send_request, lock_engine::request */
 inline ask() {
     if
     :: left == 0 -> session_over()
@@ -186,7 +186,7 @@ inline ask() {
     fi
 }
 
-/* client_core::see: what nobody here owns is withdrawn */
+/* reconciler::compare: what nobody here owns is withdrawn */
 inline withdraw_orphan() {
     if
     :: seen_id != 0 && seen_id != id && seen_id == entry_id -> forget(); advance()
@@ -194,7 +194,7 @@ inline withdraw_orphan() {
     fi
 }
 
-/* client_core::compare */
+/* reconciler::compare */
 inline compare() {
     if
     :: wish == waits && seen == granted && seen_id == id -> accept(seen_token)
@@ -238,7 +238,7 @@ end:
     do
     :: over -> break
     :: atomic { !over && wish == thinking && !stale && last_id < ASKS -> ask() }
-    :: atomic { told_id != 0 -> /* run_request, client_core::pushed */
+    :: atomic { told_id != 0 -> /* run_request, claims::granted */
         if
         :: told_id == id && (wish == requesting || wish == waits) -> accept(told_token)
         :: else

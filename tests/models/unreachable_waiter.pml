@@ -5,7 +5,7 @@
  * it.
  *
  * Mirrors: advance and reachability of lua/queue.lua, lua/request.lua, lua/release.lua, the end of
- * lua/resume.lua; redis_link (on_closed, reconnect, resume_session), client_look.cpp (compare).
+ * lua/resume.lua; redis_link (on_closed, reconnect, resume_session), reconciler.cpp (compare).
  *
  * Abstracted: deaths and deadlines (hand_off.pml, session_expiry.pml): a session goes on for as
  * long as its connection is broken; lost answers of requests (request_withdraw.pml). A server may

@@ -16,8 +16,7 @@ public:
                                     : call.what == operation::confirm ? confirm_
                                                                       : cancel_;
         try {
-            auto doing = todo(call);
-            co_return co_await std::move(doing);
+            co_return co_await todo(call);
         } catch (const boost::system::system_error& why) {
             co_return why.code();
         }

@@ -29,7 +29,7 @@ constexpr std::array coordinator_metrics{
         &coordinator_stats::ended,
         "mortise_txn_ended_total",
         a_counter,
-        "Transactions of which every branch is finished."},
+        "Transactions whose branches are all finished."},
     metric{
         &coordinator_stats::calls, "mortise_txn_calls_total", a_counter, "Calls of participants."},
     metric{
@@ -46,12 +46,12 @@ constexpr std::array coordinator_metrics{
         &coordinator_stats::stuck,
         "mortise_txn_stuck_total",
         a_counter,
-        "Branches that became stuck: somebody has to look."},
+        "Branches that became stuck and need an operator."},
     metric{
         &coordinator_stats::suspicious,
         "mortise_txn_suspicious",
         a_gauge,
-        "Open transactions of which a participant has seen what the log does not know."},
+        "Open transactions of which a participant knows more than the log."},
     metric{&coordinator_stats::open, "mortise_txn_open", a_gauge, "Transactions under way."},
     metric{
         &coordinator_stats::forgotten,
@@ -62,12 +62,12 @@ constexpr std::array coordinator_metrics{
         &coordinator_stats::partitions,
         "mortise_txn_partitions",
         a_gauge,
-        "Partitions of the log that are decided here."},
+        "Partitions of the log that this coordinator owns."},
     metric{
         &coordinator_stats::participants_broken,
         "mortise_txn_participants_broken",
         a_gauge,
-        "Participants that do not answer, and are hardly called."},
+        "Participants that do not answer and are called only now and then."},
 };
 static_assert(sizeof(coordinator_stats) == coordinator_metrics.size() * sizeof(std::uint64_t));
 

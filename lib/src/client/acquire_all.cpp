@@ -39,7 +39,7 @@ public:
         std::sort(names_.begin(), names_.end());
         names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
         if (options_.wait_max != std::chrono::milliseconds::max())
-            until_ = coro::saturating_add(core->now(), options_.wait_max);
+            until_ = coro::saturating_add(core->context.now(), options_.wait_max);
     }
 
     void start() {
@@ -65,10 +65,10 @@ private:
         if (!core)
             return fail(errc::client_stopped);
         if (until_ != clock::time_point::max()) {
-            const auto left = std::max<clock::duration>(until_ - core->now(), {});
+            const auto left = std::max<clock::duration>(until_ - core->context.now(), {});
             options_.wait_max = std::chrono::duration_cast<std::chrono::milliseconds>(left);
         }
-        core->acquire(
+        core->locals.acquire(
             names_[leases_.size()],
             options_,
             true,

@@ -34,9 +34,9 @@ public:
     using elected_handler = coro::detail::completion<void(error_code, lease_view)>;
 
     candidacy(core_ptr core, std::string name, const election_options& options)
-        : seat_(core->executor()),
+        : seat_(core->context.executor()),
           core_(core),
-          time_(core->time()),
+          time_(core->context.time()),
           name_(std::move(name)),
           pauses_(pauses_of(options), random_id::draw().low) {}
 
@@ -109,7 +109,7 @@ private:
         if (resigned_)
             return end(errc::lease_released);
         stage_ = stage::standing;
-        core->acquire(
+        core->locals.acquire(
             name_,
             lock_options(),
             true,
@@ -251,7 +251,7 @@ bool stands_again(const error_code& why) noexcept {
 }
 
 std::shared_ptr<coro::time_source> time_of(const lock_client& client) noexcept {
-    return client.core_->time();
+    return client.core_->context.time();
 }
 
 std::shared_ptr<client_core> core_of(const lock_client& client) noexcept {

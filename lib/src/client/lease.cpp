@@ -45,7 +45,7 @@ void lease::let_go() noexcept {
     if (!grant)
         return;
     if (const auto core = grant->home().core.lock())
-        core->release_late(grant);
+        core->locals.release_late(grant);
 }
 
 lease::operator bool() const noexcept {
@@ -88,7 +88,7 @@ std::uint32_t lease::slot() const noexcept {
 
 bool lease::contended() const noexcept {
     const auto core = grant_ ? grant_->home().core.lock() : nullptr;
-    return core && core->wanted(*grant_);
+    return core && core->locals.wanted(*grant_);
 }
 
 void lease::require_held(const std::shared_ptr<detail::held_grant>& grant) {
@@ -106,7 +106,7 @@ void start_release(lease_handler handler, lease held) {
     const auto grant = std::exchange(held.grant_, nullptr);
     const auto core = grant ? grant->home().core.lock() : nullptr;
     if (core)
-        core->release(grant, std::move(handler));
+        core->locals.release(grant, std::move(handler));
     else
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }
@@ -114,7 +114,7 @@ void start_release(lease_handler handler, lease held) {
 void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant) {
     const auto core = grant ? grant->home().core.lock() : nullptr;
     if (core)
-        core->wait_lost(std::move(grant), std::move(handler));
+        core->locals.wait_lost(std::move(grant), std::move(handler));
     else
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }
@@ -122,7 +122,7 @@ void start_wait_lost(lease_handler handler, std::shared_ptr<held_grant> grant) {
 void start_wait_contended(lease_handler handler, std::shared_ptr<held_grant> grant) {
     const auto core = grant ? grant->home().core.lock() : nullptr;
     if (core)
-        core->wait_contended(grant, std::move(handler));
+        core->locals.wait_contended(grant, std::move(handler));
     else
         handler.complete(grant ? errc::client_stopped : errc::lease_released);
 }

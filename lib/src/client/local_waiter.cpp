@@ -20,7 +20,7 @@ public:
         const auto owner = owner_.lock();
         const auto waiter = owner ? waiter_.lock() : nullptr;
         if (waiter && type != asio::cancellation_type::none)
-            owner->cancel(*waiter, asio::error::operation_aborted);
+            owner->locals.cancel(*waiter, asio::error::operation_aborted);
     }
 
 private:

@@ -37,15 +37,15 @@ lock_client::~lock_client() {
 }
 
 lock_client::executor_type lock_client::get_executor() const noexcept {
-    return core_->executor();
+    return core_->context.executor();
 }
 
 client_stats lock_client::stats() const noexcept {
-    return core_->stats();
+    return core_->context.count.read();
 }
 
 store_traits lock_client::traits() const noexcept {
-    return core_->traits();
+    return core_->context.traits();
 }
 
 std::string lock_client::explain() const {
@@ -60,7 +60,7 @@ void start_acquire(
     std::string name,
     lock_options options
 ) {
-    core->acquire(std::move(name), options, true, std::move(handler));
+    core->locals.acquire(std::move(name), options, true, std::move(handler));
 }
 
 void start_try_acquire(
@@ -69,7 +69,7 @@ void start_try_acquire(
     std::string name,
     lock_options options
 ) {
-    core->acquire(std::move(name), options, false, std::move(handler));
+    core->locals.acquire(std::move(name), options, false, std::move(handler));
 }
 
 void start_list(
@@ -79,7 +79,7 @@ void start_list(
     std::size_t limit,
     std::size_t queue_max
 ) {
-    core->list(std::move(after), limit, queue_max, std::move(handler));
+    core->questions.list(std::move(after), limit, queue_max, std::move(handler));
 }
 
 void start_inspect(
@@ -88,7 +88,7 @@ void start_inspect(
     std::string name,
     std::size_t queue_max
 ) {
-    core->inspect(std::move(name), queue_max, std::move(handler));
+    core->questions.inspect(std::move(name), queue_max, std::move(handler));
 }
 
 void start_break(
@@ -98,7 +98,7 @@ void start_break(
     fencing_token token,
     std::string why
 ) {
-    core->break_lock(std::move(name), token, std::move(why), std::move(handler));
+    core->questions.break_lock(std::move(name), token, std::move(why), std::move(handler));
 }
 
 void start_breaks(
@@ -107,7 +107,7 @@ void start_breaks(
     std::string name,
     std::size_t limit
 ) {
-    core->breaks(std::move(name), limit, std::move(handler));
+    core->questions.breaks(std::move(name), limit, std::move(handler));
 }
 
 void start_break_holders(
@@ -116,13 +116,13 @@ void start_break_holders(
     std::string name,
     std::string why
 ) {
-    core->break_holders(std::move(name), std::move(why), std::move(handler));
+    core->questions.break_holders(std::move(name), std::move(why), std::move(handler));
 }
 
 void start_is_locked(
     coro::detail::completion<void(error_code, bool)> handler, core_ptr core, std::string name
 ) {
-    core->is_locked(std::move(name), std::move(handler));
+    core->questions.is_locked(std::move(name), std::move(handler));
 }
 
 void start_time_left(
@@ -130,17 +130,17 @@ void start_time_left(
     core_ptr core,
     std::string name
 ) {
-    core->time_left(std::move(name), std::move(handler));
+    core->questions.time_left(std::move(name), std::move(handler));
 }
 
 void start_watch(coro::detail::completion<void(error_code)> handler, core_ptr core) {
-    core->watch(std::move(handler));
+    core->questions.watch(std::move(handler));
 }
 
 void start_examine(
     coro::detail::completion<void(error_code, std::vector<store_finding>)> handler, core_ptr core
 ) {
-    core->examine(std::move(handler));
+    core->questions.examine(std::move(handler));
 }
 
 void start_stop(coro::detail::completion<void(error_code)> handler, core_ptr core) {

@@ -40,7 +40,7 @@ constexpr std::array metrics{
         &client_stats::draws,
         "mortise_token_draws_total",
         counter,
-        "Times that more tokens were drawn for a grant."},
+        "Draws of more tokens for a grant."},
     metric{&client_stats::released, "mortise_leases_released_total", counter, "Leases released."},
     metric{
         &client_stats::released_late,

@@ -78,7 +78,7 @@ private:
         if (!core)
             return complete(errc::client_stopped, std::nullopt);
         watches_ = looks_ = true;
-        core->watch(lease_handler(
+        core->questions.watch(lease_handler(
             asio::bind_cancellation_slot(
                 stop_.slot(),
                 asio::bind_executor(
@@ -87,7 +87,7 @@ private:
             ),
             strand_
         ));
-        core->inspect(
+        core->questions.inspect(
             name_,
             waiters_compared,
             changed_handler(

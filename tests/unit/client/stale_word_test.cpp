@@ -122,6 +122,28 @@ TEST_F(StaleWord, ALookThatBeganBeforeTheStoreChangedProvesNothing) {
     EXPECT_EQ(window.state(), lease_state::held);
 }
 
+TEST_F(StaleWord, AnAnswerToALostSessionDoesNotHideWhatTheNextOneHasMissed) {
+    lock_client bob = edited();
+    acquire_outcome outcome;
+    const auto hold = line->hold_requests = std::make_shared<bool>(true);
+    bob.async_acquire("door", lock_options(), client_world::record(outcome));
+    world.pass(1ms);
+    line->events->on_store_event({.what = store_event::kind::session_lost});
+    line->hold_requests = nullptr;
+    ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
+    ASSERT_TRUE(outcome.held.held());
+    *hold = false;  // now the first request fails, too
+    world.pass(2s);
+    const auto looks = bob.stats().looks;
+    world.pass(2s);
+    ASSERT_EQ(bob.stats().looks, looks) << "nothing differs";
+
+    // The store has an entry of this session that nobody here knows.
+    line->edit_beat = [](heartbeat& reply) { ++reply.requests; };
+    world.pass(2s);
+    EXPECT_GT(bob.stats().looks, looks);
+}
+
 TEST_F(StaleWord, TheLateEndOfOneWaitDoesNotDisturbThoseWhoCameAfterIt) {
     lock_client alice = world.client();
     lock_client bob = edited();

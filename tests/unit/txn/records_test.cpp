@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The records of the log, and the names of transactions.
 #include "log/plan.hpp"
-#include "log/progress.hpp"
-#include "log/record_reader.hpp"
-#include "log/record_writer.hpp"
+#include "log/record_format.hpp"
 #include "mortise/txn/error.hpp"
 #include "mortise/txn/gid.hpp"
 

@@ -2,7 +2,7 @@
 // The table of docs/txn-http.md: what each answer means.
 #include "mortise/txn/error.hpp"
 #include "unit/txn_http/scripted_server.hpp"
-#include "wire/answers.hpp"
+#include "wire/call_messages.hpp"
 #include "wire/message_reader.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/error.hpp"
-#include "wire/call_headers.hpp"
-#include "wire/field_names.hpp"
+#include "wire/call_messages.hpp"
+#include "wire/fields.hpp"
 #include "wire/message_reader.hpp"
 
 #include <gtest/gtest.h>

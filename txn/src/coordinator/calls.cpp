@@ -23,8 +23,7 @@ constexpr std::size_t text_max = 1'024;  // bytes of a participant's words that 
 
 // Keeps the participant alive while it works on the call.
 asio::awaitable<result<reply>> carry(std::shared_ptr<participant> client, call call) {
-    auto doing = client->carry_out(std::move(call));
-    co_return co_await std::move(doing);
+    co_return co_await client->carry_out(std::move(call));
 }
 
 // Takes the proof of a decision, so that no branch is confirmed or cancelled without one. The one

@@ -143,8 +143,7 @@ partitions::lead_terms(std::shared_ptr<const void> kept, partition* at, std::uin
     const auto time = context_.time();
     auto term = [this, kept, at, number](const lease& held) { return serve(*at, held, number); };
     while (number == core_.log.number() && !context_.closed() && !context_.stopping()) {
-        auto leading = lead(*locks, lock_name(*at), election_options(), term);
-        co_await std::move(leading);
+        co_await lead(*locks, lock_name(*at), election_options(), term);
         const bool left = std::exchange(at->leaving, false);
         if (std::exchange(at->refused, false) || (!left && no_term_))
             co_await coro::sleep_for(*time, balance_every);  // the log says that it cannot be ours
@@ -160,8 +159,7 @@ asio::awaitable<void> partitions::serve(partition& at, const lease& held, std::u
     claim(at, held.token());
     std::exception_ptr lost;
     try {
-        auto waiting = at.left.async_wait();
-        co_await std::move(waiting);
+        co_await at.left.async_wait();
     } catch (...) {
         lost = std::current_exception();
     }

@@ -5,7 +5,6 @@
 #include "core/tcc_fsm.hpp"
 #include "log/durable_decision.hpp"
 #include "log/plan.hpp"
-#include "log/progress.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/coro/detail/deadline_list.hpp"

@@ -3,7 +3,7 @@
 #include "coordinator/runs.hpp"
 
 #include "coordinator/coordinator_core.hpp"
-#include "log/limits.hpp"
+#include "log/plan.hpp"
 #include "mortise/coro/assert.hpp"
 #include "mortise/coro/detail/cancel_proxy.hpp"
 #include "mortise/coro/detail/crash_point.hpp"

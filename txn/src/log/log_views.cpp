@@ -3,7 +3,6 @@
 
 #include "log/log_tables.hpp"
 #include "log/plan.hpp"
-#include "log/progress.hpp"
 #include "log/wish_tables.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"

@@ -34,14 +34,13 @@ public:
         too_late.set(*time_, strand, limit, [&stop] {
             stop.emit(asio::cancellation_type::terminal);
         });
-        auto settling =
-            at_.async_settle(transaction, asio::bind_cancellation_slot(stop.slot(), with_code));
-        auto settled = co_await std::move(settling);
+        auto settled = co_await at_.async_settle(
+            transaction, asio::bind_cancellation_slot(stop.slot(), with_code)
+        );
         auto& [failed, end] = settled;
         if (failed != asio::error::operation_aborted)
             co_return standing_of(failed, end);
-        auto asking = at_.async_outcome(transaction, with_code);
-        auto answer = co_await std::move(asking);
+        auto answer = co_await at_.async_outcome(transaction, with_code);
         auto& [why, present] = answer;
         co_return standing_of(why, present);
     }

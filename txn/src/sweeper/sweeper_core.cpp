@@ -64,8 +64,7 @@ struct question {
 
 // Keeps the source alive while it is asked.
 asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid gid) {
-    auto asking = whom->settle(gid);
-    co_return co_await std::move(asking);
+    co_return co_await whom->settle(gid);
 }
 
 }  // namespace
@@ -164,8 +163,7 @@ asio::awaitable<clock::time_point> sweeper_core::look() {
         found.next = barrier::next_overdue(on);
         return found;
     };
-    auto doing = of_->async_run(reading, db::durability::lazy, with_code);
-    auto got = co_await std::move(doing);
+    auto got = co_await of_->async_run(reading, db::durability::lazy, with_code);
     auto& [failed, found] = got;
     const auto usual = coro::saturating_add(time_->now(), config_.look_every);
     if (failed) {

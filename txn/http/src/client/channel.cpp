@@ -8,18 +8,13 @@
 #include "mortise/detail/require.hpp"
 #include "mortise/txn/error.hpp"
 #include "stream/byte_stream.hpp"
-#include "stream/tls_context.hpp"
 #include "wire/message_reader.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -35,7 +30,6 @@ using mortise::detail::require;
 using std::chrono::milliseconds;
 
 constexpr std::size_t answer_bytes = 16u << 10;
-constexpr milliseconds known_after{250};
 constexpr int interim_max = 8;  // responses of status 1xx before the one that counts
 
 http_client_config checked(http_client_config config) {
@@ -101,6 +95,7 @@ channel::channel(asio::any_io_executor executor, http_client_config config)
     : seat_(std::move(executor)),
       config_(checked(std::move(config))),
       at_(base_url::parse(config_.url)),
+      addresses_(std::make_shared<host_look_up>(at_.host, at_.port)),
       extra_(config_),
       tls_(make_tls(config_, at_.tls)) {}
 
@@ -118,7 +113,7 @@ void channel::shut_down() noexcept {
         return;
     closed_ = true;
     idle_.clear();
-    looking_.reset();
+    addresses_->abandon();
     seat_.leave();
 }
 
@@ -235,57 +230,8 @@ void channel::give_slot_back() noexcept {
         --used_;
 }
 
-// Starts a look-up, or joins the one under way: there is one at a time.
-std::shared_ptr<host_look_up> channel::look() {
-    if (looking_)
-        return looking_;
-    const auto made = std::make_shared<host_look_up>(seat_.strand());
-    auto work = [host = at_.host, port = at_.port] { return host_look_up::resolve(host, port); };
-    made->thread.async_run(
-        std::move(work),
-        asio::bind_executor(
-            seat_.strand(),
-            [self = shared_from_this(),
-             made](error_code failed, const result<host_look_up::endpoints>& found) {
-                self->looking_.reset();
-                made->failed = failed || found ? failed : found.error();
-                if (!made->failed)
-                    self->known_ = *found;
-                made->ready.set();
-            }
-        )
-    );
-    looking_ = made;
-    return made;
-}
-
-// Finds the addresses of the peer. Uses the last known ones if the look-up is slow or fails.
-asio::awaitable<std::vector<asio::ip::tcp::endpoint>> channel::resolve() {
-    error_code no_address;
-    const auto address = asio::ip::make_address(at_.host, no_address);
-    std::vector<tcp::endpoint> found;
-    if (!no_address) {
-        found.emplace_back(address, at_.port);
-        co_return found;
-    }
-    const auto under_way = look();
-    // An hour is as good as no limit: the call has a limit of its own.
-    const auto patience = known_.empty() ? milliseconds(std::chrono::hours(1)) : known_after;
-    auto waiting = under_way->ready.async_wait(asio::cancel_after(patience, with_code));
-    const auto came = co_await std::move(waiting);
-    const auto cancelled = co_await asio::this_coro::cancellation_state;
-    if (cancelled.cancelled() != asio::cancellation_type::none)
-        throw system_error(asio::error::operation_aborted);
-    const bool told = !std::get<0>(came);
-    if (told && under_way->failed && known_.empty())
-        throw system_error(under_way->failed);
-    if (known_.empty())
-        throw system_error(asio::error::timed_out);
-    co_return known_;
-}
-
 asio::awaitable<channel::connection_ptr> channel::connect(std::string& why) {
-    const auto places = co_await resolve();
+    const auto places = co_await addresses_->find(seat_.strand());
     error_code last = asio::error::host_not_found;
     for (const auto& place : places) {
         auto made = std::make_unique<connection>(seat_.strand());

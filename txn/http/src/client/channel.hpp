@@ -11,8 +11,8 @@
 #include "mortise/error.hpp"
 #include "mortise/txn/http/http_client_config.hpp"
 #include "wire/base_url.hpp"
-#include "wire/extra_fields.hpp"
 #include "wire/http_message.hpp"
+#include "wire/login.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -92,8 +92,6 @@ private:
     asio::awaitable<response> carry(const request& what, std::string& why);
     asio::awaitable<void> take_slot();
     void give_slot_back() noexcept;
-    asio::awaitable<std::vector<tcp::endpoint>> resolve();
-    std::shared_ptr<host_look_up> look();
     asio::awaitable<connection_ptr> connect(std::string& why);
     asio::awaitable<error_code> reach(connection& on, tcp::endpoint place, std::string& why);
     asio::awaitable<result<response>> converse(connection& on, const std::string& text);
@@ -106,6 +104,7 @@ private:
     coro::detail::strand_seat seat_;
     const http_client_config config_;
     const base_url at_;
+    const std::shared_ptr<host_look_up> addresses_;
     const extra_fields extra_;
     const std::shared_ptr<asio::ssl::context> tls_;  ///< Null: no TLS.
 
@@ -113,9 +112,7 @@ private:
     bool closed_ = false;
     std::size_t used_ = 0;  ///< Slots in use.
     coro::detail::wait_list<> slot_waiters_;
-    std::shared_ptr<host_look_up> looking_;  ///< The look-up under way, if any.
-    std::vector<tcp::endpoint> known_;       ///< The addresses of the last look-up.
-    std::vector<connection_ptr> idle_;       ///< The most recently used one is last.
+    std::vector<connection_ptr> idle_;  ///< The most recently used one is last.
     std::vector<std::weak_ptr<operation>> under_way_;
 };
 

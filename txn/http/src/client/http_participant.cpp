@@ -4,9 +4,8 @@
 #include "client/channel.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/answers.hpp"
-#include "wire/call_headers.hpp"
-#include "wire/field_names.hpp"
+#include "wire/call_messages.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -21,8 +20,7 @@ constexpr std::size_t text_max = 1'024;
 // Keeps the channel, because the participant may be destroyed meanwhile.
 asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
     const std::string id = http::call_id(what);
-    auto asking = to->async_exchange(http::to_request(what, to->at()), with_code);
-    auto came = co_await std::move(asking);
+    auto came = co_await to->async_exchange(http::to_request(what, to->at()), with_code);
     auto& [failed, got] = came;
     if (failed && !got.body.empty())
         throw boost::system::system_error(failed, got.body);

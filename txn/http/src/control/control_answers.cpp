@@ -2,20 +2,87 @@
 #include "control/control_answers.hpp"
 
 #include "control/control_json.hpp"
+#include "mortise/coro/detail/alarm.hpp"
 #include "mortise/coro/detail/with_code.hpp"
+#include "mortise/coro/event.hpp"
+#include "mortise/coro/time_source.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/field_names.hpp"
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace mortise::txn::http {
 namespace {
 
 using coro::detail::with_code;
+
+// Each question makes the coordinator call branches at once that wait for their next attempt. After
+// so many questions, a participant that does not answer need not be hurried further.
+constexpr std::size_t asked_max = 1'000;
+
+}  // namespace
+
+/// The clients that wait for the end of one transaction.
+struct settle_desk::wait {
+    std::size_t asked = 0;  ///< Questions at the coordinator; it answers all of them at once.
+    std::optional<result<standing>> came;
+    std::set<coro::event*> waiters;
+};
+
+asio::awaitable<result<standing>> settle_desk::ask(gid which) {
+    auto got = co_await at_.async_outcome(which, with_code);
+    auto& [failed, came] = got;
+    co_return standing_of(failed, came);
+}
+
+asio::awaitable<result<standing>>
+settle_desk::settle(gid which, coro::time_source& time, clock::duration limit) {
+    const asio::any_io_executor strand = co_await asio::this_coro::executor;
+    auto& entry = waiting_[which];
+    if (entry == nullptr || entry->came) {
+        entry = std::make_shared<wait>();
+        std::erase_if(waiting_, [](const auto& each) { return each.second->came.has_value(); });
+    }
+    const auto mine = entry;
+    coro::event ready(strand);
+    mine->waiters.insert(&ready);
+    struct leave {
+        ~leave() { from->waiters.erase(what); }
+        const std::shared_ptr<wait>& from;
+        coro::event* what;
+    };
+    const leave on_return{mine, &ready};
+    if (mine->asked < asked_max) {
+        ++mine->asked;
+        at_.async_settle(
+            which,
+            asio::bind_executor(
+                strand,
+                [mine](error_code failed, const outcome& came) {
+                    mine->came = standing_of(failed, came);
+                    for (auto* const each : mine->waiters)
+                        each->set();
+                }
+            )
+        );
+    }
+    coro::detail::alarm too_late;
+    too_late.set(time, strand, coro::saturating_add(time.now(), limit), [&ready] { ready.set(); });
+    co_await ready.async_wait();
+    if (mine->came)
+        co_return *mine->came;
+    co_return co_await ask(which);
+}
+
+namespace {
+
 constexpr std::size_t list_usual = 100;
 constexpr std::uint64_t list_max = 1'000;
 constexpr std::string_view root = "/txn";
@@ -155,8 +222,7 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
         co_return refusal(
             400, "bad_query", "use filter=all|unfinished|stuck, after=NUMBER, limit=1..1000"
         );
-    auto looking = of_.async_list(wanted->filter, wanted->after, wanted->limit, with_code);
-    auto got = co_await std::move(looking);
+    auto got = co_await of_.async_list(wanted->filter, wanted->after, wanted->limit, with_code);
     auto& [failed, found] = got;
     if (failed)
         co_return failure(failed);
@@ -164,8 +230,7 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
 }
 
 asio::awaitable<response> control_answers::show(gid which) {
-    auto looking = of_.async_show(which, with_code);
-    auto got = co_await std::move(looking);
+    auto got = co_await of_.async_show(which, with_code);
     auto& [failed, found] = got;
     if (failed)
         co_return failure(failed);
@@ -207,8 +272,7 @@ control_answers::intervene(gid which, intervention::kind how, const std::string&
         co_return refusal(400, "bad_body", wrong);
     wanted.what = how;
     wanted.gid = which;
-    auto doing = of_.async_intervene(std::move(wanted), with_code);
-    const auto got = co_await std::move(doing);
+    const auto got = co_await of_.async_intervene(std::move(wanted), with_code);
     if (const error_code failed = std::get<0>(got))
         co_return failure(failed);
     co_return co_await say_outcome(which);

@@ -6,7 +6,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/real_time.hpp"
 #include "server/listener.hpp"
-#include "server/token_check.hpp"
+#include "wire/login.hpp"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include "control/control_json.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/txn/error.hpp"
-#include "wire/field_names.hpp"
+#include "wire/fields.hpp"
 
 #include <utility>
 
@@ -33,8 +33,7 @@ private:
         what.target = to->at().path + "/txn/" + which.text() +
                       "/settle?wait_ms=" + std::to_string(wait_max.count());
         what.headers.add(http::fields::host, to->at().authority);
-        auto asking = to->async_exchange(std::move(what), with_code);
-        auto came = co_await std::move(asking);
+        auto came = co_await to->async_exchange(std::move(what), with_code);
         auto& [failed, got] = came;
         if (failed)
             co_return failed;

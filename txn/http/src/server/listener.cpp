@@ -7,7 +7,7 @@
 #include "mortise/coro/time_source.hpp"
 #include "mortise/detail/defaults.hpp"
 #include "mortise/detail/require.hpp"
-#include "stream/tls_context.hpp"
+#include "stream/byte_stream.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>

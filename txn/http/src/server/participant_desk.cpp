@@ -2,10 +2,9 @@
 #include "server/participant_desk.hpp"
 
 #include "mortise/detail/require.hpp"
-#include "wire/answers.hpp"
-#include "wire/call_headers.hpp"
-#include "wire/field_names.hpp"
-#include "wire/field_values.hpp"
+#include "mortise/txn/http/participant_routes.hpp"
+#include "wire/call_messages.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -92,8 +91,7 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
     const std::string id = call_id(*made);
     std::exception_ptr thrown;
     try {
-        auto doing = callee->carry_out(std::move(*made));
-        const auto verdict = co_await std::move(doing);
+        const auto verdict = co_await callee->carry_out(std::move(*made));
         co_return to_response(verdict, id);
     } catch (...) {
         thrown = std::current_exception();
@@ -133,3 +131,31 @@ std::shared_ptr<participant> participant_desk::find(std::string_view path) const
 }
 
 }  // namespace mortise::txn::http
+
+namespace mortise::txn {
+namespace {
+
+// Keeps the desk, because the routes may be destroyed meanwhile.
+asio::awaitable<http_response>
+ask(std::shared_ptr<const http::participant_desk> desk, http_request asked) {
+    co_return co_await desk->answer(asked);
+}
+
+}  // namespace
+
+participant_routes::participant_routes(participant_map served, participant_routes_config config)
+    : desk_(std::make_shared<const http::participant_desk>(std::move(served), std::move(config))) {}
+
+bool participant_routes::owns(std::string_view target) const noexcept {
+    return desk_->owns(target);
+}
+
+asio::awaitable<http_response> participant_routes::answer(http_request asked) const {
+    return ask(desk_, std::move(asked));
+}
+
+std::uint64_t participant_routes::denied() const noexcept {
+    return desk_->denied();
+}
+
+}  // namespace mortise::txn

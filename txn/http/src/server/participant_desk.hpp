@@ -3,8 +3,8 @@
 #define MORTISE_TXN_HTTP_SRC_SERVER_PARTICIPANT_DESK_HPP
 
 #include "mortise/txn/http/participant_routes.hpp"
-#include "server/token_check.hpp"
 #include "wire/http_message.hpp"
+#include "wire/login.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -4,7 +4,7 @@
 #include "mortise/coro/assert.hpp"
 #include "server/listener.hpp"
 #include "server/participant_desk.hpp"
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/asio/ip/address.hpp>
 

@@ -3,6 +3,8 @@
 #define MORTISE_TXN_HTTP_SRC_STREAM_BYTE_STREAM_HPP
 
 #include "mortise/error.hpp"
+#include "mortise/txn/http/http_client_config.hpp"
+#include "mortise/txn/http/http_server_config.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -19,6 +21,23 @@ class context;
 namespace mortise::txn::http {
 
 namespace asio = boost::asio;
+
+/// Makes the TLS context of a client's connections; null if `wanted` is false.
+/// @throws error (`bad_config`) that names a file that cannot be used, or a setting that has no
+///         effect.
+std::shared_ptr<asio::ssl::context> make_tls(const http_client_config& config, bool wanted);
+
+/// Makes the TLS context of a server's connections; null if it has no certificate.
+/// @throws error (`bad_config`), in the same way.
+std::shared_ptr<asio::ssl::context> make_tls(const http_server_config& config);
+
+}  // namespace mortise::txn::http
+
+namespace boost::asio::ssl {
+class context;
+}
+
+namespace mortise::txn::http {
 
 /// A TCP connection, with TLS from its handshake on, if there was one.
 ///

@@ -2,7 +2,7 @@
 #include "wire/base_url.hpp"
 
 #include "mortise/error.hpp"
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
 
 #include <algorithm>
 #include <utility>

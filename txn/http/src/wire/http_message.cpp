@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "mortise/txn/http/http_message.hpp"
 
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
 
 #include <algorithm>
 

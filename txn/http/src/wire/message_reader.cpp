@@ -3,7 +3,7 @@
 #include "wire/message_reader.hpp"
 
 #include "mortise/coro/assert.hpp"
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
 
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>

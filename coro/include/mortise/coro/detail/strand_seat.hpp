@@ -39,7 +39,9 @@ public:
 
     /// Whether nobody answers here: the seat was not taken, the context has ended, or this is the
     /// copy of a forked child. Any thread.
-    bool deserted() const noexcept { return !ended_ || *ended_ || process_.forked(); }
+    bool deserted() const noexcept { return ended() || process_.forked(); }
+    /// Whether the seat was not taken, or the context has ended. Any thread.
+    bool ended() const noexcept { return !ended_ || *ended_; }
     bool forked() const noexcept { return process_.forked(); }
 
 private:

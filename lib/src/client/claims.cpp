@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "client/claims.hpp"
+
 #include "client/client_core.hpp"
 #include "core/drift.hpp"
 #include "core/planted_bug.hpp"
-#include "mortise/coro/assert.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::detail {
 
-grant client_core::grant_of(const claim& claim) {
+grant claims::grant_of(const claim& claim) {
     grant at_store;
     at_store.id = claim.id;
     at_store.name = claim.lock_name();
@@ -17,50 +18,54 @@ grant client_core::grant_of(const claim& claim) {
     return at_store;
 }
 
-// Starts a claim. A contended lock is requested again only after the store has answered its
-// release, or the store would serve the new request before the waiters of other clients hear of the
-// release.
-void client_core::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
+void claims::start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing) {
     if (claim->fsm.finished())
         return;  // It was cancelled before this task ran.
-    if (stopping_)
+    if (context_.stopping())
         return stop(claim, errc::client_stopped);
     claim->order = ++last_order_;
-    idle_claims_.emplace(claim->order, claim);
+    idle_.emplace(claim->order, claim);
     const bool again = releasing && releasing->released_claim->lock_name() == claim->lock_name() &&
                        releasing->released_claim->contended;
-    if (open_later_ && claim->queues)
+    if (core_.session.opens_later() && claim->queues)
         return;  // The next opening has its timer; a waiter that joins does not hasten it.
-    if (!session_.open())
-        need_session();
+    if (!core_.session.open())
+        core_.session.need();
     else if (again && !releasing->answered)
         releasing->behind.push_back(claim);
     else
         drive(claim, claim->fsm.session_ready());
 }
 
-void client_core::stop(const claim_ptr& claim, error_code reason) {
+void claims::stop(const claim_ptr& claim, error_code reason) {
     const action next = claim->fsm.stop(reason);
     bound_undo(claim);
     drive(claim, next);
 }
 
+void claims::refuse_idle(const claim_ptr& claim, error_code why) {
+    queue_work work;
+    core_.locals.table().doomed(*claim, work);
+    stop(claim, why);
+    core_.locals.carry_out(std::move(work));
+}
+
 // Starts the budget for undoing a claim, once nobody wants the lock any longer.
-void client_core::bound_undo(const claim_ptr& claim) {
+void claims::bound_undo(const claim_ptr& claim) {
     if (!claim->fsm.stopped() || claim->fsm.finished() || claim->undo_since != clock::time_point())
         return;
-    claim->undo_since = now();
-    deadlines_.set(
+    claim->undo_since = context_.now();
+    context_.set_timer(
         claim->timer,
-        coro::saturating_add(claim->undo_since, config_.release_budget),
+        coro::saturating_add(claim->undo_since, context_.config().release_budget),
         [this, claim] {
-            counters_.add(&client_stats::undone_late);
+            context_.count.add(&client_stats::undone_late);
             drive(claim, claim->fsm.budget_over());
         }
     );
 }
 
-void client_core::drive(const claim_ptr& claim, action next) {
+void claims::drive(const claim_ptr& claim, action next) {
     switch (next) {
     case action::none:
         break;
@@ -69,10 +74,10 @@ void client_core::drive(const claim_ptr& claim, action next) {
         break;
     case action::ask_again:
         claim->asked_again = true;
-        spawn(run_request(shared_from_this(), claim));
+        context_.spawn(run_request(context_.keep(), claim));
         break;
     case action::send_withdraw:
-        spawn(run_withdraw(shared_from_this(), claim));
+        context_.spawn(run_withdraw(context_.keep(), claim));
         break;
     case action::try_later:
         try_later(claim);
@@ -86,43 +91,40 @@ void client_core::drive(const claim_ptr& claim, action next) {
             drop(claim);
     } else if (claim->fsm.unproved()) {
         unproved_.insert(claim->id);
-        beat_now();
+        core_.session.beat();
     }
 }
 
-void client_core::send_request(const claim_ptr& claim) {
+void claims::send_request(const claim_ptr& claim) {
     // A claim sends a second request only if a look found nothing of the first at the store. The
     // new one has another id, so that a late push for the old one is ignored.
     if (claim->id == 0)
-        idle_claims_.erase(claim->order);
+        idle_.erase(claim->order);
     else
         asking_.erase(claim->id);
     claim->id = ++last_id_;
     asking_.emplace(claim->id, claim);
     claim->seen_at = {};
-    claim->sent = now();
+    claim->sent = context_.now();
     claim->asked_again = false;
-    spawn(run_request(shared_from_this(), claim));
+    context_.spawn(run_request(context_.keep(), claim));
 }
 
 asio::awaitable<void>
-client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, claim_ptr claim) {
-    const auto epoch = epoch_;
-    lock_request wish;
-    wish.id = claim->id;
-    wish.name = claim->lock_name();
-    wish.mode = claim->mode;
-    wish.hold_max = claim->hold_max;
-    wish.queue = claim->queues;
-    counters_.add(&client_stats::requests);
-    ++calls_;
-    ++calls_under_way_;
-    auto reply = co_await store_->request(std::move(wish));
-    --calls_under_way_;
-    if (epoch != epoch_ || closed_)
+claims::run_request([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
+    lock_request request;
+    request.id = claim->id;
+    request.name = claim->lock_name();
+    request.mode = claim->mode;
+    request.hold_max = claim->hold_max;
+    request.queue = claim->queues;
+    context_.count.add(&client_stats::requests);
+    const auto epoch = core_.session.begin_call();
+    auto reply = co_await context_.at_store().request(std::move(request));
+    if (!core_.session.end_call(epoch))
         co_return;  // The session is gone; the state machine was told.
     if (reply) {
-        outage_ = errc();
+        core_.session.outage_over();
         // `hold_max` counts from the grant, which may date from an earlier try: only a look tells
         // its age.
         const bool age_unknown =
@@ -131,88 +133,66 @@ client_core::run_request([[maybe_unused]] std::shared_ptr<client_core> self, cla
             reply->what = answer::kind::queued;
         else if (reply->what == answer::kind::granted)
             note_grant(*claim, reply->slot, reply->contended);
-        drive(claim, claim->fsm.answered(*reply, surely_held()));
+        drive(claim, claim->fsm.answered(*reply, core_.session.surely_held()));
         if (age_unknown)
-            look_now();
+            core_.looks.start();
     } else if (reply.error() == errc::session_lost) {
-        session_over(errc::lease_lost);
+        core_.session.lose(errc::lease_lost);
     } else if (reply.error() == errc::database_busy) {
         // The store did nothing, so there is nothing to undo, and the session is not put at risk.
         drive(claim, claim->fsm.refused(errc::store_unavailable));
     } else {
         lose_answer(claim, reply.error());
     }
-    arm();
+    core_.arm();
 }
 
 // Handles a request without an answer. In an outage, a waiter for the lock also waits for the
 // store: its request is asked again by its id.
-void client_core::lose_answer(const claim_ptr& claim, error_code why) {
-    const bool outage = is_outage(why);
+void claims::lose_answer(const claim_ptr& claim, error_code why) {
+    const bool outage = core_.session.is_outage(why);
     if (outage)
-        note_outage(why);
-    if (outage && claim->queues && !stopping_ && !claim->fsm.stopped())
+        core_.session.note_outage(why);
+    if (outage && claim->queues && !context_.stopping() && !claim->fsm.stopped())
         drive(claim, claim->fsm.connection_lost(why));
     else
         fail_request(claim, why);
 }
 
-// Notes what the store says of a grant in an answer, a push or a look.
-void client_core::note_grant(claim& claim, std::uint32_t slot, bool contended) {
-    claim.slot = slot;
-    if (contended)
-        contend(claim);
-}
-
 // Undoes a request that may have arrived, like a cancelled one and within the same budget.
-void client_core::fail_request(const claim_ptr& claim, error_code why) {
+void claims::fail_request(const claim_ptr& claim, error_code why) {
     queue_work work;
-    table_.doomed(*claim, work);
+    core_.locals.table().doomed(*claim, work);
     const action next = claim->fsm.request_failed(why);
     bound_undo(claim);
     drive(claim, next);
-    carry_out(std::move(work));
+    core_.locals.carry_out(std::move(work));
 }
 
-// Whether `why` is an outage of a server. Waiters wait it out; a try is told at once.
-bool client_core::is_outage(const error_code& why) const noexcept {
-    return traits_.remote && (why == errc::store_unavailable || why == errc::outcome_unknown ||
-                              why == errc::server_loading || why == errc::server_busy ||
-                              why == errc::read_only_server);
-}
-
-void client_core::note_outage(const error_code& why) noexcept {
-    outage_ = static_cast<errc>(why.value());
-}
-
-// Repeats the unanswered requests, because the store can be reached again.
-void client_core::ask_again() {
-    outage_ = errc();
+void claims::ask_again() {
+    core_.session.outage_over();
     const auto all = all_asking();  // in the order in which they were asked first
     for (const auto& claim : all) {
         if (!claim->fsm.unheard())
             continue;
-        deadlines_.clear(claim->retry_timer);
+        context_.clear_timer(claim->retry_timer);
         claim->retries = 0;
         drive(claim, claim->fsm.retry());
     }
 }
 
 asio::awaitable<void>
-client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, claim_ptr claim) {
-    const auto epoch = epoch_;
-    ++calls_;
-    ++calls_under_way_;
-    const error_code result = co_await store_->withdraw(claim->lock_name(), claim->id);
-    --calls_under_way_;
-    if (epoch != epoch_ || closed_)
+claims::run_withdraw([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
+    const auto epoch = core_.session.begin_call();
+    const error_code result = co_await context_.at_store().withdraw(claim->lock_name(), claim->id);
+    if (!core_.session.end_call(epoch))
         co_return;
     claim->store_busy = result == errc::database_busy;
     if (result == errc::session_lost)
-        session_over(errc::lease_lost);
+        core_.session.lose(errc::lease_lost);
     else
         drive(claim, claim->fsm.withdrawn(result));
-    arm();
+    core_.arm();
 }
 
 // Retries after a pause. After an outage `ask_again` retries at once.
@@ -220,112 +200,128 @@ client_core::run_withdraw([[maybe_unused]] std::shared_ptr<client_core> self, cl
 // If a request cannot be withdrawn within a TTL, the session is given up: alive, it would keep the
 // request for ever. Not while the store is busy with somebody else: then nobody can get a lock, and
 // the leases of the session need not be lost.
-void client_core::try_later(const claim_ptr& claim) {
-    if (!claim->store_busy && claim->fsm.finished() && now() - claim->undo_since > timing_.ttl)
-        return abandon();
-    deadlines_.set(claim->retry_timer, now() + undo_pause(claim->retries++), [this, claim] {
+void claims::try_later(const claim_ptr& claim) {
+    const auto at = context_.now();
+    if (!claim->store_busy && claim->fsm.finished() &&
+        at - claim->undo_since > context_.timing().ttl)
+        return core_.session.abandon();
+    context_.set_timer(claim->retry_timer, at + undo_pause(claim->retries++), [this, claim] {
         drive(claim, claim->fsm.retry());
     });
 }
 
-void client_core::finish(const claim_ptr& claim) {
+void claims::finish(const claim_ptr& claim) {
     if (claim->fsm.token())
         return accept(claim);
     queue_work work;
-    table_.refused(*claim, claim->fsm.outcome(), work);
-    carry_out(std::move(work));
+    core_.locals.table().refused(*claim, claim->fsm.outcome(), work);
+    core_.locals.carry_out(std::move(work));
 }
 
-void client_core::accept(const claim_ptr& claim) {
+void claims::accept(const claim_ptr& claim) {
     drop(claim);
     claim->token = claim->fsm.token();
     if (claim->ends_by_itself())
         end_at(claim);
     granted_.emplace(claim->id, claim);
-    counters_.add(&client_stats::grants);
+    context_.count.add(&client_stats::grants);
     queue_work work;
-    table_.granted(*claim, work);
-    carry_out(std::move(work));
+    core_.locals.table().granted(*claim, work);
+    core_.locals.carry_out(std::move(work));
 }
 
 // Sets the end of a grant by its `hold_max`. `since` is the earliest time at which the store can
 // have granted it: when the request was sent, or the time that follows from its age at a look.
-void client_core::end_at(const claim_ptr& claim) {
+void claims::end_at(const claim_ptr& claim) {
     const clock::time_point since =
         claim->seen_at == clock::time_point() ? claim->sent : claim->seen_at - claim->age;
     const auto hold = MORTISE_PLANTED(hold_max_without_drift)
                           ? clock::duration(claim->hold_max)
-                          : core::trusted_part(claim->hold_max, config_.clock_drift_ppm);
+                          : core::trusted_part(claim->hold_max, context_.config().clock_drift_ppm);
     claim->ends_at = coro::saturating_add(since, hold);
-    claim->alarm_at = claim->ends_at - std::min<clock::duration>(timing_.stop_margin, hold / 10);
+    claim->alarm_at =
+        claim->ends_at - std::min<clock::duration>(context_.timing().stop_margin, hold / 10);
     const auto over = [this, claim](bool really) {
-        const auto held = table_.holders(*claim);
+        const auto held = core_.locals.table().holders(*claim);
         for (const auto& each : held) {
             if (!really)
-                tell(lock_event::kind::warned, *each, errc::lease_expired);
+                context_.tell(lock_event::kind::warned, *each, errc::lease_expired);
             each->end_waiting(errc::lease_expired);
         }
         if (!really)
             return;
         queue_work work;
         end_grant(*claim, errc::lease_expired, work);
-        carry_out(std::move(work));
+        core_.locals.carry_out(std::move(work));
     };
-    deadlines_.set(claim->alarm, claim->alarm_at, [over] { over(false); });
-    deadlines_.set(claim->timer, claim->ends_at, [over] { over(true); });
+    context_.set_timer(claim->alarm, claim->alarm_at, [over] { over(false); });
+    context_.set_timer(claim->timer, claim->ends_at, [over] { over(true); });
+}
+
+// Takes a grant whose time is over from its holders and gives it back, before the store takes it by
+// itself.
+void claims::end_grant(claim& claim, errc why, queue_work& work) {
+    if (!granted_.contains(claim.id))
+        return;
+    lose(claim, why, work);
+    core_.releases.start(claim.shared_from_this());
 }
 
 // Puts a claim back among those that wait for a session.
-void client_core::to_idle(const claim_ptr& claim) {
-    deadlines_.clear(claim->retry_timer);
+void claims::to_idle(const claim_ptr& claim) {
+    context_.clear_timer(claim->retry_timer);
     claim->id = 0;
     claim->retries = 0;
     claim->seen_at = {};
-    idle_claims_.emplace(claim->order, claim);
+    idle_.emplace(claim->order, claim);
 }
 
-void client_core::drop(const claim_ptr& claim) {
-    deadlines_.clear(claim->timer);
-    deadlines_.clear(claim->retry_timer);
-    idle_claims_.erase(claim->order);
+void claims::drop(const claim_ptr& claim) {
+    context_.clear_timer(claim->timer);
+    context_.clear_timer(claim->retry_timer);
+    idle_.erase(claim->order);
     unproved_.erase(claim->id);
     asking_.erase(claim->id);
 }
 
-void client_core::draw(const claim_ptr& claim) {
+void claims::draw(const claim_ptr& claim) {
     if (granted_.contains(claim->id))
-        spawn(run_draw(shared_from_this(), claim));
+        context_.spawn(run_draw(context_.keep(), claim));
 }
 
 asio::awaitable<void>
-client_core::run_draw([[maybe_unused]] std::shared_ptr<client_core> self, claim_ptr claim) {
-    const auto epoch = epoch_;
-    counters_.add(&client_stats::draws);
-    const auto drawn = co_await store_->draw(grant_of(*claim));
-    if (epoch != epoch_ || closed_)
+claims::run_draw([[maybe_unused]] std::shared_ptr<const void> kept, claim_ptr claim) {
+    const auto epoch = core_.session.epoch();
+    context_.count.add(&client_stats::draws);
+    const auto drawn = co_await context_.at_store().draw(grant_of(*claim));
+    if (!core_.session.is_current(epoch))
         co_return;
     // Without more tokens the grant goes back to the store when the last is used up.
     if (drawn)
-        table_.add_tokens(*claim, *drawn);
+        core_.locals.table().add_tokens(*claim, *drawn);
     else
-        table_.draw_failed(*claim);
+        core_.locals.table().draw_failed(*claim);
 }
 
-void client_core::linger(const claim_ptr& claim) {
+void claims::linger(const claim_ptr& claim) {
     queue_work work;
-    const auto again = table_.linger_over(*claim, now(), work);
-    deadlines_.set(claim->timer, again, [this, claim] { linger(claim); });
-    carry_out(std::move(work));
+    const auto again = core_.locals.table().linger_over(*claim, context_.now(), work);
+    context_.set_timer(claim->timer, again, [this, claim] { linger(claim); });
+    core_.locals.carry_out(std::move(work));
 }
 
-std::vector<client_core::claim_ptr> client_core::all_asking() const {
+std::vector<claims::claim_ptr> claims::all_asking() const {
     std::vector<claim_ptr> all;
-    all.reserve(asking_.size() + idle_claims_.size());
+    all.reserve(asking_.size() + idle_.size());
     for (const auto& [id, claim] : asking_)
         all.push_back(claim);
-    for (const auto& [order, claim] : idle_claims_)
+    for (const auto& [order, claim] : idle_)
         all.push_back(claim);
     return all;
+}
+
+claims::everything claims::take_all() {
+    return {std::exchange(asking_, {}), std::exchange(idle_, {}), std::exchange(granted_, {})};
 }
 
 }  // namespace mortise::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "wire/field_values.hpp"
+#include "wire/fields.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_CLAIMS_HPP
+#define MORTISE_CLIENT_CLAIMS_HPP
+
+#include "client/claim.hpp"
+#include "client/client_context.hpp"
+#include "core/acquire_fsm.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace mortise::detail {
+
+/// The requests and grants of one client at the store: sends each request, repeats it, withdraws
+/// it, and hands its grant to the lock table.
+///
+/// @par Threads The strand.
+class claims final : client_part {
+public:
+    using action = core::acquire_fsm::action;
+    using claim_ptr = std::shared_ptr<claim>;
+    using claims_by_id = std::map<request_id, claim_ptr>;
+    using claims_in_order = std::map<std::uint64_t, claim_ptr>;
+
+    claims(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+
+    /// Starts a claim. A contended lock is requested again only after the store has answered its
+    /// release, or the store would serve the new request before the waiters of other clients hear
+    /// of the release.
+    void start(const claim_ptr& claim, const std::shared_ptr<release_op>& releasing);
+    /// Undoes a claim that nobody wants any longer.
+    void stop(const claim_ptr& claim, error_code reason);
+    /// Refuses a claim that waits for a session.
+    void refuse_idle(const claim_ptr& claim, error_code why);
+    /// Carries out what the state machine of the claim asks for.
+    void drive(const claim_ptr& claim, action next);
+    void draw(const claim_ptr& claim);
+    /// Gives an idle grant back once it has lingered long enough.
+    void linger(const claim_ptr& claim);
+
+    /// The store pushed a grant.
+    void granted(const store_event& event);
+    /// Another client waits for the lock of this request.
+    void contended(request_id id);
+    void contended(claim& claim);
+    /// Notes what the store says of a grant in an answer, a push or a look.
+    void note_grant(claim& claim, std::uint32_t slot, bool contended);
+    /// Repeats the unanswered requests, because the store can be reached again.
+    void ask_again();
+    /// The session is proved: its unproved grants count.
+    void session_proved();
+    /// The session opened: sends the requests of all claims that wait for one.
+    void session_opened();
+    /// The session is gone: its requests begin again with the next one.
+    void session_lost();
+
+    /// Tells the holders that their session is about to expire.
+    void warn_all();
+    /// Tells the holders of a grant that it is gone. The caller carries out `work` for the waiters.
+    void lose(claim& claim, errc why, queue_work& work);
+    void lose_all(errc why, queue_work& work);
+    /// As `lose`, for a grant that the store no longer has.
+    void lose_missing(const claim_ptr& claim, queue_work& work);
+    /// The store does not have this request.
+    void missing(const claim_ptr& claim);
+    /// The store no longer has the grant that was not proved yet.
+    void revoked(const claim_ptr& claim);
+    /// Takes a grant out, to release it. @return false if it is gone already.
+    bool take_granted(const claim& claim) { return granted_.erase(claim.id) != 0; }
+
+    /// By the id of the present request: without a grant, or with one that is not proved yet.
+    const claims_by_id& asking() const noexcept { return asking_; }
+    const claims_by_id& granted() const noexcept { return granted_; }
+    const std::set<request_id>& unproved() const noexcept { return unproved_; }
+    /// Waiting for a session, in their order.
+    const claims_in_order& idle() const noexcept { return idle_; }
+    bool has_waiters() const noexcept { return asking_.size() > unproved_.size(); }
+    request_id last_id() const noexcept { return last_id_; }
+    /// Those without a grant, in the order in which they were asked first.
+    std::vector<claim_ptr> all_asking() const;
+    struct everything {
+        claims_by_id asking;
+        claims_in_order idle;
+        claims_by_id granted;
+    };
+    everything take_all();
+
+    static grant grant_of(const claim& claim);
+
+private:
+    void send_request(const claim_ptr& claim);
+    void fail_request(const claim_ptr& claim, error_code why);
+    void lose_answer(const claim_ptr& claim, error_code why);
+    void bound_undo(const claim_ptr& claim);
+    void try_later(const claim_ptr& claim);
+    void finish(const claim_ptr& claim);
+    void accept(const claim_ptr& claim);
+    void end_at(const claim_ptr& claim);
+    void end_grant(claim& claim, errc why, queue_work& work);
+    void to_idle(const claim_ptr& claim);
+    void drop(const claim_ptr& claim);
+    asio::awaitable<void> run_request(std::shared_ptr<const void> kept, claim_ptr claim);
+    asio::awaitable<void> run_withdraw(std::shared_ptr<const void> kept, claim_ptr claim);
+    asio::awaitable<void> run_draw(std::shared_ptr<const void> kept, claim_ptr claim);
+
+    request_id last_id_ = 0;
+    std::uint64_t last_order_ = 0;
+    claims_by_id asking_;
+    claims_in_order idle_;
+    std::set<request_id> unproved_;  ///< Of `asking_`: granted, but without a proof of the session.
+    claims_by_id granted_;
+};
+
+}  // namespace mortise::detail
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/local_locks.hpp"
+
+#include "client/client_core.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace mortise::detail {
+namespace {
+
+// Why an acquire fails before the store is asked; no error if nothing is wrong with it.
+error_code
+refusal(const std::string& name, const lock_options& options, const store_traits& store) {
+    if (const auto wrong = check_name(name))
+        return wrong->code();
+    if (const auto wrong = check_options(options))
+        return wrong->code();
+    const auto mode = options.mode.what();
+    const bool known = mode == lock_mode::kind::exclusive ? store.exclusive
+                       : mode == lock_mode::kind::shared  ? store.shared
+                                                          : store.permits;
+    const bool endless = options.hold_max == std::chrono::milliseconds::max();
+    return known && (endless || store.hold_max) ? error_code() : error_code(errc::unsupported);
+}
+
+// The completions of a client under way on this thread. A completion whose executor's context has
+// ended destroys the handler and the lease in it, which can complete the next waiter. Such nested
+// completions join the list of the outer call: a long queue must not become a deep stack.
+struct completions {
+    const local_locks* of = nullptr;
+    waiter_list* list = nullptr;
+};
+thread_local completions under_way;
+
+queue_rules rules_of(const client_context& context) {
+    const auto& config = context.config();
+    return {
+        context.home(),
+        config.turn_handoffs_max,
+        config.turn_time_max,
+        config.local_handoff,
+        config.holds_max,
+        context.timing().stop_margin};
+}
+
+}  // namespace
+
+local_locks::local_locks(client_core& core, client_context& context)
+    : client_part(core, context), table_(rules_of(context), context.config().waiters_max) {}
+
+void local_locks::acquire(
+    std::string name, lock_options options, bool queues, local_waiter::handler_type handler
+) {
+    // A try does not use `wait_max`, so no value of it is refused.
+    if (!queues)
+        options.wait_max = std::chrono::milliseconds::max();
+    const error_code refused =
+        context_.forked() ? error_code(errc::forked) : refusal(name, options, context_.traits());
+    const auto waiter = std::make_shared<local_waiter>(
+        context_.home()->core,
+        options,
+        queues && options.wait_max != std::chrono::milliseconds::zero(),
+        std::move(handler)
+    );
+    context_.count.add(&client_stats::waiting);
+    if (context_.observed())
+        waiter->since = context_.now();
+    queue_work work;
+    if (refused) {
+        waiter->code = refused;
+        work.done.push(waiter);
+    } else {
+        waiter->listen();
+        if (const auto queue = table_.acquire(std::move(name), waiter, work))
+            context_.tell({.what = lock_event::kind::waiting, .name = *queue->name()});
+    }
+    carry_out(std::move(work));
+}
+
+void local_locks::cancel(local_waiter& waiter, error_code why) {
+    if (context_.forked())
+        return;
+    queue_work work;
+    table_.cancel(waiter, why, work);
+    carry_out(std::move(work));
+}
+
+void local_locks::release(const std::shared_ptr<held_grant>& held, release_handler handler) {
+    if (!held->take_for_release()) {
+        table_.let_go(*held);
+        handler.complete(held->check());
+        return;
+    }
+    held->end_waiting(errc::lease_released);
+    queue_work work;
+    const auto outcome = table_.release(*held, handler, false, work);
+    count_release(*held, outcome, false);
+    carry_out(std::move(work));
+    // `was_gone`: the session was lost, or the client stopped, after `take_for_release`.
+    if (handler)
+        handler.complete(
+            outcome == lock_queue::release_outcome::was_gone ? held->why() : error_code()
+        );
+}
+
+void local_locks::release_late(const std::shared_ptr<held_grant>& held) noexcept {
+    if (context_.forked())
+        return;
+    if (context_.ended())
+        return table_.forget(*held);
+    if (!held->take_for_release())
+        return table_.let_go(*held);
+    held->end_waiting(errc::lease_released);
+    queue_work work;
+    release_handler nobody;
+    const auto outcome = table_.release(*held, nobody, true, work);
+    count_release(*held, outcome, true);
+    carry_out(std::move(work));
+}
+
+// Counts a release. A grant that goes back to the store counts as released once the store has it.
+void local_locks::count_release(
+    const held_grant& held, lock_queue::release_outcome outcome, bool late
+) noexcept {
+    if (outcome == lock_queue::release_outcome::was_gone)
+        return;
+    context_.tell(lock_event::kind::released, held);
+    context_.count.add(&client_stats::leases, -1);
+    if (outcome == lock_queue::release_outcome::to_store)
+        return;
+    context_.count.add(&client_stats::released);
+    if (late)
+        context_.count.add(&client_stats::released_late);
+}
+
+void local_locks::wait_lost(std::shared_ptr<held_grant> held, lease_handler handler) {
+    if (context_.ended())
+        return handler.complete(errc::client_stopped);
+    // Begin the wait in the initiating call, or a cancellation that follows at once is missed.
+    // Check the lease after that, on the strand where the alarm is raised, so that no alarm falls
+    // between the two.
+    held->wait_lost(std::move(handler));
+    asio::dispatch(context_.strand(), [this, kept = context_.keep(), held = std::move(held)] {
+        if (const error_code lost = held->check())
+            held->end_waiting(lost);
+        else if (core_.session.warned() || context_.now() >= held->end_alarm())
+            held->end_waiting(errc::lease_expired);
+    });
+}
+
+// Begins the wait before the check, for the same reason. It needs no strand: the table knows from
+// any thread who waits for the lock.
+void local_locks::wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler) {
+    if (context_.forked())
+        return handler.complete(errc::forked);
+    if (context_.ended())
+        return handler.complete(errc::client_stopped);
+    held->wait_contended(std::move(handler));
+    const bool waits = table_.watch(*held);
+    if (const error_code lost = held->check(); lost || !waits)
+        held->end_contended(lost);
+}
+
+bool local_locks::wanted(const held_grant& held) const {
+    return !context_.forked() && table_.wanted(held.of());
+}
+
+void local_locks::carry_out(queue_work work) {
+    for (const auto& each : std::exchange(work.contended, {}))
+        each->end_contended({});
+    if (!work.tasks.empty() && !context_.ended()) {
+        asio::dispatch(
+            context_.strand(),
+            [this, kept = context_.keep(), tasks = std::move(work.tasks)] { run(tasks); }
+        );
+    }
+    if (under_way.of == this) {
+        while (!work.done.empty())
+            under_way.list->push(work.done.pop());
+        return;
+    }
+    const completions outer = std::exchange(under_way, {this, &work.done});
+    while (!work.done.empty())
+        complete(work.done.pop());
+    under_way = outer;
+}
+
+void local_locks::complete(const std::shared_ptr<local_waiter>& waiter) {
+    context_.count.add(&client_stats::waiting, -1);
+    // If the time ran out in an outage, nobody knows whether somebody else has the lock.
+    const errc outage = core_.session.outage();
+    const bool busy = waiter->code == errc::busy;
+    if (busy && waiter->queues && outage != errc())
+        waiter->code = outage;
+    else if (busy && !waiter->held_here && core_.session.quarantine_left() != clock::duration())
+        waiter->code = errc::quarantined;
+    if (!waiter->code) {
+        context_.count.add(&client_stats::granted);
+        context_.count.add(&client_stats::leases);
+    } else if (waiter->code == errc::busy) {
+        context_.count.add(&client_stats::busy);
+    } else if (waiter->code == asio::error::operation_aborted) {
+        context_.count.add(&client_stats::cancelled);
+    } else {
+        context_.count.add(&client_stats::failed);
+    }
+    if (context_.observed()) {
+        lock_event event;
+        event.what = waiter->code ? lock_event::kind::refused : lock_event::kind::acquired;
+        if (waiter->lock_name)
+            event.name = *waiter->lock_name;
+        if (waiter->granted)
+            event.token = waiter->granted->token();
+        event.code = waiter->code;
+        event.took = context_.now() - waiter->since;
+        context_.tell(event);
+    }
+    waiter->complete();
+}
+
+// Refuses tasks that come after the end of the client, so that no waiter is left without an answer.
+void local_locks::refuse(const std::vector<strand_task>& tasks) {
+    queue_work work;
+    for (const auto& each : tasks) {
+        if (!each.target)
+            continue;
+        table_.give_up(*each.target, errc::client_stopped, work);
+        if (auto handler = std::move(each.target->released))
+            handler.complete(errc::client_stopped);
+    }
+    work.tasks.clear();
+    carry_out(std::move(work));
+}
+
+void local_locks::run(const std::vector<strand_task>& tasks) {
+    if (context_.closed())
+        return refuse(tasks);
+    std::shared_ptr<release_op> releasing;
+    for (const auto& each : tasks) {
+        switch (each.type) {
+        case strand_task::kind::ask:
+            core_.claims.start(each.target, releasing);
+            break;
+        case strand_task::kind::stop:
+            core_.claims.stop(each.target, each.why);
+            break;
+        case strand_task::kind::release:
+            releasing = core_.releases.start(each.target);
+            break;
+        case strand_task::kind::draw:
+            core_.claims.draw(each.target);
+            break;
+        case strand_task::kind::linger:
+            core_.claims.linger(each.target);
+            break;
+        case strand_task::kind::time:
+            end_hold_at(each.held);
+            break;
+        case strand_task::kind::untime:
+            context_.clear_timer(each.held->alarm);
+            context_.clear_timer(each.held->timer);
+            break;
+        case strand_task::kind::arm:
+            break;
+        }
+    }
+    core_.arm();
+}
+
+// Sets the timers of a reentrant lease with its own `hold_max`: the store knows only its grant.
+void local_locks::end_hold_at(const std::shared_ptr<held_grant>& held) {
+    const std::weak_ptr<held_grant> weak = held;
+    context_.set_timer(held->alarm, held->alarm_at, [this, weak] {
+        const auto alive = weak.lock();
+        if (!alive || alive->check())
+            return;
+        context_.tell(lock_event::kind::warned, *alive, errc::lease_expired);
+        alive->end_waiting(errc::lease_expired);
+    });
+    context_.set_timer(held->timer, held->ends_at, [this, weak] {
+        if (const auto alive = weak.lock())
+            end_hold(*alive);
+    });
+}
+
+void local_locks::end_hold(held_grant& held) {
+    queue_work work;
+    if (table_.end_hold(held, work) == lock_queue::release_outcome::was_gone)
+        return;  // The lease was released, or lost with its grant.
+    lose(held, errc::lease_expired);
+    carry_out(std::move(work));
+}
+
+void local_locks::lose(held_grant& held, errc why) {
+    if (held.lose(why)) {
+        context_.count.add(&client_stats::lost);
+        context_.tell(lock_event::kind::lost, held, why);
+    }
+    context_.count.add(&client_stats::leases, -1);
+}
+
+}  // namespace mortise::detail

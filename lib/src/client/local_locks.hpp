@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_LOCAL_LOCKS_HPP
+#define MORTISE_CLIENT_LOCAL_LOCKS_HPP
+
+#include "client/claim.hpp"
+#include "client/client_context.hpp"
+#include "client/held_grant.hpp"
+#include "client/local_waiter.hpp"
+#include "client/lock_table.hpp"
+#include "mortise/lease.hpp"
+#include "mortise/options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mortise::detail {
+
+/// The locks of this process: takes the calls of users to the lock table, and carries out what
+/// follows from each change of the table.
+///
+/// @par Threads Any, except for the members marked "The strand".
+class local_locks final : client_part {
+public:
+    local_locks(client_core& core, client_context& context);
+
+    lock_table& table() noexcept { return table_; }
+    const lock_table& table() const noexcept { return table_; }
+
+    void acquire(
+        std::string name, lock_options options, bool queues, local_waiter::handler_type handler
+    );
+    void cancel(local_waiter& waiter, error_code why);
+    void release(const std::shared_ptr<held_grant>& held, release_handler handler);
+    /// Releases a lease for a destructor: nobody waits for the result, and it must not throw.
+    void release_late(const std::shared_ptr<held_grant>& held) noexcept;
+    void wait_lost(std::shared_ptr<held_grant> held, lease_handler handler);
+    void wait_contended(const std::shared_ptr<held_grant>& held, lease_handler handler);
+    /// Whether somebody else waits for this lock, here or elsewhere.
+    bool wanted(const held_grant& held) const;
+
+    /// Completes waiters, and takes tasks to the strand. Never call this under the table's mutex: a
+    /// handler that is destroyed here may release a lease.
+    void carry_out(queue_work work);
+
+    /// Ends a lease before its user does. The strand.
+    void lose(held_grant& held, errc why);
+
+private:
+    void complete(const std::shared_ptr<local_waiter>& waiter);
+    void
+    count_release(const held_grant& held, lock_queue::release_outcome outcome, bool late) noexcept;
+    void run(const std::vector<strand_task>& tasks);
+    void refuse(const std::vector<strand_task>& tasks);
+    void end_hold_at(const std::shared_ptr<held_grant>& held);
+    void end_hold(held_grant& held);
+
+    lock_table table_;
+};
+
+}  // namespace mortise::detail
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/reconciler.hpp"
+
+#include "client/client_core.hpp"
+
+#include <map>
+#include <utility>
+
+namespace mortise::detail {
+
+void reconciler::start() {
+    if (!core_.session.open())
+        return;
+    if (looking_) {
+        wanted_ = true;
+        return;
+    }
+    looking_ = true;
+    wanted_ = false;
+    context_.spawn(run_look(context_.keep()));
+}
+
+void reconciler::start_if_different(const heartbeat& reply, bool quiet) {
+    const auto granted = core_.claims.granted().size();
+    const bool counts_differ =
+        quiet && (reply.grants != granted + core_.claims.unproved().size() ||
+                  reply.grants + reply.requests != granted + core_.claims.asking().size());
+    if (reply.changes != changes_seen_ || counts_differ || wanted_)
+        start();
+}
+
+asio::awaitable<void> reconciler::run_look([[maybe_unused]] std::shared_ptr<const void> kept) {
+    const auto epoch = core_.session.epoch();
+    const random_id incarnation = core_.session.incarnation();
+    const snapshot before = take_snapshot();
+    const auto view = co_await context_.at_store().look();
+    if (!core_.session.is_current(epoch))
+        co_return;
+    looking_ = false;
+    context_.count.add(&client_stats::looks);
+    if (!view && view.error() == errc::session_lost) {
+        core_.session.lose(errc::lease_lost);
+    } else if (!view) {
+        wanted_ = true;  // The next heartbeat tries again.
+    } else {
+        compare(*view, before);
+        core_.session.confirm_proof(incarnation);
+        if (wanted_)
+            start();
+    }
+    core_.arm();
+}
+
+reconciler::snapshot reconciler::take_snapshot() const {
+    snapshot taken;
+    taken.last_id = core_.claims.last_id();
+    taken.at = context_.now();
+    for (const auto& [id, claim] : core_.claims.asking()) {
+        taken.known.insert(id);
+        if (claim->fsm.at_store())
+            taken.waiting.push_back(id);
+    }
+    taken.unproved = core_.claims.unproved();
+    for (const auto& [id, claim] : core_.claims.granted()) {
+        taken.known.insert(id);
+        taken.held.push_back(id);
+    }
+    for (const auto& [id, op] : core_.releases.under_way())
+        taken.known.insert(id);
+    return taken;
+}
+
+void reconciler::compare(const session_view& view, const snapshot& before) {
+    changes_seen_ = view.changes;
+    std::map<request_id, const session_entry*> seen;
+    for (const auto& entry : view.entries)
+        seen.emplace(entry.id, &entry);
+    for (const auto& entry : view.entries)
+        compare(entry, before);
+    const auto& asking = core_.claims.asking();
+    for (const request_id id : before.waiting) {
+        const auto found = asking.find(id);
+        if (found == asking.end() || seen.contains(id))
+            continue;
+        const auto claim = found->second;
+        core_.claims.missing(claim);
+    }
+    queue_work work;
+    const auto& granted = core_.claims.granted();
+    for (const request_id id : before.held) {
+        const auto found = granted.find(id);
+        if (found == granted.end())
+            continue;
+        const auto entry = seen.find(id);
+        const auto claim = found->second;
+        if (entry != seen.end() && entry->second->granted && entry->second->token == claim->token)
+            continue;
+        core_.claims.lose_missing(claim, work);
+    }
+    core_.locals.carry_out(std::move(work));
+}
+
+void reconciler::compare(const session_entry& entry, const snapshot& before) {
+    const auto& granted = core_.claims.granted();
+    if (const auto held = granted.find(entry.id); held != granted.end()) {
+        if (entry.granted && entry.contended)
+            core_.claims.contended(*held->second);
+        return;
+    }
+    const auto& asking = core_.claims.asking();
+    if (const auto found = asking.find(entry.id); found != asking.end()) {
+        const auto claim = found->second;
+        if (claim->fsm.unproved()) {
+            // A store that was restarted may have forgotten the grant but still know the request.
+            const bool same = entry.granted && entry.token == claim->fsm.pending();
+            if (same || !before.unproved.contains(entry.id))
+                return;
+            core_.claims.revoked(claim);
+        }
+        if (!entry.granted)
+            return;
+        const bool waited = claim->fsm.at_store();
+        if (waited) {
+            claim->seen_at = before.at;
+            claim->age = entry.age;
+        }
+        core_.claims.note_grant(*claim, entry.slot, entry.contended);
+        core_.claims.drive(claim, claim->fsm.granted(entry.token, core_.session.surely_held()));
+        if (waited && !claim->ends_by_itself())
+            context_.count.add(&client_stats::missed_grants);
+        return;
+    }
+    if (!before.known.contains(entry.id) && entry.id <= before.last_id)
+        core_.releases.withdraw_orphan(entry.name, entry.id);
+}
+
+}  // namespace mortise::detail

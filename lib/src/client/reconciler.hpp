@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_RECONCILER_HPP
+#define MORTISE_CLIENT_RECONCILER_HPP
+
+#include "client/client_context.hpp"
+#include "mortise/coro/clock.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace mortise::detail {
+
+/// Compares the claims of a client with what its store has for the session, where a push or an
+/// answer may have been missed.
+///
+/// @par Threads The strand.
+class reconciler final : client_part {
+public:
+    reconciler(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+
+    /// Starts a look, at most one at a time; a call during a look asks for another one after it.
+    void start();
+    /// Starts a look if the store's counts differ from those of the claims, or one is wanted.
+    /// `quiet`: no call of ours can have changed the counts since the store's answer.
+    void start_if_different(const heartbeat& reply, bool quiet);
+    /// Asks for a look after the next heartbeat.
+    void want() noexcept { wanted_ = true; }
+    void session_lost() noexcept { looking_ = wanted_ = false; }
+    void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
+
+private:
+    /// The claims of this client when a look was sent: its answer can judge only these.
+    struct snapshot {
+        clock::time_point at;
+        request_id last_id = 0;
+        std::set<request_id> known;
+        std::vector<request_id> waiting;
+        std::set<request_id> unproved;
+        std::vector<request_id> held;
+    };
+
+    snapshot take_snapshot() const;
+    void compare(const session_view& view, const snapshot& before);
+    void compare(const session_entry& entry, const snapshot& before);
+    asio::awaitable<void> run_look(std::shared_ptr<const void> kept);
+
+    bool looking_ = false;
+    bool wanted_ = false;
+    std::uint64_t changes_seen_ = 0;
+};
+
+}  // namespace mortise::detail
+
+#endif

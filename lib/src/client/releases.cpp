@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/releases.hpp"
+
+#include "client/client_core.hpp"
+
+namespace mortise::detail {
+
+std::shared_ptr<release_op> releases::start(const std::shared_ptr<claim>& claim) {
+    context_.clear_timer(claim->timer);
+    context_.clear_timer(claim->alarm);
+    const auto op =
+        std::make_shared<release_op>(claim, std::move(claim->released), claim->released_late);
+    if (!core_.claims.take_granted(*claim)) {
+        // The session was lost, or the client stopped, on the way here.
+        complete(*op, context_.stopping() ? errc::client_stopped : errc::lease_lost);
+        return nullptr;
+    }
+    op->since = context_.now();
+    under_way_.emplace(claim->id, op);
+    context_.set_timer(
+        op->timer,
+        coro::saturating_add(op->since, context_.config().release_budget),
+        [this, op] {
+            context_.count.add(&client_stats::undone_late);
+            tell_failed(*op, errc::outcome_unknown);
+            complete(*op, errc::outcome_unknown);
+        }
+    );
+    context_.spawn(run_release(context_.keep(), op));
+    core_.arm();
+    return op;
+}
+
+asio::awaitable<void> releases::run_release(
+    [[maybe_unused]] std::shared_ptr<const void> kept, std::shared_ptr<release_op> op
+) {
+    const auto epoch = core_.session.begin_call();
+    const auto reply = co_await context_.at_store().release(claims::grant_of(*op->released_claim));
+    op->answered = true;
+    if (!core_.session.end_call(epoch))
+        co_return;  // The end of the session completed it.
+    if (reply) {
+        end(op, *reply || op->retries != 0 ? error_code() : error_code(errc::lease_lost));
+    } else if (reply.error() == errc::session_lost) {
+        core_.session.lose(errc::lease_lost);
+    } else {
+        op->store_busy = reply.error() == errc::database_busy;
+        try_later(op);
+    }
+    for (const auto& next : std::exchange(op->behind, {})) {
+        if (epoch == core_.session.epoch() && !next->fsm.finished())
+            core_.claims.drive(next, next->fsm.session_ready());
+    }
+    core_.arm();
+}
+
+// Retries after a pause, and gives up the session for the same reason as `claims::try_later`.
+void releases::try_later(const std::shared_ptr<release_op>& op) {
+    const auto at = context_.now();
+    const auto patience = context_.timing().ttl + context_.config().release_budget;
+    if (!op->store_busy && at - op->since > patience)
+        return core_.session.abandon();
+    context_.set_timer(op->retry_timer, at + undo_pause(op->retries++), [this, op] {
+        context_.spawn(run_release(context_.keep(), op));
+    });
+}
+
+void releases::end(const std::shared_ptr<release_op>& op, error_code result) {
+    context_.clear_timer(op->timer);
+    context_.clear_timer(op->retry_timer);
+    under_way_.erase(op->released_claim->id);
+    if (result) {
+        context_.count.add(&client_stats::lost);
+        tell_failed(*op, result);
+    } else {
+        context_.count.add(&client_stats::released);
+    }
+    if (op->late && !result)
+        context_.count.add(&client_stats::released_late);
+    complete(*op, result);
+}
+
+void releases::session_lost(errc why) {
+    for (const auto& [id, op] : take_all()) {
+        context_.clear_timer(op->timer);
+        context_.clear_timer(op->retry_timer);
+        complete(*op, why);
+    }
+}
+
+void releases::tell_failed(const release_op& op, error_code why) const noexcept {
+    lock_event event;
+    event.what = lock_event::kind::release_failed;
+    event.name = op.released_claim->lock_name();
+    event.token = op.released_claim->token;
+    event.code = why;
+    context_.tell(event);
+}
+
+void releases::complete(release_op& op, error_code result) {
+    if (auto handler = std::move(op.handler))
+        handler.complete(result);
+}
+
+void releases::withdraw_orphan(std::string name, request_id id) {
+    context_.spawn(run_orphan(context_.keep(), std::move(name), id));
+}
+
+asio::awaitable<void> releases::run_orphan(
+    [[maybe_unused]] std::shared_ptr<const void> kept, std::string name, request_id id
+) {
+    context_.count.add(&client_stats::orphans);
+    const auto epoch = core_.session.begin_call();
+    const error_code result = co_await context_.at_store().withdraw(std::move(name), id);
+    if (core_.session.end_call(epoch) && result)
+        core_.looks.want();
+}
+
+}  // namespace mortise::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef MORTISE_CLIENT_RELEASES_HPP
+#define MORTISE_CLIENT_RELEASES_HPP
+
+#include "client/claim.hpp"
+#include "client/client_context.hpp"
+#include "mortise/store_types.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::detail {
+
+/// The grants on their way back to the store: each release is repeated until the store has
+/// acknowledged it, its budget is used up, or the session is gone.
+///
+/// @par Threads The strand.
+class releases final : client_part {
+public:
+    using releases_by_id = std::map<request_id, std::shared_ptr<release_op>>;
+
+    releases(client_core& core, client_context& context) noexcept : client_part(core, context) {}
+
+    /// @return the release under way; null if the grant is gone already.
+    std::shared_ptr<release_op> start(const std::shared_ptr<claim>& claim);
+    /// Withdraws an entry at the store that no claim here owns. If that fails, the next look finds
+    /// it again.
+    void withdraw_orphan(std::string name, request_id id);
+    /// The session is gone: its grants are not held at the store any longer.
+    void session_lost(errc why);
+
+    const releases_by_id& under_way() const noexcept { return under_way_; }
+    releases_by_id take_all() noexcept { return std::exchange(under_way_, {}); }
+    static void complete(release_op& op, error_code result);
+
+private:
+    void end(const std::shared_ptr<release_op>& op, error_code result);
+    void try_later(const std::shared_ptr<release_op>& op);
+    void tell_failed(const release_op& op, error_code why) const noexcept;
+    asio::awaitable<void>
+    run_release(std::shared_ptr<const void> kept, std::shared_ptr<release_op> op);
+    asio::awaitable<void>
+    run_orphan(std::shared_ptr<const void> kept, std::string name, request_id id);
+
+    releases_by_id under_way_;
+};
+
+}  // namespace mortise::detail
+
+#endif

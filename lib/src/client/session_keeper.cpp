@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "client/session_keeper.hpp"
+
+#include "client/client_core.hpp"
+#include "client/who_am_i.hpp"
+#include "core/planted_bug.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mortise::detail {
+
+using namespace std::chrono_literals;
+
+std::uint64_t session_keeper::begin_call() noexcept {
+    ++calls_;
+    ++calls_under_way_;
+    return epoch_;
+}
+
+bool session_keeper::end_call(std::uint64_t epoch) noexcept {
+    if (epoch == epoch_)
+        --calls_under_way_;
+    return is_current(epoch);
+}
+
+void session_keeper::need() {
+    if (opening_ || context_.stopping() || fsm_.open())
+        return;
+    context_.clear_timer(open_timer_);
+    open_later_ = false;
+    opening_ = true;
+    ++epoch_;
+    context_.spawn(run_open(context_.keep()));
+}
+
+asio::awaitable<void> session_keeper::run_open([[maybe_unused]] std::shared_ptr<const void> kept) {
+    session_start start;
+    id_ = random_id::draw();  // A gone session is never revived: each opening is a new one.
+    start.id = id_;
+    start.generation = 1;
+    start.ttl = context_.config().ttl;
+    start.host = this_host();
+    const std::string& label = context_.config().label;
+    start.label = label.empty() ? this_program() : label;
+    start.pid = this_process();
+    const auto reply = co_await context_.at_store().resume(std::move(start));
+    opening_ = false;
+    if (context_.closed() || context_.stopping())
+        co_return;
+    if (reply) {
+        opened(*reply);
+    } else {
+        opening_failed(reply.error());
+    }
+    core_.arm();
+}
+
+// Handles a failed opening; no request was sent yet, so there is nothing to undo. Waiters for a
+// lock wait out an outage. But a store that was never reached may just be misspelt, so they are
+// told after `first_contact_max`.
+void session_keeper::opening_failed(error_code why) {
+    constexpr auto first_contact_max = 10s;
+    const bool outage = is_outage(why);
+    if (openings_failed_++ == 0)
+        outage_since_ = context_.now();
+    const bool waits = outage && (was_open_ || context_.now() - outage_since_ < first_contact_max);
+    const auto waiting = core_.claims.idle();
+    for (const auto& [order, claim] : waiting) {
+        if (!waits || !claim->queues)
+            core_.claims.refuse_idle(claim, why);
+    }
+    core_.questions.end_watches(why);
+    if (!waits)
+        openings_failed_ = 0;
+    if (core_.claims.idle().empty()) {
+        // The next claim tries at once; if that fails, an outage begins then.
+        outage_over();
+        openings_failed_ = 0;
+        return;
+    }
+    note_outage(why);
+    open_later_ = true;
+    context_.set_timer(open_timer_, context_.now() + undo_pause(openings_failed_), [this] {
+        open_later_ = false;
+        if (core_.claims.idle().empty())
+            outage_over();
+        else
+            need();
+    });
+}
+
+void session_keeper::opened(const resumed& reply) {
+    was_open_ = true;
+    openings_failed_ = 0;
+    outage_over();
+    context_.count.add(&client_stats::sessions);
+    context_.tell({.what = lock_event::kind::session_opened});
+    incarnation_ = reply.incarnation;
+    core_.looks.note_changes(reply.view.changes);
+    note_quarantine(reply.quarantine);
+    reap_at_ = context_.now();  // Waiters beat at once, to learn when another session may be dead.
+    proof_pending_.reset();
+    fsm_.proved(reply.sent);
+    publish();
+    core_.claims.session_opened();
+    core_.questions.changed();  // Changes before the session were not pushed: watchers must look.
+}
+
+void session_keeper::beat() {
+    if (beating_ || !fsm_.open())
+        return;
+    beating_ = true;
+    context_.spawn(run_beat(context_.keep()));
+}
+
+void session_keeper::beat_if_due(clock::time_point at) {
+    if (fsm_.beat_at() <= at || (core_.claims.has_waiters() && reap_at_ <= at))
+        beat();
+}
+
+clock::time_point session_keeper::next_deadline() const {
+    clock::time_point next = fsm_.alarm_at();
+    if (beating_)
+        return next;
+    next = std::min(next, fsm_.beat_at());
+    return core_.claims.has_waiters() ? std::min(next, reap_at_) : next;
+}
+
+asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<const void> kept) {
+    const auto epoch = epoch_;
+    const auto calls = calls_;
+    const bool quiet = calls_under_way_ == 0;
+    const auto reply = co_await context_.at_store().beat();
+    beating_ = false;
+    if (!is_current(epoch))
+        co_return;
+    if (reply) {
+        beaten(*reply, quiet && calls == calls_);
+    } else {
+        context_.count.add(&client_stats::heartbeats_failed);
+        context_.tell({.what = lock_event::kind::heartbeat_failed, .code = reply.error()});
+        if (reply.error() == errc::session_lost) {
+            lose(errc::lease_lost);
+        } else {
+            fsm_.failed(context_.now());
+            reap_at_ = std::max(reap_at_, fsm_.beat_at());
+        }
+    }
+    core_.arm();
+}
+
+// `quiet`: no call of ours can have changed the counts between the store's answer and now.
+void session_keeper::beaten(const heartbeat& reply, bool quiet) {
+    const auto at = context_.now();
+    context_.count.add(&client_stats::heartbeats);
+    context_.tell({.what = lock_event::kind::heartbeat, .took = at - reply.sent});
+    note_quarantine(reply.quarantine);
+    reap_at_ = reply.next_deadline
+                   ? at + std::max<clock::duration>(*reply.next_deadline, 1ms) + reap_spread()
+                   : clock::time_point::max();
+    if (reply.incarnation != incarnation_) {
+        // The store may have forgotten something: a look must confirm each grant first.
+        incarnation_ = reply.incarnation;
+        doubt();
+        proof_pending_ = reply.sent;
+        fsm_.failed(at);
+        core_.looks.start();
+        return;
+    }
+    if (proof_pending_) {
+        proof_pending_ = reply.sent;
+        fsm_.failed(at);
+    } else if (MORTISE_PLANTED(deadline_from_receipt)) {
+        proved(at);
+    } else {
+        proved(reply.sent);
+    }
+    if (!MORTISE_PLANTED(no_look_again))
+        core_.looks.start_if_different(reply, quiet);
+}
+
+// A small random delay: without it, all waiters for a dead holder would ask for its end at once.
+clock::duration session_keeper::reap_spread() const noexcept {
+    constexpr std::uint64_t parts = 1'024;
+    const clock::duration most = std::min<clock::duration>(context_.timing().ttl / 50, 50ms);
+    return most * static_cast<clock::rep>(id_.low % parts) / parts;
+}
+
+void session_keeper::note_quarantine(clock::duration left) noexcept {
+    const auto until = left > left.zero() ? context_.now() + left : clock::time_point::min();
+    quarantine_until_ = until.time_since_epoch().count();
+}
+
+clock::duration session_keeper::quarantine_left() const noexcept {
+    const clock::time_point until{clock::duration(quarantine_until_)};
+    return until == clock::time_point::min() ? clock::duration(0)
+                                             : std::max(clock::duration(0), until - context_.now());
+}
+
+bool session_keeper::is_outage(const error_code& why) const noexcept {
+    return context_.traits().remote &&
+           (why == errc::store_unavailable || why == errc::outcome_unknown ||
+            why == errc::server_loading || why == errc::server_busy ||
+            why == errc::read_only_server);
+}
+
+void session_keeper::note_outage(const error_code& why) noexcept {
+    outage_ = static_cast<errc>(why.value());
+}
+
+void session_keeper::proved(clock::time_point sent) {
+    fsm_.proved(sent);
+    publish();
+    if (surely_held())  // If not, the answer took longer than its own window.
+        core_.claims.session_proved();
+}
+
+void session_keeper::confirm_proof(const random_id& incarnation) {
+    // A look that began before the store's incarnation changed does not prove the grants; the look
+    // that the change asked for does.
+    if (proof_pending_ && incarnation == incarnation_)
+        proved(*std::exchange(proof_pending_, std::nullopt));
+}
+
+void session_keeper::doubt() {
+    fsm_.doubt(context_.now(), context_.traits().quarantine);
+    publish();
+}
+
+void session_keeper::publish() {
+    context_.home()->session->publish(fsm_.verified(), fsm_.deadline());
+}
+
+void session_keeper::end() {
+    fsm_.gone();
+    publish();
+}
+
+void session_keeper::lose(errc why) {
+    if (fsm_.open())
+        context_.tell({.what = lock_event::kind::session_lost, .code = why});
+    end();
+    ++epoch_;
+    proof_pending_.reset();
+    calls_under_way_ = 0;
+    beating_ = false;
+    reap_at_ = clock::time_point::max();
+    core_.looks.session_lost();
+    core_.questions.changed();
+    queue_work work;
+    core_.claims.lose_all(why, work);
+    core_.releases.session_lost(why);
+    core_.claims.session_lost();
+    if (core_.claims.idle().empty())
+        outage_over();
+    else
+        need();
+    core_.locals.carry_out(std::move(work));
+    core_.arm();
+}
+
+}  // namespace mortise::detail
