@@ -31,6 +31,7 @@ public:
     /// Asks for a look after the next heartbeat.
     void want() noexcept { wanted_ = true; }
     void session_lost() noexcept { looking_ = wanted_ = false; }
+    /// Notes the store's count of changes of this session, as it was told with a view.
     void note_changes(std::uint64_t changes) noexcept { changes_seen_ = changes; }
 
 private:

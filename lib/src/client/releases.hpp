@@ -16,7 +16,11 @@
 namespace mortise::detail {
 
 /// The grants on their way back to the store: each release is repeated until the store has
-/// acknowledged it, its budget is used up, or the session is gone.
+/// acknowledged it, or the session is gone.
+///
+/// Who waits for a release is told when its budget (`client_config::release_budget`) is used up. If
+/// a release fails for a TTL longer than that, the session is given up: alive, it would keep the
+/// lock for ever.
 ///
 /// @par Threads The strand.
 class releases final : client_part {
@@ -33,8 +37,10 @@ public:
     /// The session is gone: its grants are not held at the store any longer.
     void session_lost(errc why);
 
+    /// By the id of the request that was granted.
     const releases_by_id& under_way() const noexcept { return under_way_; }
     releases_by_id take_all() noexcept { return std::exchange(under_way_, {}); }
+    /// Tells whoever waits for the release. Does nothing the second time.
     static void complete(release_op& op, error_code result);
 
 private:
