@@ -10,14 +10,14 @@
 namespace mortise::detail {
 namespace {
 
-using kind = lock_mode::kind;
+using mode_kind = lock_mode::kind;
 
 bool ends_by_itself(const local_waiter& waiter) noexcept {
     return waiter.options.hold_max != std::chrono::milliseconds::max();
 }
 
 bool reads(const local_waiter& waiter) noexcept {
-    return waiter.options.mode.what() == kind::shared;
+    return waiter.options.mode.what() == mode_kind::shared;
 }
 
 // Whether the kind of grant suits the waiter, apart from who holds it now.
@@ -25,7 +25,7 @@ bool fits(const claim& claim, const local_waiter& waiter) noexcept {
     if (claim.ends_by_itself() || ends_by_itself(waiter))
         return claim.only_for == &waiter;
     return claim.mode == waiter.options.mode ||
-           (claim.mode.what() == kind::exclusive && reads(waiter));
+           (claim.mode.what() == mode_kind::exclusive && reads(waiter));
 }
 
 void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work& work) {
@@ -37,7 +37,7 @@ void complete(std::shared_ptr<local_waiter> waiter, error_code code, queue_work&
 
 // Whether an owner that holds a lock in mode `has` thereby holds it in mode `wants`.
 bool covers(const lock_mode& has, const lock_mode& wants) noexcept {
-    return has.what() == kind::exclusive || has == wants;
+    return has.what() == mode_kind::exclusive || has == wants;
 }
 
 }  // namespace
@@ -91,7 +91,8 @@ error_code lock_queue::hold_again(held_grant& held, local_waiter& waiter, queue_
         return wrong;
     const auto& mode = waiter.options.mode;
     if (!covers(held.mode, mode)) {
-        const bool permits = held.mode.what() == kind::permits && mode.what() == kind::permits;
+        const bool permits =
+            held.mode.what() == mode_kind::permits && mode.what() == mode_kind::permits;
         return permits ? errc::capacity_differs : errc::upgrade_refused;
     }
     auto root = held.root ? held.root : held.shared_from_this();
@@ -137,7 +138,7 @@ bool lock_queue::serve_now(const std::shared_ptr<local_waiter>& waiter, queue_wo
         if (claim.holders == 0 && reads(*waiter)) {
             claim.hosts_readers = true;
             claim.shared_token =
-                claim.mode.what() == kind::shared ? claim.token : claim.tokens.take();
+                claim.mode.what() == mode_kind::shared ? claim.token : claim.tokens.take();
         }
         give(claim, waiter, work);
         return true;
@@ -159,7 +160,7 @@ bool lock_queue::certainly_busy(const local_waiter& waiter) const {
         return true;
     return std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
         const bool together = each->mode == waiter.options.mode &&
-                              each->mode.what() != kind::exclusive && !each->contended;
+                              each->mode.what() != mode_kind::exclusive && !each->contended;
         return !together;
     });
 }
@@ -199,7 +200,7 @@ void lock_queue::granted(claim& claim, queue_work& work) {
     --asking_;
     claim.at = claim::stage::granted;
     claims_.push_back(kept);
-    if (claim.mode.what() == kind::shared)
+    if (claim.mode.what() == mode_kind::shared)
         claim.shared_token = claim.token;
     else
         claim.tokens = token_supply(claim.token);
@@ -396,13 +397,13 @@ void lock_queue::abandon(queue_work& work) {
 bool lock_queue::will_serve(const claim& claim, const local_waiter& waiter) const {
     if (!rules_.local_handoff || claim.ends_by_itself() || !fits(claim, waiter))
         return false;
-    return !(claim.mode.what() == kind::shared && claim.contended);
+    return !(claim.mode.what() == mode_kind::shared && claim.contended);
 }
 
 bool lock_queue::may_pass(const claim& claim, clock::time_point now) const {
     if (!rules_.local_handoff || claim.ends_by_itself() || now >= rules_.home->session->deadline())
         return false;
-    if (claim.mode.what() != kind::shared && claim.tokens.empty())
+    if (claim.mode.what() != mode_kind::shared && claim.tokens.empty())
         return false;
     return !claim.contended || (claim.turn_left != 0 && now < claim.turn_end);
 }
@@ -414,7 +415,7 @@ void lock_queue::serve(claim& claim, queue_work& work) {
     if (!reads(waiting_.front()))
         return give(claim, take_first(), work);
     claim.hosts_readers = true;
-    if (claim.mode.what() != kind::shared)
+    if (claim.mode.what() != mode_kind::shared)
         claim.shared_token = claim.tokens.take();
     do {  // ends: each turn takes one out
         give(claim, take_first(), work);
@@ -472,7 +473,7 @@ void lock_queue::ask_for_head(queue_work& work) {
         return;
     const local_waiter& head = waiting_.front();
     const bool will_do = std::any_of(claims_.begin(), claims_.end(), [&](const auto& each) {
-        return each->mode.what() != kind::permits && will_serve(*each, head);
+        return each->mode.what() != mode_kind::permits && will_serve(*each, head);
     });
     if (!will_do)
         pending_ = ask(head, true, work);

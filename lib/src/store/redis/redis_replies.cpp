@@ -17,9 +17,9 @@ std::int64_t number_in(std::string_view text) noexcept {
     return value;
 }
 
-redis_value simple(type kind, std::string_view text) {
+redis_value simple(type node_type, std::string_view text) {
     redis_value value;
-    switch (kind) {
+    switch (node_type) {
     case type::number:
         value.what = redis_value::kind::number;
         value.number = number_in(text);
