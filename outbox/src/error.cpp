@@ -53,8 +53,9 @@ constexpr code_text texts[] = {
     {errc::bad_file,
      "the file was not written by a file sink: move it away, or name another folder"},
     {errc::log_not_synced,
-     "an fsync of the write-ahead log failed, so committed rows may not be on the disk: check "
-     "the disk; nothing is sent until the log has been written anew"},
+     "an fsync of the write-ahead log failed, so committed rows may not be on the disk: check the "
+     "disk; nothing is sent until the log has been written anew. If that does not happen, end all "
+     "programs that have the database open, and start them again"},
     {errc::files_removed,
      "message files were removed before they were read: let the sink keep more of them"},
     {errc::duplicate_id,

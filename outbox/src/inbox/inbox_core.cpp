@@ -45,7 +45,7 @@ inbox_config checked(inbox_config config) {
     );
     require_retry_limits(config.retry_first, config.retry_max);
     require(
-        config.look_every >= milliseconds(1) && config.look_every <= day,
+        config.look_every >= milliseconds(1) && config.look_every <= std::chrono::hours(24),
         "look_every",
         "use one millisecond to one day"
     );

@@ -2,7 +2,7 @@
 #ifndef MORTISE_TXN_HTTP_SRC_WIRE_FIELDS_HPP
 #define MORTISE_TXN_HTTP_SRC_WIRE_FIELDS_HPP
 
-#include "mortise/detail/percent.hpp"
+#include "mortise/detail/text.hpp"
 
 #include <cstdint>
 #include <optional>
