@@ -287,6 +287,8 @@ void partitions::balance_among(std::size_t coordinators) {
 error_code partitions::unusable() const {
     if (context_.closed() || context_.stopping())
         return errc::stopped;
+    if (no_term_ == mortise::errc::commit_unknown)
+        return mortise::errc::poisoned;
     return no_term_ ? no_term_ : error_code(errc::standby);
 }
 

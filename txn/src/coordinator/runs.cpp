@@ -139,7 +139,7 @@ void runs::begun(
     const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
 ) {
     if (failed) {
-        answer(transaction->waiters, failed, outcome());
+        answer(transaction->waiters, core_.log.reason_of(failed), outcome());
         if (!at.is_in(transaction->term))
             return;
         if (failed == errc::stepped_down)
@@ -395,7 +395,7 @@ void runs::release(const running_ptr& transaction, error_code why) {
 void runs::drop_all(error_code why) {
     for (const auto& [number, transaction] : core_.open.take_all())
         drop(transaction, why);
-    core_.partitions.stop_waiting(why);
+    core_.partitions.stop_waiting(core_.partitions.unusable());
 }
 
 void runs::drop_all_in(const partition& home, error_code why) {
