@@ -15,12 +15,8 @@ public:
         const call_function& todo = call.what == operation::try_      ? reserve_
                                     : call.what == operation::confirm ? confirm_
                                                                       : cancel_;
-        try {
-            auto doing = todo(call);
-            co_return co_await std::move(doing);
-        } catch (const boost::system::system_error& why) {
-            co_return why.code();
-        }
+        auto doing = todo(call);
+        co_return co_await std::move(doing);
     }
 
 private:

@@ -43,13 +43,25 @@ operation operation_for(const running& transaction, branch_number number) {
     return finishing_by(*transaction.proof);
 }
 
+// Returns what the exception says besides its code, unless the code adds something to it.
+std::string text_of(const boost::system::system_error& thrown) {
+    std::string text = thrown.what();
+    const std::string code = thrown.code().what();
+    if (text == code)
+        return {};
+    const auto own = text.size() - std::min(text.size(), code.size() + 2);
+    if (thrown.code() == errc::call_failed && text.substr(own) == ": " + code)
+        text.resize(own);
+    return text;
+}
+
 // Converts a participant's exception to a code and a text. Exceptions without a code say only that
 // the call failed.
 error_code code_of(const std::exception_ptr& thrown, std::string& text) {
     try {
         std::rethrow_exception(thrown);
     } catch (const boost::system::system_error& failed) {
-        text = failed.what();
+        text = text_of(failed);
         return failed.code() ? failed.code() : error_code(errc::call_failed);
     } catch (const std::exception& failed) {
         text = failed.what();
