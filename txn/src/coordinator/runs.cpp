@@ -187,6 +187,9 @@ void runs::join(const running_ptr& transaction, const log::begun& begun) {
         const outcome elsewhere(outcome::kind::unknown, gid, errc::standby);
         return answer(transaction->waiters, {}, elsewhere);
     }
+    // Nobody knows when that one will be decided: it waits for a participant or for people.
+    if (found->fsm.presuming() && (found->slow || found->for_people))
+        return answer(transaction->waiters, {}, outcome_of(*found));
     auto& waiters = found->waiters;
     std::move(
         transaction->waiters.begin(), transaction->waiters.end(), std::back_inserter(waiters)
