@@ -119,7 +119,7 @@ TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
     for (const auto each : {txn::operation::try_, txn::operation::cancel})
         wallet_->hold(each, true);
     auto how = config();
-    how.open_max = 300;
+    how.open_max = how.waiting_max = 300;
     how.breaker_failures = 10;
     how.call_max = 50ms;
     how.deadline = 60s;

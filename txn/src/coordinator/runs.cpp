@@ -103,6 +103,8 @@ void runs::start(const running_ptr& transaction) {
         return answer(transaction->waiters, errc::participant_ahead, outcome());
     if (core_.calls.is_away(*transaction))
         return answer(transaction->waiters, errc::no_answer, outcome());
+    if (core_.calls.is_full(*transaction))
+        return answer(transaction->waiters, errc::too_many_open, outcome());
     if (auto* const at = core_.partitions.choose())
         return begin(transaction, *at);
     if (core_.partitions.is_opening())
@@ -115,6 +117,7 @@ void runs::begin(const running_ptr& transaction, partition& at) {
     MORTISE_CRASH_POINT("txn.begin");
     ++beginning_;
     ++at.beginning;
+    core_.calls.begin_waits(*transaction);
     transaction->term = at.term->id;
     core_.log->begin(
         *at.term,
@@ -127,6 +130,7 @@ void runs::begin(const running_ptr& transaction, partition& at) {
             ) {
                 --beginning_;
                 --at.beginning;
+                core_.calls.end_waits(*transaction);
                 begun(transaction, at, failed, answer);
                 core_.partitions.leave_when_decided(at);
                 core_.end_stop();
@@ -356,6 +360,7 @@ void runs::ended(const running_ptr& transaction, error_code failed) {
     }
     MORTISE_CRASH_POINT("txn.ended");
     core_.open.remove(*transaction);
+    core_.calls.remove_bars(*transaction);
     core_.open.note_end(transaction->gid.number);
     ++context_.count.ended;
     context_.report(txn_event::kind::ended, *transaction);
