@@ -53,8 +53,8 @@ constexpr code_text texts[] = {
      "an old copy, or the participant is wrong; `mortise txn show` says what it has seen, and "
      "the transaction waits for a retry, skip or force"},
     {errc::too_many_open,
-     "too many transactions are under way: wait until some have ended, or raise "
-     "coordinator_config::open_max"},
+     "too many transactions are under way, or wait for one of the participants: wait until some "
+     "have ended, or raise coordinator_config::open_max or waiting_max"},
     {errc::not_open, "the transaction is over: nothing is left to do"},
     {errc::not_stuck, "no call of that branch is stuck"},
     {errc::late_try, "the try came after its cancel, or after the end of its transaction"},

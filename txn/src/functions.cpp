@@ -15,11 +15,7 @@ public:
         const call_function& todo = call.what == operation::try_      ? reserve_
                                     : call.what == operation::confirm ? confirm_
                                                                       : cancel_;
-        try {
-            co_return co_await todo(call);
-        } catch (const boost::system::system_error& why) {
-            co_return why.code();
-        }
+        co_return co_await todo(call);
     }
 
 private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the answers of participants lead to, where they are late, empty, or say little.
+#include "mortise/txn/functions.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
+
+#include <boost/system/errc.hpp>
 
 #include <atomic>
 #include <stdexcept>
@@ -68,6 +71,40 @@ TEST_F(TxnAnswers, WhatAParticipantThrowsIsKept) {
     const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
     ASSERT_TRUE(view);
     EXPECT_EQ(view->branches[0].newest.front().text, "the ledger is closed for the year");
+}
+
+TEST_F(TxnAnswers, WhatCoroutinesThrowIsKept) {
+    const auto closed = make_error_code(boost::system::errc::connection_refused);
+    const auto throwing = [&](error_code code, std::string text) {
+        return [=](const txn::call&) -> asio::awaitable<reply> {
+            throw boost::system::system_error(code, text);
+            co_return reply::done();
+        };
+    };
+    const auto done = [](const txn::call&) -> asio::awaitable<reply> { co_return reply::done(); };
+    auto how = config();
+    how.try_attempts_max = 1;
+    how.participants["wallet"] =
+        txn::make_participant(throwing(closed, "the ledger at host 7"), done, done);
+    how.participants["stock"] =
+        txn::make_participant(throwing(txn::errc::call_failed, "the shelf is locked"), done, done);
+    how.participants["bank"] = txn::make_participant(
+        done, throwing(txn::errc::conflict, "given back by hand"), throwing(closed, "")
+    );
+    open(how);
+    EXPECT_EQ(run(of_wallet()).text(), "the ledger at host 7: " + closed.what());
+    txn::transaction of_stock;
+    of_stock.add("stock", "");
+    EXPECT_EQ(run(of_stock).text(), "the shelf is locked") << "that the call failed says nothing";
+    txn::transaction of_bank;
+    of_bank.add("bank", "");
+    const auto outcome = run(of_bank);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; })) << "that is an answer";
+    EXPECT_TRUE(eventually([&] {
+        const auto view = tcc_->async_show(outcome.gid(), asio::use_future).get();
+        const auto& calls = view.value().branches.at(0).newest;
+        return !calls.empty() && calls.back().text.starts_with("given back by hand: ");
+    }));
 }
 
 // Neither is asked as fast as it can answer.

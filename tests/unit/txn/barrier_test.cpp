@@ -305,6 +305,16 @@ TEST_F(TxnBarrier, WhatIsForgottenIsRefusedAllTheSame) {
     EXPECT_TRUE(answer(operation::try_, 901)) << "that has not ended";
 }
 
+// A call proves that its own transaction has not ended, so no call can disable a participant.
+TEST_F(TxnBarrier, AnEndAboveItsOwnNumberIsNotBelieved) {
+    auto forged = call_of(operation::try_, 300);
+    forged.ended_below = std::uint64_t{1} << 62;
+    EXPECT_TRUE(answer(forged));
+    EXPECT_EQ(code_of(answer(operation::try_, 299)), errc::late_try);
+    EXPECT_TRUE(answer(operation::try_, 301));
+    EXPECT_TRUE(answer(operation::confirm, 300));
+}
+
 TEST_F(TxnBarrier, ForgetsByItselfWhateverItsCallsComeTo) {
     std::uint64_t number = 0;
     std::int64_t most = 0;

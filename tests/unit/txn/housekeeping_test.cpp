@@ -99,12 +99,27 @@ TEST_F(TxnHousekeeping, OneThatIsStuckKeepsNothingThatOthersRemember) {
     EXPECT_LE(wallet_->calls().back().ended_below, stuck.number) << "it still needs its row";
 }
 
+TEST_F(TxnHousekeeping, ManyThatAreStuckKeepNothingThatOthersRemember) {
+    wallet_->answer_by(refusing(txn::operation::confirm, "no"));
+    open();
+    const auto first = run(of("wallet")).gid();
+    run_many(1'200, of("wallet"));
+    const auto last = run(of("wallet")).gid();
+    run_many(1'000, of("stock"));
+    ASSERT_TRUE(eventually([&] {
+        static_cast<void>(run(of("stock")));
+        return stock_->calls().back().ended_below > last.number;
+    }));
+    static_cast<void>(run(of("wallet")));
+    EXPECT_LE(wallet_->calls().back().ended_below, first.number);
+}
+
 TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
     wallet_->limit(10);
     for (const auto each : {txn::operation::try_, txn::operation::cancel})
         wallet_->hold(each, true);
     auto how = config();
-    how.open_max = 300;
+    how.open_max = how.waiting_max = 300;
     how.breaker_failures = 10;
     how.call_max = 50ms;
     how.deadline = 60s;
@@ -134,6 +149,69 @@ TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
         wallet_->hold(each, false);
     static_cast<void>(settled(wallet_->calls().front().gid));
     EXPECT_TRUE(eventually([&] { return !refusal(of("wallet")); }));
+}
+
+// It answers, so its breaker stays closed.
+TEST_F(TxnHousekeeping, WhoIsSlowTakesNoPlaceFromOthers) {
+    wallet_->limit(2);
+    wallet_->hold_tries(true);
+    auto how = config();
+    how.open_max = 8;
+    how.deadline = how.call_max = 60s;
+    open(how);
+    std::vector<std::future<txn::outcome>> running;
+    for (int i = 0; i < 6; ++i)
+        running.push_back(tcc_->async_run(of("wallet"), asio::use_future));
+    EXPECT_EQ(refusal(of("wallet")), txn::errc::too_many_open) << "three quarters of all places";
+    EXPECT_EQ(refusal(of_both()), txn::errc::too_many_open);
+    for (int i = 0; i < 20; ++i)
+        EXPECT_TRUE(run(of("stock")).confirmed());
+    wallet_->hold_tries(false);
+    for (auto& each : running)
+        EXPECT_TRUE(each.get().confirmed());
+    EXPECT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
+    EXPECT_TRUE(run(of_both()).confirmed());
+}
+
+TEST_F(TxnHousekeeping, WhoAsksForTimeTakesNoPlaceFromOthers) {
+    wallet_->answer_by([](const txn::call& request) -> result<reply> {
+        return request.what == txn::operation::confirm ? reply::again(1h) : reply::done();
+    });
+    auto how = config();
+    how.open_max = 20;
+    how.waiting_max = 5;
+    open(how);
+    auto many_branches = of("wallet");
+    for (int i = 0; i < 10; ++i)
+        many_branches.add("wallet", "");
+    std::vector<txn::gid> waiting;
+    for (int i = 0; i < 5; ++i)
+        waiting.push_back(run(i == 0 ? many_branches : of("wallet")).gid());
+    EXPECT_EQ(refusal(of("wallet")), txn::errc::too_many_open) << "five transactions wait for it";
+    for (int i = 0; i < 20; ++i)
+        EXPECT_TRUE(run(of("stock")).confirmed());
+    wallet_->answer_by({});
+    for (const auto& each : waiting)
+        EXPECT_TRUE(settled(each).confirmed());
+    EXPECT_TRUE(run(of("wallet")).confirmed());
+}
+
+TEST_F(TxnHousekeeping, ATryThatNeverLeftTakesNoTurnForItsCancel) {
+    wallet_->limit(1);
+    wallet_->hold_tries(true);
+    auto how = config();
+    how.deadline = how.call_max = 60s;
+    open(how);
+    auto first = tcc_->async_run(of("wallet"), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    auto hasty = of("wallet");
+    hasty.deadline(20ms);
+    const auto second = run(hasty);
+    EXPECT_EQ(second.why(), txn::errc::deadline);
+    EXPECT_TRUE(settled(second.gid()).cancelled()) << "though the first one still has the turn";
+    EXPECT_EQ(wallet_->said(), "try");
+    wallet_->hold_tries(false);
+    EXPECT_TRUE(first.get().confirmed());
 }
 
 TEST_F(TxnHousekeeping, OfManyThatAreStuckOnlySomeAreKeptInMemory) {

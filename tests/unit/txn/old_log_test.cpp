@@ -218,6 +218,27 @@ TEST_F(TxnOldLog, AWordWithoutEvidenceStopsNothing) {
     }
 }
 
+TEST_F(TxnOldLog, WhoJoinsWhatNobodyCanDecideYetIsToldSo) {
+    auto keyed = of_both();
+    keyed.key("order 5");
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(keyed, asio::use_future);
+    ASSERT_TRUE(eventually([&] { return calls_of(*wallet_, operation::try_) == 1; }));
+    tcc_.reset();
+    const auto gid = running.get().gid();
+    wallet_->hold_tries(false);
+    wallet_->answer_by([](const txn::call&) -> result<reply> { return reply::again(1h); });
+    open();
+    ASSERT_TRUE(eventually([&] { return calls_of(*wallet_, operation::cancel) == 1; }));
+    const auto joined = run(keyed);
+    EXPECT_TRUE(joined.unknown());
+    EXPECT_EQ(joined.gid(), gid);
+    wallet_->answer_by({});
+    EXPECT_TRUE(settled(gid).cancelled());
+    EXPECT_TRUE(run(keyed).cancelled());
+}
+
 TEST_F(TxnOldLog, WhatIsPresumedCancelledCanBeForced) {
     wallet_->hold_tries(true);
     open();

@@ -73,9 +73,14 @@ protected:
     static outcome run(txn::coordinator& at, txn::transaction what = of_both()) {
         return wait_for(at.async_run(std::move(what), asio::use_future));
     }
-    static error_code refusal(txn::coordinator& at) {
+    static txn::transaction of(const char* who) {
+        txn::transaction plan;
+        plan.add(who, "");
+        return plan;
+    }
+    static error_code refusal(txn::coordinator& at, const txn::transaction& plan = of_both()) {
         try {
-            static_cast<void>(run(at));
+            static_cast<void>(run(at, plan));
         } catch (const boost::system::system_error& failed) {
             return failed.code();
         }
@@ -233,11 +238,8 @@ TEST_F(TxnSharedLog, WhoeverEndsTransactionsForgetsThem) {
     second_ = std::make_unique<site>(locks_.make_store(), how);
     ASSERT_TRUE(eventually([&] { return second_->partitions() == 1; }));
     std::vector<std::future<outcome>> running;
-    for (int i = 0; i < 600; ++i) {
-        txn::transaction what;
-        what.add("stock", "");
-        running.push_back((*second_)->async_run(std::move(what), asio::use_future));
-    }
+    for (int i = 0; i < 600; ++i)
+        running.push_back((*second_)->async_run(of("stock"), asio::use_future));
     for (auto& each : running)
         EXPECT_TRUE(wait_for(std::move(each)).confirmed());
     EXPECT_TRUE(eventually([&] { return (*second_)->stats().forgotten > 200; }))
@@ -257,11 +259,8 @@ TEST_F(TxnSharedLog, WhatIsStuckTakesNoRoomFromWhatCanBeFinished) {
     constexpr std::size_t many = 100;
     std::vector<std::future<outcome>> running;
     for (std::size_t i = 0; i < many; ++i) {
-        for (const char* who : {"stock", "wallet"}) {  // the partitions take turns
-            txn::transaction what;
-            what.add(who, "");
-            running.push_back((*first_)->async_run(std::move(what), asio::use_future));
-        }
+        for (const char* who : {"stock", "wallet"})  // the partitions take turns
+            running.push_back((*first_)->async_run(of(who), asio::use_future));
     }
     for (auto& each : running)
         EXPECT_TRUE(wait_for(std::move(each)).confirmed());
@@ -273,9 +272,55 @@ TEST_F(TxnSharedLog, WhatIsStuckTakesNoRoomFromWhatCanBeFinished) {
     first_ = std::make_unique<site>(locks_.make_store(), how);
     EXPECT_TRUE(eventually([&] { return (*first_)->stats().ended == many; }));
     EXPECT_TRUE(eventually([&] { return (*first_)->stats().stuck == many; }));
-    txn::transaction healthy;
-    healthy.add("stock", "");
-    EXPECT_TRUE(wait_for((*first_)->async_run(healthy, asio::use_future)).confirmed());
+    EXPECT_TRUE(run(**first_, of("stock")).confirmed());
+}
+
+// The log says who decides, and not a participant.
+TEST_F(TxnSharedLog, AParticipantsWordOfAHigherEpochTakesNoPartition) {
+    first_ = make_site(2);
+    second_ = make_site(2);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 1 && second_->partitions() == 1; })
+    );
+    wallet_->answer_by([](const txn::call& request) -> result<reply> {
+        reply::evidence seen;
+        seen.epoch = request.epoch + 1'000'000;
+        return reply::ahead(seen);
+    });
+    for (auto* each : {first_.get(), second_.get()}) {
+        const auto outcome = run(**each);
+        EXPECT_TRUE(outcome.unknown());
+        EXPECT_EQ(outcome.why(), txn::errc::participant_ahead);
+        EXPECT_EQ(refusal(**each), txn::errc::participant_ahead);
+    }
+    EXPECT_FALSE(
+        eventually([&] { return first_->partitions() != 1 || second_->partitions() != 1; }, 300ms)
+    );
+    for (auto* each : {first_.get(), second_.get()}) {
+        for (int i = 0; i < 5; ++i)
+            EXPECT_TRUE(run(**each, of("stock")).confirmed());
+    }
+}
+
+TEST_F(TxnSharedLog, ABarEndsWhenItsTransactionHasGoneElsewhere) {
+    const auto lying = [](const txn::call&) -> result<reply> {
+        reply::evidence seen;
+        seen.term = 7;
+        return reply::ahead(seen);
+    };
+    stock_->answer_by(lying);
+    wallet_->answer_by(lying);
+    first_ = make_site(2);
+    ASSERT_TRUE(eventually([&] { return first_->partitions() == 2; }));
+    for (const char* who : {"stock", "wallet"})  // one in each partition
+        EXPECT_TRUE(run(**first_, of(who)).unknown());
+    const auto barred = [&](const char* who) { return refusal(**first_, of(who)) != error_code(); };
+    EXPECT_TRUE(barred("stock") && barred("wallet"));
+    stock_->answer_by({});
+    wallet_->answer_by({});
+    second_ = make_site(2);
+    ASSERT_TRUE(eventually([&] { return (*second_)->stats().ended == 1; })) << "and was mended";
+    EXPECT_TRUE(eventually([&] { return barred("stock") != barred("wallet"); }));
+    EXPECT_EQ((*first_)->stats().suspicious, 1u);
 }
 
 TEST_F(TxnSharedLog, ALogThatLocksKeepIsNotTakenWithoutThem) {

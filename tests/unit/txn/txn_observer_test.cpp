@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -170,6 +172,61 @@ TEST_F(TxnObserver, HearsOfPartitionsAndOfTheLog) {
     EXPECT_EQ(notes_.count(kind::partition_lost), 6u);
     EXPECT_EQ(notes_.all(kind::partition_lost).at(5).event.code, txn::errc::stopped);
     tcc_.reset();
+}
+
+/// Compares the counters with the events, whenever it hears one.
+class accountant final : public txn::txn_observer {
+public:
+    void on_event(const txn::txn_event& event) noexcept override {
+        ++heard_[event.what];
+        const auto* const tcc = of.load();
+        if (tcc == nullptr)
+            return;
+        const auto now = tcc->stats();
+        const auto of_kind = [this](kind type) { return heard_[type]; };
+        const bool right =
+            now.begun == of_kind(kind::begun) && now.taken_up == of_kind(kind::taken_up) &&
+            now.confirmed + now.cancelled == of_kind(kind::decided) &&
+            now.ended == of_kind(kind::ended) && now.stuck == of_kind(kind::stuck) &&
+            now.open <= of_kind(kind::begun) + of_kind(kind::taken_up) - of_kind(kind::ended) -
+                            of_kind(kind::let_go) &&
+            now.partitions <= of_kind(kind::partition_gained) - of_kind(kind::partition_lost) &&
+            now.participants_broken ==
+                of_kind(kind::participant_broken) - of_kind(kind::participant_recovered);
+        if (!right && wrong.empty())
+            wrong = to_string(event.what);
+    }
+
+    std::atomic<const txn::coordinator*> of{nullptr};
+    std::string wrong;  ///< The first event that was heard before it was counted.
+
+private:
+    std::map<kind, std::uint64_t> heard_;
+};
+
+TEST_F(TxnObserver, HearsAnEventWhenItIsCounted) {
+    accountant counts;
+    auto how = config();
+    how.observer = &counts;
+    how.breaker_failures = 2;
+    open(how);
+    counts.of = &*tcc_;
+    static_cast<void>(settled(run(of_both()).gid()));
+    wallet_->answer_by(refusing(operation::confirm, "no"));
+    static_cast<void>(run(of_both()));
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
+    wallet_->answer_by([](const txn::call&) -> result<reply> { return txn::errc::call_failed; });
+    EXPECT_TRUE(run(of_both()).cancelled());
+    wallet_->answer_by({});
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().participants_broken == 0; }));
+    stock_->hold_tries(true);
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().begun == 4; }));
+    tcc_->async_stop(asio::use_future).get();
+    stock_->hold_tries(false);
+    EXPECT_TRUE(running.get().cancelled());
+    tcc_.reset();
+    EXPECT_EQ(counts.wrong, "");
 }
 
 TEST(TxnEvent, HasAWordForEachKind) {

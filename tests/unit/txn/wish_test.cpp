@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -55,6 +56,33 @@ protected:
         EXPECT_TRUE(came.confirmed());
         EXPECT_TRUE(eventually([&] { return is_stuck(came.gid()); }));
         return came.gid();
+    }
+
+    void damage_plans() const {
+        sqlite3* file = nullptr;
+        ASSERT_EQ(::sqlite3_open(log().c_str(), &file), SQLITE_OK);
+        ::sqlite3_busy_timeout(file, 5'000);
+        constexpr const char* damage = "UPDATE mortise_txn SET plan = x'09ff'";
+        EXPECT_EQ(::sqlite3_exec(file, damage, nullptr, nullptr, nullptr), SQLITE_OK);
+        ::sqlite3_close(file);
+    }
+
+    /// Copies the log as it stands, also while a coordinator works on it.
+    void keep_copy() const {
+        for (const char* end : {"", "-wal"}) {
+            const auto from = log().string() + end;
+            if (std::filesystem::exists(from))
+                std::filesystem::copy_file(from, log().string() + ".old" + end);
+        }
+    }
+    void restore_copy() const {
+        for (const char* end : {"", "-wal", "-shm"})
+            std::filesystem::remove(log().string() + end);
+        for (const char* end : {"", "-wal"}) {
+            const auto from = log().string() + ".old" + end;
+            if (std::filesystem::exists(from))
+                std::filesystem::rename(from, log().string() + end);
+        }
     }
 
     bool is_stuck(const txn::gid& which) const {
@@ -215,14 +243,7 @@ TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
     open();
     const auto which = make_stuck();
     tcc_.reset();
-    {
-        sqlite3* file = nullptr;
-        ASSERT_EQ(::sqlite3_open(log().c_str(), &file), SQLITE_OK);
-        ::sqlite3_busy_timeout(file, 5'000);
-        constexpr const char* damage = "UPDATE mortise_txn SET plan = x'09ff'";
-        EXPECT_EQ(::sqlite3_exec(file, damage, nullptr, nullptr, nullptr), SQLITE_OK);
-        ::sqlite3_close(file);
-    }
+    damage_plans();
     open();
     EXPECT_EQ(leave(intervention::kind::retry, which), error_code(txn::errc::log_corrupt));
     EXPECT_EQ(leave(intervention::kind::skip, which), error_code());
@@ -233,6 +254,30 @@ TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
     EXPECT_EQ(found->at, txn::standing::confirmed) << "an outcome does not change";
     ASSERT_EQ(found->actions.size(), 1u);
     EXPECT_EQ(found->actions[0].why, "ticket 7");
+}
+
+// The copy was made before the order: by it nobody has cancelled the transaction.
+TEST_F(TxnWish, ThatDecidesIsNotLostInAnOldCopy) {
+    wallet_->hold_tries(true);
+    open();
+    auto running = tcc_->async_run(of_both(), asio::use_future);
+    ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
+    const auto gid = wallet_->calls().at(0).gid;
+    tcc_.reset();
+    EXPECT_TRUE(running.get().unknown());
+    ASSERT_TRUE(eventually([&] { return db::bell::ring(log()) == 0; }));
+    damage_plans();
+    open();
+    ASSERT_TRUE(eventually([&] { return tcc_->stats().partitions == 8; }));
+    keep_copy();
+    EXPECT_EQ(leave(intervention::kind::force, gid), error_code());
+    EXPECT_TRUE(asked(gid).cancelled());
+    tcc_->async_stop(asio::use_future).get();
+    tcc_.reset();
+    wallet_->hold_tries(false);
+    restore_copy();
+    open();
+    EXPECT_EQ(refusal(of_both()), txn::errc::old_log);
 }
 
 TEST_F(TxnWish, IsNotLeftWhereThereIsNoLog) {

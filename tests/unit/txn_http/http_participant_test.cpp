@@ -232,6 +232,7 @@ TEST_F(TxnHttpParticipant, CallsAboveTheLimitWaitForTheirTurn) {
     txn::http_client_config how(server.url());
     how.connections_max = 1;
     connect(how);
+    EXPECT_EQ(stock_->calls_at_once(), 1u) << "a coordinator keeps the others";
     int done = 0;
     asio::cancellation_signal signal;
     asio::co_spawn(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Participants in a server of the user's own: a request in, a response out.
 #include "mortise/txn/error.hpp"
+#include "mortise/txn/functions.hpp"
 #include "mortise/txn/http/participant_routes.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
@@ -8,6 +9,7 @@
 #include "unit/txn/scripted_participant.hpp"
 
 #include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,12 +23,12 @@ namespace {
 
 const std::string secret = "correct-horse-battery";
 
-txn::http_request request(const std::string& target) {
+txn::http_request request(const std::string& target, const std::string& operation = "try") {
     txn::http_request made;
     made.method = "POST";
     made.target = target;
     made.headers.add("Authorization", "Bearer " + secret);
-    made.headers.add("Mortise-Call", "try.000000000000002a-1.1.1.1");
+    made.headers.add("Mortise-Call", operation + ".000000000000002a-1.1.1.1");
     made.headers.add("mortise-gid", "000000000000002a-1");
     made.headers.add("mortise-branch", "1");
     made.headers.add("mortise-attempt", "1");
@@ -114,6 +116,30 @@ TEST_F(TxnHttpRoutes, WhatAParticipantThrowsIsToldToPeople) {
     EXPECT_EQ(got.status, 500u);
     EXPECT_EQ(got.body, "the shelf is locked");
     EXPECT_FALSE(got.headers.has("mortise-verdict"));
+}
+
+TEST_F(TxnHttpRoutes, WhatACoroutineThrowsIsToldToPeopleOrIsAnAnswer) {
+    const auto throwing = [](error_code code) {
+        return [code](const txn::call&) -> asio::awaitable<txn::reply> {
+            throw boost::system::system_error(code, "shelf 7");
+            co_return txn::reply::done();
+        };
+    };
+    const auto closed = make_error_code(boost::system::errc::connection_refused);
+    txn::participant_map served;
+    served.emplace(
+        "stock",
+        txn::make_participant(
+            throwing(closed), throwing(txn::errc::conflict), throwing(txn::errc::conflict)
+        )
+    );
+    const txn::participant_routes routes(std::move(served), config());
+    const auto failed = ask(routes, request("/internal/txn/stock/try"));
+    EXPECT_EQ(failed.status, 500u);
+    EXPECT_EQ(failed.body, "shelf 7: " + closed.what());
+    const auto refused = ask(routes, request("/internal/txn/stock/confirm", "confirm"));
+    EXPECT_EQ(refused.status, 409u);
+    EXPECT_EQ(refused.headers.one("mortise-error"), "conflict");
 }
 
 TEST_F(TxnHttpRoutes, ThatNobodyHasSaidWhoMayCallAreRefused) {

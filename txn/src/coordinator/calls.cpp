@@ -42,13 +42,29 @@ operation operation_for(const running& transaction, branch_number number) {
     return finishing_by(*transaction.proof);
 }
 
+std::size_t waiting_max_of(const coordinator_config& config) noexcept {
+    return config.waiting_max != 0 ? config.waiting_max : config.open_max - config.open_max / 4;
+}
+
+// Returns what the exception says besides its code, unless the code adds something to it.
+std::string text_of(const boost::system::system_error& thrown) {
+    std::string text = thrown.what();
+    const std::string code = thrown.code().what();
+    if (text == code)
+        return {};
+    const auto own = text.size() - std::min(text.size(), code.size() + 2);
+    if (thrown.code() == errc::call_failed && text.substr(own) == ": " + code)
+        text.resize(own);
+    return text;
+}
+
 // Converts a participant's exception to a code and a text. Exceptions without a code say only that
 // the call failed.
 error_code code_of(const std::exception_ptr& thrown, std::string& text) {
     try {
         std::rethrow_exception(thrown);
     } catch (const boost::system::system_error& failed) {
-        text = failed.what();
+        text = text_of(failed);
         return failed.code() ? failed.code() : error_code(errc::call_failed);
     } catch (const std::exception& failed) {
         text = failed.what();
@@ -99,7 +115,7 @@ bool is_final(error_code failed) noexcept {
 }
 
 calls::calls(coordinator_core& core, coordinator_context& context)
-    : coordinator_part(core, context) {
+    : coordinator_part(core, context), waiting_max_(waiting_max_of(context.config())) {
     const auto& config = context.config();
     for (const auto& [name, client] : config.participants) {
         const auto calls_max = std::max<std::size_t>(client->calls_at_once(), 1);
@@ -117,9 +133,12 @@ void calls::send(const running_ptr& transaction, branch_number number) {
         return core_.replies.judge(transaction, number, error_code(errc::unknown_participant), {});
     auto& lane = found->second;
     if (lane.judge.broken() && !lane.judge.may_call(context_.now()) &&
-        transaction->fsm.at() == core::tcc_fsm::phase::trying)
+        transaction->fsm.at() == core::tcc_fsm::phase::trying) {
+        end_wait(*transaction, number);
         return core_.replies.give_up_try(transaction, number);
+    }
     transaction->branches[number - 1].queued = true;
+    begin_wait(*transaction, number);
     if (lane.judge.broken())
         core_.recovery.mark_slow(*transaction);
     lane.queue.push_back({transaction, number});
@@ -216,6 +235,7 @@ void calls::end_call(
     if (context_.closed() || branch.flight != flight)
         return;  // the call was given up before
     branch.flight = 0;
+    end_wait(*transaction, number);
     context_.clear_timer(branch.timer);
     MORTISE_CRASH_POINT("txn.called");
     std::string text;
@@ -301,33 +321,87 @@ void calls::give_up_unsent(client_lane& at) {
             each.transaction->fsm.at() != core::tcc_fsm::phase::trying)
             continue;
         branch.queued = false;
+        end_wait(*each.transaction, each.branch);
         core_.replies.give_up_try(each.transaction, each.branch);
     }
 }
 
+// A try that never left needs no cancel, which would take a turn at a participant that is slow.
 void calls::stop_tries(const running_ptr& transaction, steps& next) {
     for (std::size_t i = 0; i < transaction->branches.size(); ++i) {
         auto& branch = transaction->branches[i];
-        if (!transaction->fsm.is_trying(static_cast<branch_number>(i + 1)))
+        const auto number = static_cast<branch_number>(i + 1);
+        if (!transaction->fsm.is_trying(number))
             continue;
         if (branch.flight != 0) {
             branch.stop->emit();
             continue;
         }
-        const bool waiting = std::exchange(branch.queued, false) || branch.timer;
+        const bool waiting = branch.queued || branch.timer;
+        const bool sent = branch.attempts != 0 || branch.agains != 0 || branch.uncertain;
+        branch.queued = false;
         context_.clear_timer(branch.timer);
-        if (waiting)
-            transaction->fsm.try_failed(static_cast<branch_number>(i + 1), next);
+        end_wait(*transaction, number);
+        if (waiting && sent)
+            transaction->fsm.try_failed(number, next);
+        else if (waiting)
+            transaction->fsm.try_refused(number, next);
     }
+}
+
+bool calls::is_full(const running& transaction) const {
+    return std::any_of(
+        transaction.plan->branches.begin(),
+        transaction.plan->branches.end(),
+        [&](auto& each) {
+            const auto found = lanes_.find(each.participant);
+            return found != lanes_.end() && found->second.waiters >= waiting_max_;
+        }
+    );
+}
+
+void calls::begin_waits(running& transaction) {
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i)
+        begin_wait(transaction, static_cast<branch_number>(i + 1));
+}
+
+void calls::end_waits(running& transaction) {
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i)
+        end_wait(transaction, static_cast<branch_number>(i + 1));
+}
+
+void calls::begin_wait(running& transaction, branch_number number) {
+    auto& branch = transaction.branches[number - 1];
+    if (std::exchange(branch.waits, true) || transaction.branches[branch.first].waiting++ != 0)
+        return;
+    const auto found = lanes_.find(transaction.plan->branches[number - 1].participant);
+    if (found != lanes_.end())
+        ++found->second.waiters;
+}
+
+void calls::end_wait(running& transaction, branch_number number) {
+    auto& branch = transaction.branches[number - 1];
+    if (!std::exchange(branch.waits, false) || --transaction.branches[branch.first].waiting != 0)
+        return;
+    const auto found = lanes_.find(transaction.plan->branches[number - 1].participant);
+    if (found != lanes_.end())
+        --found->second.waiters;
 }
 
 // Allows new transactions with its participants again, because an operator has looked at it.
 void calls::lift_bars(const running& transaction) {
-    if (!transaction.suspicious)
-        return;
-    for (const auto& each : transaction.plan->branches) {
-        if (const auto found = lanes_.find(each.participant); found != lanes_.end())
-            found->second.barred = false;
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
+        if (transaction.branches[i].bars)
+            lanes_.find(transaction.plan->branches[i].participant)->second.ahead.clear();
+    }
+}
+
+void calls::remove_bars(running& transaction) {
+    for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
+        if (std::exchange(transaction.branches[i].bars, false)) {
+            auto& lane = lanes_.find(transaction.plan->branches[i].participant)->second;
+            lane.ahead.erase(transaction.gid.number);
+        }
     }
 }
 
@@ -337,7 +411,7 @@ bool calls::is_barred(const running& transaction) const {
         transaction.plan->branches.end(),
         [&](auto& each) {
             const auto found = lanes_.find(each.participant);
-            return found != lanes_.end() && found->second.barred;
+            return found != lanes_.end() && !found->second.ahead.empty();
         }
     );
 }
@@ -362,13 +436,10 @@ void calls::clear_debt(running& transaction, branch_number number) {
         --lanes_.find(transaction.plan->branches[number - 1].participant)->second.owed;
 }
 
-void calls::bar(const std::string& participant) {
-    lanes_.find(participant)->second.barred = true;
-}
-
-void calls::lift_all_bars() {
-    for (auto& [name, each] : lanes_)
-        each.barred = false;
+void calls::bar(running& transaction, branch_number number) {
+    transaction.branches[number - 1].bars = true;
+    const auto& participant = transaction.plan->branches[number - 1].participant;
+    lanes_.find(participant)->second.ahead.insert(transaction.gid.number);
 }
 
 void calls::pump_all() {
@@ -384,10 +455,12 @@ void calls::give_up(running& transaction) {
             lanes_.find(transaction.plan->branches[i].participant)->second.judge.given_up();
         each.flight = 0;
         each.queued = false;
+        end_wait(transaction, static_cast<branch_number>(i + 1));
         clear_debt(transaction, static_cast<branch_number>(i + 1));
         if (each.stop)
             each.stop->emit();
     }
+    remove_bars(transaction);
 }
 
 void calls::clear_queues() noexcept {

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,15 +98,26 @@ public:
     /// Whether a participant of the transaction does not answer.
     bool is_away(const running& transaction) const;
 
+    /// Whether as many transactions as may already wait for a participant of this one.
+    bool is_full(const running& transaction) const;
+    /// Counts the transaction as waiting for each of its participants, until `end_waits`: nobody is
+    /// called yet.
+    void begin_waits(running& transaction);
+    void end_waits(running& transaction);
+    /// Counts the transaction as waiting for the participant of a branch, until an answer comes.
+    void begin_wait(running& transaction, branch_number number);
+
     /// Notes that a confirm or cancel could not be delivered yet, or that it was.
     void add_debt(running& transaction, branch_number number);
     void clear_debt(running& transaction, branch_number number);
 
-    /// Begins nothing new with a participant that is ahead of the log, until the bar is lifted.
-    void bar(const std::string& participant);
+    /// Begins nothing new with the participant of that branch, because it is ahead of the log,
+    /// until the transaction is no longer open here, or an operator has looked at one like it.
+    void bar(running& transaction, branch_number number);
     bool is_barred(const running& transaction) const;
     void lift_bars(const running& transaction);
-    void lift_all_bars();
+    /// Removes the bars of a transaction that has ended.
+    void remove_bars(running& transaction);
 
     /// Tells participants with later calls which transactions have ended.
     void set_ends(log::ends_below ends) { ends_ = std::move(ends); }
@@ -116,9 +128,11 @@ private:
             : judge(limits), client(std::move(called)) {}
         lane judge;
         std::shared_ptr<participant> client;
-        std::size_t owed = 0;  ///< Confirms and cancels that it did not answer.
-        bool barred = false;   ///< It is ahead of the log: nothing new is begun with it.
-        bool broken = false;   ///< As last reported to the observer.
+        std::size_t owed = 0;     ///< Confirms and cancels that it did not answer.
+        std::size_t waiters = 0;  ///< Transactions that wait for it.
+        bool broken = false;      ///< As last reported to the observer.
+        /// The transactions by which it is ahead of the log: nothing new is begun with it.
+        std::set<std::uint64_t> ahead;
         struct waiting {
             running_ptr transaction;
             branch_number branch;
@@ -139,8 +153,10 @@ private:
     );
     void note_health(client_lane& at, const std::string& name, const result<reply>& got);
     void give_up_unsent(client_lane& at);
+    void end_wait(running& transaction, branch_number number);
 
     std::map<std::string, client_lane, std::less<>> lanes_;
+    const std::size_t waiting_max_;
     std::uint64_t flights_ = 0;
     log::ends_below ends_;
 };

@@ -43,6 +43,7 @@ coordinator_config checked(coordinator_config config) {
     require(
         config.open_max >= 1 && config.open_max <= 10'000'000, "open_max", "use 1 to 10,000,000"
     );
+    require(config.waiting_max <= 10'000'000, "waiting_max", "use up to 10,000,000");
     require(config.stuck_max <= 10'000'000, "stuck_max", "use up to 10,000,000");
     require(config.payload_max <= 64u << 20, "payload_max", "use up to 64 MiB");
     require(

@@ -109,28 +109,29 @@ void left_orders::end_unread(partition& home, const log::wish& each, const log::
     taken.what = to_string(each.what.what);
     taken.who = each.what.who;
     taken.why = each.what.why;
-    core_.log->change(
+    core_.log->change_counted(
+        home.id,
         [by = *home.term,
          id = each.id,
          number = found.number,
          taken,
          open,
-         progress = found.progress](db::connection& on) -> result<void> {
+         progress = found.progress](db::connection& on) -> result<std::uint64_t> {
             if (!log::wish_tables::settle(on, id, {}))
                 return error_code(errc::not_open);  // the order was done before
             constexpr int why = static_cast<int>(errc::forced);
+            std::uint64_t change = 0;
             if (open) {
-                if (const auto decided =
-                        log::log_tables::decide(on, by, number, false, why, taken.why);
-                    !decided)
+                const auto decided = log::log_tables::decide(on, by, number, false, why, taken.why);
+                if (!decided)
                     return decided.error();
+                change = *decided;
             }
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, true))
                 return failed;
             log::log_views::record(on, number, taken);
-            return {};
+            return change;
         },
-        db::durability::force,
         core_.log.bound([this, kept = context_.keep()](error_code failed) {
             if (!failed)
                 db::bell::ring(context_.config().log);

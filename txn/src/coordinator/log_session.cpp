@@ -32,8 +32,8 @@ log_session::log_session(coordinator_core& core, coordinator_context& context)
     : coordinator_part(core, context),
       log_(std::make_unique<log::decision_log>(context.strand(), context.config())) {}
 
-error_code log_session::unusable() const {
-    return core_.partitions.unusable();
+error_code log_session::reason_of(error_code failed) const {
+    return failed == asio::error::operation_aborted ? core_.partitions.unusable() : failed;
 }
 
 // Opening may wait for other processes, or repair what a crash left: keep it off the event loop.

@@ -60,22 +60,22 @@ public:
         );
     }
 
-    /// As `bound`, for reads. If the log is closed before it has answered, `then` gets the reason
-    /// instead of `operation_aborted`: nobody has cancelled anything.
+    /// As `bound`, for reads, with `reason_of` the error.
     template <class Then>
     auto bound_read(Then then) {
-        return bound([this,
-                      kept = context_.keep(),
-                      then = std::move(then)](error_code failed, auto&&... more) mutable {
-            const bool closed = failed == asio::error::operation_aborted;
-            then(closed ? unusable() : failed, std::forward<decltype(more)>(more)...);
-        });
+        return bound([this, kept = context_.keep(), then = std::move(then)](
+                         error_code failed, auto&&... more
+                     ) mutable { then(reason_of(failed), std::forward<decltype(more)>(more)...); });
     }
+
+    /// Translates the error of a request to the log for its caller. A request whose turn had not
+    /// come when the log was closed ends with `operation_aborted`, although nobody has cancelled
+    /// anything. It was not carried out, and this is the reason.
+    error_code reason_of(error_code failed) const;
 
 private:
     static constexpr std::chrono::milliseconds reopen_first{50};
 
-    error_code unusable() const;
     coro::worker& opener();
     void opened(error_code failed, std::uint64_t number, std::unique_ptr<log::decision_log> fresh);
     void prepare();

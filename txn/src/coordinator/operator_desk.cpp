@@ -211,7 +211,7 @@ void operator_desk::intervene_now(
                     intervened(transaction, order);
                 if (order_id && !failed)
                     db::bell::ring(context_.config().log);
-                answer(*asked, failed);
+                answer(*asked, core_.log.reason_of(failed));
                 put_aside_later(transaction);
             }
         )

@@ -181,8 +181,8 @@ void partitions::step_down(partition& at, error_code why) {
         return core_.runs.drop_all(why);
     }
     at.term.reset();
-    context_.report(txn_event::kind::partition_lost, at, why);
     context_.count.partitions = owned();
+    context_.report(txn_event::kind::partition_lost, at, why);
     core_.runs.drop_all_in(at, why);
     at.left.set();
     core_.calls.pump_all();
@@ -191,15 +191,19 @@ void partitions::step_down(partition& at, error_code why) {
 }
 
 void partitions::retire(error_code why) {
+    std::vector<const partition*> lost;
     for (const auto& each : all_) {
         if (each->term)
-            context_.report(txn_event::kind::partition_lost, *each, why);
+            lost.push_back(each.get());
         each->term.reset();
+    }
+    context_.count.partitions = 0;
+    for (const auto* each : lost)
+        context_.report(txn_event::kind::partition_lost, *each, why);
+    for (const auto& each : all_) {
         if (const auto standing = std::exchange(each->stop, nullptr))
             standing->emit(asio::cancellation_type::terminal);
     }
-    context_.count.partitions = 0;
-    core_.calls.lift_all_bars();
     context_.clear_timer(balance_timer_);
     no_term_ = why;
 }
@@ -282,9 +286,12 @@ void partitions::balance_among(std::size_t coordinators) {
     }
 }
 
+// A commit that failed may have been done. What is refused because of it was not.
 error_code partitions::unusable() const {
     if (context_.closed() || context_.stopping())
         return errc::stopped;
+    if (no_term_ == mortise::errc::commit_unknown)
+        return mortise::errc::poisoned;
     return no_term_ ? no_term_ : error_code(errc::standby);
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t resumed_at_once = 512;
 constexpr std::size_t at_once = 1'024;  // transactions that were taken up and are not slow
 constexpr std::size_t ends_between_looks = 256;
 constexpr std::size_t purge_portion = 1'024;
-constexpr std::size_t open_looked_at = 1'024;
+constexpr std::size_t ends_portion = 1'024;
 
 }  // namespace
 
@@ -162,12 +162,14 @@ void recovery::keep_stuck(running& transaction, const std::vector<bool>& stuck, 
     });
 }
 
-// Runs after every 256th end: it need not be exact, and without ends there is nothing to do.
+// Runs after every 256th end: it need not be exact, and without ends there is nothing to do. A
+// search reads everything that is open, so it waits for a quarter as many ends.
 void recovery::note_end() {
+    if (++ends_untold_ >= std::max(ends_between_looks, open_seen_ / 4))
+        learn_ends();
     if (++ends_since_ < ends_between_looks)
         return;
     ends_since_ = 0;
-    learn_ends();
     purge();
 }
 
@@ -175,12 +177,23 @@ void recovery::note_end() {
 void recovery::learn_ends() {
     if (std::exchange(learning_, true))
         return;
+    ends_untold_ = 0;
+    search_ends(log::ends_search());
+}
+
+void recovery::search_ends(log::ends_search so_far) {
     core_.log->ask(
-        [](db::connection& on) { return log::log_tables::ends(on, open_looked_at); },
-        core_.log.bound([this, kept = context_.keep()](error_code failed, log::ends_below found) {
+        [so_far = std::move(so_far)](db::connection& on) {
+            return log::log_tables::search_ends(on, so_far, ends_portion);
+        },
+        core_.log.bound([this, kept = context_.keep()](error_code failed, log::ends_search found) {
+            if (!failed && !found.complete && core_.log.is_open() && !context_.closed())
+                return search_ends(std::move(found));
             learning_ = false;
-            if (!failed)
-                core_.calls.set_ends(std::move(found));
+            if (failed || !found.complete)
+                return;
+            open_seen_ = found.seen;
+            core_.calls.set_ends(std::move(found.found));
         })
     );
 }

@@ -48,8 +48,11 @@ private:
     static void keep_stuck(running& transaction, const std::vector<bool>& stuck, steps& next);
     /// Reads which transactions have ended, for the calls of participants.
     void learn_ends();
+    void search_ends(log::ends_search so_far);
 
     std::size_t ends_since_ = 0;   ///< Ends since the last cleaning.
+    std::size_t ends_untold_ = 0;  ///< Ends since the log was last read for participants.
+    std::size_t open_seen_ = 0;    ///< Open transactions that were read then.
     std::uint64_t purged_to_ = 0;  ///< Where the next portion of the purge begins.
     bool learning_ = false;
     bool purging_ = false;

@@ -112,6 +112,7 @@ void reply_judge::repeat_after(
     const running_ptr& transaction, branch_number number, clock::duration pause
 ) {
     auto& branch = transaction->branches[number - 1];
+    core_.calls.begin_wait(*transaction, number);
     context_.set_timer(
         branch.timer,
         coro::saturating_add(context_.now(), pause),
@@ -194,7 +195,7 @@ void reply_judge::doubt(
 // Leaves an undecided transaction undecided: by this log nobody can say what became of its number.
 void reply_judge::suspect(const running_ptr& transaction, branch_number number) {
     core_.open.mark_suspicious(*transaction);
-    core_.calls.bar(transaction->plan->branches[number - 1].participant);
+    core_.calls.bar(*transaction, number);
     transaction->why = errc::participant_ahead;
     context_.report(txn_event::kind::ahead, *transaction, number);
     if (transaction->fsm.is_finishing(number)) {

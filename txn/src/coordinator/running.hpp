@@ -18,9 +18,11 @@
 #include <boost/asio/strand.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,9 @@ public:
         : plan(std::move(given)), of(std::move(core)), fsm(plan->branches) {
         branches.resize(plan->branches.size());
         done.branches.resize(plan->branches.size());
+        std::map<std::string_view, std::uint32_t> seen;
+        for (std::uint32_t i = 0; i < branches.size(); ++i)
+            branches[i].first = seen.try_emplace(plan->branches[i].participant, i).first->second;
     }
 
     /// Called when the caller cancels.
@@ -133,6 +138,10 @@ public:
         bool unasked = false;        ///< Stuck when it was taken up; no answer since.
         bool owed = false;           ///< Its confirm or cancel could not be delivered yet.
         bool uncertain = false;      ///< A try got no clear answer: it may have had its effect.
+        bool waits = false;          ///< For its participant: its turn, an answer, or a pause.
+        bool bars = false;           ///< Its participant is barred because of it.
+        std::uint32_t first = 0;     ///< The first branch of its participant, from zero.
+        std::uint32_t waiting = 0;   ///< Of a first branch: how many of them wait.
         clock::time_point sent;
         std::shared_ptr<call_stop> stop;
         coro::detail::deadline_list::handle timer;  ///< Of the call, or before the next one.

@@ -103,6 +103,8 @@ void runs::start(const running_ptr& transaction) {
         return answer(transaction->waiters, errc::participant_ahead, outcome());
     if (core_.calls.is_away(*transaction))
         return answer(transaction->waiters, errc::no_answer, outcome());
+    if (core_.calls.is_full(*transaction))
+        return answer(transaction->waiters, errc::too_many_open, outcome());
     if (auto* const at = core_.partitions.choose())
         return begin(transaction, *at);
     if (core_.partitions.is_opening())
@@ -115,6 +117,7 @@ void runs::begin(const running_ptr& transaction, partition& at) {
     MORTISE_CRASH_POINT("txn.begin");
     ++beginning_;
     ++at.beginning;
+    core_.calls.begin_waits(*transaction);
     transaction->term = at.term->id;
     core_.log->begin(
         *at.term,
@@ -127,6 +130,7 @@ void runs::begin(const running_ptr& transaction, partition& at) {
             ) {
                 --beginning_;
                 --at.beginning;
+                core_.calls.end_waits(*transaction);
                 begun(transaction, at, failed, answer);
                 core_.partitions.leave_when_decided(at);
                 core_.end_stop();
@@ -139,7 +143,7 @@ void runs::begun(
     const running_ptr& transaction, partition& at, error_code failed, const log::begun& begun
 ) {
     if (failed) {
-        answer(transaction->waiters, failed, outcome());
+        answer(transaction->waiters, core_.log.reason_of(failed), outcome());
         if (!at.is_in(transaction->term))
             return;
         if (failed == errc::stepped_down)
@@ -187,6 +191,9 @@ void runs::join(const running_ptr& transaction, const log::begun& begun) {
         const outcome elsewhere(outcome::kind::unknown, gid, errc::standby);
         return answer(transaction->waiters, {}, elsewhere);
     }
+    // Nobody knows when that one will be decided: it waits for a participant or for people.
+    if (found->fsm.presuming() && (found->slow || found->for_people))
+        return answer(transaction->waiters, {}, outcome_of(*found));
     auto& waiters = found->waiters;
     std::move(
         transaction->waiters.begin(), transaction->waiters.end(), std::back_inserter(waiters)
@@ -353,6 +360,7 @@ void runs::ended(const running_ptr& transaction, error_code failed) {
     }
     MORTISE_CRASH_POINT("txn.ended");
     core_.open.remove(*transaction);
+    core_.calls.remove_bars(*transaction);
     core_.open.note_end(transaction->gid.number);
     ++context_.count.ended;
     context_.report(txn_event::kind::ended, *transaction);
@@ -395,7 +403,7 @@ void runs::release(const running_ptr& transaction, error_code why) {
 void runs::drop_all(error_code why) {
     for (const auto& [number, transaction] : core_.open.take_all())
         drop(transaction, why);
-    core_.partitions.stop_waiting(why);
+    core_.partitions.stop_waiting(core_.partitions.unusable());
 }
 
 void runs::drop_all_in(const partition& home, error_code why) {

@@ -189,6 +189,35 @@ public:
         session_.async_run(std::move(change), how, std::move(then));
     }
 
+    /// Runs a forced change that decides: it returns the number of the partition's change, or zero
+    /// if it has not decided. `void(error_code)`
+    template <class Change, class Handler>
+    void change_counted(std::uint32_t partition, Change change, Handler then) {
+        const auto counted = std::make_shared<std::uint64_t>(0);
+        auto changing = [change = std::move(change),
+                         counted](db::connection& on) mutable -> result<void> {
+            const result<std::uint64_t> made = change(on);
+            if (!made)
+                return made.error();
+            *counted = *made;
+            return {};
+        };
+        auto where = asio::get_associated_executor(then);
+        session_.async_run(
+            std::move(changing),
+            db::durability::force,
+            asio::bind_executor(
+                std::move(where),
+                [then = std::move(then), mark = mark_, partition, counted](error_code failed
+                ) mutable {
+                    if (!failed && *counted != 0)
+                        mark->raise_changes(partition, *counted);
+                    then(failed);
+                }
+            )
+        );
+    }
+
     db::sqlite_stats stats() const noexcept { return session_.stats(); }
 
     /// Whether a commit has failed: the log must be opened anew.

@@ -383,28 +383,35 @@ std::optional<logged> log_tables::find(db::connection& on, std::uint64_t number)
 }
 
 // Finds the ends per participant: a stuck transaction keeps only the rows of its own participants.
-// It keeps everybody's if it is the last one that `limit` allows or its plan cannot be read,
-// because then the participants are unknown.
-ends_below log_tables::ends(db::connection& on, std::size_t limit) {
-    ends_below made;
-    {
+// It keeps everybody's if its plan cannot be read, because then the participants are unknown.
+ends_search log_tables::search_ends(db::connection& on, ends_search so_far, std::size_t limit) {
+    auto& others = so_far.found.others;
+    if (so_far.after == 0) {
         auto row = on.query("SELECT seq FROM sqlite_sequence WHERE name = 'mortise_txn'");
-        made.others = row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
+        others = row.step() ? unsigned_of(row.integer(0)) + 1 : 1;
     }
     auto row = on.query(
-        "SELECT number, plan FROM mortise_txn WHERE ended IS NULL ORDER BY number LIMIT ?1", limit
+        "SELECT number, plan FROM mortise_txn WHERE ended IS NULL AND number > ?1 AND number < ?2"
+        " ORDER BY number LIMIT ?3",
+        stored(so_far.after),
+        stored(others),
+        limit
     );
-    for (std::size_t seen = 0; row.step(); ++seen) {
-        const auto number = unsigned_of(row.integer(0));
+    std::size_t read = 0;
+    for (; row.step(); ++read) {
+        so_far.after = unsigned_of(row.integer(0));
         const auto found = plan::decode(row.text(1));
-        if (!found || seen + 1 == limit) {
-            made.others = number;
-            break;
+        if (!found) {
+            others = so_far.after;
+            so_far.complete = true;
+            return so_far;
         }
         for (const auto& each : found->branches)
-            made.some.try_emplace(each.participant, number);
+            so_far.found.some.try_emplace(each.participant, so_far.after);
     }
-    return made;
+    so_far.seen += read;
+    so_far.complete = read < limit;
+    return so_far;
 }
 
 verdict log_tables::verdict_on(db::connection& on, const gid& gid) {

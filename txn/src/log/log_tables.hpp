@@ -79,6 +79,15 @@ struct ends_below {
     }
 };
 
+/// A search for the ends, which reads the open transactions in portions. Nothing that begins
+/// meanwhile makes it wrong.
+struct ends_search {
+    ends_below found;
+    std::uint64_t after = 0;  ///< The last number that was read.
+    std::size_t seen = 0;     ///< How many were read.
+    bool complete = false;
+};
+
 /// The statements of the log. Each runs in the transaction of its caller.
 ///
 /// @par Errors Members throw `error` with the code of SQLite.
@@ -153,8 +162,8 @@ public:
     /// Reads one transaction; empty if the log does not know it.
     static std::optional<logged> find(db::connection& on, std::uint64_t number);
 
-    /// Finds the ends by the first `limit` open transactions.
-    static ends_below ends(db::connection& on, std::size_t limit);
+    /// Reads the next `limit` open transactions for a search for the ends.
+    static ends_search search_ends(db::connection& on, ends_search so_far, std::size_t limit);
 
     /// Reads the verdict, if the log is that of the gid.
     static verdict verdict_on(db::connection& on, const gid& gid);

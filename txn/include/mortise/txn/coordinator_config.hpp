@@ -72,6 +72,11 @@ public:
     /// Transactions under way in this coordinator: 1 to 10,000,000.
     std::size_t open_max = 100'000;
 
+    /// Of those, transactions that may wait for the same participant: up to 10,000,000; zero: three
+    /// quarters of `open_max`. When so many wait, nothing new is begun with it, so that one
+    /// participant that is slow does not take all places.
+    std::size_t waiting_max = 0;
+
     /// Stuck transactions that are kept in memory besides those: up to 10,000,000. The rest is read
     /// from the log again when an operator acts on one, or somebody waits for it.
     std::size_t stuck_max = 10'000;

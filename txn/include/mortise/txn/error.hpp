@@ -40,7 +40,7 @@ enum class errc : int {
     log_corrupt,        ///< A record of the log contradicts itself.
     foreign_epochs,     ///< The log's epochs came from the locks of another store.
     participant_ahead,  ///< A participant has seen what the log does not know: an old copy?
-    too_many_open,      ///< The coordinator has as many transactions under way as it may.
+    too_many_open,      ///< As many as may are under way, or wait for one of its participants.
     not_open,           ///< The transaction is decided or forgotten: there is nothing to do.
     not_stuck,          ///< No call of that branch is stuck.
 

@@ -11,8 +11,9 @@ namespace mortise::txn {
 
 /// A coroutine that does one kind of call. The call object lives until the coroutine has ended.
 ///
-/// An exception means that the effect is unknown. A `system_error` with a code that a `barrier`
-/// returns (`late_try`, `unknown_branch`, `conflict`, ...) is an answer.
+/// An exception means that the effect is unknown; its text is shown to people. A `system_error`
+/// with a code that a `barrier` returns (`late_try`, `unknown_branch`, `conflict`, ...) is an
+/// answer.
 using call_function = std::function<asio::awaitable<reply>(const call&)>;
 
 /// Makes a participant in this process out of three coroutines.

@@ -49,8 +49,11 @@ const char* to_string(txn_event::kind what) noexcept;
 
 /// Hears of the events of a coordinator, for logs, traces and tests.
 ///
+/// The counters (`coordinator::stats`) include an event when it is heard: a transaction that has
+/// ended or was let go is no longer among the `open` ones.
+///
 /// @par Threads   Called on the coordinator's strand, one event at a time. It must neither block
-///                nor call the coordinator: post such work.
+///                nor call the coordinator, except for `stats`: post such work.
 /// @par Lifetimes Not owned: it must live until `async_stop` has completed, or the context has
 ///                ended.
 class txn_observer {
