@@ -128,7 +128,9 @@ TEST_F(StaleWord, AnAnswerToALostSessionDoesNotHideWhatTheNextOneHasMissed) {
     const auto hold = line->hold_requests = std::make_shared<bool>(true);
     bob.async_acquire("door", lock_options(), client_world::record(outcome));
     world.pass(1ms);
-    line->events->on_store_event({.what = store_event::kind::session_lost});
+    store_event loss;
+    loss.what = store_event::kind::session_lost;
+    line->events->on_store_event(loss);
     line->hold_requests = nullptr;
     ASSERT_TRUE(world.run_until([&] { return outcome.done; }));
     ASSERT_TRUE(outcome.held.held());
