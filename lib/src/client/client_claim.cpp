@@ -178,7 +178,7 @@ void client_core::fail_request(const claim_ptr& claim, error_code why) {
 bool client_core::is_outage(const error_code& why) const noexcept {
     return traits_.remote && (why == errc::store_unavailable || why == errc::outcome_unknown ||
                               why == errc::server_loading || why == errc::server_busy ||
-                              why == errc::read_only_server);
+                              why == errc::read_only_server || why == errc::not_enough_replicas);
 }
 
 void client_core::note_outage(const error_code& why) noexcept {

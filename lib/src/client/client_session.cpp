@@ -134,6 +134,7 @@ asio::awaitable<void> client_core::run_beat([[maybe_unused]] std::shared_ptr<cli
 
 // `quiet`: no call of ours can have changed the counts between the store's answer and now.
 void client_core::beaten(const heartbeat& reply, bool quiet) {
+    outage_ = errc();
     counters_.add(&client_stats::heartbeats);
     tell({.what = lock_event::kind::heartbeat, .took = now() - reply.sent});
     note_quarantine(reply.quarantine);
