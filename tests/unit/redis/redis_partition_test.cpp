@@ -133,6 +133,21 @@ TEST_F(RedisPartition, AServerThatWritesNothingWithoutReplicasIsLeft) {
     EXPECT_EQ(promoted_.connect().command({"EXISTS", "mortise:l:door"}).number, 1);
 }
 
+// In this form no session at the server ends, which would make its client open another.
+TEST_F(RedisPartition, AServerThatWritesNothingIsLeftInTheSingleKeyFormToo) {
+    old_.connect().command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    auto settings = config(0);
+    settings.form = redis_form::single_key;
+    settings.assume_new = false;
+    redis_user behind(settings, ttl);
+    ASSERT_FALSE(patiently(behind, "window").code);
+    promote();
+    sentinel_.name_to_newcomers(promoted_.port());
+    const auto got = behind.acquire("door", 20s);
+    EXPECT_FALSE(got.code) << got.code.message() << ": " << behind.explain();
+    EXPECT_EQ(promoted_.connect().command({"EXISTS", "door"}).number, 1);
+}
+
 TEST_F(RedisPartition, TheWordOfASentinelIsEnough) {
     redis_user behind(config(0), ttl);
     auto held = behind.acquire("window");
