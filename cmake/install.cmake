@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# install(), the exported targets, mortise-config.cmake and mortise.pc.
+# install(), the exported targets, mortise-config.cmake and the files of pkg-config.
 
 include(CMakePackageConfigHelpers)
 
@@ -65,26 +65,10 @@ install(FILES "${PROJECT_BINARY_DIR}/mortise-config.cmake"
     "${PROJECT_BINARY_DIR}/mortise-config-version.cmake"
     cmake/find_packages.cmake cmake/FindRdKafka.cmake DESTINATION "${package_dir}")
 
-# For programs that are not built by CMake. The order matters to a linker of static libraries.
-set(pc_libraries)
-foreach(part IN ITEMS redis tls sqlite lock coro)
-    if(TARGET mortise_${part})
-        get_target_property(pc_options mortise_${part} INTERFACE_LINK_OPTIONS)
-        if(pc_options MATCHES "LINKER:(.*)")
-            string(APPEND pc_libraries " -Wl,${CMAKE_MATCH_1}")
-        endif()
-        string(APPEND pc_libraries " -lmortise_${part}")
-    endif()
-endforeach()
-string(STRIP "${pc_libraries}" pc_libraries)
-set(pc_requires)
-if(TARGET mortise_tls)
-    list(APPEND pc_requires openssl)
-endif()
-if(MORTISE_WITH_SQLITE AND TARGET mortise_sqlite)
-    list(APPEND pc_requires sqlite3)
-endif()
-list(JOIN pc_requires ", " pc_requires)
+# For programs that are not built by CMake: a file for each component, and mortise.pc for all that
+# locks need.
+file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 set(pc_flags "")
 if(MORTISE_ASIO_SEPARATE_COMPILATION)
     string(APPEND pc_flags " -DBOOST_ASIO_SEPARATE_COMPILATION")
@@ -92,9 +76,46 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     string(APPEND pc_flags " -Wno-mismatched-new-delete") # coro/CMakeLists.txt says why
 endif()
-file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
-configure_file(cmake/mortise.pc.in "${PROJECT_BINARY_DIR}/mortise.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/mortise.pc"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# mortise_pc(NAME LIBRARIES REQUIRES...): installs NAME.pc.
+function(mortise_pc pc_name pc_libraries)
+    list(JOIN ARGN ", " pc_requires)
+    configure_file(cmake/mortise.pc.in "${PROJECT_BINARY_DIR}/${pc_name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+set(pc_of_SQLite sqlite3)
+set(pc_of_SQLite3 sqlite3)
+set(pc_of_OpenSSL openssl)
+set(pc_of_RdKafka "rdkafka >= 2.0")
+set(pc_of_locks "")
+foreach(target IN LISTS libraries)
+    get_target_property(component ${target} EXPORT_NAME)
+    get_target_property(kind ${target} TYPE)
+    set(pc_libraries "")
+    get_target_property(pc_options ${target} INTERFACE_LINK_OPTIONS)
+    if(pc_options MATCHES "LINKER:(.*)")
+        set(pc_libraries " -Wl,${CMAKE_MATCH_1}")
+    endif()
+    if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+        string(APPEND pc_libraries " -l${target}")
+    endif()
+    set(pc_requires "")
+    get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+    foreach(link IN LISTS links)
+        string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" link "${link}")
+        if(link MATCHES "^mortise_(.*)")
+            list(APPEND pc_requires "mortise-${CMAKE_MATCH_1}")
+        elseif(link MATCHES "^(.*)::") # neither Boost nor threads have such a file
+            list(APPEND pc_requires ${pc_of_${CMAKE_MATCH_1}})
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES pc_requires)
+    mortise_pc("mortise-${component}" "${pc_libraries}" ${pc_requires})
+    if(component MATCHES "^(lock|redis|sqlite)$")
+        list(PREPEND pc_of_locks "mortise-${component}") # linkers want users before the used
+    endif()
+endforeach()
+mortise_pc(mortise "" ${pc_of_locks})
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

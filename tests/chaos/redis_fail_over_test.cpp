@@ -86,7 +86,7 @@ TEST_F(RedisFailOver, APromotedReplicaKnowsTheHolderIfAllOfThemHadTheGrant) {
 TEST_F(RedisFailOver, WithoutItsReplicasNothingCountsAndNothingIsLostWhenTheyAreBackInTime) {
     begin(2, 6'000ms);
     set_.server(1).suspend();
-    const auto got = holder_->acquire("window", 10s);
+    const auto got = holder_->acquire("window", 1s);
     EXPECT_EQ(got.code, errc::not_enough_replicas) << got.code.message();
     EXPECT_NE(holder_->explain().find("min_replicas"), std::string::npos) << holder_->explain();
     set_.server(1).resume();

@@ -14,13 +14,17 @@ endfunction()
 if(way STREQUAL "pkg_config")
     find_program(pkg_config NAMES pkg-config pkgconf REQUIRED)
     set(ENV{PKG_CONFIG_PATH} "${work_dir}/prefix/${libdir}/pkgconfig")
-    execute_process(COMMAND "${pkg_config}" --cflags --libs mortise
-        OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    separate_arguments(answer UNIX_COMMAND "${answer}")
     file(MAKE_DIRECTORY "${here}")
-    must_run("${compiler}" -std=c++20 ${flags} "-I${boost_include}"
-        "${consumer_dir}/project/main.cpp" ${answer} -o "${here}/consumer")
-    must_run("${here}/consumer")
+    foreach(program IN ITEMS main=mortise lock_only=mortise-lock)
+        string(REPLACE "=" ";" program "${program}")
+        list(POP_BACK program package)
+        execute_process(COMMAND "${pkg_config}" --cflags --libs ${package}
+            OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        separate_arguments(answer UNIX_COMMAND "${answer}")
+        must_run("${compiler}" -std=c++20 ${flags} "-I${boost_include}"
+            "${consumer_dir}/project/${program}.cpp" ${answer} -o "${here}/${program}")
+        must_run("${here}/${program}")
+    endforeach()
     return()
 endif()
 

@@ -8,6 +8,7 @@ not to find.
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -149,6 +150,39 @@ class Installed(Case):
             self.assertNotEqual(code, 0)
             self.assertIn(NO_BOOST, said)
         self.assertNotIn("/gone", said)
+
+
+class PkgConfig(unittest.TestCase):
+    """A component's file names what that component needs, and nothing else."""
+
+    def asked(self, option, component):
+        asking = subprocess.run(
+            ["pkg-config", option, component], capture_output=True, text=True, check=True, env={
+                **os.environ, "PKG_CONFIG_PATH": f"{SETTINGS.prefix}/{LIBRARIES}/pkgconfig"})
+        return asking.stdout.split()
+
+    def test_a_component_needs_only_its_own_libraries(self):
+        all_packages = {"sqlite3", "ssl", "rdkafka"}
+        for component, needed in (
+            ("coro", set()),
+            ("lock", set()),
+            ("sim", set()),
+            ("sqlite", {"sqlite3"}),
+            ("outbox", {"sqlite3"}),
+            ("txn", {"sqlite3"}),
+            ("redis", {"ssl"}),
+            ("txn_http", {"ssl", "sqlite3"}),
+            ("kafka", {"rdkafka", "sqlite3"}),
+        ):
+            libraries = self.asked("--libs", f"mortise-{component}")
+            found = {name for name in all_packages if f"-l{name}" in libraries}
+            self.assertEqual(found, needed, component)
+
+    def test_users_stand_before_the_used(self):
+        libraries = self.asked("--libs", "mortise-kafka")
+        places = [libraries.index(f"-lmortise_{name}")
+                  for name in ("kafka", "outbox", "sqlite", "lock", "coro")]
+        self.assertEqual(places, sorted(places))
 
 
 class AddSubdirectory(Case):

@@ -6,9 +6,9 @@
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "common/signal_source.hpp"
-#include "mortise/detail/unique_fd.hpp"
 #include "common/with_code.hpp"
 #include "common/with_store.hpp"
+#include "mortise/detail/unique_fd.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
 

@@ -5,8 +5,8 @@
 #include "bench/run_control.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
-#include "mortise/detail/unique_fd.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/detail/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -71,14 +71,14 @@ public:
     /// other clients. Without `local_handoff` it serves one of them, and queues at the end again
     /// for the next.
     ///
-    /// While `wait_max` lasts, an outage of a store at a server is waited out: the request is asked
-    /// again by its id, so it has its effect once. A store that this client has never reached is
-    /// given up after 10 s. If time runs out in an outage, its code is the error, not `busy`.
+    /// While `wait_max` lasts, an outage of a store at a server, or of its replicas, is waited out:
+    /// the request is asked again by its id, so it has its effect once. A store that was never
+    /// reached is given up after 10 s. If time runs out in an outage, its code is the error.
     ///
     /// @par Completion   `void(error_code, lease)`; the lease is empty if and only if the code is
     ///                   set.
-    /// @par Errors       `busy`, `client_stopped`, `too_many_waiters`, `forked`, the codes of
-    ///                   `check_name` and `check_options`, `unsupported` (a mode that the
+    /// @par Errors       `busy`, `quarantined`, `client_stopped`, `too_many_waiters`, `forked`, the
+    ///                   codes of `check_name` and `check_options`, `unsupported` (a mode that the
     ///                   store does not know), `capacity_differs`, of an owner `upgrade_refused`,
     ///                   `outer_lease_lost` and `too_many_holds`, `operation_aborted`, and the
     ///                   errors of the store.

@@ -80,7 +80,8 @@ constexpr code_text texts[] = {
      "the server may forget locks: it evicts keys, or does not tell when it was restarted"},
     {errc::not_enough_replicas, "too few replicas acknowledged the write in time"},
     {errc::quarantined,
-     "the store may have forgotten who holds the lock and grants nothing yet: wait longer"},
+     "the store is new, was restarted or was flushed, and may have forgotten who holds the lock: "
+     "it grants nothing yet (lock_client::explain says for how long)"},
     {errc::database_busy,
      "another connection holds the database: see which program keeps a transaction open"},
     {errc::rolled_back, "the transaction was undone as a whole: nothing was done, do it again"},

@@ -55,6 +55,14 @@ std::optional<error> wrong_name(const std::vector<std::string>& names) {
                : std::nullopt;
 }
 
+// Whether the store's text on its newest failure belongs to this code.
+bool is_of_store(const error_code& code) {
+    const bool in_range = code.value() >= static_cast<int>(errc::store_unavailable) &&
+                          code.value() <= static_cast<int>(errc::quarantined);
+    return (code.category() == error_category() && in_range) || code == errc::unsupported ||
+           code == errc::outcome_unknown || code == errc::session_lost;
+}
+
 /// One `with_lock` under way, of one lock or of several. Lives on the caller's executor, kept alive
 /// by whatever it waits for.
 ///
@@ -189,12 +197,12 @@ private:
             if (wrong && wrong->code() == code)
                 return std::make_exception_ptr(*wrong);
         }
-        return std::make_exception_ptr(error(
-            code,
-            text_of(name_),
-            code == errc::busy ? "try again, or wait longer (lock_options::wait_max)"
-                               : client_.explain()
-        ));
+        std::string remedy;
+        if (code == errc::busy)
+            remedy = "try again, or wait longer (lock_options::wait_max)";
+        else if (is_of_store(code))
+            remedy = client_.explain();
+        return std::make_exception_ptr(error(code, text_of(name_), std::move(remedy)));
     }
 
     void complete(std::exception_ptr failure) {

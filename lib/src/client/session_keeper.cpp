@@ -154,6 +154,7 @@ asio::awaitable<void> session_keeper::run_beat([[maybe_unused]] std::shared_ptr<
 // `quiet`: no call of ours can have changed the counts between the store's answer and now.
 void session_keeper::beaten(const heartbeat& reply, bool quiet) {
     const auto at = context_.now();
+    outage_over();
     context_.count.add(&client_stats::heartbeats);
     context_.tell({.what = lock_event::kind::heartbeat, .took = at - reply.sent});
     note_quarantine(reply.quarantine);
@@ -203,7 +204,7 @@ bool session_keeper::is_outage(const error_code& why) const noexcept {
     return context_.traits().remote &&
            (why == errc::store_unavailable || why == errc::outcome_unknown ||
             why == errc::server_loading || why == errc::server_busy ||
-            why == errc::read_only_server);
+            why == errc::read_only_server || why == errc::not_enough_replicas);
 }
 
 void session_keeper::note_outage(const error_code& why) noexcept {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mortise::db::detail {
 namespace {
@@ -25,11 +26,11 @@ bool is_busy(const sqlite_db& db) noexcept {
 [[noreturn]] void fail(const sqlite_db& db, const sqlite_config& config) {
     const errc code =
         is_busy(db) ? errc::database_busy : sqlite_detail::meaning_of(db.code(), db.system_error());
-    throw error(
-        code,
-        config.path.string() + " (" + db.text() + ")",
-        "see whether the file is a database that this user may write, and who else has it open"
-    );
+    std::string remedy =
+        "see whether the file is a database that this user may write, and who else has it open";
+    if (code == errc::too_many_files)
+        remedy = sqlite_detail::remedy_of(code);
+    throw error(code, config.path.string() + " (" + db.text() + ")", std::move(remedy));
 }
 
 // Runs a pragma, without the kept statements, because pragmas take effect when they are prepared.

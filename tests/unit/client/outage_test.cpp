@@ -86,6 +86,25 @@ TEST_F(Outage, IsTheReasonOfWhoseTimeRunsOutMeanwhile) {
     EXPECT_EQ(world.server.entries(), 0u) << "what was asked was undone";
 }
 
+TEST_F(Outage, ThatIsOverIsNoReasonLater) {
+    lock_client client = remote_client();
+    lock_client other = remote_client();
+    const lease held = world.acquire(other, "door");
+    acquire_outcome waiter;
+    ask(client, waiter, "door", 10s);
+    world.pass(100ms);
+    world.server.set_unavailable(true);
+    bool tried = false;
+    client.async_try_acquire("gate", lock_options(), [&](error_code, std::optional<lease>) {
+        tried = true;
+    });
+    world.pass(300ms);
+    world.server.set_unavailable(false);
+    ASSERT_TRUE(world.run_until([&] { return waiter.done; }));
+    EXPECT_TRUE(tried);
+    EXPECT_EQ(waiter.code, errc::busy);
+}
+
 TEST_F(Outage, OfAStoreThatWasNeverReachedIsToldAfterAWhile) {
     lock_client client = remote_client();
     world.server.set_unavailable(true);

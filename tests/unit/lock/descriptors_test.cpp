@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A process that is out of file descriptors is told so, whichever call is the first to fail.
+#include "mortise/db/sqlite.hpp"
 #include "mortise/lock_client.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store/redis.hpp"
@@ -66,6 +67,23 @@ INSTANTIATE_TEST_SUITE_P(
     ),
     [](const auto& of) { return std::string(of.param.of); }
 );
+
+TEST(DescriptorsOfASession, OneThatCannotOpenItsDatabaseSaysSo) {
+    const store_folder folder;
+    EXPECT_TRUE(in_dying_child([&] {
+        asio::io_context context;
+        if (!deny({SYS_openat}))
+            return false;
+        try {
+            db::sqlite_config config;
+            config.path = folder.database();
+            const db::sqlite session(context.get_executor(), config);
+            return false;
+        } catch (const error& why) {
+            return says_so(why.code(), why.what());
+        }
+    }));
+}
 
 TEST(DescriptorsOfAClient, OneThatHasNoTimerSaysSo) {
     EXPECT_TRUE(in_dying_child([] {

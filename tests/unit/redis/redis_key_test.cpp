@@ -4,6 +4,7 @@
 #include "mortise/fencing_gate.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
+#include "support/proxy_thread.hpp"
 #include "support/redis_server.hpp"
 #include "support/redis_user.hpp"
 
@@ -196,6 +197,32 @@ TEST_F(RedisKeyForm, AReleaseIsHeardAfterTheConnectionOfTheSubscriptionsWasLost)
     other_.command({"PUBLISH", "mortise:released:resource", ""});
     auto got = outcome_of(asked);
     EXPECT_FALSE(got.code);
+    EXPECT_FALSE(user.release(got.held));
+}
+
+// Both ends believe in it, and nothing comes through: without a question nobody would notice before
+// the key of the holder expires.
+TEST_F(RedisKeyForm, AConnectionOfTheSubscriptionsThatIsDeadIsNoticed) {
+    proxy_thread proxy(server_.port());
+    auto config = key_config(server_);
+    config.server.port = proxy.port();
+    redis_user user(config, 60s);
+    ASSERT_TRUE(set_by_another("resource", "theirs", 60'000));
+    auto asked = user.ask("resource", 40s);
+    ASSERT_TRUE(eventually([&] { return listeners("resource") == 1; }));
+    proxy.run([](redis_proxy& each) {
+        each.decide([last = each.connections()](const proxied_message& message) {
+            const bool dead = message.connection == last;
+            return proxy_deed::of(dead ? proxy_deed::kind::stall : proxy_deed::kind::pass);
+        });
+    });
+    const machine_delay delay;
+    const auto deleted = clock::now();
+    other_.command({"DEL", "resource"});
+    other_.command({"PUBLISH", "mortise:released:resource", ""});
+    auto got = outcome_of(asked);
+    EXPECT_FALSE(got.code) << got.code.message();
+    EXPECT_LT(got.at - deleted, 5s + delay.so_far()) << "asked after 2 s, left after 2 s more";
     EXPECT_FALSE(user.release(got.held));
 }
 

@@ -131,5 +131,48 @@ TEST(RedisLongTtl, CountsUntilItsLastDeadline) {
     EXPECT_LT(clock::now() - begun, 3s + delay.so_far());
 }
 
+/// For how long nothing is granted after a restart, in seconds, if a session with a TTL of an hour
+/// was last heard of more than two hours ago, and nobody has used the store since.
+long long quarantine_long_after(redis_server& server) {
+    constexpr auto ttl = 2s;
+    auto config = with_longest(server.port(), ttl);
+    config.assume_new = true;
+    {
+        redis_user user(config, ttl);
+        EXPECT_FALSE(user.acquire("door").code) << user.explain();
+    }
+    const auto now_at = [](raw_redis& admin) {
+        return std::stoll(admin.command({"TIME"}).items.at(0).text);
+    };
+    auto before = server.connect();
+    const auto over = std::to_string(now_at(before) - 3'700) + "000000";
+    before.command({"ZADD", "mortise:u", over, "3600000"});
+    before.command({"SAVE"});
+    server.kill();
+    server.start();
+    redis_user next(config, ttl);
+    const auto asked = next.ask("door", 1s);
+    auto after = server.connect();
+    long long until = 0;
+    EXPECT_TRUE(eventually([&] {
+        const auto end = after.command({"HGET", "mortise:m", "q"});
+        until = end.text.empty() ? 0 : std::stoll(end.text) / 1'000'000;
+        return until != 0;
+    }));
+    return until - now_at(after);
+}
+
+// Nobody's heartbeat had removed the claim of the hour.
+TEST(RedisLongTtl, OfTheDeadIsForgottenThoughNobodyCameMeanwhile) {
+    redis_server server({"appendonly yes", "appendfsync always"});
+    EXPECT_LE(quarantine_long_after(server), 2);
+}
+
+// What such a server brings back may be old: the session may have lived until the restart.
+TEST(RedisLongTtl, OfTheDeadCountsIfTheServerKeepsNoLog) {
+    redis_server server({"save 3600 1"});
+    EXPECT_GT(quarantine_long_after(server), 3'000);
+}
+
 }  // namespace
 }  // namespace mortise::test::redis_longest_ttl_test

@@ -91,6 +91,29 @@ TEST(RedisOutage, AServerThatIsAwayForASecondEndsNoWait) {
     EXPECT_EQ(user.client().stats().lost, 0u);
 }
 
+TEST(RedisOutage, AReplicaThatIsAwayForAMomentEndsNoWait) {
+    const redis_server server;
+    redis_server replica({replica_of(server)});
+    auto admin = server.connect();
+    await_replicas(admin, 1);
+    auto config = new_store_at(server.port());
+    config.min_replicas = 1;
+    constexpr auto ttl = 3s;
+    redis_user user(config, ttl);
+    auto before = user.acquire("window");
+    ASSERT_FALSE(before.code) << before.code.message() << ": " << user.explain();
+    replica.suspend();
+    auto asked = user.ask("door", 20s);
+    // Longer than two waits for replicas: that of a heartbeat may be under way.
+    EXPECT_EQ(asked.wait_for(ttl), std::future_status::timeout);
+    replica.resume();
+    auto got = outcome_of(asked);
+    EXPECT_FALSE(got.code) << got.code.message() << ": " << user.explain();
+    replica.suspend();
+    EXPECT_EQ(user.acquire("gate", ttl).code, errc::not_enough_replicas);
+    replica.resume();
+}
+
 TEST(RedisOutage, AServerThatStaysAwayIsTheReason) {
     redis_server server;
     redis_user user(new_store_at(server.port()), 2s);

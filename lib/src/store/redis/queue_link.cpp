@@ -109,6 +109,7 @@ void queue_link::came_back(const random_id& before) {
 void queue_link::note_state(std::string run, std::uint64_t deadline) {
     run_ = std::move(run);
     deadline_ = deadline;
+    write_accepted();
 }
 
 asio::awaitable<error_code> queue_link::confirm(written_grants grants) {

@@ -242,9 +242,21 @@ error_code redis_link::refused(const wire_ptr& wire, const redis_value& reply) {
     const auto why = failure.code;
     if (why == errc::read_only_server && wire == wire_)
         leave_server(std::move(failure));  // No longer the primary: another server may be.
+    else if (why == errc::not_enough_replicas && wire == wire_)
+        lacks_replicas(std::move(failure));
     else
         remember(std::move(failure));
     return why;
+}
+
+// Leaves the server after a TTL: if it was cut off, its address may lead to another one by now.
+void redis_link::lacks_replicas(redis_failure why) {
+    const auto since = refusing_since_.value_or(now());
+    if (now() - since >= session_.ttl)
+        leave_server(std::move(why));
+    else
+        remember(std::move(why));
+    refusing_since_ = since;
 }
 
 // Does nothing to a connection that is being opened: its opening fails by itself.

@@ -142,8 +142,12 @@ protected:
     error_code remember(redis_failure why);
     /// Drops the connection. The session goes on with another, which may lead to another server.
     void leave_server(redis_failure why);
-    /// Remembers a refusal, and leaves a server that is no longer the primary. @return its meaning.
+    /// Remembers a refusal, and leaves a server that is no longer the primary, or that has refused
+    /// writes for a TTL because it has too few replicas: it may have been cut off.
+    /// @return the meaning of the refusal.
     error_code refused(const wire_ptr& wire, const redis_value& reply);
+    /// The server has carried out a write of the session.
+    void write_accepted() noexcept { refusing_since_.reset(); }
 
 private:
     void on_push(redis_value push) noexcept override;
@@ -170,6 +174,7 @@ private:
     asio::awaitable<void> ping(std::shared_ptr<redis_link> self);
     clock::time_point silent_since() const;
     void answer_is_late(clock::time_point due);
+    void lacks_replicas(redis_failure why);
 
     const link_settings settings_;
     const redis_scripts scripts_;
@@ -196,6 +201,8 @@ private:
     known_scripts known_{scripts_};
     std::deque<clock::time_point> under_way_;  ///< When the commands without an answer were sent.
     clock::time_point answered_;               ///< When the newest answer came.
+    /// Since when the server refuses writes because it has too few replicas.
+    std::optional<clock::time_point> refusing_since_;
     alarm opening_alarm_;
     alarm answers_alarm_;
     alarm idle_alarm_;

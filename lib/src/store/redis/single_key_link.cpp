@@ -31,6 +31,7 @@ void single_key_link::attach(
     const auto weak = std::weak_ptr(std::static_pointer_cast<single_key_link>(shared_from_this()));
     listener_ = std::make_shared<single_key_listener>(
         redis_link::strand(),
+        redis_link::time(),
         wires(),
         [weak](const std::string& channel) {
             if (const auto self = weak.lock())
@@ -202,6 +203,7 @@ single_key_link::take(std::string name, request_id id, bool plainly) {
         co_return reply.error();
     if (reply->what == redis_value::kind::error)
         co_return refused(wire(), *reply);
+    write_accepted();  // A server that lacks replicas refuses the command, whoever has the lock.
     attempt fresh;
     fresh.taken = reply->what == redis_value::kind::text;
     fresh.token = single_key_mark(id_of(id));
@@ -326,6 +328,7 @@ asio::awaitable<error_code> single_key_link::renew(wire_ptr by) {
         const auto reply = co_await std::move(asking);
         if (!reply)
             co_return reply.error();
+        write_accepted();
         if (session().id != meant)
             co_return errc::outcome_unknown;
         if (const auto wrong = judge_renewed(ids, *reply))

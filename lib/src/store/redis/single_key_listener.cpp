@@ -4,17 +4,27 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace mortise::store_detail {
+namespace {
+
+// How often the connection is asked whether it lives, and how long it may take to answer.
+constexpr std::chrono::milliseconds ask_every(2'000);
+constexpr std::chrono::milliseconds answer_max(2'000);
+
+}  // namespace
 
 single_key_listener::single_key_listener(
     asio::any_io_executor strand,
+    std::shared_ptr<coro::time_source> time,
     redis_wire_factory wires,
     heard_function heard,
     failed_function failed
 )
     : strand_(std::move(strand)),
+      time_(std::move(time)),
       wires_(std::move(wires)),
       tell_(std::move(heard)),
       failed_(std::move(failed)) {}
@@ -41,6 +51,7 @@ void single_key_listener::go() {
 void single_key_listener::close() noexcept {
     heard_.clear();
     changes_.clear();
+    silence_alarm_.cancel();
     if (const auto wire = std::exchange(wire_, nullptr))
         wire->close();
 }
@@ -82,6 +93,7 @@ asio::awaitable<redis_failure> single_key_listener::change(const std::string& ch
             co_return redis_failure();
         if (failure.code)
             co_return failure;
+        watch_silence();
     }
     const auto wire = wire_;
     redis_failure failure;
@@ -110,6 +122,35 @@ asio::awaitable<redis_failure> single_key_listener::change(const std::string& ch
 void single_key_listener::fail(redis_failure why) {
     close();
     failed_(std::move(why));
+}
+
+// Asks whether the connection lives. If it is dead, nobody says so, no release is heard, and a key
+// with a long TTL expires late.
+void single_key_listener::watch_silence() {
+    silence_alarm_.set(*time_, strand_, time_->now() + ask_every, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self || !self->wire_)
+            return;
+        if (self->wanted_.empty())
+            self->watch_silence();
+        else
+            asio::co_spawn(self->strand_, self->ping(self, self->wire_), asio::detached);
+    });
+}
+
+asio::awaitable<void> single_key_listener::ping(
+    [[maybe_unused]] std::shared_ptr<single_key_listener> self, std::shared_ptr<redis_wire> wire
+) {
+    if (wire_ != wire)
+        co_return;
+    silence_alarm_.set(*time_, strand_, time_->now() + answer_max, [weak = weak_from_this()] {
+        if (const auto listener = weak.lock())
+            listener->fail({errc::store_unavailable, "nothing is heard of the subscriptions"});
+    });
+    auto asking = wire->call({"PING"});
+    const auto reply = co_await std::move(asking);
+    if (reply && wire_ == wire)
+        watch_silence();
 }
 
 void single_key_listener::on_push(redis_value push) noexcept {

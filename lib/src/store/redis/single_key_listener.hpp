@@ -2,6 +2,8 @@
 #ifndef MORTISE_STORE_REDIS_SINGLE_KEY_LISTENER_HPP
 #define MORTISE_STORE_REDIS_SINGLE_KEY_LISTENER_HPP
 
+#include "mortise/coro/detail/alarm.hpp"
+#include "mortise/coro/time_source.hpp"
 #include "store/redis/redis_wire.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,7 +19,7 @@ namespace mortise::store_detail {
 
 /// A connection for subscriptions only, opened with the first of them. They are kept apart from
 /// commands because a server answers them by pushes, but refuses them by an error that looks like
-/// the reply to a command.
+/// the reply to a command. A connection that is quiet may be dead: it is asked from time to time.
 ///
 /// @par Threads One strand.
 class single_key_listener final : public std::enable_shared_from_this<single_key_listener>,
@@ -30,6 +32,7 @@ public:
     /// @param failed called when nothing is heard any longer, until `go`.
     single_key_listener(
         asio::any_io_executor strand,
+        std::shared_ptr<coro::time_source> time,
         redis_wire_factory wires,
         heard_function heard,
         failed_function failed
@@ -52,8 +55,12 @@ private:
     asio::awaitable<void> run(std::shared_ptr<single_key_listener> self);
     asio::awaitable<redis_failure> change(const std::string& channel);
     void fail(redis_failure why);
+    void watch_silence();
+    asio::awaitable<void>
+    ping(std::shared_ptr<single_key_listener> self, std::shared_ptr<redis_wire> wire);
 
     const asio::any_io_executor strand_;
+    const std::shared_ptr<coro::time_source> time_;
     const redis_wire_factory wires_;
     const heard_function tell_;
     const failed_function failed_;
@@ -62,6 +69,7 @@ private:
     std::set<std::string> heard_;
     std::deque<std::string> changes_;  ///< Channels whose wish must be compared with `heard_`.
     bool working_ = false;
+    coro::detail::alarm silence_alarm_;
 };
 
 }  // namespace mortise::store_detail

@@ -11,6 +11,22 @@ local function longest_claim()
     return longest
 end
 
+-- Prolongs the claims that a restart brings back: their sessions may have lived on after the data
+-- was written. A server with a log has lost the last moments at most: a session that had not ended
+-- by then has ended for certain a TTL later.
+local function prolong_claims()
+    local moments = info('persistence', 'aof_enabled') == '1' and 60000000
+    local all = call('ZRANGE', '{P}u', 0, -1, 'WITHSCORES')
+    for at = 1, #all, 2 do
+        local span, till = tonumber(all[at]) * 1000, tonumber(all[at + 1])
+        if moments and till + span + moments < now() then
+            call('ZREM', '{P}u', all[at])
+        else
+            call('ZADD', '{P}u', digits(now() + span), all[at])
+        end
+    end
+end
+
 -- Another run of the server, or another server, may have forgotten a holder who still believes in
 -- its lease: nothing is granted for as long as such a lease can last.
 -- @return the present run.
@@ -18,11 +34,7 @@ local function compare_run(known, ttl_max)
     local run = info('server', 'run_id') or known
     if run ~= known then
         call('HSET', '{P}id', 'r', run)
-        -- A claim that a restart brings back was not over when the data was written, and may have
-        -- been prolonged since.
-        for _, each in ipairs(call('ZRANGE', '{P}u', 0, -1)) do
-            call('ZADD', '{P}u', digits(now() + tonumber(each) * 1000), each)
-        end
+        prolong_claims()
         call('HSET', '{P}m', 'q', digits(now() + math.max(ttl_max, longest_claim()) * 1000))
         kept = nil
     end
