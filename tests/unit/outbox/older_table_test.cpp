@@ -226,7 +226,7 @@ TEST_F(OutboxOlderTable, IsNotTouchedByOneWhoLooks) {
         ADD_FAILURE() << "it was described";
     } catch (const boost::system::system_error& refused) {
         EXPECT_EQ(refused.code(), outbox::errc::older_format);
-        EXPECT_NE(std::string(refused.what()).find("brings them up to date"), std::string::npos);
+        EXPECT_NE(std::string(refused.what()).find("bring them up to date"), std::string::npos);
     }
 }
 

@@ -189,6 +189,8 @@ TEST_F(TxnSharedLog, WhoeverStopsHandsOverAtOnceWhateverIsUnderWay) {
     std::vector<std::future<outcome>> running;
     for (std::size_t i = 0; i < many; ++i)
         running.push_back((*first_)->async_run(of_both(), asio::use_future));
+    // On a busy machine some may not have begun yet: these end otherwise.
+    ASSERT_TRUE(eventually([&] { return (*first_)->stats().begun == many; }));
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() >= 256; }));
     auto stopping = (*first_)->async_stop(asio::use_future);
     for (auto& each : running) {
