@@ -68,20 +68,20 @@ struct limits {
         using kind = tool::outbox_settings::kind;
         MORTISE_ASSERT(!what.row || *what.row >= 1);
         MORTISE_ASSERT(what.rows_max >= 1);
-        MORTISE_ASSERT(what.what != kind::show || what.row);
-        MORTISE_ASSERT(what.what != kind::replay || what.row.has_value() != what.all);
-        MORTISE_ASSERT(what.what != kind::drop || (what.row && what.yes));
-        if (what.what == kind::rebase)
+        MORTISE_ASSERT(what.verb != kind::show || what.row);
+        MORTISE_ASSERT(what.verb != kind::replay || what.row.has_value() != what.all);
+        MORTISE_ASSERT(what.verb != kind::drop || (what.row && what.yes));
+        if (what.verb == kind::rebase)
             MORTISE_ASSERT(what.where && what.shard.has_value() != what.all);
-        if (what.what == kind::reshard)
+        if (what.verb == kind::reshard)
             MORTISE_ASSERT(what.shards >= 1 && what.shards <= 256);
-        MORTISE_ASSERT(what.what != kind::relay || !what.folder.empty());
+        MORTISE_ASSERT(what.verb != kind::relay || !what.folder.empty());
     }
     void operator()(const tool::inbox_settings& what) const {
         using kind = tool::inbox_settings::kind;
         MORTISE_ASSERT(!what.row || *what.row >= 1);
-        MORTISE_ASSERT(what.what != kind::replay || what.row.has_value() != what.all);
-        MORTISE_ASSERT(what.what != kind::drop || (what.row && what.yes));
+        MORTISE_ASSERT(what.verb != kind::replay || what.row.has_value() != what.all);
+        MORTISE_ASSERT(what.verb != kind::drop || (what.row && what.yes));
     }
     void operator()(const tool::bench_settings& bench) const {
         MORTISE_ASSERT(bench.processes >= 1 && bench.processes <= 256);

@@ -65,9 +65,9 @@ void check_changes(const std::vector<lock_view>& before, const std::vector<lock_
     for (const lock_view& each : before)
         holders[each.name] += static_cast<std::ptrdiff_t>(each.holders.size());
     for (const lock_change& each : tool::changes_between(before, after)) {
-        if (each.what == lock_change::kind::acquired)
+        if (each.type == lock_change::kind::acquired)
             ++holders[each.name];
-        if (each.what == lock_change::kind::released)
+        if (each.type == lock_change::kind::released)
             --holders[each.name];
     }
     for (const lock_view& each : after)
