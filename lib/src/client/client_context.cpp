@@ -2,11 +2,11 @@
 #include "client/client_context.hpp"
 
 #include "client/client_core.hpp"
+#include "mortise/coro/backoff.hpp"
 #include "mortise/detail/real_time.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 
@@ -63,9 +63,8 @@ client_context::client_context(
 
 bool client_context::take(const std::shared_ptr<client_core>& owner, store_events& events) {
     home_->core = owner;
-    const bool taken = seat_.take(owner);
-    store_->attach(strand(), events, time_);
-    return taken;
+    store_->attach(strand(), events, time_);  // first: the end of the context detaches it
+    return seat_.take(owner);
 }
 
 // The store keeps the strand, too, so it goes first.
@@ -117,8 +116,8 @@ void client_context::wake_at(clock::time_point when, void (client_core::*then)()
 }
 
 clock::duration undo_pause(unsigned attempt) noexcept {
-    return std::min<clock::duration>(
-        std::chrono::milliseconds(20) * (1u << std::min(attempt, 6u)), std::chrono::seconds(1)
+    return coro::backoff_bound(
+        {std::chrono::milliseconds(20), std::chrono::seconds(1)}, attempt + 1
     );
 }
 
