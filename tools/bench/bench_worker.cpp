@@ -6,8 +6,8 @@
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
 #include "common/signal_source.hpp"
-#include "common/with_code.hpp"
 #include "common/with_store.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/detail/unique_fd.hpp"
 #include "mortise/open_store.hpp"
 #include "mortise/store.hpp"
@@ -36,7 +36,9 @@ asio::awaitable<void> get_ready(bench_work work) {
     const auto executor = co_await asio::this_coro::executor;
     asio::posix::stream_descriptor go(executor, work.settings.go);
     std::array<char, 1> nothing{};
-    co_await go.async_read_some(asio::buffer(nothing), with_code);  // the pipe's end: start
+    co_await go.async_read_some(
+        asio::buffer(nothing), coro::detail::with_code
+    );  // the pipe's end: start
 }
 
 /// Reports "ready" when it holds the lock, and keeps the lock until it is killed.
@@ -73,7 +75,7 @@ asio::awaitable<int> work_through(bench_work work) {
 
 asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& name) {
     const lock_options for_ever;
-    auto acquired = co_await locks.async_acquire(name, for_ever, with_code);
+    auto acquired = co_await locks.async_acquire(name, for_ever, coro::detail::with_code);
     auto& [code, held] = acquired;
     if (code)
         throw failure::of_code(code, name, locks.explain());
@@ -81,7 +83,7 @@ asio::awaitable<lease> acquire_for_bench(lock_client& locks, const std::string& 
 }
 
 asio::awaitable<void> release_for_bench(lock_client& locks, lease& held) {
-    auto released = co_await held.async_release(with_code);
+    auto released = co_await held.async_release(coro::detail::with_code);
     auto& [code] = released;
     if (code)
         throw failure::of_code(code, "while releasing", locks.explain());

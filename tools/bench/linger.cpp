@@ -7,9 +7,9 @@
 #include "bench/server_share.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
-#include "common/with_code.hpp"
 #include "common/with_store.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 
 #include <chrono>
 #include <optional>
@@ -23,11 +23,11 @@ asio::awaitable<void> acquire_again_and_again(bench_work work) {
     options.linger = std::chrono::minutes(1);
     const std::string name = work.settings.lock;
     while (work.shared.stop.load(std::memory_order_relaxed) == 0) {
-        auto acquired = co_await work.locks.async_acquire(name, options, with_code);
+        auto acquired = co_await work.locks.async_acquire(name, options, coro::detail::with_code);
         auto& [code, held] = acquired;
         if (code)
             throw failure::of_code(code, name, work.locks.explain());
-        auto released = co_await held.async_release(with_code);
+        auto released = co_await held.async_release(coro::detail::with_code);
         auto& [unreleased] = released;
         if (unreleased)
             throw failure::of_code(unreleased, "while releasing", work.locks.explain());

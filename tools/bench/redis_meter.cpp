@@ -4,8 +4,8 @@
 #include "bench/run_control.hpp"
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
-#include "common/with_code.hpp"
 #include "mortise/coro/clock.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/store/redis.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -131,7 +131,7 @@ public:
         const clock::time_point begin = clock::now();
         clock::duration passed{};
         do {
-            auto asking = connection_.async_exec(ping_, redis::ignore, with_code);
+            auto asking = connection_.async_exec(ping_, redis::ignore, coro::detail::with_code);
             const auto [failed, size] = co_await std::move(asking);
             require(failed);
             interruption::check();
@@ -144,7 +144,7 @@ public:
 
     asio::awaitable<void> count(std::optional<server_counts>& found) {
         redis::response<std::string> report;
-        auto asking = connection_.async_exec(info_, report, with_code);
+        auto asking = connection_.async_exec(info_, report, coro::detail::with_code);
         const auto [failed, size] = co_await std::move(asking);
         own_bytes_ += info_.payload().size();
         if (!std::get<0>(report).has_value())
@@ -162,7 +162,7 @@ public:
     asio::awaitable<void> subscribe(std::string channel) {
         redis::request request;
         request.push("SUBSCRIBE", channel);
-        auto asking = connection_.async_exec(request, redis::ignore, with_code);
+        auto asking = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
         const auto [failed, size] = co_await std::move(asking);
         require(failed);
         auto hearing = hear();
@@ -197,7 +197,7 @@ public:
     asio::awaitable<void> end_echo(std::string channel) {
         redis::request end;
         end.push("PUBLISH", channel, last_echo);
-        auto ending = connection_.async_exec(end, redis::ignore, with_code);
+        auto ending = connection_.async_exec(end, redis::ignore, coro::detail::with_code);
         const auto [failed, size] = co_await std::move(ending);
         require(failed);
     }
@@ -210,7 +210,7 @@ public:
             const std::string message = co_await std::move(hearing);
             if (message == last_echo)
                 co_return;
-            auto sending = connection_.async_exec(request, redis::ignore, with_code);
+            auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
             const auto [failed, size] = co_await std::move(sending);
             require(failed);
         }
@@ -227,7 +227,7 @@ private:
     }
 
     asio::awaitable<void> send_and_hear(const redis::request& request) {
-        auto sending = connection_.async_exec(request, redis::ignore, with_code);
+        auto sending = connection_.async_exec(request, redis::ignore, coro::detail::with_code);
         const auto [failed, size] = co_await std::move(sending);
         require(failed);
         auto hearing = hear();
@@ -236,7 +236,7 @@ private:
 
     /// Waits for the next push and returns its last word.
     asio::awaitable<std::string> hear() {
-        const auto [failed, size] = co_await connection_.async_receive(with_code);
+        const auto [failed, size] = co_await connection_.async_receive(coro::detail::with_code);
         require(failed);
         if (!heard_.has_value())
             throw failure(

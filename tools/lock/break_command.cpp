@@ -3,10 +3,10 @@
 #include "common/failure.hpp"
 #include "common/printable.hpp"
 #include "common/time_text.hpp"
-#include "common/with_code.hpp"
 #include "common/with_store.hpp"
 #include "lock/lock_commands.hpp"
 #include "lock/lock_report.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ failure held_by_another(const lock_view& lock) {
 
 /// Reads the lock. The view has only a name if nobody holds the lock or waits for it.
 asio::awaitable<lock_view> look(lock_client& locks, const std::string& store, std::string name) {
-    auto looked = co_await locks.async_inspect(name, 1, with_code);
+    auto looked = co_await locks.async_inspect(name, 1, coro::detail::with_code);
     auto& [code, found] = looked;
     if (code)
         throw failure::of_code(code, store, locks.explain());
@@ -127,7 +127,8 @@ asio::awaitable<int> break_lock(
     for (const party_view& party : before.holders)
         if (party.token == token)
             broken.push_back(party);
-    auto ordered = co_await locks.async_break(settings.lock, token, settings.why, with_code);
+    auto ordered =
+        co_await locks.async_break(settings.lock, token, settings.why, coro::detail::with_code);
     auto& [code, done] = ordered;
     if (code)
         throw failure::of_code(code, global.shown_store(), locks.explain());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/doctor_probe.hpp"
 
-#include "common/with_code.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/sleep.hpp"
 #include "mortise/coro/task_scope.hpp"
 
@@ -119,11 +119,11 @@ asio::awaitable<void> doctor_probe::examine(doctor_report& report) {
 asio::awaitable<error_code> doctor_probe::open() {
     lock_options options;
     options.wait_max = open_max;
-    auto acquired = co_await first_.async_acquire(name_, options, with_code);
+    auto acquired = co_await first_.async_acquire(name_, options, coro::detail::with_code);
     auto& [code, held] = acquired;
     if (code)
         co_return code;
-    auto released = co_await held.async_release(with_code);
+    auto released = co_await held.async_release(coro::detail::with_code);
     auto& [late] = released;
     co_return late;
 }
@@ -131,7 +131,7 @@ asio::awaitable<error_code> doctor_probe::open() {
 /// Adds what the store reports about itself. Asks even if the store cannot be opened: the answer
 /// may give the reason.
 asio::awaitable<void> doctor_probe::ask_store(doctor_report& report, error_code unopened) {
-    auto asked = co_await first_.async_examine(with_code);
+    auto asked = co_await first_.async_examine(coro::detail::with_code);
     auto& [code, findings] = asked;
     if (code == errc::unsupported)
         report.add(verdict::weak, "examination", "This store does not examine itself.");
@@ -237,7 +237,7 @@ asio::awaitable<void> doctor_probe::receive(clock::time_point& at) {
 asio::awaitable<void> doctor_probe::await_queued() {
     const clock::time_point end = time_->now() + ttl_;
     for (;;) {
-        auto seen = co_await first_.async_inspect(name_, 1, with_code);
+        auto seen = co_await first_.async_inspect(name_, 1, coro::detail::with_code);
         auto& [code, found] = seen;
         if (code)
             throw boost::system::system_error(code);
@@ -277,8 +277,8 @@ asio::awaitable<void> doctor_probe::measure_heartbeats(doctor_report& report) {
 }
 
 asio::awaitable<void> doctor_probe::stop() {
-    co_await second_.async_stop(with_code);
-    co_await first_.async_stop(with_code);
+    co_await second_.async_stop(coro::detail::with_code);
+    co_await first_.async_stop(coro::detail::with_code);
 }
 
 }  // namespace mortise::tool

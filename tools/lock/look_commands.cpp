@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "common/exit_code.hpp"
 #include "common/failure.hpp"
-#include "common/with_code.hpp"
 #include "common/with_store.hpp"
 #include "lock/lock_commands.hpp"
 #include "lock/lock_report.hpp"
 #include "lock/read_locks.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 
 #include <iostream>
 #include <utility>
@@ -51,14 +51,14 @@ asio::awaitable<int> show_lock(
 ) {
     lock_report report;
     const std::size_t queue_max = global.json ? waiters_for_programs : waiters_for_people;
-    auto looked = co_await locks.async_inspect(settings.lock, queue_max, with_code);
+    auto looked = co_await locks.async_inspect(settings.lock, queue_max, coro::detail::with_code);
     auto& [code, view] = looked;
     if (code)
         throw failure::of_code(code, global.shown_store(), locks.explain());
     if (view)
         report.view = std::move(*view);
     report.view.name = settings.lock;
-    auto read = co_await locks.async_breaks(settings.lock, breaks_shown, with_code);
+    auto read = co_await locks.async_breaks(settings.lock, breaks_shown, coro::detail::with_code);
     auto& [unread, records] = read;
     if (unread && unread != errc::unsupported)  // not every store keeps records
         throw failure::of_code(unread, global.shown_store(), locks.explain());

@@ -2,7 +2,7 @@
 #include "lock/read_locks.hpp"
 
 #include "common/failure.hpp"
-#include "common/with_code.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -33,7 +33,8 @@ read_locks(lock_client& locks, std::string store, std::string prefix, std::size_
     std::vector<lock_view> all;
     std::string after = name_before(prefix);
     for (;;) {
-        auto listed = co_await locks.async_list(after, page_size, queue_max, with_code);
+        auto listed =
+            co_await locks.async_list(after, page_size, queue_max, coro::detail::with_code);
         auto& [code, page] = listed;
         if (code)
             throw failure::of_code(code, store, locks.explain());

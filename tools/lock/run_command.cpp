@@ -5,8 +5,8 @@
 #include "common/failure.hpp"
 #include "common/printable.hpp"
 #include "common/signal_source.hpp"
-#include "common/with_code.hpp"
 #include "lock/lock_commands.hpp"
+#include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
 #include "mortise/coro/task_scope.hpp"
 #include "mortise/lock_client.hpp"
@@ -93,7 +93,8 @@ asio::awaitable<int> lock_run::conduct() {
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await locks_.async_stop(with_code);  // ignores errors: the end of the session frees the rest
+    co_await locks_.async_stop(coro::detail::with_code
+    );  // ignores errors: the end of the session frees the rest
     scope.cancel();
     co_await scope.join();
     if (failed)
@@ -134,7 +135,9 @@ asio::awaitable<std::optional<lease>> lock_run::acquire() {
     options.hold_max = settings_.hold_max;
     waiting_ = true;
     auto acquired = co_await locks_.async_acquire(
-        settings_.lock, options, asio::bind_cancellation_slot(withdraw_.slot(), with_code)
+        settings_.lock,
+        options,
+        asio::bind_cancellation_slot(withdraw_.slot(), coro::detail::with_code)
     );
     waiting_ = false;
     auto& [code, held] = acquired;
@@ -175,7 +178,7 @@ asio::awaitable<int> lock_run::supervise(lease& held) {
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await child_ended_.async_wait(with_code);
+    co_await child_ended_.async_wait(coro::detail::with_code);
     // Ask the clock: after a pause of the process the timer may not have run yet.
     if (const error_code late = held.check(); late && !lost_)
         lost_ = late;
@@ -217,7 +220,7 @@ asio::awaitable<void> lock_run::await_execution() {
 /// Ends the command when the lease is about to be lost: asks it by SIGTERM, and kills it after the
 /// grace time.
 asio::awaitable<void> lock_run::stop_when_lost(lease& held) {
-    auto waited = co_await held.async_wait_lost(with_code);
+    auto waited = co_await held.async_wait_lost(coro::detail::with_code);
     auto& [why] = waited;
     if (why == asio::error::operation_aborted)
         co_return;  // the command ended first
@@ -225,7 +228,7 @@ asio::awaitable<void> lock_run::stop_when_lost(lease& held) {
     tell("the lock was lost, stopping the command: " + settings_.lock + "; " + why.message());
     child_->send(SIGTERM);
     asio::steady_timer grace(executor_, settings_.grace);
-    auto ended = co_await grace.async_wait(with_code);
+    auto ended = co_await grace.async_wait(coro::detail::with_code);
     auto& [stopped_waiting] = ended;
     if (stopped_waiting)
         co_return;
@@ -255,7 +258,7 @@ void lock_run::on_signal(const signal_source::arrival& signal) {
 }
 
 asio::awaitable<void> lock_run::release(lease& held) {
-    auto released = co_await held.async_release(with_code);
+    auto released = co_await held.async_release(coro::detail::with_code);
     auto& [code] = released;
     if (code == errc::lease_lost || code == errc::session_lost) {
         if (!lost_)
