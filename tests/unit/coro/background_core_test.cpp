@@ -78,13 +78,15 @@ TEST(BackgroundCore, HearsOfTheEndOfTheContextUnlessItIsClosed) {
     for (const bool closes : {false, true}) {
         texts life;
         std::optional<asio::io_context> context(std::in_place);
-        const auto core = std::make_shared<resident>(*context, life);
+        auto core = std::make_shared<resident>(*context, life);
         core->attach();
         if (closes)
             core->close();
         else
             core->stop_unheard_of();
         context->poll();
+        if (closes)
+            core.reset();  // its user is gone
         context.reset();
         EXPECT_EQ(life.back(), closes ? "stop at once" : "drop");
     }

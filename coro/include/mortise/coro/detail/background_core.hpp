@@ -56,7 +56,8 @@ public:
         );
     }
 
-    /// Stops the work at once, for nobody.
+    /// Stops the work at once, for nobody. The caller lets go of the object, which does not hear of
+    /// the end of the context any longer.
     void close() noexcept {
         wait_service::unlink(*this);
         stop_unheard();
