@@ -86,9 +86,7 @@ sweeper_core::sweeper_core(
     require(asks_ != nullptr, "asks", "name whom to ask");
 }
 
-sweeper_core::~sweeper_core() {
-    coro::detail::wait_service::unlink(*this);
-}
+sweeper_core::~sweeper_core() = default;
 
 void sweeper_core::start() {
     running_ = true;

@@ -68,9 +68,7 @@ listener::listener(
     open();
 }
 
-listener::~listener() {
-    coro::detail::wait_service::unlink(*this);
-}
+listener::~listener() = default;
 
 void listener::open() {
     const std::string place = config_.address + ':' + std::to_string(config_.port);

@@ -33,6 +33,8 @@ class background_core : public std::enable_shared_from_this<Core>, public shutdo
 public:
     using stop_handler = completion<void(error_code)>;
 
+    ~background_core() override { wait_service::unlink(*this); }
+
     const asio::any_io_executor& executor() const noexcept { return seat_.executor(); }
 
     /// Starts the work. Call it once, after construction: it needs `shared_from_this`.
