@@ -235,9 +235,8 @@ clock::duration reply_judge::pause_after(std::uint32_t attempts) {
 clock::duration reply_judge::pause_asked_for(milliseconds asked, std::uint32_t times) const {
     const milliseconds first = context_.config().retry_first;
     const auto floor = coro::backoff_bound({first, std::max(first, asked_floor_max)}, times);
-    return std::clamp<clock::duration>(
-        asked, floor, std::max<clock::duration>(floor, asked_pause_max)
-    );
+    // Limited before it is converted: `milliseconds::max()` is longer than `duration` can say.
+    return std::max<clock::duration>(floor, std::min(asked, asked_pause_max));
 }
 
 }  // namespace mortise::txn::detail
