@@ -149,10 +149,12 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
     self->log = (flags & SQLITE_OPEN_WAL) != 0;
     self->database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     self->path = path;
+    ++self->owner->opens_under_way;
     if (self->database)
         self->owner->before_open();
     const int code = real_vfs()->xOpen(real_vfs(), path, real_of(file), flags, out);
     self->base.pMethods = code == SQLITE_OK ? &methods : nullptr;
+    --self->owner->opens_under_way;  // the last use of the owner, if nobody has the file
     return code;
 }
 

@@ -69,6 +69,8 @@ public:
     void release_opens();
     /// Waits until an opening is held.
     void wait_for_held_open();
+    /// Calls that open a file and have not returned, those that are held included.
+    std::atomic<int> opens_under_way{0};
 
     // Called by the files.
     void before_open();

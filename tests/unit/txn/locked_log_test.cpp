@@ -33,6 +33,8 @@ protected:
 
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
     bool nobody_has_the_log() const {
+        if (disk_.opens_under_way != 0)
+            return false;  // in a moment somebody has it
         std::error_code none;
         for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", none)) {
             const auto target = std::filesystem::read_symlink(each.path(), none);
