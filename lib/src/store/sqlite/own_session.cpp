@@ -9,6 +9,7 @@
 
 namespace mortise::store_detail {
 
+using sqlite_detail::side_folder;
 using sqlite_detail::whereabouts;
 
 own_session::own_session(
