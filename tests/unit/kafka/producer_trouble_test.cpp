@@ -91,7 +91,8 @@ TEST_F(KafkaTrouble, InitEndsInTimeAndSucceedsWhenTheBrokerIsThere) {
 
 TEST_F(KafkaTrouble, ABrokerThatIsDownBeforeATransactionCostsATry) {
     auto hasty = config();
-    hasty.settings["message.timeout.ms"] = "1000";
+    // Longer than a broker that has just started needs for its first record on a busy machine.
+    hasty.settings["message.timeout.ms"] = "8000";
     hasty.answer_wait_max = 500ms;
     const auto producer = make_ready(hasty);
     broker_.kill();
