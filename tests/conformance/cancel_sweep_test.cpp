@@ -13,7 +13,7 @@
 namespace mortise::test {
 
 run_result CancelSweep::run_cancelled_before(std::size_t step, asio::cancellation_type type) {
-    operation_scene scene(h(), other());
+    operation_scene scene(h(), other(), ttl());
     if (what().prepare)
         what().prepare(scene);
     asio::cancellation_signal signal;

@@ -19,7 +19,7 @@ void FaultSweep::close_after_fault(operation_scene& scene) {
 }
 
 run_result FaultSweep::run_with(std::size_t nth, sim::fate how) {
-    operation_scene scene(h(), other());
+    operation_scene scene(h(), other(), ttl());
     if (what().prepare)
         what().prepare(scene);
     EXPECT_TRUE(h().spoil(nth, how));

@@ -16,16 +16,19 @@ constexpr const char* label_of_one = "swept";
 constexpr auto patience = std::chrono::seconds(20);
 constexpr auto some_time = std::chrono::milliseconds(4);
 
-lock_client make_one(store_harness& harness) {
+lock_client make_one(store_harness& harness, std::chrono::milliseconds ttl) {
     client_config config = config_of(harness);
+    config.ttl = ttl;
     config.label = label_of_one;
     return lock_client(harness.executor(), harness.make_store(), std::move(config));
 }
 
 }  // namespace
 
-operation_scene::operation_scene(store_harness& harness, lock_client& other)
-    : harness_(harness), other_(other), one_(make_one(harness)) {}
+operation_scene::operation_scene(
+    store_harness& harness, lock_client& other, std::chrono::milliseconds ttl
+)
+    : harness_(harness), other_(other), one_(make_one(harness, ttl)) {}
 
 bool operation_scene::run_until(const std::function<bool()>& done) {
     if (harness_.run_until(done, patience / 2))

@@ -19,7 +19,8 @@ namespace mortise::test {
 /// and sees what is left behind. A scene is one run of an operation.
 class operation_scene {
 public:
-    operation_scene(store_harness& harness, lock_client& other);
+    /// @param ttl of the client whose operation is swept.
+    operation_scene(store_harness& harness, lock_client& other, std::chrono::milliseconds ttl);
     operation_scene(const operation_scene&) = delete;
     operation_scene& operator=(const operation_scene&) = delete;
 

@@ -6,11 +6,28 @@
 
 #include <boost/asio/error.hpp>
 
+#include <memory>
+#include <utility>
+
 namespace mortise::test {
 
-OperationSweep::OperationSweep()
+namespace {
+
+// A busy machine stops this process for as long as the short TTL of a harness in real time lasts.
+std::chrono::milliseconds patient_ttl(const store_harness& harness) {
+    return harness.simulates_time() ? harness.ttl() : 10 * harness.ttl();
+}
+
+}  // namespace
+
+OperationSweep::OperationSweep(sessions live)
     : harness_(std::get<0>(GetParam())()),
-      other_(std::make_unique<lock_client>(make_client(*harness_))) {
+      ttl_(live == sessions::outlive_delays ? patient_ttl(*harness_) : harness_->ttl()) {
+    client_config config = config_of(*harness_);
+    config.ttl = ttl_;
+    other_ = std::make_unique<lock_client>(
+        harness_->executor(), harness_->make_store(), std::move(config)
+    );
     bool done = false;
     other_->async_acquire("presence", lock_options(), [&](error_code code, lease held) {
         EXPECT_FALSE(code) << code.message();

@@ -9,6 +9,7 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -22,11 +23,15 @@ public:
     ~OperationSweep() override;
 
 protected:
-    OperationSweep();
+    /// Whether a sweep waits for the end of a session, so that its TTL must be short.
+    enum class sessions : bool { outlive_delays, end_soon };
+
+    explicit OperationSweep(sessions live);
 
     const swept_operation& what() const { return std::get<1>(GetParam()); }
     store_harness& h() { return *harness_; }
     lock_client& other() { return *other_; }
+    std::chrono::milliseconds ttl() const { return ttl_; }
     /// How much the other client alone leaves at the store.
     std::size_t residue() const { return residue_; }
     /// The step after `step` in sweep number `sweep` of several. Where steps are dear, `./run test`
@@ -43,6 +48,7 @@ protected:
 private:
     std::unique_ptr<store_harness> harness_;
     std::unique_ptr<lock_client> other_;
+    std::chrono::milliseconds ttl_;  ///< Of both clients.
     lease presence_;
     std::size_t residue_ = 0;
 };
@@ -57,6 +63,8 @@ struct run_result {
 /// Sweeps with a cancellation at one step of each run.
 class CancelSweep : public OperationSweep {
 protected:
+    CancelSweep() : OperationSweep(sessions::outlive_delays) {}
+
     /// @return the outcome of the run, which is judged and put away.
     run_result run_cancelled_before(std::size_t step, asio::cancellation_type type);
 };
@@ -64,6 +72,8 @@ protected:
 /// Sweeps with one message of each run lost, late or repeated.
 class FaultSweep : public OperationSweep {
 protected:
+    FaultSweep() : OperationSweep(sessions::end_soon) {}
+
     /// @return as above; untouched if there were fewer messages.
     run_result run_with(std::size_t nth, sim::fate how);
     /// Ends a scene in which an answer may be lost: what stays is withdrawn in the end, and locks

@@ -197,6 +197,9 @@ claims::run_withdraw([[maybe_unused]] std::shared_ptr<const void> kept, claim_pt
 
 // Retries after a pause. After an outage `ask_again` retries at once.
 //
+// The pause grows with the number of claims, or thousands that wait for a store that is away would
+// take all of a processor.
+//
 // If a request cannot be withdrawn within a TTL, the session is given up: alive, it would keep the
 // request for ever. Not while the store is busy with somebody else: then nobody can get a lock, and
 // the leases of the session need not be lost.
@@ -205,7 +208,10 @@ void claims::try_later(const claim_ptr& claim) {
     if (!claim->store_busy && claim->fsm.finished() &&
         at - claim->undo_since > context_.timing().ttl)
         return core_.session.abandon();
-    context_.set_timer(claim->retry_timer, at + undo_pause(claim->retries++), [this, claim] {
+    constexpr std::chrono::milliseconds least_per_claim{1};
+    const auto pause =
+        std::max<clock::duration>(undo_pause(claim->retries++), asking_.size() * least_per_claim);
+    context_.set_timer(claim->retry_timer, at + pause, [this, claim] {
         drive(claim, claim->fsm.retry());
     });
 }

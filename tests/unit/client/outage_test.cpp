@@ -3,10 +3,13 @@
 #include "unit/client/client_world.hpp"
 #include "unit/client/edited_store.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -222,6 +225,37 @@ TEST_F(Outage, ThatNobodyWaitsOutKeepsNobodyWaitingAfterwards) {
     ask(client, next, "door");
     ASSERT_TRUE(world.run_until([&] { return next.done; }));
     EXPECT_TRUE(next.held.held()) << next.code.message();
+}
+
+// Each waiter asks again, but all together no more often than a thousand times a second.
+TEST_F(Outage, OfThousandsOfWaitersDoesNotKeepTheProcessorBusy) {
+    const auto line = std::make_shared<edited_line>();
+    line->remote = true;
+    client_config config = world.config();
+    config.ttl = 60s;
+    lock_client client(
+        world.context.get_executor(),
+        std::make_unique<edited_store>(world.server.make_store(), line),
+        std::move(config)
+    );
+    const lease session = world.acquire(client, "window");
+    world.server.set_unavailable(true);
+    constexpr std::size_t waiters = 2'000;
+    std::vector<acquire_outcome> outcomes(waiters);
+    for (std::size_t i = 0; i < waiters; ++i)
+        ask(client, outcomes[i], "name-" + std::to_string(i));
+    world.pass(10s);
+    EXPECT_GE(client.stats().requests, 2 * waiters) << "they ask again";
+    EXPECT_LE(client.stats().requests, 2 * waiters + 10'000);
+    world.server.set_unavailable(false);
+    const auto back = world.time->now();
+    ASSERT_TRUE(world.run_until([&] {
+        return std::all_of(outcomes.begin(), outcomes.end(), [](auto& each) { return each.done; });
+    }));
+    EXPECT_LE(world.time->now() - back, 3s) << "one that is answered lets all others ask";
+    EXPECT_TRUE(std::all_of(outcomes.begin(), outcomes.end(), [](auto& each) {
+        return each.held.held();
+    }));
 }
 
 TEST_F(Outage, MayBeCancelledAndStoppedIn) {

@@ -137,9 +137,9 @@ TEST_F(RedisKeyForm, AWaiterIsWokenByAPublish) {
 
 TEST_F(RedisKeyForm, AWaiterComesWhenTheKeyOfTheHolderPassesAndDoesNotPoll) {
     redis_user user(key_config(server_));
-    ASSERT_TRUE(set_by_another("resource", "theirs", 1'500));
     const machine_delay delay;
-    const auto set = clock::now();
+    const auto set = clock::now();  // at the latest
+    ASSERT_TRUE(set_by_another("resource", "theirs", 1'500));
     auto asked = user.ask("resource");
     ASSERT_TRUE(eventually([&] { return listeners("resource") == 1; }));
     EXPECT_TRUE(eventually([&] { return clock::now() - set > 100ms; }));

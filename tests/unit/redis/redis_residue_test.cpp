@@ -38,7 +38,7 @@ TEST(RedisResidue, OfManyNamesThatWereUsedNothingIsLeft) {
     redis_store_config config;
     config.server.port = server.port();
     config.assume_new = true;
-    redis_user user(config, std::chrono::seconds(5));
+    redis_user user(config, std::chrono::seconds(30));
     auto first = user.acquire("name-0");
     ASSERT_FALSE(first.code);
     EXPECT_FALSE(user.release(first.held));
@@ -65,7 +65,7 @@ TEST(RedisResidue, OfAClientThatStopsWhileItWatchesThereIsNoMark) {
     redis_store_config config;
     config.server.port = server.port();
     config.assume_new = true;
-    redis_user user(config, std::chrono::seconds(5));
+    redis_user user(config, std::chrono::seconds(30));
     auto watching = user.client().async_wait_changed("door", std::nullopt, asio::use_future);
     EXPECT_TRUE(eventually([&] {
         return admin.command({"HEXISTS", "mortise:m", "w"}).number == 1;

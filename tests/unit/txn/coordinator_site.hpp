@@ -24,9 +24,13 @@ class coordinator_site {
 public:
     static constexpr std::chrono::milliseconds ttl{1'000};
 
-    coordinator_site(std::unique_ptr<store> locks, txn::coordinator_config how) {
+    coordinator_site(
+        std::unique_ptr<store> locks,
+        txn::coordinator_config how,
+        std::chrono::milliseconds lock_ttl = ttl
+    ) {
         client_config patience;
-        patience.ttl = ttl;
+        patience.ttl = lock_ttl;
         how.locks = std::make_shared<lock_client>(context_, std::move(locks), patience);
         locks_ = how.locks;
         tcc_.emplace(context_, std::move(how));
