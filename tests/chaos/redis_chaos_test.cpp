@@ -268,8 +268,9 @@ TEST_F(RedisChaos, ThousandsOfLocksOfAKilledHolderAreAllTakenOverAndNothingIsLef
     const auto other = start(30s);
     for (int i = 0; i < count; ++i) {
         other->tell("acquire n" + std::to_string(i));
-        if (i % at_once == 0)
+        if (i % at_once == 0) {
             ASSERT_NO_FATAL_FAILURE(queued(2, "n" + std::to_string(i)));
+        }
     }
     ASSERT_NO_FATAL_FAILURE(queued(2, "n" + std::to_string(count - 1)));
     const auto killed = holder->kill();
