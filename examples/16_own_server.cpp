@@ -65,7 +65,7 @@ asio::awaitable<response> mounted(const txn::participant_routes& routes, const r
 
 txn::reply work(db::connection& on, const txn::call& call) {
     const std::int64_t lamps = std::stoll(call.payload);
-    switch (call.what) {
+    switch (call.type) {
     case txn::operation::try_:
         on.run("UPDATE shelf SET free = free - ?1, kept = kept + ?1 WHERE free >= ?1", lamps);
         return on.changes() == 1 ? txn::reply::done()

@@ -67,7 +67,7 @@ txn::reply work(db::connection& on, txn::operation operation, const wish& wanted
 }
 
 txn::reply carry_out(db::connection& on, const txn::call& call) {
-    return work(on, call.what, wish(call.payload));
+    return work(on, call.type, wish(call.payload));
 }
 // [service_work]
 

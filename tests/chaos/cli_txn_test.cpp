@@ -22,46 +22,46 @@ protected:
     }
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
-    bool shows(const txn::gid& which, const std::string& part) const {
-        auto show = start({"show", which.text()});
+    bool shows(const txn::gid& gid, const std::string& part) const {
+        auto show = start({"show", gid.text()});
         EXPECT_EQ(show.wait(), 0) << show.err();
         return show.out().find(part) != std::string::npos;
     }
 
     txn::gid make_stuck() {
         wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
-        const auto which = run(of_both()).gid();
-        EXPECT_TRUE(eventually([&] { return shows(which, "confirmed, 1 stuck"); }));
-        return which;
+        const auto gid = run(of_both()).gid();
+        EXPECT_TRUE(eventually([&] { return shows(gid, "confirmed, 1 stuck"); }));
+        return gid;
     }
 };
 
 TEST_F(CliTxn, RetriesWhatIsStuckAtACoordinatorInAnotherProcess) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     wallet_->answer_by({});
-    auto retry = start({"retry", which.text(), "--why", "it is open again"});
+    auto retry = start({"retry", gid.text(), "--why", "it is open again"});
     EXPECT_EQ(retry.wait(), 0) << retry.err();
-    EXPECT_EQ(retry.out(), "retry " + which.text() + ": done\n");
-    EXPECT_TRUE(settled(which).confirmed());
-    EXPECT_TRUE(eventually([&] { return shows(which, "confirmed, ended"); }));
-    EXPECT_TRUE(shows(which, "it is open again"));
-    auto again = start({"retry", which.text(), "--why", "once more"});
+    EXPECT_EQ(retry.out(), "retry " + gid.text() + ": done\n");
+    EXPECT_TRUE(settled(gid).confirmed());
+    EXPECT_TRUE(eventually([&] { return shows(gid, "confirmed, ended"); }));
+    EXPECT_TRUE(shows(gid, "it is open again"));
+    auto again = start({"retry", gid.text(), "--why", "once more"});
     EXPECT_EQ(again.wait(), 66) << again.out();
-    EXPECT_FALSE(shows(which, "once more"));
+    EXPECT_FALSE(shows(gid, "once more"));
 }
 
 TEST_F(CliTxn, LeavesAnOrderForTheNextCoordinator) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     tcc_->async_stop(asio::use_future).get();
-    auto skip = start({"skip", which.text(), "--branch", "2", "--why", "paid", "--wait", "10ms"});
+    auto skip = start({"skip", gid.text(), "--branch", "2", "--why", "paid", "--wait", "10ms"});
     EXPECT_EQ(skip.wait(), 75) << skip.out();
     EXPECT_NE(skip.err().find("stays in the log"), std::string::npos) << skip.err();
-    EXPECT_TRUE(shows(which, "WAITS SINCE"));
+    EXPECT_TRUE(shows(gid, "WAITS SINCE"));
     open();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
-    EXPECT_TRUE(shows(which, "confirmed, 1 skipped, ended"));
+    EXPECT_TRUE(shows(gid, "confirmed, 1 skipped, ended"));
 }
 
 TEST_F(CliTxn, AdoptsAnOldCopyOfALog) {

@@ -107,21 +107,21 @@ public:
     }
 
     int make_stuck() {
-        txn::transaction what;
-        what.add("here", "debit 1 5");
-        what.add("there", "credit 0 5");
-        tcc_->async_run(std::move(what), [](error_code, const txn::outcome&) {});
+        txn::transaction transaction;
+        transaction.add("here", "debit 1 5");
+        transaction.add("there", "credit 0 5");
+        tcc_->async_run(std::move(transaction), [](error_code, const txn::outcome&) {});
         return run_until_stuck([this](const txn::gid&) { stop(); });
     }
 
     int mend() {
-        return run_until_stuck([this](const txn::gid& which) {
-            txn::intervention what;
-            what.what = txn::intervention::kind::skip;
-            what.gid = which;
-            what.who = "the test";
-            what.why = "the account is closed";
-            tcc_->async_intervene(what, asio::bind_executor(strand_, [this](error_code failed) {
+        return run_until_stuck([this](const txn::gid& gid) {
+            txn::intervention order;
+            order.type = txn::intervention::kind::skip;
+            order.gid = gid;
+            order.who = "the test";
+            order.why = "the account is closed";
+            tcc_->async_intervene(order, asio::bind_executor(strand_, [this](error_code failed) {
                                       failed_ = failed_ || failed;
                                       later_.set(*time_, strand_, time_->now() + 10ms, [this] {
                                           look([] { return true; });
@@ -219,26 +219,26 @@ private:
         std::uniform_int_distribution<int> account(1, transfer_ledger::accounts);
         std::uniform_int_distribution<int> cents(1, 2'000);
         const auto amount = std::to_string(cents(random_));
-        txn::transaction what;
+        txn::transaction transaction;
         const bool away = random_() % 2 == 0;
-        what.add(
+        transaction.add(
             away ? "here" : "there", "debit " + std::to_string(account(random_)) + ' ' + amount
         );
-        what.add(
+        transaction.add(
             away ? "there" : "here", "credit " + std::to_string(account(random_)) + ' ' + amount
         );
         tcc_->async_run(
-            std::move(what),
+            std::move(transaction),
             asio::bind_executor(
                 strand_,
-                [this](error_code failed, const txn::outcome& came) {
+                [this](error_code failed, const txn::outcome& outcome) {
                     --under_way_;
                     if (failed)
                         return again();
-                    const auto number = std::to_string(came.gid().number);
-                    if (came.confirmed())
+                    const auto number = std::to_string(outcome.gid().number);
+                    if (outcome.confirmed())
                         told_.add(number + " confirmed\n");
-                    else if (came.cancelled())
+                    else if (outcome.cancelled())
                         told_.add(number + " cancelled\n");
                     next();
                 }

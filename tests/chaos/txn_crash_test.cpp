@@ -49,13 +49,13 @@ protected:
     }
 
     std::filesystem::path output() const { return folder_.path() / "output"; }
-    std::string said() const {
+    std::string printed() const {
         std::ifstream file(output());
         return {std::istreambuf_iterator<char>(file), {}};
     }
 
     void expect_settled() {
-        ASSERT_EQ(settle(), 0) << said();
+        ASSERT_EQ(settle(), 0) << printed();
         EXPECT_EQ(judge_transfers(folder_.path()).wrong, "");
     }
 
@@ -67,8 +67,8 @@ struct point {
     std::vector<int> times;
 };
 
-void PrintTo(const point& what, std::ostream* to) {
-    *to << what.name;
+void PrintTo(const point& point, std::ostream* to) {
+    *to << point.name;
 }
 
 class TxnCrashAt : public TxnCrash, public testing::WithParamInterface<point> {};
@@ -104,10 +104,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(TxnCrashAt, NothingIsLostDoubledOrHalfDone) {
     for (const int time : GetParam().times) {
         SCOPED_TRACE(time);
-        ASSERT_EQ(transfers(60, {crash_at(GetParam().name, time)}), killed) << said();
+        ASSERT_EQ(transfers(60, {crash_at(GetParam().name, time)}), killed) << printed();
     }
     expect_settled();
-    EXPECT_EQ(transfers(20), 0) << said();
+    EXPECT_EQ(transfers(20), 0) << printed();
     const auto verdict = judge_transfers(folder_.path());
     EXPECT_EQ(verdict.wrong, "");
     EXPECT_GT(verdict.confirmed, 0u);
@@ -135,25 +135,25 @@ TEST_F(TxnCrash, RecoveryIsKilledAtTheFirstRecordThatItTakesUp) {
 }
 
 TEST_F(TxnCrash, WhatHasEndedIsLeftInPeace) {
-    ASSERT_EQ(transfers(30), 0) << said();
+    ASSERT_EQ(transfers(30), 0) << printed();
     EXPECT_EQ(settle({crash_at("bank.received", 1)}), 0) << "nobody is called";
     EXPECT_EQ(settle({crash_at("txn.take_up", 1)}), 0) << "nothing is taken up";
     EXPECT_EQ(judge_transfers(folder_.path()).wrong, "");
 }
 
 TEST_F(TxnCrash, WhatAnOperatorDoesIsDoneAndOnRecordOrNeither) {
-    ASSERT_EQ(run({"stuck"}, {}), 0) << said();
-    const auto count = [this](const char* what) {
+    ASSERT_EQ(run({"stuck"}, {}), 0) << printed();
+    const auto count = [this](const char* table) {
         const looked_at_file file(folder_.path() / "log.db");
         auto on = file.connect();
-        auto row = on.query(std::string("SELECT count(*) FROM ") + what);
+        auto row = on.query(std::string("SELECT count(*) FROM ") + table);
         row.step();
         return row.integer(0);
     };
-    ASSERT_EQ(run({"mend"}, {crash_at("log.action", 1)}), killed) << said();
+    ASSERT_EQ(run({"mend"}, {crash_at("log.action", 1)}), killed) << printed();
     EXPECT_EQ(count("mortise_txn_action"), 0);
     EXPECT_EQ(count("mortise_txn WHERE ended IS NULL"), 1);
-    ASSERT_EQ(run({"mend"}, {}), 0) << said();
+    ASSERT_EQ(run({"mend"}, {}), 0) << printed();
     EXPECT_EQ(count("mortise_txn_action WHERE what = 'skip' AND who = 'the test'"), 1);
     EXPECT_EQ(count("mortise_txn WHERE ended IS NULL"), 0);
 }
@@ -162,7 +162,7 @@ TEST_F(TxnCrash, WhatAnOperatorDoesIsDoneAndOnRecordOrNeither) {
 TEST_F(TxnCrash, AConfirmThatIsSentBeforeItsDecisionIsDurableIsFound) {
     const std::string bug = "MORTISE_PLANT=confirm_before_commit";
     // The first sixteen transfers make 32 tries; confirms follow.
-    ASSERT_EQ(transfers(60, {bug, crash_at("txn.called", 40)}), killed) << said();
+    ASSERT_EQ(transfers(60, {bug, crash_at("txn.called", 40)}), killed) << printed();
     EXPECT_EQ(run({"settle"}, {}, 2s), -1) << "a branch that is confirmed cannot be cancelled";
     const auto wrong = judge_transfers(folder_.path()).wrong;
     EXPECT_NE(wrong.find("the log says something else"), std::string::npos) << wrong;

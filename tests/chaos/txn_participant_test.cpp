@@ -42,11 +42,11 @@ protected:
     }
     program start_settle() const { return start({"settle", url("here"), url("there")}, "none:1"); }
 
-    std::string said() const {
+    std::string printed() const {
         std::ifstream file(folder_.path() / "output");
         return {std::istreambuf_iterator<char>(file), {}};
     }
-    std::size_t told() const {
+    std::size_t outcome_count() const {
         std::ifstream file(folder_.path() / "told");
         return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
     }
@@ -86,24 +86,24 @@ TEST_F(TxnParticipant, MayDieAtEachOfItsCalls) {
         "bank.committed:41",
         "bank.committed:2"};
     for (const char* const next : points) {
-        ASSERT_EQ(here->wait(30s), killed) << said();
+        ASSERT_EQ(here->wait(30s), killed) << printed();
         here = start_bank("here", next);
     }
-    ASSERT_EQ(here->wait(30s), killed) << said();
+    ASSERT_EQ(here->wait(30s), killed) << printed();
     here = start_bank("here");
-    EXPECT_EQ(transfers->wait(60s), 0) << said();
+    EXPECT_EQ(transfers->wait(60s), 0) << printed();
     EXPECT_EQ(wrong(), "");
-    EXPECT_EQ(told(), 150u);
+    EXPECT_EQ(outcome_count(), 150u);
 }
 
 TEST_F(TxnParticipant, MayBeAwayForAWhileAndTheRestIsFinishedThen) {
     const auto there = start_bank("there");
     auto here = start_bank("here", "bank.committed:50");
     const auto transfers = start_transfers(60);
-    ASSERT_EQ(here->wait(30s), killed) << said();
+    ASSERT_EQ(here->wait(30s), killed) << printed();
     EXPECT_FALSE(transfers->wait(1s)) << "what is decided waits for it";
     here = start_bank("here");
-    EXPECT_EQ(transfers->wait(60s), 0) << said();
+    EXPECT_EQ(transfers->wait(60s), 0) << printed();
     EXPECT_EQ(wrong(), "");
 }
 
@@ -112,13 +112,13 @@ TEST_F(TxnParticipant, MayBeStoppedInTheMiddle) {
     const auto here = start_bank("here");
     const auto transfers = start_transfers(400);
     for (int i = 0; i < 3; ++i) {
-        const auto before = told();
-        EXPECT_TRUE(eventually([&] { return told() > before + 20; }, 30s)) << said();
+        const auto before = outcome_count();
+        EXPECT_TRUE(eventually([&] { return outcome_count() > before + 20; }, 30s)) << printed();
         here->suspend();
         EXPECT_FALSE(transfers->wait(700ms));
         here->resume();
     }
-    EXPECT_EQ(transfers->wait(60s), 0) << said();
+    EXPECT_EQ(transfers->wait(60s), 0) << printed();
     EXPECT_EQ(wrong(), "");
 }
 
@@ -128,12 +128,12 @@ TEST_F(TxnParticipant, MayDieTogetherWithTheCoordinator) {
     for (const char* const point : {"txn.called:30", "txn.decided:5", "txn.end:3"}) {
         const auto here = start_bank("here", "bank.committed:60");
         const auto transfers = start_transfers(200, point);
-        EXPECT_EQ(transfers->wait(30s), killed) << said();
+        EXPECT_EQ(transfers->wait(30s), killed) << printed();
         here->send(SIGKILL);
         EXPECT_EQ(here->wait(), killed);
     }
     const auto here = start_bank("here");
-    EXPECT_EQ(start_settle()->wait(60s), 0) << said();
+    EXPECT_EQ(start_settle()->wait(60s), 0) << printed();
     EXPECT_EQ(wrong(), "");
 }
 

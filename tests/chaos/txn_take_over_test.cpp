@@ -33,8 +33,8 @@ constexpr auto ttl = 1s;  // of the actors' sessions
 
 class TxnTakeOver : public testing::Test {
 protected:
-    std::unique_ptr<child_program> start(const std::string& what, int count = 0) {
-        std::vector<std::string> command{built_program("tests/txn_actor"), folder_.path(), what};
+    std::unique_ptr<child_program> start(const std::string& mode, int count = 0) {
+        std::vector<std::string> command{built_program("tests/txn_actor"), folder_.path(), mode};
         if (count != 0)
             command.push_back(std::to_string(count));
         command.push_back("locks=sqlite:" + (folder_.path() / "locks.db").string());
@@ -42,28 +42,28 @@ protected:
     }
     std::unique_ptr<child_program> start_transfers() { return start("transfers", 1'000'000); }
 
-    std::string said() const {
+    std::string printed() const {
         std::ifstream file(folder_.path() / "output");
         return {std::istreambuf_iterator<char>(file), {}};
     }
     /// How many outcomes were told so far.
-    std::size_t told() const {
+    std::size_t outcome_count() const {
         std::ifstream file(folder_.path() / "told");
         return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
     }
-    bool more_is_told(std::size_t than, std::chrono::milliseconds limit) const {
-        return eventually([&] { return told() > than + 20; }, limit);
+    bool gets_beyond(std::size_t than, std::chrono::milliseconds limit) const {
+        return eventually([&] { return outcome_count() > than + 20; }, limit);
     }
 
     /// Stops the process at a moment when it has no database locked. A process that is stopped in
     /// the middle of a write keeps all others from writing until it is resumed.
-    void suspend_between_writes(child_program& which) const {
+    void suspend_between_writes(child_program& program) const {
         for (;;) {
-            which.suspend();
+            program.suspend();
             if (can_be_written("log.db") && can_be_written("here.db") &&
                 can_be_written("there.db") && can_be_written("locks.db"))
                 return;
-            which.resume();
+            program.resume();
         }
     }
     bool can_be_written(const char* name) const {
@@ -77,7 +77,7 @@ protected:
 
     void expect_settled() {
         const auto last = start("settle");
-        ASSERT_EQ(last->wait(60s), 0) << said();
+        ASSERT_EQ(last->wait(60s), 0) << printed();
         EXPECT_EQ(judge_transfers(folder_.path()).wrong, "");
     }
 
@@ -86,12 +86,12 @@ protected:
 
 TEST_F(TxnTakeOver, AStandbyGoesOnWhereTheDeadOneWas) {
     auto first = start_transfers();
-    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    ASSERT_TRUE(gets_beyond(0, 20s)) << printed();
     auto second = start_transfers();
     first->send(SIGKILL);
     static_cast<void>(first->wait());
-    const auto before = told();
-    EXPECT_TRUE(more_is_told(before, ttl + 1s + 2s)) << "with the time that it takes to be told";
+    const auto before = outcome_count();
+    EXPECT_TRUE(gets_beyond(before, ttl + 1s + 2s)) << "with the time that it takes to be told";
     second->send(SIGKILL);
     static_cast<void>(second->wait());
     expect_settled();
@@ -99,14 +99,14 @@ TEST_F(TxnTakeOver, AStandbyGoesOnWhereTheDeadOneWas) {
 
 TEST_F(TxnTakeOver, AZombieThatGoesOnChangesNothing) {
     auto zombie = start_transfers();
-    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    ASSERT_TRUE(gets_beyond(0, 20s)) << printed();
     auto other = start_transfers();
     for (int i = 0; i < 3; ++i) {
         suspend_between_writes(*zombie);
-        const auto before = told();
-        EXPECT_TRUE(more_is_told(before, 10s)) << "the other one has taken over";
+        const auto before = outcome_count();
+        EXPECT_TRUE(gets_beyond(before, 10s)) << "the other one has taken over";
         zombie->resume();
-        EXPECT_TRUE(more_is_told(told(), 10s));
+        EXPECT_TRUE(gets_beyond(outcome_count(), 10s));
         std::swap(zombie, other);
     }
     for (auto* each : {&zombie, &other}) {
@@ -121,14 +121,14 @@ TEST_F(TxnTakeOver, ThreeCoordinatorsAreKilledOneAfterTheOther) {
     std::vector<std::unique_ptr<child_program>> all;
     for (int i = 0; i < 3; ++i)
         all.push_back(start_transfers());
-    ASSERT_TRUE(more_is_told(0, 20s)) << said();
+    ASSERT_TRUE(gets_beyond(0, 20s)) << printed();
     const std::chrono::seconds span(amount("MORTISE_TAKE_OVER_SECONDS", 12, 60));
     const auto end = std::chrono::steady_clock::now() + span;
     std::size_t next = 0;
     while (std::chrono::steady_clock::now() < end) {
-        const auto before = told();
-        EXPECT_FALSE(eventually([&] { return all[next]->ended(); }, 2s)) << said();
-        EXPECT_TRUE(more_is_told(before, 10s)) << "transfers go on";
+        const auto before = outcome_count();
+        EXPECT_FALSE(eventually([&] { return all[next]->ended(); }, 2s)) << printed();
+        EXPECT_TRUE(gets_beyond(before, 10s)) << "transfers go on";
         all[next]->send(SIGKILL);
         static_cast<void>(all[next]->wait());
         all[next] = start_transfers();

@@ -60,7 +60,7 @@ void check_meaning(const http::response& from) {
         return;
     }
     const auto verdict = from.headers.one("mortise-verdict");
-    switch (said->what) {
+    switch (said->type) {
     case reply::verdict::done:
         MORTISE_ASSERT(ours && from.status == 200 && verdict == "done");
         MORTISE_ASSERT(said->payload == from.body);

@@ -22,13 +22,13 @@ void carry_through(tcc_fsm& fsm, tcc_fsm::steps next, bool confirm) {
     for (std::size_t at = 0; at < next.size(); ++at) {
         MORTISE_ASSERT(!settled);
         const auto step = next[at];
-        switch (step.what) {
+        switch (step.type) {
         case tcc_fsm::action::decide_cancel:
             fsm.decided(false, next);
             break;
         case tcc_fsm::action::send_confirm:
         case tcc_fsm::action::send_cancel:
-            MORTISE_ASSERT(confirm == (step.what == tcc_fsm::action::send_confirm));
+            MORTISE_ASSERT(confirm == (step.type == tcc_fsm::action::send_confirm));
             ++calls;
             fsm.finished(step.branch, next);
             break;

@@ -19,18 +19,18 @@ constexpr std::chrono::milliseconds answer_max{400};
 /// A bank as one process sees it.
 class distant_bank final : public txn::participant {
 public:
-    distant_bank(txn_bank& which, sim::process& caller) : which_(which), caller_(caller) {}
+    distant_bank(txn_bank& bank, sim::process& caller) : bank_(bank), caller_(caller) {}
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        std::function<result<txn::reply>()> asked = [&which = which_, what = std::move(what)] {
-            return which.answer(what);
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        std::function<result<txn::reply>()> asked = [&bank = bank_, call = std::move(call)] {
+            return bank.answer(call);
         };
-        auto calling = sim::rpc<txn::reply>(caller_, which_.host(), std::move(asked), answer_max);
+        auto calling = sim::rpc<txn::reply>(caller_, bank_.host(), std::move(asked), answer_max);
         co_return co_await std::move(calling);
     }
 
 private:
-    txn_bank& which_;
+    txn_bank& bank_;
     sim::process& caller_;
 };
 
@@ -40,8 +40,8 @@ asio::awaitable<void> be_there(sim::process&) {
 
 }  // namespace
 
-void txn_bank::closer::operator()(sqlite3* what) const noexcept {
-    ::sqlite3_close_v2(what);
+void txn_bank::closer::operator()(sqlite3* database) const noexcept {
+    ::sqlite3_close_v2(database);
 }
 
 txn_bank::txn_bank(sim::world& in, std::string name) : host_(in.add_process(std::move(name))) {
@@ -63,10 +63,10 @@ std::shared_ptr<txn::participant> txn_bank::seen_from(sim::process& caller) {
     return std::make_shared<distant_bank>(*this, caller);
 }
 
-result<txn::reply> txn_bank::answer(const txn::call& what) {
+result<txn::reply> txn_bank::answer(const txn::call& call) {
     on_->run("BEGIN IMMEDIATE");
     try {
-        auto got = transfer_ledger::carry_out(*on_, what);
+        auto got = transfer_ledger::carry_out(*on_, call);
         on_->run("COMMIT");
         return got;
     } catch (...) {

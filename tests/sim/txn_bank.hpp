@@ -29,13 +29,13 @@ public:
     std::shared_ptr<txn::participant> seen_from(sim::process& caller);
 
     /// Carries out the call at once.
-    result<txn::reply> answer(const txn::call& what);
+    result<txn::reply> answer(const txn::call& call);
 
     transfer_ledger::books read() { return transfer_ledger::read(*on_); }
 
 private:
     struct closer {
-        void operator()(sqlite3* what) const noexcept;
+        void operator()(sqlite3* database) const noexcept;
     };
 
     sim::process& host_;

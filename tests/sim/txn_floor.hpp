@@ -24,14 +24,14 @@ public:
     std::filesystem::path log() const { return folder.path() / "log.db"; }
 
     /// Notes an outcome that a caller heard.
-    void tell(const txn::outcome& came) {
-        if (came.unknown())
+    void tell(const txn::outcome& outcome) {
+        if (outcome.unknown())
             return;
-        const auto [known, is_new] = told.emplace(came.gid().number, came.confirmed());
-        if (!is_new && known->second != came.confirmed())
-            fail(came.gid().text() + " was told both ways");
+        const auto [known, is_new] = outcomes.emplace(outcome.gid().number, outcome.confirmed());
+        if (!is_new && known->second != outcome.confirmed())
+            fail(outcome.gid().text() + " was told both ways");
     }
-    void fail(const std::string& what) { verdict += what + '\n'; }
+    void fail(const std::string& text) { verdict += text + '\n'; }
 
     const scratch_folder folder{scratch_folder::place::memory};
     fault_vfs disk;
@@ -40,7 +40,7 @@ public:
     txn_bank there;
     bool chaos = true;
     std::set<std::size_t> finished;  ///< Processes that found nothing left to do.
-    std::map<std::uint64_t, bool> told;
+    std::map<std::uint64_t, bool> outcomes;
     std::uint64_t errors = 0;
     std::string verdict;
 };

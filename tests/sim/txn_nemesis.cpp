@@ -57,32 +57,32 @@ sim::process& txn_nemesis::any_site() {
     return *sites_[world_.random().below(sites_.size())];
 }
 
-void txn_nemesis::restart_later(sim::process& whom, clock::duration span) {
-    if (!whom.alive())
+void txn_nemesis::restart_later(sim::process& process, clock::duration span) {
+    if (!process.alive())
         return;
-    world_.say(whom.name() + " dies");
-    whom.crash();
-    world_.after(span, [&whom] {
-        if (!whom.alive())
-            whom.restart();
+    world_.say(process.name() + " dies");
+    process.crash();
+    world_.after(span, [&process] {
+        if (!process.alive())
+            process.restart();
     });
 }
 
 void txn_nemesis::hit_site(clock::duration span) {
-    sim::process& whom = any_site();
+    sim::process& site = any_site();
     if (world_.random().chance(0.6))
-        return restart_later(whom, span);
-    world_.say(whom.name() + " is stopped");
-    whom.pause();
-    world_.after(3 * span, [&whom] { whom.resume(); });
+        return restart_later(site, span);
+    world_.say(site.name() + " is stopped");
+    site.pause();
+    world_.after(3 * span, [&site] { site.resume(); });
 }
 
 void txn_nemesis::hit_bank(clock::duration span) {
-    sim::process& whom = world_.random().chance(0.5) ? floor_.here.host() : floor_.there.host();
+    sim::process& bank = world_.random().chance(0.5) ? floor_.here.host() : floor_.there.host();
     if (world_.random().chance(0.6))
-        return restart_later(whom, span);
-    whom.pause();
-    world_.after(2 * span, [&whom] { whom.resume(); });
+        return restart_later(bank, span);
+    bank.pause();
+    world_.after(2 * span, [&bank] { bank.resume(); });
 }
 
 void txn_nemesis::hit_locks(clock::duration span) {
@@ -105,20 +105,20 @@ void txn_nemesis::hit_network(clock::duration span) {
                         : world_.random().chance(0.5) ? floor_.here.host()
                                                       : floor_.there.host();
     auto& net = world_.net();
-    const auto which = world_.random().below(5);
-    world_.say("the network to " + far.name() + " fails, way " + std::to_string(which));
-    if (which == 0) {
+    const auto way = world_.random().below(5);
+    world_.say("the network to " + far.name() + " fails, way " + std::to_string(way));
+    if (way == 0) {
         net.part(site, far);
-    } else if (which == 1) {
+    } else if (way == 1) {
         net.cut(far, site);
     } else {
         // A repeated message may come after a second, or after an hour, when everything has ended.
         auto& all = net.usual();
-        all.loss = which == 2 ? 0.3 : 0.05;
+        all.loss = way == 2 ? 0.3 : 0.05;
         all.repetition = 0.3;
         all.repetition_delay_mean =
             world_.random().chance(0.3) ? clock::duration(hours(1)) : clock::duration(seconds(1));
-        all.delay_mean = which == 3 ? milliseconds(300) : milliseconds(1);
+        all.delay_mean = way == 3 ? milliseconds(300) : milliseconds(1);
     }
     world_.after(span, [&net] { net.heal(); });
 }

@@ -30,7 +30,7 @@ private:
     void hit_locks(clock::duration span);
     void hit_network(clock::duration span);
     void hit_disk(clock::duration span);
-    void restart_later(sim::process& whom, clock::duration span);
+    void restart_later(sim::process& process, clock::duration span);
     sim::process& any_site();
 
     sim::world& world_;

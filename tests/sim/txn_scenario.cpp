@@ -30,8 +30,8 @@ class txn_run {
 public:
     txn_run(std::uint64_t seed, bool trace) : world_(seed), floor_(world_) {
         if (trace)
-            world_.listen([this](clock::time_point when, std::string_view what) {
-                print(when, what);
+            world_.listen([this](clock::time_point when, std::string_view text) {
+                print(when, text);
             });
         floor_.disk.sleeps = false;
         const std::size_t count = 1 + world_.random().below(3);
@@ -62,7 +62,7 @@ public:
         out.verdict = floor_.verdict;
         out.event_hash = world_.event_hash();
         out.steps = world_.steps();
-        for (const auto& [number, confirmed] : floor_.told)
+        for (const auto& [number, confirmed] : floor_.outcomes)
             ++(confirmed ? out.confirmed : out.cancelled);
         out.errors = floor_.errors;
         out.faults = nemesis_->faults();
@@ -70,9 +70,9 @@ public:
     }
 
 private:
-    void print(clock::time_point when, std::string_view what) const {
+    void print(clock::time_point when, std::string_view text) const {
         const std::chrono::duration<double> at = when.time_since_epoch();
-        std::printf("%10.6f %.*s\n", at.count(), static_cast<int>(what.size()), what.data());
+        std::printf("%10.6f %.*s\n", at.count(), static_cast<int>(text.size()), text.data());
     }
 
     bool judged() const { return !floor_.verdict.empty(); }
@@ -108,7 +108,7 @@ private:
                 confirmed.insert(row.integer(0));
         }
         floor_.verdict += judge_books(floor_.here.read(), floor_.there.read(), confirmed);
-        for (const auto& [number, was_confirmed] : floor_.told) {
+        for (const auto& [number, was_confirmed] : floor_.outcomes) {
             if (confirmed.contains(static_cast<std::int64_t>(number)) != was_confirmed)
                 floor_.fail(std::to_string(number) + " was told otherwise");
         }

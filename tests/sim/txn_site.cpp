@@ -32,22 +32,22 @@ std::shared_ptr<lock_client> make_locks(txn_floor& floor, sim::process& self) {
 
 txn::coordinator_config
 config_for(txn_floor& floor, sim::process& self, std::shared_ptr<lock_client> locks) {
-    txn::coordinator_config made;
-    made.log = floor.log();
-    made.vfs = floor.disk.name();
-    made.locks = std::move(locks);
-    made.partitions = 2;
-    made.participants.emplace("here", floor.here.seen_from(self));
-    made.participants.emplace("there", floor.there.seen_from(self));
-    made.deadline = 2s;
-    made.call_max = 1s;
-    made.try_attempts_max = 3;
-    made.retry_first = 20ms;
-    made.retry_max = 2s;
-    made.breaker_failures = 4;
-    made.time = self.time();
-    made.jitter_seed = self.in().random().next() | 1;
-    return made;
+    txn::coordinator_config config;
+    config.log = floor.log();
+    config.vfs = floor.disk.name();
+    config.locks = std::move(locks);
+    config.partitions = 2;
+    config.participants.emplace("here", floor.here.seen_from(self));
+    config.participants.emplace("there", floor.there.seen_from(self));
+    config.deadline = 2s;
+    config.call_max = 1s;
+    config.try_attempts_max = 3;
+    config.retry_first = 20ms;
+    config.retry_max = 2s;
+    config.breaker_failures = 4;
+    config.time = self.time();
+    config.jitter_seed = self.in().random().next() | 1;
+    return config;
 }
 
 }  // namespace
@@ -93,26 +93,26 @@ txn::transaction txn_site::draw_transfer() {
     };
     const auto cents = std::to_string(1 + dice_.below(1'500));
     const bool away = dice_.chance(0.5);
-    txn::transaction made;
-    const auto debit = made.add(away ? "here" : "there", "debit " + account() + ' ' + cents);
+    txn::transaction transaction;
+    const auto debit = transaction.add(away ? "here" : "there", "debit " + account() + ' ' + cents);
     std::string credit = "credit " + account() + ' ' + cents;
     if (dice_.chance(0.2))
-        made.add(away ? "there" : "here", std::move(credit), {debit});
+        transaction.add(away ? "there" : "here", std::move(credit), {debit});
     else
-        made.add(away ? "there" : "here", std::move(credit));
-    return made;
+        transaction.add(away ? "there" : "here", std::move(credit));
+    return transaction;
 }
 
 asio::awaitable<void> txn_site::make_transfers() {
     while (floor_.chaos) {
         auto running = tcc_.async_run(draw_transfer(), with_code);
-        auto [failed, came] = co_await std::move(running);
+        auto [failed, outcome] = co_await std::move(running);
         if (failed)
             ++floor_.errors;
         else
-            floor_.tell(came);
-        if (!failed && came.unknown()) {
-            auto asking = tcc_.async_outcome(came.gid(), with_code);
+            floor_.tell(outcome);
+        if (!failed && outcome.unknown()) {
+            auto asking = tcc_.async_outcome(outcome.gid(), with_code);
             auto [unheard, later] = co_await std::move(asking);
             if (!unheard)
                 floor_.tell(later);

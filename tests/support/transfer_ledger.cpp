@@ -72,7 +72,7 @@ reply cancel(connection& on, const order& what) {
 
 reply work(connection& on, const txn::call& what) {
     const auto wanted = order_in(what.payload);
-    switch (what.what) {
+    switch (what.type) {
     case operation::try_:
         return reserve(on, wanted);
     case operation::confirm:

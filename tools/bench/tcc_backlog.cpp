@@ -29,7 +29,7 @@ public:
     enum class state { wants_time, away, back };
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
-        if (at == state::back || call.what == txn::operation::try_)
+        if (at == state::back || call.type == txn::operation::try_)
             co_return txn::reply::done();
         if (at == state::wants_time)
             co_return txn::reply::again(hours(24));

@@ -32,7 +32,7 @@ public:
     explicit absent(std::shared_ptr<coro::time_source> time) : time_(std::move(time)) {}
 
     asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
-        if (call.what == txn::operation::try_)
+        if (call.type == txn::operation::try_)
             co_await coro::sleep_for(*time_, hours(24));
         co_return txn::reply::done();
     }

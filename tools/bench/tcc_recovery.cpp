@@ -31,7 +31,7 @@ constexpr std::chrono::minutes log_making_max(10);
 class hesitant final : public txn::participant {
 public:
     asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
-        const bool agrees = willing && call.what == txn::operation::try_;
+        const bool agrees = willing && call.type == txn::operation::try_;
         co_return agrees ? txn::reply::done() : txn::reply::again(hours(1));
     }
 

@@ -41,7 +41,7 @@ public:
     explicit branch_booking(txn::call call) : call_(std::move(call)) {}
     result<txn::reply> operator()(db::connection& on) const {
         return txn::barrier::pass(on, call_, [&] {
-            switch (call_.what) {
+            switch (call_.type) {
             case txn::operation::try_:
                 on.run("UPDATE account SET free = free - 1, held = held + 1 WHERE id = ?1", id());
                 break;
@@ -255,7 +255,7 @@ constexpr std::uint64_t first_branches = 400;  // branches
 
 txn::call call_of(txn::operation operation, std::uint64_t number) {
     txn::call call;
-    call.what = operation;
+    call.type = operation;
     call.gid = {0x5f0c3a9be1d27746, number};
     call.branch = 1;
     call.attempt = 1;

@@ -123,7 +123,7 @@ void tell(
     const txn::intervention& intervention,
     const char* answer
 ) {
-    const char* const order = txn::to_string(intervention.what);
+    const char* const order = txn::to_string(intervention.type);
     if (global.json) {
         json::object fields;
         fields["gid"] = intervention.gid.text();
@@ -173,7 +173,7 @@ intervene(const global_settings& global, const txn_settings& settings, std::ostr
         }
         intervention.gid = found.gid;
     }
-    intervention.what = order_of(settings.verb);
+    intervention.type = order_of(settings.verb);
     intervention.branch = settings.branch;
     intervention.who = who_orders();
     intervention.why = settings.why;

@@ -134,12 +134,12 @@ void write_calls(std::ostream& out, const txn::transaction_view& transaction) {
             any = true;
             table.add(
                 {std::to_string(number),
-                 std::string(txn::to_string(each.what)),
+                 std::string(txn::to_string(each.type)),
                  std::to_string(each.attempt),
                  std::to_string(each.epoch),
                  span_text(each.begun).insert(0, 1, '+'),
                  span_text(each.took),
-                 verdict_text(each.came),
+                 verdict_text(each.result),
                  sentence(each.text)}
             );
         }
@@ -160,7 +160,7 @@ void write_actions(
     for (const auto& each : actions)
         table.add(
             {moment(each.at_ms),
-             sentence(each.what),
+             sentence(each.type),
              each.branch == 0 ? "all" : std::to_string(each.branch),
              sentence(each.who),
              sentence(each.why)}
@@ -176,12 +176,12 @@ void set_time(json::object& to, const char* key, std::int64_t ms) {
 
 json::object call_json(const txn::call_view& call) {
     json::object fields;
-    fields["what"] = std::string(txn::to_string(call.what));
+    fields["what"] = std::string(txn::to_string(call.type));
     fields["attempt"] = call.attempt;
     fields["epoch"] = std::to_string(call.epoch);
     fields["begun_us"] = call.begun.count();
     fields["took_us"] = call.took.count();
-    fields["came"] = verdict_text(call.came);
+    fields["came"] = verdict_text(call.result);
     if (!call.text.empty())
         set_bytes(fields, "text", call.text);
     return fields;
@@ -206,7 +206,7 @@ json::array actions_json(const std::vector<txn::action_view>& all) {
     json::array items;
     for (const auto& each : all) {
         json::object one;
-        one["what"] = json_text(each.what);
+        one["what"] = json_text(each.type);
         one["branch"] = each.branch;
         set_bytes(one, "who", each.who);
         set_bytes(one, "why", each.why);

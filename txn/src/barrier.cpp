@@ -69,7 +69,7 @@ std::optional<known_branch> find(db::connection& on, const call& call) {
     known_branch found{row.integer(0), row.integer(1), row.integer(2), {}};
     found.answer.payload = row.text(3);
     if (found.state == refused)
-        found.answer.what = reply::verdict::refused;
+        found.answer.type = reply::verdict::refused;
     return found;
 }
 
@@ -247,11 +247,11 @@ barrier::judge(db::connection& on, const call& call, std::uint64_t ended_below) 
     else if (known && static_cast<std::uint64_t>(known->epoch) > call.epoch)
         seen.epoch = static_cast<std::uint64_t>(known->epoch);
     const bool over = !known && call.gid.number < ended_below;
-    if (over && call.what == operation::cancel && call.presumed)
+    if (over && call.type == operation::cancel && call.presumed)
         seen.ended_below = ended_below;
     if (seen != reply::evidence())
         return std::optional(reply::ahead(seen));
-    switch (call.what) {
+    switch (call.type) {
     case operation::try_:
         if (over || (known && known->state == cancelled))
             return error_code(errc::late_try);
@@ -284,13 +284,13 @@ barrier::judge(db::connection& on, const call& call, std::uint64_t ended_below) 
 }
 
 void barrier::remember(db::connection& on, const call& call, const reply& answer) {
-    if (answer.what == reply::verdict::done) {
-        const auto to = call.what == operation::try_      ? tried
-                        : call.what == operation::confirm ? confirmed
+    if (answer.type == reply::verdict::done) {
+        const auto to = call.type == operation::try_      ? tried
+                        : call.type == operation::confirm ? confirmed
                                                           : cancelled;
         if (to != tried || !answer.payload.empty())
             update(on, call, to, answer);
-    } else if (answer.what == reply::verdict::refused && call.what == operation::try_) {
+    } else if (answer.type == reply::verdict::refused && call.type == operation::try_) {
         insert(on, call, refused, answer);
     }
 }
@@ -320,17 +320,17 @@ std::vector<barrier::overdue_branch> barrier::overdue(db::connection& on, std::s
 // Makes the cancel that the coordinator of the try would send.
 result<call> barrier::own_cancel(db::connection& on, const overdue_branch& branch) {
     on.run(make_branches);
-    call made;
-    made.what = operation::cancel;
-    made.gid = branch.gid;
-    made.branch = branch.branch;
-    made.participant = branch.participant;
-    const auto known = find(on, made);
+    call call;
+    call.type = operation::cancel;
+    call.gid = branch.gid;
+    call.branch = branch.branch;
+    call.participant = branch.participant;
+    const auto known = find(on, call);
     if (!known)
         return error_code(errc::unknown_branch);
-    made.epoch = static_cast<std::uint64_t>(known->epoch);
-    made.term = static_cast<std::uint64_t>(known->term);
-    return made;
+    call.epoch = static_cast<std::uint64_t>(known->epoch);
+    call.term = static_cast<std::uint64_t>(known->term);
+    return call;
 }
 
 std::optional<milliseconds> barrier::next_overdue(db::connection& on) {

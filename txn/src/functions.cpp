@@ -12,8 +12,8 @@ public:
         : reserve_(std::move(try_)), confirm_(std::move(confirm)), cancel_(std::move(cancel)) {}
 
     asio::awaitable<result<reply>> carry_out(call call) override {
-        const call_function& todo = call.what == operation::try_      ? reserve_
-                                    : call.what == operation::confirm ? confirm_
+        const call_function& todo = call.type == operation::try_      ? reserve_
+                                    : call.type == operation::confirm ? confirm_
                                                                       : cancel_;
         co_return co_await todo(call);
     }

@@ -21,11 +21,11 @@ void adopt_old_log(const std::filesystem::path& log) {
         throw error(errc::not_a_log, log.string(), "nothing has begun in it: it is no copy");
     asio::io_context context(1);
     log::decision_log opened(context.get_executor(), how);
-    std::optional<error_code> came;
-    opened.adopt_old_copy([&came](error_code failed) { came = failed; });
+    std::optional<error_code> code;
+    opened.adopt_old_copy([&code](error_code failed) { code = failed; });
     context.run();
-    if (!came || *came)
-        throw error(came.value_or(error_code(errc::stopped)), log.string(), "");
+    if (!code || *code)
+        throw error(code.value_or(error_code(errc::stopped)), log.string(), "");
 }
 
 }  // namespace mortise::txn

@@ -5,8 +5,8 @@
 
 namespace mortise::txn {
 
-const char* to_string(standing what) noexcept {
-    switch (what) {
+const char* to_string(standing value) noexcept {
+    switch (value) {
     case standing::never_existed:
         return "never existed";
     case standing::open:
@@ -21,16 +21,16 @@ const char* to_string(standing what) noexcept {
     return "?";
 }
 
-result<standing> standing_of(error_code failed, const outcome& came) {
+result<standing> standing_of(error_code failed, const outcome& outcome) {
     if (failed == errc::bad_gid)
         return standing::never_existed;
     if (failed == errc::not_open)
         return standing::forgotten;
     if (failed)
         return failed;
-    return came.confirmed()   ? standing::confirmed
-           : came.cancelled() ? standing::cancelled
-                              : standing::open;
+    return outcome.confirmed()   ? standing::confirmed
+           : outcome.cancelled() ? standing::cancelled
+                                 : standing::open;
 }
 
 }  // namespace mortise::txn

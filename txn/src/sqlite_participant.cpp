@@ -79,7 +79,7 @@ using coro::detail::with_code;
 asio::awaitable<result<reply>>
 pass_barrier(std::shared_ptr<const participant_state> state, call request) {
     std::exception_ptr thrown;
-    const call_work& work = state->work_of(request.what);
+    const call_work& work = state->work_of(request.type);
     auto passing = state->database->async_run(
         [&request, &work, &thrown](db::connection& on) {
             try {

@@ -9,10 +9,10 @@ namespace mortise::txn {
 branch_number transaction::add(
     std::string participant, std::string payload, std::initializer_list<branch_number> after
 ) {
-    auto& made = branches_.emplace_back();
-    made.participant = std::move(participant);
-    made.payload = std::move(payload);
-    made.after.assign(after.begin(), after.end());
+    auto& branch = branches_.emplace_back();
+    branch.participant = std::move(participant);
+    branch.payload = std::move(payload);
+    branch.after.assign(after.begin(), after.end());
     return static_cast<branch_number>(branches_.size());
 }
 

@@ -3,8 +3,8 @@
 
 namespace mortise::txn {
 
-const char* to_string(branch_view::state what) noexcept {
-    switch (what) {
+const char* to_string(branch_view::state state) noexcept {
+    switch (state) {
     case branch_view::state::open:
         return "open";
     case branch_view::state::stuck:

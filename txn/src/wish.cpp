@@ -23,27 +23,27 @@ using coro::detail::with_code;
 using std::chrono::milliseconds;
 
 db::sqlite_config config_for(std::filesystem::path log) {
-    db::sqlite_config made;
-    made.path = std::move(log);
-    return made;
+    db::sqlite_config config;
+    config.path = std::move(log);
+    return config;
 }
 
 class leaving {
 public:
-    explicit leaving(intervention order) : what_(std::move(order)) {}
+    explicit leaving(intervention order) : order_(std::move(order)) {}
     result<std::int64_t> operator()(db::connection& on) const {
-        return log::wish_tables::leave(on, what_);
+        return log::wish_tables::leave(on, order_);
     }
 
 private:
-    intervention what_;
+    intervention order_;
 };
 
 class looking {
 public:
     explicit looking(std::int64_t id) : id_(id) {}
     std::optional<error_code> operator()(db::connection& on) const {
-        return log::wish_tables::came(on, id_);
+        return log::wish_tables::result_of(on, id_);
     }
 
 private:
@@ -65,11 +65,11 @@ leave_wish(std::filesystem::path log, intervention order, milliseconds wait) {
     const auto end = coro::saturating_add(clock::now(), wait);
     for (;;) {
         rung.reset();  // before the read, so that no later ring is missed
-        auto came = co_await session.async_read(looking(id));
+        auto answer = co_await session.async_read(looking(id));
         const auto left = std::chrono::duration_cast<milliseconds>(end - clock::now());
-        if (came || left <= milliseconds(0)) {
+        if (answer || left <= milliseconds(0)) {
             co_await session.async_stop();
-            co_return came;
+            co_return answer;
         }
         // Wait for an hour at most, then look again.
         const auto pause = std::min<milliseconds>(left, std::chrono::hours(1));

@@ -19,9 +19,9 @@ using txn::reply;
 class TxnAnswers : public coordinator_fixture {
 protected:
     static txn::transaction of_wallet() {
-        txn::transaction made;
-        made.add("wallet", "");
-        return made;
+        txn::transaction transaction;
+        transaction.add("wallet", "");
+        return transaction;
     }
 };
 
@@ -30,8 +30,8 @@ TEST_F(TxnAnswers, ARefusalAfterATryWithoutAnAnswerIsCancelledAllTheSame) {
     for (const bool by_protocol : {false, true}) {
         std::atomic<int> tries{0};
         wallet_ = std::make_shared<scripted_participant>();
-        wallet_->answer_by([&](const txn::call& made) -> result<reply> {
-            if (made.what != operation::try_)
+        wallet_->answer_by([&](const txn::call& call) -> result<reply> {
+            if (call.type != operation::try_)
                 return reply::done();
             if (tries++ == 0)
                 return error_code(txn::errc::call_failed);
@@ -39,11 +39,11 @@ TEST_F(TxnAnswers, ARefusalAfterATryWithoutAnAnswerIsCancelledAllTheSame) {
                                : result<reply>(reply::refused("no money"));
         });
         open();
-        const auto came = run(of_wallet());
-        EXPECT_TRUE(came.cancelled());
-        EXPECT_EQ(came.why(), txn::errc::refused);
-        EXPECT_TRUE(settled(came.gid()).cancelled());
-        EXPECT_EQ(wallet_->said(), "try try cancel");
+        const auto outcome = run(of_wallet());
+        EXPECT_TRUE(outcome.cancelled());
+        EXPECT_EQ(outcome.why(), txn::errc::refused);
+        EXPECT_TRUE(settled(outcome.gid()).cancelled());
+        EXPECT_EQ(wallet_->operations(), "try try cancel");
         tcc_.reset();
     }
 }
@@ -52,23 +52,23 @@ TEST_F(TxnAnswers, ACleanRefusalNeedsNoCancel) {
     wallet_->answer_by(refusing(operation::try_, "no money"));
     open();
     EXPECT_TRUE(settled(run(of_wallet()).gid()).cancelled());
-    EXPECT_EQ(wallet_->said(), "try");
+    EXPECT_EQ(wallet_->operations(), "try");
 }
 
 TEST_F(TxnAnswers, WhatAParticipantThrowsIsKept) {
-    wallet_->answer_by([](const txn::call& made) -> result<reply> {
-        if (made.what == operation::try_)
+    wallet_->answer_by([](const txn::call& call) -> result<reply> {
+        if (call.type == operation::try_)
             throw std::runtime_error("the ledger is closed for the year");
         return reply::done();
     });
     auto how = config();
     how.try_attempts_max = 2;
     open(how);
-    const auto came = run(of_wallet());
-    EXPECT_EQ(came.why(), txn::errc::no_answer);
-    EXPECT_EQ(came.text(), "the ledger is closed for the year");
-    EXPECT_TRUE(settled(came.gid()).cancelled());
-    const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
+    const auto outcome = run(of_wallet());
+    EXPECT_EQ(outcome.why(), txn::errc::no_answer);
+    EXPECT_EQ(outcome.text(), "the ledger is closed for the year");
+    EXPECT_TRUE(settled(outcome.gid()).cancelled());
+    const auto view = tcc_->async_show(outcome.gid(), asio::use_future).get();
     ASSERT_TRUE(view);
     EXPECT_EQ(view->branches[0].newest.front().text, "the ledger is closed for the year");
 }
@@ -109,10 +109,10 @@ TEST_F(TxnAnswers, WhatCoroutinesThrowIsKept) {
 
 // Neither is asked as fast as it can answer.
 TEST_F(TxnAnswers, WhoAsksForNoPauseGetsOneThatGrows) {
-    for (const auto what : {operation::try_, operation::confirm}) {
+    for (const auto type : {operation::try_, operation::confirm}) {
         wallet_ = std::make_shared<scripted_participant>();
-        wallet_->answer_by([what](const txn::call& made) -> result<reply> {
-            return made.what == what ? reply::again(0ms) : reply::done();
+        wallet_->answer_by([type](const txn::call& call) -> result<reply> {
+            return call.type == type ? reply::again(0ms) : reply::done();
         });
         open();
         const auto begin = clock::now();

@@ -38,7 +38,7 @@ struct tally {
 class TxnBarrierRace : public testing::Test {
 protected:
     struct planned {
-        operation what;
+        operation type;
         std::uint64_t number;
     };
 
@@ -48,10 +48,10 @@ protected:
     }
 
     db::sqlite_config config() const {
-        db::sqlite_config made;
-        made.path = folder_.path() / "shop.db";
-        made.busy_max = std::chrono::minutes(1);
-        return made;
+        db::sqlite_config config;
+        config.path = folder_.path() / "shop.db";
+        config.busy_max = std::chrono::minutes(1);
+        return config;
     }
 
     void run_once(const std::string& statement) const {
@@ -84,8 +84,8 @@ protected:
         return found;
     }
 
-    static reply work(connection& on, operation what) {
-        switch (what) {
+    static reply work(connection& on, operation type) {
+        switch (type) {
         case operation::try_:
             on.run("UPDATE account SET free = free - 1, reserved = reserved + 1");
             break;
@@ -99,8 +99,8 @@ protected:
         return reply::done();
     }
 
-    void note(operation what, error_code failed) {
-        auto& to = tallies_[static_cast<std::size_t>(what)];
+    void note(operation operation, error_code failed) {
+        auto& to = tallies_[static_cast<std::size_t>(operation)];
         auto& count = !failed                          ? to.done
                       : failed == errc::late_try       ? to.late
                       : failed == errc::unknown_branch ? to.unknown
@@ -120,19 +120,19 @@ protected:
             const auto each = calls[next++];
             session.async_run(
                 [each](connection& on) -> result<void> {
-                    call what;
-                    what.what = each.what;
-                    what.gid = {1, each.number};
-                    what.branch = 1;
-                    what.epoch = 1;
-                    what.term = 1;
-                    what.time_left = std::chrono::minutes(1);
-                    auto got = barrier::pass(on, what, [&] { return work(on, each.what); });
+                    call call;
+                    call.type = each.type;
+                    call.gid = {1, each.number};
+                    call.branch = 1;
+                    call.epoch = 1;
+                    call.term = 1;
+                    call.time_left = std::chrono::minutes(1);
+                    auto got = barrier::pass(on, call, [&] { return work(on, each.type); });
                     return got ? result<void>() : got.error();
                 },
                 db::durability::lazy,
                 [&, each](error_code failed) {
-                    note(each.what, failed);
+                    note(each.type, failed);
                     go_on();
                 }
             );
@@ -168,7 +168,9 @@ protected:
             each.join();
     }
 
-    const tally& of(operation what) const { return tallies_[static_cast<std::size_t>(what)]; }
+    const tally& of(operation operation) const {
+        return tallies_[static_cast<std::size_t>(operation)];
+    }
 
     const mortise::test::scratch_folder folder_{mortise::test::scratch_folder::place::memory};
     std::array<tally, 3> tallies_;

@@ -31,25 +31,25 @@ protected:
         on_->run("INSERT INTO account VALUES(100, 0)");
     }
 
-    static call call_of(operation what, std::uint64_t number = 1, std::uint64_t epoch = 1) {
-        call made;
-        made.what = what;
-        made.gid = {42, number};
-        made.branch = 1;
-        made.attempt = 1;
-        made.epoch = epoch;
-        made.term = usual_term;
-        made.participant = "account";
-        made.time_left = std::chrono::seconds(10);
-        return made;
+    static call call_of(operation operation, std::uint64_t number = 1, std::uint64_t epoch = 1) {
+        call call;
+        call.type = operation;
+        call.gid = {42, number};
+        call.branch = 1;
+        call.attempt = 1;
+        call.epoch = epoch;
+        call.term = usual_term;
+        call.participant = "account";
+        call.time_left = std::chrono::seconds(10);
+        return call;
     }
 
     /// The call, as a participant does it.
-    result<reply> answer(const call& what) {
-        return within([&] { return barrier::pass(*on_, what, [&] { return work(what.what); }); });
+    result<reply> answer(const call& call) {
+        return within([&] { return barrier::pass(*on_, call, [&] { return work(call.type); }); });
     }
-    result<reply> answer(operation what, std::uint64_t number = 1) {
-        return answer(call_of(what, number));
+    result<reply> answer(operation operation, std::uint64_t number = 1) {
+        return answer(call_of(operation, number));
     }
 
     template <class Work>
@@ -60,9 +60,9 @@ protected:
         return got;
     }
 
-    reply work(operation what) {
+    reply work(operation type) {
         ++worked_;
-        switch (what) {
+        switch (type) {
         case operation::try_:
             on_->run("UPDATE account SET free = free - 10, reserved = reserved + 10");
             return next_;
@@ -89,13 +89,13 @@ protected:
     }
 
     static reply::evidence seen_by(const result<reply>& got) {
-        EXPECT_TRUE(got && got->what == verdict::ahead);
+        EXPECT_TRUE(got && got->type == verdict::ahead);
         return got ? got->seen : reply::evidence();
     }
     static error_code code_of(const result<reply>& got) { return got ? error_code() : got.error(); }
 
     struct closer {
-        void operator()(sqlite3* what) const { sqlite3_close_v2(what); }
+        void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
     };
     std::unique_ptr<sqlite3, closer> file_;
     std::unique_ptr<db::connection> on_;
@@ -112,7 +112,7 @@ TEST_F(TxnBarrier, DoesEachCallOnceAndAnswersARepetitionAlike) {
     EXPECT_EQ(account(), "90/0");
     next_.payload = "third";
     EXPECT_EQ(answer(operation::confirm)->payload, "another");
-    EXPECT_EQ(answer(operation::try_)->what, verdict::done) << "late, and repeated";
+    EXPECT_EQ(answer(operation::try_)->type, verdict::done) << "late, and repeated";
     EXPECT_EQ(account(), "90/0");
     EXPECT_EQ(worked_, 2);
 }
@@ -137,15 +137,15 @@ TEST_F(TxnBarrier, APurgeDoesNotLookAtWhatCannotBeForgotten) {
 
 TEST_F(TxnBarrier, ACancelGivesBackOnce) {
     answer(operation::try_);
-    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
-    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(answer(operation::cancel)->type, verdict::done);
+    EXPECT_EQ(answer(operation::cancel)->type, verdict::done);
     EXPECT_EQ(account(), "100/0");
     EXPECT_EQ(code_of(answer(operation::try_)), errc::late_try);
     EXPECT_EQ(account(), "100/0");
 }
 
 TEST_F(TxnBarrier, ACancelWithoutATrySucceedsAndTheTryIsRefusedAfterwards) {
-    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(answer(operation::cancel)->type, verdict::done);
     EXPECT_EQ(worked_, 0);
     EXPECT_EQ(rows(), 1);
     EXPECT_EQ(code_of(answer(operation::try_)), errc::late_try);
@@ -156,7 +156,7 @@ TEST_F(TxnBarrier, ACancelWithoutATrySucceedsAndTheTryIsRefusedAfterwards) {
 TEST_F(TxnBarrier, AConfirmOfAnUnknownBranchIsRefusedAndReported) {
     EXPECT_EQ(code_of(answer(operation::confirm)), errc::unknown_branch);
     EXPECT_EQ(worked_, 0);
-    EXPECT_EQ(answer(operation::try_)->what, verdict::done) << "it left nothing";
+    EXPECT_EQ(answer(operation::try_)->type, verdict::done) << "it left nothing";
 }
 
 TEST_F(TxnBarrier, WhatWasFinishedOneWayIsNotFinishedTheOther) {
@@ -172,13 +172,13 @@ TEST_F(TxnBarrier, WhatWasFinishedOneWayIsNotFinishedTheOther) {
 
 TEST_F(TxnBarrier, ARefusedTryLeavesNothingButItsAnswer) {
     next_ = reply::refused("not enough");
-    EXPECT_EQ(answer(operation::try_)->what, verdict::refused);
+    EXPECT_EQ(answer(operation::try_)->type, verdict::refused);
     EXPECT_EQ(account(), "100/0");
     next_ = reply::done();
     const auto again = answer(operation::try_);
-    EXPECT_EQ(again->what, verdict::refused);
+    EXPECT_EQ(again->type, verdict::refused);
     EXPECT_EQ(again->payload, "not enough");
-    EXPECT_EQ(answer(operation::cancel)->what, verdict::done);
+    EXPECT_EQ(answer(operation::cancel)->type, verdict::done);
     EXPECT_EQ(code_of(answer(operation::confirm)), errc::conflict);
     EXPECT_EQ(account(), "100/0");
     EXPECT_EQ(worked_, 1);
@@ -186,26 +186,26 @@ TEST_F(TxnBarrier, ARefusedTryLeavesNothingButItsAnswer) {
 
 TEST_F(TxnBarrier, NotYetIsNoAnswerToRemember) {
     next_ = reply::again(std::chrono::milliseconds(5));
-    EXPECT_EQ(answer(operation::try_)->what, verdict::again);
+    EXPECT_EQ(answer(operation::try_)->type, verdict::again);
     EXPECT_EQ(account(), "100/0");
     EXPECT_EQ(rows(), 0);
     next_ = reply::done();
-    EXPECT_EQ(answer(operation::try_)->what, verdict::done);
+    EXPECT_EQ(answer(operation::try_)->type, verdict::done);
     next_ = reply::again(std::chrono::milliseconds(5));
-    EXPECT_EQ(answer(operation::confirm)->what, verdict::again);
+    EXPECT_EQ(answer(operation::confirm)->type, verdict::again);
     EXPECT_EQ(account(), "90/10");
     next_ = reply::done();
-    EXPECT_EQ(answer(operation::confirm)->what, verdict::done);
+    EXPECT_EQ(answer(operation::confirm)->type, verdict::done);
     EXPECT_EQ(account(), "90/0");
 }
 
 TEST_F(TxnBarrier, ARefusedConfirmIsPassedOnAndCanBeDoneLater) {
     answer(operation::try_);
     next_ = reply::refused("the ledger is closed");
-    EXPECT_EQ(answer(operation::confirm)->what, verdict::refused);
+    EXPECT_EQ(answer(operation::confirm)->type, verdict::refused);
     EXPECT_EQ(account(), "90/10");
     next_ = reply::done();
-    EXPECT_EQ(answer(operation::confirm)->what, verdict::done);
+    EXPECT_EQ(answer(operation::confirm)->type, verdict::done);
     EXPECT_EQ(account(), "90/0");
 }
 
@@ -224,7 +224,7 @@ TEST_F(TxnBarrier, WhatTheWorkThrowsIsPassedOn) {
     );
     on_->run("ROLLBACK");
     EXPECT_EQ(account(), "100/0");
-    EXPECT_EQ(answer(operation::try_)->what, verdict::done);
+    EXPECT_EQ(answer(operation::try_)->type, verdict::done);
 }
 
 TEST_F(TxnBarrier, ACoordinatorThatWasReplacedIsRefused) {
@@ -242,7 +242,7 @@ TEST_F(TxnBarrier, ANumberOfAnOldCopyOfTheLogIsNoticed) {
     auto other = call_of(operation::try_, 1, 5);
     other.term = usual_term + 1;
     EXPECT_EQ(seen_by(answer(other)).term, usual_term);
-    other.what = operation::cancel;
+    other.type = operation::cancel;
     EXPECT_EQ(seen_by(answer(other)).term, usual_term);
     EXPECT_EQ(account(), "90/10");
 }
@@ -320,13 +320,13 @@ TEST_F(TxnBarrier, ForgetsByItselfWhateverItsCallsComeTo) {
     std::int64_t most = 0;
     const auto calls = [&](std::uint64_t count, operation end, const reply& answer_of_tries) {
         for (std::uint64_t i = 0; i < count; ++i) {
-            auto made = call_of(operation::try_, ++number);
-            made.ended_below = number - 1;
+            auto call = call_of(operation::try_, ++number);
+            call.ended_below = number - 1;
             next_ = answer_of_tries;
-            answer(made);
-            made.what = end;
+            answer(call);
+            call.type = end;
             next_ = reply::done();
-            answer(made);
+            answer(call);
             most = std::max(most, rows());
         }
     };
@@ -338,9 +338,9 @@ TEST_F(TxnBarrier, ForgetsByItselfWhateverItsCallsComeTo) {
 
 TEST_F(TxnBarrier, ManyBranchesOfOneTransactionAreForgottenAsWell) {
     for (std::uint32_t branch = 1; branch <= 200; ++branch) {
-        auto made = call_of(operation::cancel, 1);
-        made.branch = branch;
-        answer(made);
+        auto call = call_of(operation::cancel, 1);
+        call.branch = branch;
+        answer(call);
     }
     EXPECT_EQ(rows(), 200);
     auto later = call_of(operation::cancel, 1'000);
@@ -355,7 +355,7 @@ TEST_F(TxnBarrier, EndsOfOneParticipantAreNotThoseOfAnother) {
     auto other = call_of(operation::try_, 2);
     other.participant = "other";
     answer(other);
-    other.what = operation::confirm;
+    other.type = operation::confirm;
     answer(other);
     auto later = call_of(operation::try_, 1'000);
     later.ended_below = 1'000;
@@ -403,10 +403,10 @@ TEST_F(TxnBarrier, WhatAnOlderVersionHasForgottenStaysForgotten) {
 }
 
 TEST_F(TxnBarrier, ASecondPassOfACallIsARepetition) {
-    const auto made = call_of(operation::try_);
+    const auto call = call_of(operation::try_);
     const auto both = within([&] {
-        EXPECT_TRUE(barrier::pass(*on_, made, [&] { return work(operation::try_); }));
-        return barrier::pass(*on_, made, [&] { return work(operation::try_); });
+        EXPECT_TRUE(barrier::pass(*on_, call, [&] { return work(operation::try_); }));
+        return barrier::pass(*on_, call, [&] { return work(operation::try_); });
     });
     EXPECT_EQ(both->payload, "ok");
     EXPECT_EQ(worked_, 1);
@@ -455,19 +455,19 @@ TEST_F(TxnBarrier, AParticipantMayGiveAnOverdueReservationBackItself) {
 }
 
 TEST_F(TxnBarrier, NothingElseIsGivenBack) {
-    barrier::overdue_branch which;
-    which.gid = {42, 1};
-    which.branch = 1;
+    barrier::overdue_branch branch;
+    branch.gid = {42, 1};
+    branch.branch = 1;
     const auto give_back = [&] {
         return within([&] {
-            return barrier::give_back(*on_, which, [&] { return work(operation::cancel); });
+            return barrier::give_back(*on_, branch, [&] { return work(operation::cancel); });
         });
     };
     EXPECT_EQ(code_of(give_back()), errc::unknown_branch);
     answer(operation::try_);
     answer(operation::confirm);
     EXPECT_EQ(code_of(give_back()), errc::conflict);
-    const auto outside = barrier::give_back(*on_, which, [] { return reply::done(); });
+    const auto outside = barrier::give_back(*on_, branch, [] { return reply::done(); });
     EXPECT_EQ(code_of(outside), mortise::errc::no_transaction);
     EXPECT_EQ(account(), "90/0");
 }

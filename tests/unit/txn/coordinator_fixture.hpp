@@ -32,14 +32,14 @@ protected:
     }
 
     txn::coordinator_config config() const {
-        txn::coordinator_config made;
-        made.log = folder_.path() / "log.db";
-        made.participants.emplace("stock", stock_);
-        made.participants.emplace("wallet", wallet_);
-        made.retry_first = std::chrono::milliseconds(2);
-        made.retry_max = std::chrono::milliseconds(20);
-        made.jitter_seed = 1;
-        return made;
+        txn::coordinator_config config;
+        config.log = folder_.path() / "log.db";
+        config.participants.emplace("stock", stock_);
+        config.participants.emplace("wallet", wallet_);
+        config.retry_first = std::chrono::milliseconds(2);
+        config.retry_max = std::chrono::milliseconds(20);
+        config.jitter_seed = 1;
+        return config;
     }
 
     void open() { tcc_.emplace(context_.get_executor(), config()); }
@@ -48,14 +48,14 @@ protected:
     }
 
     static txn::transaction of_both() {
-        txn::transaction made;
-        made.add("stock", "two apples");
-        made.add("wallet", "five euros");
-        return made;
+        txn::transaction transaction;
+        transaction.add("stock", "two apples");
+        transaction.add("wallet", "five euros");
+        return transaction;
     }
 
-    txn::outcome run(txn::transaction what) {
-        auto running = tcc_->async_run(std::move(what), asio::use_future);
+    txn::outcome run(txn::transaction transaction) {
+        auto running = tcc_->async_run(std::move(transaction), asio::use_future);
         EXPECT_EQ(running.wait_for(std::chrono::seconds(20)), std::future_status::ready);
         return running.get();
     }
@@ -71,23 +71,23 @@ protected:
         return {};
     }
 
-    error_code refusal(const txn::transaction& what) {
-        return code_of([&] { static_cast<void>(run(what)); });
+    error_code refusal(const txn::transaction& transaction) {
+        return code_of([&] { static_cast<void>(run(transaction)); });
     }
 
-    txn::outcome settled(const txn::gid& which) {
-        auto waiting = tcc_->async_settle(which, asio::use_future);
+    txn::outcome settled(const txn::gid& gid) {
+        auto waiting = tcc_->async_settle(gid, asio::use_future);
         EXPECT_EQ(waiting.wait_for(std::chrono::seconds(20)), std::future_status::ready);
         return waiting.get();
     }
 
-    txn::outcome asked(const txn::gid& which) {
-        return tcc_->async_outcome(which, asio::use_future).get();
+    txn::outcome asked(const txn::gid& gid) {
+        return tcc_->async_outcome(gid, asio::use_future).get();
     }
 
-    static auto refusing(txn::operation what, std::string why) {
-        return [=](const txn::call& made) -> result<txn::reply> {
-            return made.what == what ? txn::reply::refused(why) : txn::reply::done();
+    static auto refusing(txn::operation operation, std::string why) {
+        return [=](const txn::call& call) -> result<txn::reply> {
+            return call.type == operation ? txn::reply::refused(why) : txn::reply::done();
         };
     }
 

@@ -23,18 +23,18 @@ using namespace std::chrono_literals;
 /// Tries here take about as long as they may. The participant notes each try and how it ended.
 class slow_participant final : public txn::participant {
 public:
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        if (what.what == txn::operation::try_) {
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        if (call.type == txn::operation::try_) {
             {
                 const std::lock_guard guard(mutex_);
-                ends_[what.gid];
+                ends_[call.gid];
             }
             const auto time = coro::make_boot_time_source(co_await asio::this_coro::executor);
-            const auto span = std::chrono::microseconds(what.gid.number * 7'919 % 80'000);
+            const auto span = std::chrono::microseconds(call.gid.number * 7'919 % 80'000);
             co_await coro::sleep_for(*time, span);
         } else {
             const std::lock_guard guard(mutex_);
-            ends_[what.gid].insert(what.what);
+            ends_[call.gid].insert(call.type);
         }
         co_return txn::reply::done();
     }
@@ -64,18 +64,19 @@ TEST_F(TxnDeadlineRace, EitherOutcomeIsToldAsItIs) {
     for (int i = 0; i < 20; ++i) {
         std::vector<std::future<txn::outcome>> running;
         for (int k = 0; k < 50; ++k) {
-            auto what = of_both();
-            what.deadline(50ms);
-            running.push_back(tcc_->async_run(std::move(what), asio::use_future));
+            auto transaction = of_both();
+            transaction.deadline(50ms);
+            running.push_back(tcc_->async_run(std::move(transaction), asio::use_future));
         }
         for (auto& each : running) {
-            const auto came = each.get();
-            ASSERT_FALSE(came.unknown());
-            EXPECT_TRUE(came.confirmed() || came.why() == txn::errc::deadline) << came.why();
-            EXPECT_EQ(settled(came.gid()).confirmed(), came.confirmed());
-            const auto end = came.confirmed() ? txn::operation::confirm : txn::operation::cancel;
-            EXPECT_TRUE(slow->ended_by(came.gid(), end)) << came.gid().text();
-            confirmed += came.confirmed();
+            const auto outcome = each.get();
+            ASSERT_FALSE(outcome.unknown());
+            EXPECT_TRUE(outcome.confirmed() || outcome.why() == txn::errc::deadline)
+                << outcome.why();
+            EXPECT_EQ(settled(outcome.gid()).confirmed(), outcome.confirmed());
+            const auto end = outcome.confirmed() ? txn::operation::confirm : txn::operation::cancel;
+            EXPECT_TRUE(slow->ended_by(outcome.gid(), end)) << outcome.gid().text();
+            confirmed += outcome.confirmed();
         }
     }
     EXPECT_GT(confirmed, 0u);

@@ -16,19 +16,19 @@ using txn::reply;
 class TxnHousekeeping : public coordinator_fixture {
 protected:
     static txn::transaction of(const std::string& participant) {
-        txn::transaction made;
-        made.add(participant, "");
-        return made;
+        txn::transaction transaction;
+        transaction.add(participant, "");
+        return transaction;
     }
-    void run_many(std::size_t count, const txn::transaction& what) {
+    void run_many(std::size_t count, const txn::transaction& transaction) {
         std::vector<std::future<txn::outcome>> running;
         for (std::size_t i = 0; i < count; ++i)
-            running.push_back(tcc_->async_run(what, asio::use_future));
+            running.push_back(tcc_->async_run(transaction, asio::use_future));
         for (auto& each : running)
             EXPECT_TRUE(each.get().confirmed());
     }
-    error_code code_for(const txn::gid& which) {
-        return code_of([&] { static_cast<void>(asked(which)); });
+    error_code code_for(const txn::gid& gid) {
+        return code_of([&] { static_cast<void>(asked(gid)); });
     }
 };
 
@@ -38,16 +38,16 @@ TEST_F(TxnHousekeeping, ForgetsWhatIsOverWhenItsRetentionIs) {
     open(how);
     auto first = of_both();
     first.key("order 1");
-    const auto came = run(first);
-    static_cast<void>(settled(came.gid()));
-    EXPECT_FALSE(code_for(came.gid()));
+    const auto outcome = run(first);
+    static_cast<void>(settled(outcome.gid()));
+    EXPECT_FALSE(code_for(outcome.gid()));
     run_many(600, of("stock"));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().forgotten > 200; }));
-    EXPECT_EQ(code_for(came.gid()), txn::errc::not_open) << "that is not: it never existed";
-    EXPECT_EQ(code_for({came.gid().log, 100'000}), txn::errc::bad_gid);
+    EXPECT_EQ(code_for(outcome.gid()), txn::errc::not_open) << "that is not: it never existed";
+    EXPECT_EQ(code_for({outcome.gid().log, 100'000}), txn::errc::bad_gid);
     const auto again = run(first);
     EXPECT_TRUE(again.confirmed());
-    EXPECT_GT(again.gid().number, came.gid().number) << "a number is never used again";
+    EXPECT_GT(again.gid().number, outcome.gid().number) << "a number is never used again";
 }
 
 TEST_F(TxnHousekeeping, KeepsWhatIsNotOverHoweverOldItIs) {
@@ -138,9 +138,9 @@ TEST_F(TxnHousekeeping, WhoIsAwayTakesNoPlaceFromOthers) {
         EXPECT_TRUE(run(of("stock")).confirmed());
     for (auto& each : running) {
         try {
-            const auto came = each.get();
-            EXPECT_TRUE(came.cancelled());
-            EXPECT_EQ(came.why(), txn::errc::no_answer);
+            const auto outcome = each.get();
+            EXPECT_TRUE(outcome.cancelled());
+            EXPECT_EQ(outcome.why(), txn::errc::no_answer);
         } catch (const boost::system::system_error& failed) {
             EXPECT_EQ(failed.code(), txn::errc::no_answer);
         }
@@ -175,7 +175,7 @@ TEST_F(TxnHousekeeping, WhoIsSlowTakesNoPlaceFromOthers) {
 
 TEST_F(TxnHousekeeping, WhoAsksForTimeTakesNoPlaceFromOthers) {
     wallet_->answer_by([](const txn::call& request) -> result<reply> {
-        return request.what == txn::operation::confirm ? reply::again(1h) : reply::done();
+        return request.type == txn::operation::confirm ? reply::again(1h) : reply::done();
     });
     auto how = config();
     how.open_max = 20;
@@ -209,7 +209,7 @@ TEST_F(TxnHousekeeping, ATryThatNeverLeftTakesNoTurnForItsCancel) {
     const auto second = run(hasty);
     EXPECT_EQ(second.why(), txn::errc::deadline);
     EXPECT_TRUE(settled(second.gid()).cancelled()) << "though the first one still has the turn";
-    EXPECT_EQ(wallet_->said(), "try");
+    EXPECT_EQ(wallet_->operations(), "try");
     wallet_->hold_tries(false);
     EXPECT_TRUE(first.get().confirmed());
 }
@@ -226,10 +226,10 @@ TEST_F(TxnHousekeeping, OfManyThatAreStuckOnlySomeAreKeptInMemory) {
     };
     ASSERT_TRUE(eventually([&] { return stuck().size() == 50; })) << "the log has them all";
     const auto all = stuck();
-    const auto intervene = [&](std::size_t which, txn::intervention::kind kind) {
+    const auto intervene = [&](std::size_t index, txn::intervention::kind kind) {
         txn::intervention order;
-        order.what = kind;
-        order.gid = all[which].gid;
+        order.type = kind;
+        order.gid = all[index].gid;
         tcc_->async_intervene(order, asio::use_future).get();
     };
     const auto calls = wallet_->calls().size();
@@ -281,8 +281,8 @@ TEST_F(TxnHousekeeping, ABurstBreaksNobodyWhoIsSlow) {
 }
 
 TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
-    const auto deaf = [](const txn::call& made) -> result<reply> {
-        if (made.what == txn::operation::confirm)
+    const auto deaf = [](const txn::call& call) -> result<reply> {
+        if (call.type == txn::operation::confirm)
             return error_code(txn::errc::call_failed);
         return reply::done();
     };
@@ -308,8 +308,8 @@ TEST_F(TxnHousekeeping, WhoDoesNotAnswerKeepsNobodyWaitingAfterARestart) {
 }
 
 TEST_F(TxnHousekeeping, WhoAsksForTimeKeepsNobodyWaitingAfterARestart) {
-    const auto busy = [](const txn::call& made) -> result<reply> {
-        return made.what == txn::operation::confirm ? reply::again(1h) : reply::done();
+    const auto busy = [](const txn::call& call) -> result<reply> {
+        return call.type == txn::operation::confirm ? reply::again(1h) : reply::done();
     };
     stock_->answer_by(busy);
     wallet_->answer_by(busy);
@@ -328,16 +328,16 @@ TEST_F(TxnHousekeeping, WhoAsksForTimeKeepsNobodyWaitingAfterARestart) {
 }
 
 TEST_F(TxnHousekeeping, WhoAsksForAllTheTimeThereIsIsNotCalledAtOnce) {
-    wallet_->answer_by([](const txn::call& made) -> result<reply> {
-        return made.what == txn::operation::confirm ? reply::again(std::chrono::milliseconds::max())
+    wallet_->answer_by([](const txn::call& call) -> result<reply> {
+        return call.type == txn::operation::confirm ? reply::again(std::chrono::milliseconds::max())
                                                     : reply::done();
     });
     open();
-    const auto came = run(of_both());
+    const auto outcome = run(of_both());
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 2; }));
     EXPECT_FALSE(eventually([&] { return wallet_->calls().size() > 2; }, 50ms));
     wallet_->answer_by({});
-    EXPECT_TRUE(settled(came.gid()).confirmed()) << "who waits for its end has it hurry";
+    EXPECT_TRUE(settled(outcome.gid()).confirmed()) << "who waits for its end has it hurry";
 }
 
 }  // namespace

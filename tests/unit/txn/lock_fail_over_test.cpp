@@ -34,21 +34,21 @@ using txn::outcome;
 /// What a call does at a participant: it leaves a row, behind a barrier.
 class booking {
 public:
-    explicit booking(txn::call what) : what_(std::move(what)) {}
+    explicit booking(txn::call call) : call_(std::move(call)) {}
     result<txn::reply> operator()(db::connection& on) const {
-        return txn::barrier::pass(on, what_, [&] {
+        return txn::barrier::pass(on, call_, [&] {
             on.run(
                 "INSERT INTO effect(number, what, epoch) VALUES(?1, ?2, ?3)",
-                static_cast<std::int64_t>(what_.gid.number),
-                std::string(to_string(what_.what)),
-                static_cast<std::int64_t>(what_.epoch)
+                static_cast<std::int64_t>(call_.gid.number),
+                std::string(to_string(call_.type)),
+                static_cast<std::int64_t>(call_.epoch)
             );
             return txn::reply::done();
         });
     }
 
 private:
-    txn::call what_;
+    txn::call call_;
 };
 
 /// A participant with a database of its own.
@@ -57,15 +57,15 @@ public:
     explicit bookkeeper(const std::filesystem::path& path)
         : books_(context_.get_executor(), config(path)) {}
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        booking work(std::move(what));
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        booking work(std::move(call));
         auto done = co_await books_.async_run(
             std::move(work), db::durability::lazy, asio::as_tuple(asio::deferred)
         );
-        auto& [failed, said] = done;
+        auto& [failed, answer] = done;
         if (failed)
             co_return failed;
-        co_return std::move(said);
+        co_return std::move(answer);
     }
 
 private:
@@ -73,9 +73,9 @@ private:
         const looked_at_file file(path);
         file.connect().run("CREATE TABLE effect(id INTEGER PRIMARY KEY, number INTEGER NOT NULL,"
                            " what TEXT NOT NULL, epoch INTEGER NOT NULL)");
-        db::sqlite_config made;
-        made.path = path;
-        return made;
+        db::sqlite_config config;
+        config.path = path;
+        return config;
     }
 
     asio::io_context context_;  // nothing runs on it: who asks brings an executor
@@ -87,15 +87,15 @@ protected:
     static constexpr std::uint32_t partitions = 2;
 
     txn::coordinator_config config() const {
-        txn::coordinator_config made;
-        made.log = log();
-        made.partitions = partitions;
-        made.participants.emplace("stock", stock_);
-        made.participants.emplace("wallet", wallet_);
-        made.retry_first = 2ms;
-        made.retry_max = 50ms;
-        made.jitter_seed = 1;
-        return made;
+        txn::coordinator_config config;
+        config.log = log();
+        config.partitions = partitions;
+        config.participants.emplace("stock", stock_);
+        config.participants.emplace("wallet", wallet_);
+        config.retry_first = 2ms;
+        config.retry_max = 50ms;
+        config.jitter_seed = 1;
+        return config;
     }
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
@@ -112,10 +112,10 @@ protected:
 
     void begin(coordinator_site& at, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
-            txn::transaction what;
-            what.add("stock", "");
-            what.add("wallet", "");
-            running_.push_back(at->async_run(std::move(what), asio::use_future));
+            txn::transaction transaction;
+            transaction.add("stock", "");
+            transaction.add("wallet", "");
+            running_.push_back(at->async_run(std::move(transaction), asio::use_future));
         }
     }
     /// What callers are told, which must never be told otherwise.
@@ -123,9 +123,9 @@ protected:
         for (auto& each : std::exchange(running_, {})) {
             ASSERT_EQ(each.wait_for(20s), std::future_status::ready);
             try {
-                const auto came = each.get();
-                if (!came.unknown())
-                    told_.emplace(came.gid().number, came.confirmed());
+                const auto outcome = each.get();
+                if (!outcome.unknown())
+                    outcomes_.emplace(outcome.gid().number, outcome.confirmed());
             } catch (const boost::system::system_error& failed) {
                 codes_.push_back(failed.code());
             }
@@ -161,7 +161,7 @@ protected:
     void judge() {
         const looked_at_file file(log());
         auto on = file.connect();
-        for (const auto& [number, confirmed] : told_) {
+        for (const auto& [number, confirmed] : outcomes_) {
             auto row = on.query(
                 "SELECT state FROM mortise_txn WHERE number = ?1", static_cast<std::int64_t>(number)
             );
@@ -176,7 +176,7 @@ protected:
             EXPECT_EQ(count(on, not_carried_out), 0) << who;
             on.run("DETACH books");
         }
-        EXPECT_FALSE(told_.empty());
+        EXPECT_FALSE(outcomes_.empty());
     }
 
     const scratch_folder folder_;
@@ -207,7 +207,7 @@ private:
     }
 
     std::vector<std::future<outcome>> running_;
-    std::map<std::uint64_t, bool> told_;
+    std::map<std::uint64_t, bool> outcomes_;
 };
 
 // One is stopped in its tracks, the store forgets that it ever had the lock, the other one takes
@@ -239,11 +239,11 @@ TEST_F(TxnLockFailOver, AStoreThatForgetsItsLocksMakesNoTwoDecisions) {
 class TxnRedisFailOver : public TxnLockFailOver {
 protected:
     std::unique_ptr<store> make_store(const std::string& domain) const {
-        redis_store_config made;
-        made.server = redis_address("127.0.0.1", server_.port());
-        made.domain = domain;
-        made.longest_ttl = coordinator_site::ttl;
-        return make_redis_store(std::move(made));
+        redis_store_config config;
+        config.server = redis_address("127.0.0.1", server_.port());
+        config.domain = domain;
+        config.longest_ttl = coordinator_site::ttl;
+        return make_redis_store(std::move(config));
     }
     void lose_all() {
         server_.kill();

@@ -43,8 +43,8 @@ protected:
         }
         return true;
     }
-    error_code code_for(const txn::gid& which) {
-        return code_of([&] { static_cast<void>(asked(which)); });
+    error_code code_for(const txn::gid& gid) {
+        return code_of([&] { static_cast<void>(asked(gid)); });
     }
     std::vector<txn::transaction_view> listed() {
         return tcc_->async_list(list_filter::all, 0, 10, asio::use_future).get();
@@ -66,12 +66,12 @@ TEST_F(TxnLockedLog, AnEmptyLogIsEmptyToWhoeverAsks) {
     EXPECT_TRUE(reader.list(list_filter::all, 0, 10).empty());
     EXPECT_EQ(reader.standing_of(any), standing::never_existed);
     writer.run("ROLLBACK");
-    const auto came = run(of_both());
-    EXPECT_TRUE(came.confirmed());
+    const auto outcome = run(of_both());
+    EXPECT_TRUE(outcome.confirmed());
     EXPECT_EQ(listed().size(), 1u);
-    EXPECT_TRUE(reader.show(came.gid())) << "it sees what came into it since";
+    EXPECT_TRUE(reader.show(outcome.gid())) << "it sees what came into it since";
     EXPECT_EQ(reader.list(list_filter::all, 0, 10).size(), 1u);
-    EXPECT_EQ(reader.standing_of(came.gid()), standing::confirmed);
+    EXPECT_EQ(reader.standing_of(outcome.gid()), standing::confirmed);
 }
 
 TEST_F(TxnLockedLog, AFileWithoutABytesIsAnEmptyLogAndAnothersDatabaseIsNone) {
@@ -93,17 +93,17 @@ TEST_F(TxnLockedLog, AStopDoesNotWaitForWhoeverHasItLocked) {
     EXPECT_TRUE(settled(run(of_both()).gid()).confirmed());
     wallet_->hold_tries(true);
     auto running = tcc_->async_run(of_both(), asio::use_future);
-    ASSERT_TRUE(eventually([&] { return wallet_->said() == "try confirm try"; }));
-    const auto which = wallet_->calls().back().gid;
+    ASSERT_TRUE(eventually([&] { return wallet_->operations() == "try confirm try"; }));
+    const auto gid = wallet_->calls().back().gid;
     foreign_writer writer(log());
     std::vector<std::future<txn::outcome>> begins;
     for (int i = 0; i < 20; ++i)
         begins.push_back(tcc_->async_run(of_both(), asio::use_future));
     auto stopped = tcc_->async_stop(asio::use_future);
     ASSERT_EQ(stopped.wait_for(20s), std::future_status::ready) << "it is locked all the time";
-    const auto came = running.get();
-    EXPECT_TRUE(came.unknown());
-    EXPECT_EQ(came.why(), txn::errc::stopped);
+    const auto outcome = running.get();
+    EXPECT_TRUE(outcome.unknown());
+    EXPECT_EQ(outcome.why(), txn::errc::stopped);
     for (auto& each : begins) {
         const auto code = code_of([&] { static_cast<void>(each.get()); });
         EXPECT_TRUE(code == txn::errc::stopped || code == mortise::errc::database_busy)
@@ -112,7 +112,7 @@ TEST_F(TxnLockedLog, AStopDoesNotWaitForWhoeverHasItLocked) {
     writer.run("ROLLBACK");
     wallet_->hold_tries(false);
     open();
-    EXPECT_TRUE(settled(which).cancelled()) << "by whoever comes next";
+    EXPECT_TRUE(settled(gid).cancelled()) << "by whoever comes next";
     EXPECT_EQ(listed().size(), 2u);
 }
 
@@ -136,7 +136,7 @@ TEST_F(TxnLockedLog, AStopThatIsNotHinderedDecidesFirst) {
     open(how);
     wallet_->hold_tries(true);
     auto running = tcc_->async_run(of_both(), asio::use_future);
-    ASSERT_TRUE(eventually([&] { return wallet_->said() == "try"; }));
+    ASSERT_TRUE(eventually([&] { return wallet_->operations() == "try"; }));
     tcc_->async_stop(asio::use_future).get();
     EXPECT_TRUE(running.get().cancelled());
     wallet_->hold_tries(false);

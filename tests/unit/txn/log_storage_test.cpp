@@ -40,17 +40,17 @@ protected:
     void expect_consistent() {
         std::map<txn::gid, std::set<txn::operation>> ends;
         for (const auto* each : {stock_.get(), wallet_.get()}) {
-            for (const auto& made : each->calls()) {
-                if (made.what != txn::operation::try_)
-                    ends[made.gid].insert(made.what);
+            for (const auto& call : each->calls()) {
+                if (call.type != txn::operation::try_)
+                    ends[call.gid].insert(call.type);
             }
         }
-        for (const auto& [which, what] : ends)
-            EXPECT_EQ(what.size(), 1u) << which.text() << " was confirmed and cancelled";
-        for (const auto& [which, confirmed] : told_) {
-            const auto came = asked(which);
-            EXPECT_EQ(came.confirmed(), confirmed) << which.text();
-            EXPECT_EQ(came.cancelled(), !confirmed) << which.text();
+        for (const auto& [gid, operations] : ends)
+            EXPECT_EQ(operations.size(), 1u) << gid.text() << " was confirmed and cancelled";
+        for (const auto& [gid, confirmed] : outcomes_) {
+            const auto outcome = asked(gid);
+            EXPECT_EQ(outcome.confirmed(), confirmed) << gid.text();
+            EXPECT_EQ(outcome.cancelled(), !confirmed) << gid.text();
         }
     }
 
@@ -60,11 +60,11 @@ protected:
         return txn::reply::ahead(seen);
     }
     /// Whether the log says nothing else of that one than what was told.
-    bool told_of(const txn::gid& which, bool confirmed) {
-        const auto came = code_of([&] { static_cast<void>(asked(which)); });
-        if (came)
+    bool told_of(const txn::gid& gid, bool confirmed) {
+        const auto code = code_of([&] { static_cast<void>(asked(gid)); });
+        if (code)
             return true;  // it does not know it
-        const auto found = asked(which);
+        const auto found = asked(gid);
         return found.unknown() || found.confirmed() == confirmed;
     }
 
@@ -78,11 +78,11 @@ protected:
                            : scripted_participant::answer_function()
             );
             try {
-                const auto came = run(of_both());
-                if (!came.unknown())
-                    told_.emplace(came.gid(), came.confirmed());
+                const auto outcome = run(of_both());
+                if (!outcome.unknown())
+                    outcomes_.emplace(outcome.gid(), outcome.confirmed());
                 else
-                    EXPECT_TRUE(came.why());
+                    EXPECT_TRUE(outcome.why());
             } catch (const boost::system::system_error& failed) {
                 codes_.insert(failed.code());
             }
@@ -99,7 +99,7 @@ protected:
     }
 
     fault_vfs disk_;
-    std::map<txn::gid, bool> told_;
+    std::map<txn::gid, bool> outcomes_;
     std::set<error_code> codes_;
 
 private:
@@ -162,7 +162,7 @@ TEST_F(TxnLogStorage, APowerFailureLosesNoDecisionThatWasTold) {
     open(on_disk());
     EXPECT_FALSE(refusal(of_both()));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
-    EXPECT_GE(told_.size(), 28u);
+    EXPECT_GE(outcomes_.size(), 28u);
     expect_consistent();
 }
 
@@ -192,7 +192,7 @@ TEST_F(TxnLogStorage, ATornEndOfTheLogCostsNothingThatWasTold) {
     open();
     EXPECT_FALSE(refusal(of_both()));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().open == 0; }));
-    EXPECT_EQ(told_.size(), 12u);
+    EXPECT_EQ(outcomes_.size(), 12u);
     expect_consistent();
 }
 
@@ -205,7 +205,7 @@ TEST_F(TxnLogStorage, ALogThatLostItsEndIsAnOldCopyAndNoLie) {
     open();
     run_some(2);
     close();
-    const auto lost = told_;
+    const auto lost = outcomes_;
     ASSERT_EQ(lost.size(), 4u);
     std::filesystem::remove(log().string() + "-wal");
     std::filesystem::remove(log().string() + "-shm");
@@ -214,22 +214,22 @@ TEST_F(TxnLogStorage, ALogThatLostItsEndIsAnOldCopyAndNoLie) {
         folder_.path() / "old.db", log(), std::filesystem::copy_options::overwrite_existing
     );
     std::map<std::uint64_t, std::uint64_t> terms;
-    for (const auto& made : stock_->calls())
-        terms[made.gid.number] = made.term;
+    for (const auto& call : stock_->calls())
+        terms[call.gid.number] = call.term;
     // As a barrier answers: the number is known, of another term.
-    stock_->answer_by([terms](const txn::call& made) -> result<txn::reply> {
-        const auto known = terms.find(made.gid.number);
-        if (known != terms.end() && known->second != made.term)
+    stock_->answer_by([terms](const txn::call& call) -> result<txn::reply> {
+        const auto known = terms.find(call.gid.number);
+        if (known != terms.end() && known->second != call.term)
             return ahead_by_term(known->second);
         return txn::reply::done();
     });
     open();
-    const auto came = run(of_both());
-    EXPECT_TRUE(came.unknown());
-    EXPECT_EQ(came.why(), txn::errc::participant_ahead);
+    const auto outcome = run(of_both());
+    EXPECT_TRUE(outcome.unknown());
+    EXPECT_EQ(outcome.why(), txn::errc::participant_ahead);
     EXPECT_EQ(refusal(of_both()), txn::errc::participant_ahead) << "until somebody has looked";
-    for (const auto& [which, confirmed] : lost)
-        EXPECT_TRUE(told_of(which, confirmed)) << which.text();
+    for (const auto& [gid, confirmed] : lost)
+        EXPECT_TRUE(told_of(gid, confirmed)) << gid.text();
 }
 
 TEST_F(TxnLogStorage, WhatWasDecidedByHandIsNotDecidedAgain) {
@@ -240,11 +240,11 @@ TEST_F(TxnLogStorage, WhatWasDecidedByHandIsNotDecidedAgain) {
     sql("UPDATE mortise_txn SET state = 3, why = 7, decided = begun");
     wallet_->hold_tries(false);
     ASSERT_EQ(running.wait_for(20s), std::future_status::ready);
-    const auto came = running.get();
-    EXPECT_TRUE(came.unknown());
-    EXPECT_EQ(came.why(), txn::errc::not_open);
-    EXPECT_TRUE(asked(came.gid()).cancelled());
-    EXPECT_EQ(wallet_->said(), "try") << "it is not for this coordinator to finish";
+    const auto outcome = running.get();
+    EXPECT_TRUE(outcome.unknown());
+    EXPECT_EQ(outcome.why(), txn::errc::not_open);
+    EXPECT_TRUE(asked(outcome.gid()).cancelled());
+    EXPECT_EQ(wallet_->operations(), "try") << "it is not for this coordinator to finish";
     EXPECT_EQ(tcc_->async_stop(asio::use_future).wait_for(20s), std::future_status::ready)
         << "nothing is undecided";
 }

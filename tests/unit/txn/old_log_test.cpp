@@ -42,20 +42,20 @@ protected:
         }
     }
 
-    static txn::transaction of(const char* whom) {
-        txn::transaction made;
-        made.add(whom, "");
-        return made;
+    static txn::transaction of(const char* participant) {
+        txn::transaction transaction;
+        transaction.add(participant, "");
+        return transaction;
     }
     static reply ahead_by_term(std::uint64_t term) {
         reply::evidence seen;
         seen.term = term;
         return reply::ahead(seen);
     }
-    static std::size_t calls_of(const scripted_participant& whom, operation what) {
+    static std::size_t calls_of(const scripted_participant& participant, operation operation) {
         std::size_t found = 0;
-        for (const auto& each : whom.calls())
-            found += each.what == what;
+        for (const auto& each : participant.calls())
+            found += each.type == operation;
         return found;
     }
     /// Copies the log while a transaction is open in it that is confirmed and ends then.
@@ -67,11 +67,11 @@ protected:
         EXPECT_TRUE(eventually([&] { return calls_of(*wallet_, operation::try_) == 2; }));
         keep_copy();
         wallet_->hold_tries(false);
-        const auto came = running.get();
-        EXPECT_TRUE(came.confirmed());
-        EXPECT_TRUE(settled(came.gid()).confirmed());
+        const auto outcome = running.get();
+        EXPECT_TRUE(outcome.confirmed());
+        EXPECT_TRUE(settled(outcome.gid()).confirmed());
         close();
-        return came.gid();
+        return outcome.gid();
     }
 };
 
@@ -85,9 +85,9 @@ TEST_F(TxnOldLog, OneThatIsBehindItsMarkIsRefusedUntilSomebodyAdoptsIt) {
     tcc_.reset();
     txn::adopt_old_log(log());
     open();
-    const auto came = run(of("stock"));
-    EXPECT_TRUE(came.confirmed());
-    EXPECT_GT(came.gid().number, confirmed.number + 1'000) << "no number is used again";
+    const auto outcome = run(of("stock"));
+    EXPECT_TRUE(outcome.confirmed());
+    EXPECT_GT(outcome.gid().number, confirmed.number + 1'000) << "no number is used again";
 }
 
 TEST_F(TxnOldLog, ALogThatIsNotOldKeepsItsMark) {
@@ -123,8 +123,8 @@ TEST_F(TxnOldLog, WhatAParticipantHasConfirmedIsNotCancelledByIt) {
     const auto confirmed = confirm_behind_the_copy();
     restore_copy();
     std::filesystem::remove(mark());
-    wallet_->answer_by([&](const txn::call& made) -> result<reply> {
-        if (made.gid == confirmed && made.what == operation::cancel)
+    wallet_->answer_by([&](const txn::call& call) -> result<reply> {
+        if (call.gid == confirmed && call.type == operation::cancel)
             return error_code(txn::errc::conflict);
         return reply::done();
     });
@@ -143,10 +143,10 @@ TEST_F(TxnOldLog, WhatAParticipantHasForgottenAsEndedIsNotCancelledByIt) {
     const auto confirmed = confirm_behind_the_copy();
     restore_copy();
     std::filesystem::remove(mark());
-    wallet_->answer_by([&](const txn::call& made) -> result<reply> {
-        if (made.gid != confirmed || made.what != operation::cancel)
+    wallet_->answer_by([&](const txn::call& call) -> result<reply> {
+        if (call.gid != confirmed || call.type != operation::cancel)
             return reply::done();
-        EXPECT_TRUE(made.presumed);
+        EXPECT_TRUE(call.presumed);
         reply::evidence seen;
         seen.ended_below = confirmed.number + 5;
         return reply::ahead(seen);
@@ -161,14 +161,14 @@ TEST_F(TxnOldLog, ANumberThatIsUsedAgainIsNotTakenForARefusal) {
          {result<reply>(error_code(txn::errc::late_try)),
           result<reply>(error_code(txn::errc::conflict)),
           result<reply>(ahead_by_term(7))}) {
-        wallet_->answer_by([seen](const txn::call& made) -> result<reply> {
-            return made.what == operation::try_ ? seen : reply::done();
+        wallet_->answer_by([seen](const txn::call& call) -> result<reply> {
+            return call.type == operation::try_ ? seen : reply::done();
         });
         open();
-        const auto came = run(of_both());
-        EXPECT_TRUE(came.unknown());
-        EXPECT_EQ(came.why(), txn::errc::participant_ahead);
-        EXPECT_TRUE(asked(came.gid()).unknown());
+        const auto outcome = run(of_both());
+        EXPECT_TRUE(outcome.unknown());
+        EXPECT_EQ(outcome.why(), txn::errc::participant_ahead);
+        EXPECT_TRUE(asked(outcome.gid()).unknown());
         tcc_.reset();
     }
 }
@@ -176,9 +176,9 @@ TEST_F(TxnOldLog, ANumberThatIsUsedAgainIsNotTakenForARefusal) {
 TEST_F(TxnOldLog, OneParticipantsWordStopsOnlyWhatItTakesPartIn) {
     wallet_->answer_by([](const txn::call&) -> result<reply> { return ahead_by_term(7); });
     open();
-    const auto came = run(of_both());
-    EXPECT_TRUE(came.unknown());
-    EXPECT_EQ(came.why(), txn::errc::participant_ahead);
+    const auto outcome = run(of_both());
+    EXPECT_TRUE(outcome.unknown());
+    EXPECT_EQ(outcome.why(), txn::errc::participant_ahead);
     EXPECT_TRUE(eventually([&] { return calls_of(*stock_, operation::cancel) == 1; }))
         << "what others have reserved is given back";
     EXPECT_EQ(refusal(of_both()), txn::errc::participant_ahead) << "at once";
@@ -186,29 +186,29 @@ TEST_F(TxnOldLog, OneParticipantsWordStopsOnlyWhatItTakesPartIn) {
         EXPECT_TRUE(run(of("stock")).confirmed());
     EXPECT_EQ(tcc_->stats().partitions, 8u);
     EXPECT_EQ(tcc_->stats().suspicious, 1u);
-    const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
+    const auto view = tcc_->async_show(outcome.gid(), asio::use_future).get();
     ASSERT_TRUE(view);
     EXPECT_NE(view->branches[1].newest.back().text.find("another term"), std::string::npos)
         << view->branches[1].newest.back().text;
     // It was wrong, and is mended.
     wallet_->answer_by({});
     txn::intervention retry;
-    retry.gid = came.gid();
+    retry.gid = outcome.gid();
     retry.who = "test";
     retry.why = "the wallet was wrong";
     tcc_->async_intervene(retry, asio::use_future).get();
-    EXPECT_TRUE(settled(came.gid()).cancelled());
+    EXPECT_TRUE(settled(outcome.gid()).cancelled());
     EXPECT_EQ(tcc_->stats().suspicious, 0u);
     EXPECT_TRUE(run(of_both()).confirmed());
 }
 
 TEST_F(TxnOldLog, AWordWithoutEvidenceStopsNothing) {
-    for (const auto& said :
+    for (const auto& answer :
          {result<reply>(reply::ahead({})),
           result<reply>(error_code(txn::errc::participant_ahead)),
           result<reply>(error_code(txn::errc::stale_epoch))}) {
-        wallet_->answer_by([said](const txn::call& made) -> result<reply> {
-            return made.what == operation::try_ ? said : reply::done();
+        wallet_->answer_by([answer](const txn::call& call) -> result<reply> {
+            return call.type == operation::try_ ? answer : reply::done();
         });
         open();
         EXPECT_TRUE(run(of_both()).cancelled());
@@ -244,23 +244,23 @@ TEST_F(TxnOldLog, WhatIsPresumedCancelledCanBeForced) {
     open();
     auto running = tcc_->async_run(of_both(), asio::use_future);
     ASSERT_TRUE(eventually([&] { return calls_of(*wallet_, operation::try_) == 1; }));
-    const auto which = wallet_->calls().front().gid;
+    const auto gid = wallet_->calls().front().gid;
     tcc_.reset();
     wallet_->hold_tries(false);
     wallet_->answer_by([](const txn::call&) -> result<reply> { return txn::errc::call_failed; });
     open();
     ASSERT_TRUE(eventually([&] { return calls_of(*wallet_, operation::cancel) >= 2; }));
-    EXPECT_TRUE(asked(which).unknown()) << "the wallet may have confirmed it";
+    EXPECT_TRUE(asked(gid).unknown()) << "the wallet may have confirmed it";
     txn::intervention force;
-    force.what = txn::intervention::kind::force;
-    force.gid = which;
+    force.type = txn::intervention::kind::force;
+    force.gid = gid;
     force.who = "test";
     force.why = "it will not come back";
     tcc_->async_intervene(force, asio::use_future).get();
-    EXPECT_TRUE(eventually([&] { return asked(which).cancelled(); }));
-    EXPECT_EQ(asked(which).why(), txn::errc::forced);
+    EXPECT_TRUE(eventually([&] { return asked(gid).cancelled(); }));
+    EXPECT_EQ(asked(gid).why(), txn::errc::forced);
     wallet_->answer_by({});
-    EXPECT_TRUE(settled(which).cancelled());
+    EXPECT_TRUE(settled(gid).cancelled());
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ protected:
         ::sqlite3_close(db);
         return found;
     }
-    static txn::gid number(std::uint64_t which) { return {log_id, which}; }
+    static txn::gid number(std::uint64_t value) { return {log_id, value}; }
 };
 
 TEST_F(TxnOlderLog, IsReadAsItIs) {
@@ -102,7 +102,7 @@ TEST_F(TxnOlderLog, IsBroughtUpToDateAndGoneOnWith) {
     EXPECT_TRUE(third.cancelled());
     EXPECT_EQ(third.why(), txn::errc::interrupted);
     EXPECT_TRUE(asked(number(1)).confirmed());
-    EXPECT_EQ(stock_->said(), "cancel") << "it had confirmed 2";
+    EXPECT_EQ(stock_->operations(), "cancel") << "it had confirmed 2";
     for (const auto& each : wallet_->calls())
         EXPECT_GT(each.epoch, each.gid.number == 2 ? 6u : 5u) << "its epochs go on";
     auto again = of_both();

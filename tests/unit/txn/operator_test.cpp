@@ -18,52 +18,52 @@ using txn::reply;
 
 class TxnOperator : public coordinator_fixture {
 protected:
-    std::optional<txn::transaction_view> shown(const txn::gid& which) {
-        return tcc_->async_show(which, asio::use_future).get();
+    std::optional<txn::transaction_view> shown(const txn::gid& gid) {
+        return tcc_->async_show(gid, asio::use_future).get();
     }
     std::vector<txn::transaction_view>
-    listed(list_filter which, std::uint64_t after = 0, std::size_t limit = 100) {
-        return tcc_->async_list(which, after, limit, asio::use_future).get();
+    listed(list_filter filter, std::uint64_t after = 0, std::size_t limit = 100) {
+        return tcc_->async_list(filter, after, limit, asio::use_future).get();
     }
-    error_code intervene(intervention::kind how, const txn::gid& which, txn::branch_number of = 0) {
-        intervention what;
-        what.what = how;
-        what.gid = which;
-        what.branch = of;
-        what.who = "alice";
-        what.why = "ticket 7";
-        return code_of([&] { tcc_->async_intervene(what, asio::use_future).get(); });
+    error_code intervene(intervention::kind how, const txn::gid& gid, txn::branch_number of = 0) {
+        intervention order;
+        order.type = how;
+        order.gid = gid;
+        order.branch = of;
+        order.who = "alice";
+        order.why = "ticket 7";
+        return code_of([&] { tcc_->async_intervene(order, asio::use_future).get(); });
     }
 
     /// A transaction that is confirmed, but for the wallet.
     txn::gid make_stuck() {
         wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
         const auto before = tcc_->stats().stuck;
-        const auto came = run(of_both());
-        EXPECT_TRUE(came.confirmed());
+        const auto outcome = run(of_both());
+        EXPECT_TRUE(outcome.confirmed());
         EXPECT_TRUE(eventually([&] { return tcc_->stats().stuck == before + 1; }));
         EXPECT_TRUE(eventually([&] {
-            const auto found = shown(came.gid());
+            const auto found = shown(outcome.gid());
             return found && found->branches.at(0).finished && found->branches.at(1).stuck;
         })) << "the log has it too";
-        return came.gid();
+        return outcome.gid();
     }
 };
 
 TEST_F(TxnOperator, SeeWhatHappenedInATransaction) {
-    wallet_->answer_by([n = 0](const txn::call& made) mutable -> result<reply> {
-        if (made.what == txn::operation::try_ && ++n == 1)
+    wallet_->answer_by([n = 0](const txn::call& call) mutable -> result<reply> {
+        if (call.type == txn::operation::try_ && ++n == 1)
             return error_code(txn::errc::call_failed);
         return reply::done();
     });
     open();
-    auto what = of_both();
-    what.key("order 9").traceparent("00-abc");
-    const auto came = run(std::move(what));
-    static_cast<void>(settled(came.gid()));
-    const auto found = shown(came.gid());
+    auto transaction = of_both();
+    transaction.key("order 9").traceparent("00-abc");
+    const auto outcome = run(std::move(transaction));
+    static_cast<void>(settled(outcome.gid()));
+    const auto found = shown(outcome.gid());
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->gid, came.gid());
+    EXPECT_EQ(found->gid, outcome.gid());
     EXPECT_EQ(found->at, txn::standing::confirmed);
     EXPECT_TRUE(found->ended);
     EXPECT_TRUE(found->readable);
@@ -82,11 +82,11 @@ TEST_F(TxnOperator, SeeWhatHappenedInATransaction) {
     EXPECT_TRUE(wallet.finished);
     EXPECT_EQ(wallet.calls, 3u);
     ASSERT_EQ(wallet.newest.size(), 3u);
-    EXPECT_EQ(wallet.newest[0].came, txn::call_view::verdict::failed);
+    EXPECT_EQ(wallet.newest[0].result, txn::call_view::verdict::failed);
     EXPECT_EQ(wallet.newest[0].text, error_code(txn::errc::call_failed).message());
     EXPECT_EQ(wallet.newest[1].attempt, 2u);
-    EXPECT_EQ(wallet.newest[1].came, txn::call_view::verdict::done);
-    EXPECT_EQ(wallet.newest[2].what, txn::operation::confirm);
+    EXPECT_EQ(wallet.newest[1].result, txn::call_view::verdict::done);
+    EXPECT_EQ(wallet.newest[2].type, txn::operation::confirm);
     EXPECT_EQ(wallet.newest[2].epoch, found->begun_epoch);
     EXPECT_GE(wallet.newest[2].begun, wallet.newest[1].begun + wallet.newest[1].took);
     EXPECT_EQ(found->branches[0].calls, 2u);
@@ -95,22 +95,22 @@ TEST_F(TxnOperator, SeeWhatHappenedInATransaction) {
 TEST_F(TxnOperator, SeeWhyATransactionWasCancelled) {
     wallet_->answer_by(refusing(txn::operation::try_, "no money"));
     open();
-    const auto came = run(of_both());
-    static_cast<void>(settled(came.gid()));
-    const auto found = shown(came.gid());
+    const auto outcome = run(of_both());
+    static_cast<void>(settled(outcome.gid()));
+    const auto found = shown(outcome.gid());
     ASSERT_TRUE(found);
     EXPECT_EQ(found->at, txn::standing::cancelled);
     EXPECT_EQ(found->why, txn::errc::refused);
     EXPECT_EQ(found->text, "no money");
-    EXPECT_EQ(found->branches.at(1).newest.at(0).came, txn::call_view::verdict::refused);
+    EXPECT_EQ(found->branches.at(1).newest.at(0).result, txn::call_view::verdict::refused);
     EXPECT_EQ(found->branches.at(1).newest.at(0).text, "no money");
 }
 
 TEST_F(TxnOperator, SeeNothingOfWhatThereIsNot) {
     open();
-    const auto came = run(of_both());
-    EXPECT_FALSE(shown({came.gid().log, 99}));
-    EXPECT_FALSE(shown({came.gid().log + 1, came.gid().number}));
+    const auto outcome = run(of_both());
+    EXPECT_FALSE(shown({outcome.gid().log, 99}));
+    EXPECT_FALSE(shown({outcome.gid().log + 1, outcome.gid().number}));
 }
 
 TEST_F(TxnOperator, ListWhatWaitsForThemApart) {
@@ -137,19 +137,19 @@ TEST_F(TxnOperator, ListWhatWaitsForThemApart) {
 
 TEST_F(TxnOperator, RetryWhatIsStuckWhenItsCauseIsGone) {
     open();
-    const auto which = make_stuck();
-    EXPECT_FALSE(intervene(intervention::kind::retry, which, 2));
+    const auto gid = make_stuck();
+    EXPECT_FALSE(intervene(intervention::kind::retry, gid, 2));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 2; })) << "it refuses again";
     wallet_->answer_by({});
-    EXPECT_FALSE(intervene(intervention::kind::retry, which));
-    EXPECT_TRUE(settled(which).confirmed());
-    EXPECT_EQ(wallet_->said(), "try confirm confirm confirm");
-    EXPECT_EQ(stock_->said(), "try confirm") << "it had no part in it";
-    const auto found = shown(which);
+    EXPECT_FALSE(intervene(intervention::kind::retry, gid));
+    EXPECT_TRUE(settled(gid).confirmed());
+    EXPECT_EQ(wallet_->operations(), "try confirm confirm confirm");
+    EXPECT_EQ(stock_->operations(), "try confirm") << "it had no part in it";
+    const auto found = shown(gid);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->ended);
     ASSERT_EQ(found->actions.size(), 2u);
-    EXPECT_EQ(found->actions[0].what, "retry");
+    EXPECT_EQ(found->actions[0].type, "retry");
     EXPECT_EQ(found->actions[0].branch, 2u);
     EXPECT_EQ(found->actions[0].who, "alice");
     EXPECT_EQ(found->actions[0].why, "ticket 7");
@@ -160,46 +160,46 @@ TEST_F(TxnOperator, RetryWhatIsStuckWhenItsCauseIsGone) {
 TEST_F(TxnOperator, RetryNowWhatWaitsForItsNextAttempt) {
     auto how = config();
     how.retry_first = how.retry_max = 1h;
-    wallet_->answer_by([](const txn::call& made) -> result<reply> {
-        if (made.what == txn::operation::confirm)
+    wallet_->answer_by([](const txn::call& call) -> result<reply> {
+        if (call.type == txn::operation::confirm)
             return reply::again(1h);
         return reply::done();
     });
     open(how);
-    const auto which = run(of_both()).gid();
+    const auto gid = run(of_both()).gid();
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 2; }));
     wallet_->answer_by({});
     EXPECT_FALSE(eventually([&] { return wallet_->calls().size() > 2; }, 50ms));
-    ASSERT_TRUE(eventually([&] { return !intervene(intervention::kind::retry, which); }));
-    EXPECT_TRUE(settled(which).confirmed());
-    EXPECT_EQ(wallet_->said(), "try confirm confirm");
+    ASSERT_TRUE(eventually([&] { return !intervene(intervention::kind::retry, gid); }));
+    EXPECT_TRUE(settled(gid).confirmed());
+    EXPECT_EQ(wallet_->operations(), "try confirm confirm");
 }
 
 TEST_F(TxnOperator, SkipWhatWillNeverBeFinished) {
     open();
-    const auto which = make_stuck();
-    EXPECT_EQ(intervene(intervention::kind::skip, which, 1), txn::errc::not_stuck);
-    EXPECT_FALSE(intervene(intervention::kind::skip, which, 2));
-    EXPECT_TRUE(settled(which).confirmed()) << "an outcome does not change";
-    const auto found = shown(which);
+    const auto gid = make_stuck();
+    EXPECT_EQ(intervene(intervention::kind::skip, gid, 1), txn::errc::not_stuck);
+    EXPECT_FALSE(intervene(intervention::kind::skip, gid, 2));
+    EXPECT_TRUE(settled(gid).confirmed()) << "an outcome does not change";
+    const auto found = shown(gid);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->ended);
     EXPECT_TRUE(found->branches.at(1).skipped);
     EXPECT_FALSE(found->branches.at(1).stuck);
     EXPECT_FALSE(found->branches.at(0).skipped);
-    EXPECT_EQ(wallet_->said(), "try confirm");
-    EXPECT_EQ(intervene(intervention::kind::skip, which, 2), txn::errc::not_open);
-    EXPECT_EQ(shown(which)->actions.size(), 1u) << "what was not done is not remembered";
+    EXPECT_EQ(wallet_->operations(), "try confirm");
+    EXPECT_EQ(intervene(intervention::kind::skip, gid, 2), txn::errc::not_open);
+    EXPECT_EQ(shown(gid)->actions.size(), 1u) << "what was not done is not remembered";
 }
 
 TEST_F(TxnOperator, WhoRetriesWhatAnotherSkipsAtTheSameTimeCallsNobody) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     const auto calls = wallet_->calls().size();
     intervention retry;
-    retry.gid = which;
+    retry.gid = gid;
     intervention skip = retry;
-    skip.what = intervention::kind::skip;
+    skip.type = intervention::kind::skip;
     std::promise<void> ordered;
     std::future<void> retried;
     std::future<void> skipped;
@@ -211,8 +211,8 @@ TEST_F(TxnOperator, WhoRetriesWhatAnotherSkipsAtTheSameTimeCallsNobody) {
     ordered.get_future().get();
     retried.get();
     skipped.get();
-    EXPECT_TRUE(settled(which).confirmed());
-    const auto found = shown(which);
+    EXPECT_TRUE(settled(gid).confirmed());
+    const auto found = shown(gid);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->ended);
     EXPECT_TRUE(found->branches.at(1).skipped) << "as is on record";
@@ -225,35 +225,35 @@ TEST_F(TxnOperator, ForceACancelOfWhatIsNotDecided) {
     open();
     auto running = tcc_->async_run(of_both(), asio::use_future);
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
-    const auto which = wallet_->calls().at(0).gid;
-    EXPECT_EQ(intervene(intervention::kind::skip, which), txn::errc::not_stuck);
-    EXPECT_FALSE(intervene(intervention::kind::force, which));
-    const auto came = running.get();
-    EXPECT_TRUE(came.cancelled());
-    EXPECT_EQ(came.why(), txn::errc::forced);
-    EXPECT_EQ(came.text(), "ticket 7");
-    EXPECT_TRUE(settled(which).cancelled());
-    EXPECT_EQ(shown(which)->actions.at(0).what, "force");
+    const auto gid = wallet_->calls().at(0).gid;
+    EXPECT_EQ(intervene(intervention::kind::skip, gid), txn::errc::not_stuck);
+    EXPECT_FALSE(intervene(intervention::kind::force, gid));
+    const auto outcome = running.get();
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_EQ(outcome.why(), txn::errc::forced);
+    EXPECT_EQ(outcome.text(), "ticket 7");
+    EXPECT_TRUE(settled(gid).cancelled());
+    EXPECT_EQ(shown(gid)->actions.at(0).type, "force");
 }
 
 TEST_F(TxnOperator, ActionsOutliveTheCoordinator) {
     open();
-    const auto which = make_stuck();
-    EXPECT_FALSE(intervene(intervention::kind::retry, which));
+    const auto gid = make_stuck();
+    EXPECT_FALSE(intervene(intervention::kind::retry, gid));
     ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 2; }));
     tcc_.reset();
     wallet_->answer_by({});
     open();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; })) << "asked once more";
-    EXPECT_EQ(shown(which)->actions.size(), 1u);
+    EXPECT_EQ(shown(gid)->actions.size(), 1u);
 }
 
 TEST_F(TxnOperator, AreToldThatACoordinatorWasStopped) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     tcc_->async_stop(asio::use_future).get();
-    EXPECT_EQ(intervene(intervention::kind::retry, which), txn::errc::stopped);
-    EXPECT_EQ(code_of([&] { shown(which); }), txn::errc::stopped);
+    EXPECT_EQ(intervene(intervention::kind::retry, gid), txn::errc::stopped);
+    EXPECT_EQ(code_of([&] { shown(gid); }), txn::errc::stopped);
     EXPECT_EQ(code_of([&] { listed(list_filter::all); }), txn::errc::stopped);
 }
 

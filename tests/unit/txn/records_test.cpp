@@ -14,33 +14,33 @@ namespace mortise::txn::log::records_test {
 namespace {
 
 plan some_plan() {
-    plan made;
-    made.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    made.locks.emplace_back("sku:42", fencing_token{1'234'567, *token_domain::parse("locks")});
-    made.branches.resize(3);
-    made.branches[0].participant = "stock";
-    made.branches[0].payload = std::string("\0two\xff", 5);
-    made.branches[1].participant = "wallet";
-    made.branches[2].participant = "stock";
-    made.branches[2].after = {1, 2};
-    return made;
+    plan plan;
+    plan.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    plan.locks.emplace_back("sku:42", fencing_token{1'234'567, *token_domain::parse("locks")});
+    plan.branches.resize(3);
+    plan.branches[0].participant = "stock";
+    plan.branches[0].payload = std::string("\0two\xff", 5);
+    plan.branches[1].participant = "wallet";
+    plan.branches[2].participant = "stock";
+    plan.branches[2].after = {1, 2};
+    return plan;
 }
 
 progress some_progress() {
-    progress made;
-    made.branches.resize(2);
-    made.branches[0].finished = true;
-    made.branches[1].stuck = true;
+    progress progress;
+    progress.branches.resize(2);
+    progress.branches[0].finished = true;
+    progress.branches[1].stuck = true;
     call_view one;
-    one.what = operation::confirm;
+    one.type = operation::confirm;
     one.attempt = 3;
     one.epoch = std::numeric_limits<std::uint64_t>::max();
     one.begun = std::chrono::microseconds(12);
     one.took = std::chrono::microseconds(1'000'000);
-    one.came = call_view::verdict::failed;
+    one.result = call_view::verdict::failed;
     one.text = "no answer";
-    made.note(2, one);
-    return made;
+    progress.note(2, one);
+    return progress;
 }
 
 TEST(TxnRecords, AreReadAsTheyWereWritten) {
@@ -96,23 +96,23 @@ TEST(TxnRecords, APlanWithoutBranchesOrWithAWrongOrderIsNone) {
 }
 
 TEST(TxnRecords, OnlyTheNewestCallsAreKept) {
-    progress made;
-    made.branches.resize(1);
+    progress progress;
+    progress.branches.resize(1);
     for (std::uint32_t i = 1; i <= 100; ++i) {
         call_view one;
         one.attempt = i;
-        made.note(1, one);
+        progress.note(1, one);
     }
-    EXPECT_EQ(made.branches[0].calls, 100u);
-    EXPECT_EQ(made.branches[0].newest.size(), 16u);
-    EXPECT_EQ(made.branches[0].newest.front().attempt, 85u);
-    EXPECT_EQ(made.branches[0].newest.back().attempt, 100u);
+    EXPECT_EQ(progress.branches[0].calls, 100u);
+    EXPECT_EQ(progress.branches[0].newest.size(), 16u);
+    EXPECT_EQ(progress.branches[0].newest.front().attempt, 85u);
+    EXPECT_EQ(progress.branches[0].newest.back().attempt, 100u);
 }
 
 TEST(TxnGid, IsReadAsItWasWritten) {
-    const gid which{0x5f0c'3a9b'e1d2'7746, 42};
-    EXPECT_EQ(which.text(), "5f0c3a9be1d27746-42");
-    EXPECT_EQ(gid::parse(which.text()), which);
+    const gid id{0x5f0c'3a9b'e1d2'7746, 42};
+    EXPECT_EQ(id.text(), "5f0c3a9be1d27746-42");
+    EXPECT_EQ(gid::parse(id.text()), id);
     const gid last{0, 0x7fff'ffff'ffff'ffff};
     EXPECT_EQ(gid::parse(last.text()), last);
 }

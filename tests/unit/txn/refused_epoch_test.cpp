@@ -44,11 +44,11 @@ public:
         const auto after = co_await tcc.async_log_stats();
         forced_in_a_minute = after.batches_forced - before.batches_forced;
         owned_meanwhile = tcc.stats().partitions;
-        txn::transaction what;
-        what.add("stock", "");
-        auto running = tcc.async_run(std::move(what), asio::as_tuple(asio::deferred));
-        auto came = co_await std::move(running);
-        refusal = std::get<0>(came);
+        txn::transaction transaction;
+        transaction.add("stock", "");
+        auto running = tcc.async_run(std::move(transaction), asio::as_tuple(asio::deferred));
+        auto result = co_await std::move(running);
+        refusal = std::get<0>(result);
         sql("UPDATE mortise_txn_partition SET epoch = epoch - 1000000000000");
         co_await until_it_decides(self, tcc);
         co_await tcc.async_stop();
@@ -65,16 +65,16 @@ private:
         client_config patience;
         patience.ttl = 2s;
         patience.time = self.time();
-        txn::coordinator_config made;
-        made.log = folder_.path() / "log.db";
-        made.partitions = partitions;
-        made.locks = std::make_shared<lock_client>(
+        txn::coordinator_config config;
+        config.log = folder_.path() / "log.db";
+        config.partitions = partitions;
+        config.locks = std::make_shared<lock_client>(
             self.get_executor(), locks_.make_store(self), std::move(patience)
         );
-        made.participants.emplace("stock", std::make_shared<scripted_participant>());
-        made.time = self.time();
-        made.jitter_seed = 1;
-        return made;
+        config.participants.emplace("stock", std::make_shared<scripted_participant>());
+        config.time = self.time();
+        config.jitter_seed = 1;
+        return config;
     }
     static asio::awaitable<void> until_it_decides(sim::process& self, txn::coordinator& tcc) {
         while (tcc.stats().partitions != partitions)

@@ -18,11 +18,11 @@ class scripted_participant final : public txn::participant {
 public:
     using answer_function = std::function<result<txn::reply>(const txn::call&)>;
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override {
-        note(what);
-        while (holds(what.what))
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override {
+        note(call);
+        while (holds(call.type))
             co_await pause();
-        co_return answer(what);
+        co_return answer(call);
     }
 
     void answer_by(answer_function answer) {
@@ -31,12 +31,12 @@ public:
     }
 
     /// Such calls do not end while that is so.
-    void hold(txn::operation what, bool on) {
+    void hold(txn::operation operation, bool on) {
         const std::lock_guard guard(mutex_);
         if (on)
-            held_.insert(what);
+            held_.insert(operation);
         else
-            held_.erase(what);
+            held_.erase(operation);
     }
     std::size_t calls_at_once() const noexcept override { return at_once_; }
     /// Before a coordinator knows it.
@@ -50,26 +50,26 @@ public:
     }
 
     /// `try`, `confirm`, ... in their order.
-    std::string said() const {
+    std::string operations() const {
         std::string all;
         for (const auto& each : calls())
-            all += (all.empty() ? "" : " ") + std::string(to_string(each.what));
+            all += (all.empty() ? "" : " ") + std::string(to_string(each.type));
         return all;
     }
 
 private:
     static asio::awaitable<void> pause();
-    void note(const txn::call& what) {
+    void note(const txn::call& call) {
         const std::lock_guard guard(mutex_);
-        calls_.push_back(what);
+        calls_.push_back(call);
     }
-    result<txn::reply> answer(const txn::call& what) {
+    result<txn::reply> answer(const txn::call& call) {
         const std::lock_guard guard(mutex_);
-        return answer_ ? answer_(what) : result<txn::reply>(txn::reply::done());
+        return answer_ ? answer_(call) : result<txn::reply>(txn::reply::done());
     }
-    bool holds(txn::operation what) const {
+    bool holds(txn::operation operation) const {
         const std::lock_guard guard(mutex_);
-        return held_.contains(what);
+        return held_.contains(operation);
     }
 
     mutable std::mutex mutex_;

@@ -36,15 +36,15 @@ constexpr auto ttl = coordinator_site::ttl;
 class TxnSharedLog : public testing::Test {
 protected:
     txn::coordinator_config config(std::uint32_t partitions = 1) const {
-        txn::coordinator_config made;
-        made.log = log();
-        made.partitions = partitions;
-        made.participants.emplace("stock", stock_);
-        made.participants.emplace("wallet", wallet_);
-        made.retry_first = 2ms;
-        made.retry_max = 20ms;
-        made.jitter_seed = 1;
-        return made;
+        txn::coordinator_config config;
+        config.log = log();
+        config.partitions = partitions;
+        config.participants.emplace("stock", stock_);
+        config.participants.emplace("wallet", wallet_);
+        config.retry_first = 2ms;
+        config.retry_max = 20ms;
+        config.jitter_seed = 1;
+        return config;
     }
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
@@ -60,19 +60,19 @@ protected:
     }
 
     static txn::transaction of_both() {
-        txn::transaction made;
-        made.add("stock", "");
-        made.add("wallet", "");
-        return made;
+        txn::transaction transaction;
+        transaction.add("stock", "");
+        transaction.add("wallet", "");
+        return transaction;
     }
 
     template <class T>
-    static T wait_for(std::future<T> what) {
-        EXPECT_EQ(what.wait_for(20s), std::future_status::ready);
-        return what.get();
+    static T wait_for(std::future<T> future) {
+        EXPECT_EQ(future.wait_for(20s), std::future_status::ready);
+        return future.get();
     }
-    static outcome run(txn::coordinator& at, txn::transaction what = of_both()) {
-        return wait_for(at.async_run(std::move(what), asio::use_future));
+    static outcome run(txn::coordinator& at, txn::transaction transaction = of_both()) {
+        return wait_for(at.async_run(std::move(transaction), asio::use_future));
     }
     static txn::transaction of(const char* who) {
         txn::transaction plan;
@@ -111,9 +111,9 @@ TEST_F(TxnSharedLog, OneDecidesAndTheOtherStandsBy) {
 
 TEST_F(TxnSharedLog, WhoStandsByAnswersForWhatWasDecidedElsewhere) {
     make_two();
-    const auto came = run(**first_);
-    EXPECT_TRUE(wait_for((*second_)->async_outcome(came.gid(), asio::use_future)).confirmed());
-    const auto shown = wait_for((*second_)->async_show(came.gid(), asio::use_future));
+    const auto outcome = run(**first_);
+    EXPECT_TRUE(wait_for((*second_)->async_outcome(outcome.gid(), asio::use_future)).confirmed());
+    const auto shown = wait_for((*second_)->async_show(outcome.gid(), asio::use_future));
     ASSERT_TRUE(shown);
     EXPECT_EQ(shown->at, txn::standing::confirmed);
 }
@@ -140,20 +140,20 @@ TEST_F(TxnSharedLog, AKeyIsOneTransactionWhereverItIsUsed) {
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 1 && second_->partitions() == 1; })
     );
     wallet_->hold_tries(true);
-    auto what = of_both();
-    what.key("order 7");
-    auto running = (*first_)->async_run(what, asio::use_future);
+    auto transaction = of_both();
+    transaction.key("order 7");
+    auto running = (*first_)->async_run(transaction, asio::use_future);
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
-    const auto elsewhere = run(**second_, what);
+    const auto elsewhere = run(**second_, transaction);
     EXPECT_TRUE(elsewhere.unknown());
     EXPECT_EQ(elsewhere.why(), txn::errc::standby);
     EXPECT_EQ(elsewhere.gid(), wallet_->calls().at(0).gid);
     wallet_->hold_tries(false);
     EXPECT_TRUE(wait_for(std::move(running)).confirmed());
-    const auto again = run(**second_, what);
+    const auto again = run(**second_, transaction);
     EXPECT_TRUE(again.confirmed());
     EXPECT_EQ(again.gid(), elsewhere.gid());
-    EXPECT_EQ(wallet_->said().find("try", 3), std::string::npos) << "one try was enough";
+    EXPECT_EQ(wallet_->operations().find("try", 3), std::string::npos) << "one try was enough";
 }
 
 // A process that is stopped, and goes on when its locks have long passed to another.
@@ -170,13 +170,13 @@ TEST_F(TxnSharedLog, AStoppedCoordinatorThatGoesOnWritesNothing) {
     EXPECT_LT(clock::now() - stopped, ttl + 1s + delay.so_far());
     ASSERT_TRUE(eventually([&] { return (*second_)->stats().ended == 1; }));
     first_->resume();
-    const auto came = wait_for(std::move(running));
-    EXPECT_TRUE(came.unknown());
-    EXPECT_EQ(came.why(), txn::errc::stepped_down);
+    const auto outcome = wait_for(std::move(running));
+    EXPECT_TRUE(outcome.unknown());
+    EXPECT_EQ(outcome.why(), txn::errc::stepped_down);
     EXPECT_EQ(refusal(**first_), txn::errc::standby);
-    EXPECT_TRUE(wait_for((*first_)->async_outcome(came.gid(), asio::use_future)).cancelled());
-    EXPECT_EQ(wallet_->said().find("confirm"), std::string::npos);
-    EXPECT_EQ(stock_->said().find("confirm"), std::string::npos);
+    EXPECT_TRUE(wait_for((*first_)->async_outcome(outcome.gid(), asio::use_future)).cancelled());
+    EXPECT_EQ(wallet_->operations().find("confirm"), std::string::npos);
+    EXPECT_EQ(stock_->operations().find("confirm"), std::string::npos);
     // It stands for election again.
     wait_for((*second_)->async_stop(asio::use_future));
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
@@ -195,8 +195,8 @@ TEST_F(TxnSharedLog, WhoeverStopsHandsOverAtOnceWhateverIsUnderWay) {
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() >= 256; }));
     auto stopping = (*first_)->async_stop(asio::use_future);
     for (auto& each : running) {
-        const auto came = wait_for(std::move(each));
-        EXPECT_TRUE(came.cancelled()) << came.why().message();
+        const auto outcome = wait_for(std::move(each));
+        EXPECT_TRUE(outcome.cancelled()) << outcome.why().message();
     }
     wait_for(std::move(stopping));
     const machine_delay delay;
@@ -228,9 +228,9 @@ TEST_F(TxnSharedLog, WithoutTheLockServerNothingIsDecided) {
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 1; }));
     EXPECT_TRUE(run(**first_).confirmed());
     ASSERT_TRUE(eventually([&] { return (*first_)->stats().ended == 2; }));
-    const auto said = wallet_->said();
-    EXPECT_NE(said.find("cancel"), std::string::npos) << "that of before: " << said;
-    EXPECT_NE(said.find("confirm"), std::string::npos) << said;
+    const auto calls = wallet_->operations();
+    EXPECT_NE(calls.find("cancel"), std::string::npos) << "that of before: " << calls;
+    EXPECT_NE(calls.find("confirm"), std::string::npos) << calls;
 }
 
 TEST_F(TxnSharedLog, WhoeverEndsTransactionsForgetsThem) {
@@ -250,8 +250,8 @@ TEST_F(TxnSharedLog, WhoeverEndsTransactionsForgetsThem) {
 }
 
 TEST_F(TxnSharedLog, WhatIsStuckTakesNoRoomFromWhatCanBeFinished) {
-    const auto deaf = [](const txn::call& made) -> result<reply> {
-        if (made.what == txn::operation::confirm)
+    const auto deaf = [](const txn::call& call) -> result<reply> {
+        if (call.type == txn::operation::confirm)
             return error_code(txn::errc::call_failed);
         return reply::done();
     };
@@ -365,8 +365,8 @@ TEST_F(TxnSharedLog, AnOrderIsDoneByWhoeverHasTheTransaction) {
     second_ = make_site(partitions);
     ASSERT_TRUE(eventually([&] { return first_->partitions() == 2 && second_->partitions() == 2; })
     );
-    wallet_->answer_by([](const txn::call& made) -> result<reply> {
-        return made.what == txn::operation::confirm ? reply::refused("closed") : reply::done();
+    wallet_->answer_by([](const txn::call& call) -> result<reply> {
+        return call.type == txn::operation::confirm ? reply::refused("closed") : reply::done();
     });
     std::vector<txn::gid> stuck;
     for (std::uint32_t i = 0; i < partitions; ++i) {
@@ -378,10 +378,11 @@ TEST_F(TxnSharedLog, AnOrderIsDoneByWhoeverHasTheTransaction) {
     }));
     wallet_->answer_by({});
     for (const auto& each : stuck) {
-        txn::intervention what;
-        what.gid = each;
+        txn::intervention order;
+        order.gid = each;
         asio::io_context context(1);
-        auto leaving = asio::co_spawn(context, txn::leave_wish(log(), what, 20s), asio::use_future);
+        auto leaving =
+            asio::co_spawn(context, txn::leave_wish(log(), order, 20s), asio::use_future);
         context.run();
         EXPECT_EQ(leaving.get(), error_code()) << each.text();
     }

@@ -27,8 +27,8 @@ using txn::call;
 using txn::operation;
 using txn::reply;
 
-reply reserve(db::connection& on, const call& what) {
-    if (what.payload == "throw")
+reply reserve(db::connection& on, const call& call) {
+    if (call.payload == "throw")
         throw std::runtime_error("the shelf is on fire");
     on.run("UPDATE shelf SET free = free - 1, reserved = reserved + 1 WHERE free > 0");
     return on.changes() == 1 ? reply::done("one") : reply::refused("nothing left");
@@ -47,23 +47,23 @@ void make_shelf(db::connection& on) {
     on.run("INSERT INTO shelf VALUES(3, 0)");
 }
 
-call call_of(operation what, std::uint64_t number) {
-    call made;
-    made.what = what;
-    made.gid = {42, number};
-    made.branch = 1;
-    made.attempt = 1;
-    made.epoch = 1;
-    made.term = 7;
-    made.participant = "shelf";
-    made.time_left = 1h;
-    return made;
+call call_of(operation operation, std::uint64_t number) {
+    call call;
+    call.type = operation;
+    call.gid = {42, number};
+    call.branch = 1;
+    call.attempt = 1;
+    call.epoch = 1;
+    call.term = 7;
+    call.participant = "shelf";
+    call.time_left = 1h;
+    return call;
 }
 
 db::sqlite_config at(const scratch_folder& folder) {
-    db::sqlite_config made;
-    made.path = folder.path() / "shelf.db";
-    return made;
+    db::sqlite_config config;
+    config.path = folder.path() / "shelf.db";
+    return config;
 }
 
 /// Cannot be asked.
@@ -85,12 +85,12 @@ protected:
     }
 
     txn::coordinator_config with_shelf() const {
-        auto made = config();
-        made.participants["stock"] = shelf_;
-        return made;
+        auto settings = config();
+        settings.participants["stock"] = shelf_;
+        return settings;
     }
-    result<reply> carry_out(const call& what) {
-        return asio::co_spawn(context_, shelf_->carry_out(what), asio::use_future).get();
+    result<reply> carry_out(const call& call) {
+        return asio::co_spawn(context_, shelf_->carry_out(call), asio::use_future).get();
     }
     std::string ask(const char* question) {
         auto work = [question](db::connection& on) {
@@ -137,13 +137,13 @@ TEST_F(TxnSqliteParticipant, WhatItsWorkThrowsIsPassedOnWithItsText) {
     auto how = with_shelf();
     how.try_attempts_max = 1;
     open(how);
-    txn::transaction what;
-    what.add("stock", "throw");
-    const auto came = run(std::move(what));
-    EXPECT_TRUE(came.cancelled());
-    EXPECT_EQ(came.why(), txn::errc::no_answer);
-    EXPECT_EQ(came.text(), "the shelf is on fire");
-    EXPECT_TRUE(settled(came.gid()).cancelled());
+    txn::transaction transaction;
+    transaction.add("stock", "throw");
+    const auto outcome = run(std::move(transaction));
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_EQ(outcome.why(), txn::errc::no_answer);
+    EXPECT_EQ(outcome.text(), "the shelf is on fire");
+    EXPECT_TRUE(settled(outcome.gid()).cancelled());
     EXPECT_EQ(shelf(), "3/0");
 }
 
@@ -158,8 +158,8 @@ TEST_F(TxnSqliteParticipant, ForgetsByItselfWhatIsOver) {
             asio::use_future
         )
         .get();
-    txn::transaction what;
-    what.add("stock", "");
+    txn::transaction transaction;
+    transaction.add("stock", "");
     int begun = 0;
     const auto forgotten = [&] {
         return begun - std::stoi(ask("SELECT count(*) FROM mortise_txn_branch"));
@@ -167,7 +167,7 @@ TEST_F(TxnSqliteParticipant, ForgetsByItselfWhatIsOver) {
     while (begun < 9'000 && (begun == 0 || forgotten() < 500)) {
         std::vector<std::future<txn::outcome>> running;
         for (int i = 0; i < 200; ++i)
-            running.push_back(tcc_->async_run(what, asio::use_future));
+            running.push_back(tcc_->async_run(transaction, asio::use_future));
         for (auto& each : running)
             EXPECT_TRUE(each.get().confirmed());
         begun += 200;
@@ -176,12 +176,12 @@ TEST_F(TxnSqliteParticipant, ForgetsByItselfWhatIsOver) {
 }
 
 TEST_F(TxnSqliteParticipant, WantsWorkForEachKindOfCall) {
-    const auto made = [&](txn::call_work one, txn::call_work other) {
+    const auto create = [&](txn::call_work one, txn::call_work other) {
         return code_of([&] { txn::sqlite_participant(shop_, reserve, one, other); });
     };
-    EXPECT_EQ(made(use, {}), mortise::errc::bad_config);
-    EXPECT_EQ(made({}, put_back), mortise::errc::bad_config);
-    EXPECT_FALSE(made(use, put_back));
+    EXPECT_EQ(create(use, {}), mortise::errc::bad_config);
+    EXPECT_EQ(create({}, put_back), mortise::errc::bad_config);
+    EXPECT_FALSE(create(use, put_back));
     EXPECT_EQ(
         code_of([&] {
             txn::sqlite_participant(std::shared_ptr<db::sqlite>(), reserve, use, put_back);
@@ -216,9 +216,9 @@ TEST_F(TxnSqliteParticipant, HasACoordinatorOfItsProcessHurry) {
     shelf_ = std::make_shared<txn::sqlite_participant>(
         shop_,
         reserve,
-        [&](db::connection& on, const call& what) {
+        [&](db::connection& on, const call& call) {
             if (!later)
-                return use(on, what);
+                return use(on, call);
             ++put_off;
             return reply::again(1h);
         },
@@ -227,11 +227,11 @@ TEST_F(TxnSqliteParticipant, HasACoordinatorOfItsProcessHurry) {
     auto how = with_shelf();
     how.deadline = 500ms;
     open(how);
-    txn::transaction what;
-    what.add("stock", "");
-    auto came = run(what);
-    while (!came.confirmed())  // a busy machine
-        came = run(what);
+    txn::transaction transaction;
+    transaction.add("stock", "");
+    auto outcome = run(transaction);
+    while (!outcome.confirmed())  // a busy machine
+        outcome = run(transaction);
     ASSERT_TRUE(eventually([&] { return put_off == 1; }));
     later = false;
     txn::sweeper_config often;
@@ -251,8 +251,8 @@ class patient_source final : public txn::outcome_source {
 public:
     explicit patient_source(sim::world& in) : world_(in) {}
 
-    asio::awaitable<result<txn::standing>> settle(txn::gid which) override {
-        asked.emplace_back(which.number, world_.now());
+    asio::awaitable<result<txn::standing>> settle(txn::gid gid) override {
+        asked.emplace_back(gid.number, world_.now());
         if (away)
             co_return error_code(txn::errc::call_failed);
         co_return txn::standing::open;

@@ -30,18 +30,18 @@ class scripted_source final : public txn::outcome_source {
 public:
     using answer_function = std::function<result<txn::standing>(txn::gid)>;
 
-    asio::awaitable<result<txn::standing>> settle(txn::gid which) override {
+    asio::awaitable<result<txn::standing>> settle(txn::gid gid) override {
         answer_function answer;
         {
             const std::lock_guard hold(mutex_);
-            asked_.push_back(which);
+            asked_.push_back(gid);
             answer = answer_;
         }
         if (!answer) {  // it hangs
             coro::event never(co_await asio::this_coro::executor);
             co_await never.async_wait();
         }
-        co_return answer(which);
+        co_return answer(gid);
     }
 
     void answer_by(answer_function answer) {
@@ -70,30 +70,30 @@ protected:
     }
 
     static txn::sweeper_config config() {
-        txn::sweeper_config made;
-        made.look_every = milliseconds(2);
-        made.ask_pause = milliseconds(1);
-        made.ask_max = milliseconds(20);
-        made.retry_first = milliseconds(1);
-        made.retry_max = milliseconds(8);
-        made.jitter_seed = 1;
-        return made;
+        txn::sweeper_config config;
+        config.look_every = milliseconds(2);
+        config.ask_pause = milliseconds(1);
+        config.ask_max = milliseconds(20);
+        config.retry_first = milliseconds(1);
+        config.retry_max = milliseconds(8);
+        config.jitter_seed = 1;
+        return config;
     }
     void begin(txn::sweeper_config how = config()) {
         sweeper_.emplace(thread_.context.get_executor(), shop_, source_, std::move(how));
     }
 
     result<txn::reply>
-    call(txn::operation what, std::uint64_t number, milliseconds left = milliseconds(0)) {
-        txn::call made;
-        made.what = what;
-        made.gid = {42, number};
-        made.branch = 1;
-        made.attempt = 1;
-        made.participant = "stock";
-        made.time_left = left;
-        auto work = [made](db::connection& on) {
-            return txn::barrier::pass(on, made, [] { return txn::reply::done(); });
+    call(txn::operation operation, std::uint64_t number, milliseconds left = milliseconds(0)) {
+        txn::call request;
+        request.type = operation;
+        request.gid = {42, number};
+        request.branch = 1;
+        request.attempt = 1;
+        request.participant = "stock";
+        request.time_left = left;
+        auto work = [request](db::connection& on) {
+            return txn::barrier::pass(on, request, [] { return txn::reply::done(); });
         };
         return shop_.async_run(work, db::durability::lazy, asio::use_future).get();
     }
@@ -106,9 +106,9 @@ protected:
     const scratch_folder folder_;
     server_thread thread_;
     db::sqlite shop_{thread_.context.get_executor(), [this] {
-                         db::sqlite_config made;
-                         made.path = folder_.path() / "shop.db";
-                         return made;
+                         db::sqlite_config config;
+                         config.path = folder_.path() / "shop.db";
+                         return config;
                      }()};
     std::shared_ptr<scripted_source> source_ = std::make_shared<scripted_source>();
     std::optional<txn::overdue_sweeper> sweeper_;

@@ -10,9 +10,9 @@
 
 namespace mortise::txn::core {
 
-void PrintTo(const tcc_fsm::step& what, std::ostream* to) {
+void PrintTo(const tcc_fsm::step& step, std::ostream* to) {
     const char* names[] = {"try", "confirm", "cancel", "decide_confirm", "decide_cancel", "settle"};
-    *to << names[static_cast<int>(what.what)] << ' ' << what.branch;
+    *to << names[static_cast<int>(step.type)] << ' ' << step.branch;
 }
 
 namespace tcc_fsm_test {
@@ -24,10 +24,10 @@ using steps = tcc_fsm::steps;
 using step = tcc_fsm::step;
 
 std::vector<branch> branches(std::initializer_list<std::vector<branch_number>> after) {
-    std::vector<branch> made;
+    std::vector<branch> result;
     for (const auto& each : after)
-        made.emplace_back().after = each;
-    return made;
+        result.emplace_back().after = each;
+    return result;
 }
 
 /// What one report leads to.
@@ -43,14 +43,14 @@ protected:
     steps begin() {
         return after([&](steps& next) { fsm_.begin(next); });
     }
-    steps tried(branch_number which) {
-        return after([&](steps& next) { fsm_.tried(which, next); });
+    steps tried(branch_number branch) {
+        return after([&](steps& next) { fsm_.tried(branch, next); });
     }
-    steps refused(branch_number which) {
-        return after([&](steps& next) { fsm_.try_refused(which, next); });
+    steps refused(branch_number branch) {
+        return after([&](steps& next) { fsm_.try_refused(branch, next); });
     }
-    steps failed(branch_number which) {
-        return after([&](steps& next) { fsm_.try_failed(which, next); });
+    steps failed(branch_number branch) {
+        return after([&](steps& next) { fsm_.try_failed(branch, next); });
     }
     steps abort() {
         return after([&](steps& next) { fsm_.abort(next); });
@@ -58,8 +58,8 @@ protected:
     steps decided(bool confirm) {
         return after([&](steps& next) { fsm_.decided(confirm, next); });
     }
-    steps finished(branch_number which) {
-        return after([&](steps& next) { fsm_.finished(which, next); });
+    steps finished(branch_number branch) {
+        return after([&](steps& next) { fsm_.finished(branch, next); });
     }
 
     tcc_fsm fsm_{branches({{}, {}, {}})};
@@ -243,12 +243,12 @@ TEST_F(TccFsm, ContradictedItCancelsTheOthersAndDecidesNothing) {
 TEST_F(TccFsm, ResumedWithADecisionItFinishesTheRest) {
     for (const bool confirm : {true, false}) {
         fsm_ = tcc_fsm(branches({{}, {}, {}}));
-        const auto what = confirm ? action::send_confirm : action::send_cancel;
+        const auto type = confirm ? action::send_confirm : action::send_cancel;
         EXPECT_EQ(
             after([&](steps& next) {
                 fsm_.resume_decided(confirm, {false, true, false}, next);
             }),
-            (steps{{what, 1}, {what, 3}})
+            (steps{{type, 1}, {type, 3}})
         );
         EXPECT_EQ(finished(3), steps());
         EXPECT_EQ(finished(1), steps{{action::settle}});

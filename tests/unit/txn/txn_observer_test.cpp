@@ -40,23 +40,23 @@ public:
         all_.push_back({event, std::string(event.participant)});
         all_.back().event.participant = {};
     }
-    std::vector<note> all(kind what) const {
+    std::vector<note> all(kind type) const {
         const std::lock_guard hold(mutex_);
         std::vector<note> found;
         for (const auto& each : all_) {
-            if (each.event.what == what)
+            if (each.event.type == type)
                 found.push_back(each);
         }
         return found;
     }
-    std::size_t count(kind what) const { return all(what).size(); }
+    std::size_t count(kind type) const { return all(type).size(); }
     /// Of one transaction: `begun decided ended`.
-    std::string story(const txn::gid& which) const {
+    std::string story(const txn::gid& gid) const {
         const std::lock_guard hold(mutex_);
         std::string text;
         for (const auto& each : all_) {
-            if (each.event.gid == which)
-                text += (text.empty() ? "" : " ") + std::string(to_string(each.event.what));
+            if (each.event.gid == gid)
+                text += (text.empty() ? "" : " ") + std::string(to_string(each.event.type));
         }
         return text;
     }
@@ -75,9 +75,9 @@ protected:
     }
 
     txn::coordinator_config watched() {
-        auto made = config();
-        made.observer = &notes_;
-        return made;
+        auto settings = config();
+        settings.observer = &notes_;
+        return settings;
     }
 
     fault_vfs disk_;
@@ -105,18 +105,18 @@ TEST_F(TxnObserver, HearsWhatBecomesOfATransaction) {
 TEST_F(TxnObserver, HearsWhatIsStuckAndWhatIsTakenUp) {
     wallet_->answer_by(refusing(operation::confirm, "no"));
     open(watched());
-    const auto which = run(of_both()).gid();
+    const auto gid = run(of_both()).gid();
     ASSERT_TRUE(eventually([&] { return notes_.count(kind::stuck) == 1; }));
     const auto stuck = notes_.all(kind::stuck).at(0);
-    EXPECT_EQ(stuck.event.gid, which);
+    EXPECT_EQ(stuck.event.gid, gid);
     EXPECT_EQ(stuck.event.branch, 2u);
     EXPECT_EQ(stuck.participant, "wallet");
     tcc_->async_stop(asio::use_future).get();
     EXPECT_EQ(notes_.all(kind::let_go).at(0).event.code, txn::errc::stopped);
     wallet_->answer_by({});
     open(watched());
-    static_cast<void>(settled(which));
-    EXPECT_EQ(notes_.story(which), "begun decided stuck let_go taken_up ended");
+    static_cast<void>(settled(gid));
+    EXPECT_EQ(notes_.story(gid), "begun decided stuck let_go taken_up ended");
 }
 
 TEST_F(TxnObserver, HearsThatAParticipantBreaksAndRecovers) {
@@ -178,7 +178,7 @@ TEST_F(TxnObserver, HearsOfPartitionsAndOfTheLog) {
 class accountant final : public txn::txn_observer {
 public:
     void on_event(const txn::txn_event& event) noexcept override {
-        ++heard_[event.what];
+        ++heard_[event.type];
         const auto* const tcc = of.load();
         if (tcc == nullptr)
             return;
@@ -194,7 +194,7 @@ public:
             now.participants_broken ==
                 of_kind(kind::participant_broken) - of_kind(kind::participant_recovered);
         if (!right && wrong.empty())
-            wrong = to_string(event.what);
+            wrong = to_string(event.type);
     }
 
     std::atomic<const txn::coordinator*> of{nullptr};

@@ -34,26 +34,26 @@ protected:
         : world_(world), tcc_(world.context.get_executor(), config(world)) {}
 
     static txn::transaction of_both() {
-        txn::transaction made;
-        made.add("stock", "");
-        made.add("wallet", "");
-        return made;
+        txn::transaction transaction;
+        transaction.add("stock", "");
+        transaction.add("wallet", "");
+        return transaction;
     }
 
     /// Everything has ended the same way, for every participant.
     void expect_settled() {
         EXPECT_EQ(tcc_.stats().open, 0u);
-        const auto ends = stock_->said() + '|' + wallet_->said();
+        const auto ends = stock_->operations() + '|' + wallet_->operations();
         const bool confirmed = ends.find("confirm") != std::string::npos;
         EXPECT_TRUE(!confirmed || ends.find("cancel") == std::string::npos) << ends;
-        for (const auto& each : {stock_->said(), wallet_->said()}) {
+        for (const auto& each : {stock_->operations(), wallet_->operations()}) {
             EXPECT_TRUE(each.empty() || each == (confirmed ? "try confirm" : "try cancel")) << each;
         }
     }
     void expect_alive() {
         const auto before = tcc_.stats().confirmed;
-        const auto came = world_.run(tcc_.async_run(of_both(), asio::use_awaitable));
-        EXPECT_TRUE(came.confirmed());
+        const auto outcome = world_.run(tcc_.async_run(of_both(), asio::use_awaitable));
+        EXPECT_TRUE(outcome.confirmed());
         EXPECT_EQ(tcc_.stats().confirmed, before + 1);
     }
 
@@ -64,11 +64,11 @@ protected:
 
 private:
     txn::coordinator_config config(const db_world& world) const {
-        txn::coordinator_config made;
-        made.log = world.database().parent_path() / "log.db";
-        made.participants.emplace("stock", stock_);
-        made.participants.emplace("wallet", wallet_);
-        return made;
+        txn::coordinator_config config;
+        config.log = world.database().parent_path() / "log.db";
+        config.participants.emplace("stock", stock_);
+        config.participants.emplace("wallet", wallet_);
+        return config;
     }
 };
 
@@ -78,24 +78,24 @@ public:
 
     asio::awaitable<void> operation() override {
         auto doing = tcc_.async_run(of_both());
-        came_ = co_await std::move(doing);
+        outcome_ = co_await std::move(doing);
     }
     void check(const co_world::outcome& outcome) override {
         const auto code = outcome.code();
         EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
         expect_settled();
-        if (came_) {
-            EXPECT_FALSE(came_->unknown());
-            EXPECT_EQ(came_->confirmed(), stock_->said() == "try confirm");
+        if (outcome_) {
+            EXPECT_FALSE(outcome_->unknown());
+            EXPECT_EQ(outcome_->confirmed(), stock_->operations() == "try confirm");
         } else {
             EXPECT_EQ(tcc_.stats().begun, 0u) << "it was cancelled before it was started";
         }
-        EXPECT_TRUE(!came_ || came_->confirmed() || came_->why() == txn::errc::withdrawn);
+        EXPECT_TRUE(!outcome_ || outcome_->confirmed() || outcome_->why() == txn::errc::withdrawn);
         expect_alive();
     }
 
 private:
-    std::optional<txn::outcome> came_;
+    std::optional<txn::outcome> outcome_;
 };
 
 TEST_P(TxnSweep, ATransactionIsCarriedOutAsAWholeOrCancelledAsAWhole) {
@@ -110,24 +110,24 @@ enum class question { outcome, end, view, list, counts, intervention };
 
 class asking final : public txn_case {
 public:
-    asking(db_world& world, question what) : txn_case(world), what_(what) {
-        which_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
+    asking(db_world& world, question question) : txn_case(world), question_(question) {
+        gid_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
     }
 
     asio::awaitable<void> operation() override {
-        switch (what_) {
+        switch (question_) {
         case question::outcome: {
-            auto looking = tcc_.async_outcome(which_);
+            auto looking = tcc_.async_outcome(gid_);
             note(co_await std::move(looking));
             break;
         }
         case question::end: {
-            auto waiting = tcc_.async_settle(which_);
+            auto waiting = tcc_.async_settle(gid_);
             note(co_await std::move(waiting));
             break;
         }
         case question::view: {
-            auto looking = tcc_.async_show(which_);
+            auto looking = tcc_.async_show(gid_);
             const auto found = co_await std::move(looking);
             answered_ = right_ = found && found->at == txn::standing::confirmed;
             break;
@@ -135,7 +135,7 @@ public:
         case question::list: {
             auto looking = tcc_.async_list(txn::list_filter::all, 0, 10);
             const auto found = co_await std::move(looking);
-            answered_ = right_ = found.size() == 1 && found[0].gid == which_;
+            answered_ = right_ = found.size() == 1 && found[0].gid == gid_;
             break;
         }
         case question::counts: {
@@ -145,9 +145,9 @@ public:
             break;
         }
         case question::intervention: {
-            txn::intervention what;
-            what.gid = which_;
-            auto doing = tcc_.async_intervene(what);
+            txn::intervention order;
+            order.gid = gid_;
+            auto doing = tcc_.async_intervene(order);
             co_await std::move(doing);
             answered_ = right_ = true;
             break;
@@ -156,7 +156,7 @@ public:
     }
     void check(const co_world::outcome& outcome) override {
         const auto code = outcome.code();
-        const bool nothing_to_do = what_ == question::intervention &&
+        const bool nothing_to_do = question_ == question::intervention &&
                                    (code == txn::errc::not_open || code == txn::errc::not_stuck);
         EXPECT_TRUE(!code || code == asio::error::operation_aborted || nothing_to_do)
             << code.message();
@@ -167,21 +167,21 @@ public:
     }
 
 private:
-    void note(const txn::outcome& came) {
+    void note(const txn::outcome& outcome) {
         answered_ = true;
-        right_ = came.confirmed();
+        right_ = outcome.confirmed();
     }
 
-    const question what_;
-    txn::gid which_;
+    const question question_;
+    txn::gid gid_;
     bool answered_ = false;
     bool right_ = true;
 };
 
 TEST_P(TxnSweep, AQuestionThatWasCancelledChangesNothing) {
-    const auto sweep = [](const char* name, question what) {
-        cancel_sweep<db_world>(name, GetParam(), [what](auto& at) {
-            return std::make_unique<asking>(at, what);
+    const auto sweep = [](const char* name, question question) {
+        cancel_sweep<db_world>(name, GetParam(), [question](auto& at) {
+            return std::make_unique<asking>(at, question);
         });
     };
     sweep("coordinator::async_outcome", question::outcome);
@@ -197,33 +197,33 @@ class wishing final : public txn_case {
 public:
     explicit wishing(db_world& world)
         : txn_case(world), log_(world.database().parent_path() / "log.db") {
-        wallet_->answer_by([](const txn::call& made) -> result<txn::reply> {
-            if (made.what == txn::operation::confirm)
+        wallet_->answer_by([](const txn::call& call) -> result<txn::reply> {
+            if (call.type == txn::operation::confirm)
                 return txn::reply::refused("no");
             return txn::reply::done();
         });
-        which_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
+        gid_ = world.run(tcc_.async_run(of_both(), asio::use_awaitable)).gid();
         world.step_while([this] { return tcc_.stats().stuck == 0; });
     }
 
     asio::awaitable<void> operation() override {
-        txn::intervention what;
-        what.what = txn::intervention::kind::skip;
-        what.gid = which_;
-        auto leaving = txn::leave_wish(log_, what, std::chrono::seconds(20));
-        came_ = co_await std::move(leaving);
+        txn::intervention order;
+        order.type = txn::intervention::kind::skip;
+        order.gid = gid_;
+        auto leaving = txn::leave_wish(log_, order, std::chrono::seconds(20));
+        result_ = co_await std::move(leaving);
     }
     void check(const co_world::outcome& outcome) override {
         const auto code = outcome.code();
         EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
-        EXPECT_TRUE(code || came_ == error_code()) << "it was done";
+        EXPECT_TRUE(code || result_ == error_code()) << "it was done";
         // A bell is heard by a thread, which nobody waits for.
         const txn::log_reader log(log_);
         const auto end = clock::now() + std::chrono::seconds(20);
-        while (!log.show(which_)->wishes.empty() && clock::now() < end)
+        while (!log.show(gid_)->wishes.empty() && clock::now() < end)
             world_.settle();
         world_.settle();  // the end of the transaction, after what was done
-        const auto found = log.show(which_);
+        const auto found = log.show(gid_);
         ASSERT_TRUE(found);
         const bool done = found->actions.size() == 1;
         EXPECT_EQ(found->branches.at(1).skipped, done) << "as a whole or not at all";
@@ -236,8 +236,8 @@ public:
 
 private:
     const std::filesystem::path log_;
-    txn::gid which_;
-    std::optional<error_code> came_;
+    txn::gid gid_;
+    std::optional<error_code> result_;
 };
 
 TEST_P(TxnSweep, AnOrderIsCarriedOutOrWasNeverGiven) {
@@ -252,10 +252,10 @@ public:
     explicit stopping(db_world& world) : txn_case(world) {}
 
     asio::awaitable<void> operation() override {
-        tcc_.async_run(of_both(), [this](error_code code, const txn::outcome& came) {
-            told_ = true;
+        tcc_.async_run(of_both(), [this](error_code code, const txn::outcome& outcome) {
+            reported_ = true;
             code_ = code;
-            came_ = came;
+            outcome_ = outcome;
         });
         begun_ = true;
         auto ending = tcc_.async_stop();
@@ -265,17 +265,18 @@ public:
     void check(const co_world::outcome&) override {
         if (!begun_)
             return;
-        EXPECT_TRUE(told_);
-        EXPECT_TRUE(code_ == txn::errc::stopped || (!code_ && !came_.unknown())) << code_.message();
+        EXPECT_TRUE(reported_);
+        EXPECT_TRUE(code_ == txn::errc::stopped || (!code_ && !outcome_.unknown()))
+            << code_.message();
         EXPECT_TRUE(ended_);
     }
 
 private:
     bool begun_ = false;
-    bool told_ = false;
+    bool reported_ = false;
     bool ended_ = false;
     error_code code_;
-    txn::outcome came_;
+    txn::outcome outcome_;
 };
 
 TEST_P(TxnSweep, AStopIsNotStopped) {
@@ -297,12 +298,12 @@ public:
         world.sql("CREATE TABLE IF NOT EXISTS trace(one INTEGER)");
     }
     static txn::call some_call() {
-        txn::call made;
-        made.gid = {42, 1};
-        made.branch = 1;
-        made.attempt = 1;
-        made.participant = "stock";
-        return made;
+        txn::call call;
+        call.gid = {42, 1};
+        call.branch = 1;
+        call.attempt = 1;
+        call.participant = "stock";
+        return call;
     }
 
 private:
@@ -318,12 +319,12 @@ public:
 
     asio::awaitable<void> operation() override {
         auto doing = stock_.stopped.carry_out(traced::some_call());
-        came_ = co_await std::move(doing);
+        answer_ = co_await std::move(doing);
     }
     void check(const co_world::outcome& outcome) override {
         const auto code = outcome.code();
         EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
-        EXPECT_TRUE(code || *came_ || came_->error() == asio::error::operation_aborted);
+        EXPECT_TRUE(code || *answer_ || answer_->error() == asio::error::operation_aborted);
         const auto again = world_.run(stock_.stopped.carry_out(traced::some_call()));
         EXPECT_TRUE(again && again->payload == "done");
         EXPECT_EQ(world_.sql("SELECT count(*) FROM trace"), 1) << "it is done, and done once";
@@ -332,7 +333,7 @@ public:
 private:
     db_world& world_;
     traced stock_;
-    std::optional<result<txn::reply>> came_;
+    std::optional<result<txn::reply>> answer_;
 };
 
 TEST_P(TxnSweep, ACallThatWasCancelledIsDoneOnceOrNotAtAll) {
@@ -386,22 +387,22 @@ public:
 template <class Stopped>
 class ending final : public sweep_case {
 public:
-    explicit ending(ticking_world& world) : what_(world) {}
+    explicit ending(ticking_world& world) : question_(world) {}
 
     asio::awaitable<void> operation() override {
         begun_ = true;
-        auto stop = what_.stopped.async_stop();
+        auto stop = question_.stopped.async_stop();
         co_await std::move(stop);
         ended_ = true;
     }
     void check(const co_world::outcome&) override {
         EXPECT_EQ(ended_, begun_) << "a stop is not stopped";
         if (ended_)
-            what_.check();
+            question_.check();
     }
 
 private:
-    Stopped what_;
+    Stopped question_;
     bool begun_ = false;
     bool ended_ = false;
 };

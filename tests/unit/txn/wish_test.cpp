@@ -25,26 +25,26 @@ class TxnWish : public coordinator_fixture {
 protected:
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
-    std::optional<txn::transaction_view> read(const txn::gid& which) const {
-        return txn::log_reader(log()).show(which);
+    std::optional<txn::transaction_view> read(const txn::gid& gid) const {
+        return txn::log_reader(log()).show(gid);
     }
 
     /// Leaves a wish, in a context of its own. Nothing: nobody did it in that time.
     std::optional<error_code> leave(
         intervention::kind how,
-        const txn::gid& which,
+        const txn::gid& gid,
         txn::branch_number of = 0,
         std::chrono::milliseconds wait = 20s
     ) const {
-        intervention what;
-        what.what = how;
-        what.gid = which;
-        what.branch = of;
-        what.who = "alice@here";
-        what.why = "ticket 7";
+        intervention order;
+        order.type = how;
+        order.gid = gid;
+        order.branch = of;
+        order.who = "alice@here";
+        order.why = "ticket 7";
         asio::io_context context(1);
         auto leaving =
-            asio::co_spawn(context, txn::leave_wish(log(), what, wait), asio::use_future);
+            asio::co_spawn(context, txn::leave_wish(log(), order, wait), asio::use_future);
         context.run();
         return leaving.get();
     }
@@ -52,10 +52,10 @@ protected:
     /// A transaction that is confirmed, but for the wallet.
     txn::gid make_stuck() {
         wallet_->answer_by(refusing(txn::operation::confirm, "the account is closed"));
-        const auto came = run(of_both());
-        EXPECT_TRUE(came.confirmed());
-        EXPECT_TRUE(eventually([&] { return is_stuck(came.gid()); }));
-        return came.gid();
+        const auto outcome = run(of_both());
+        EXPECT_TRUE(outcome.confirmed());
+        EXPECT_TRUE(eventually([&] { return is_stuck(outcome.gid()); }));
+        return outcome.gid();
     }
 
     void damage_plans() const {
@@ -85,23 +85,23 @@ protected:
         }
     }
 
-    bool is_stuck(const txn::gid& which) const {
-        const auto found = read(which);
+    bool is_stuck(const txn::gid& gid) const {
+        const auto found = read(gid);
         return found && found->branches.at(0).finished && found->branches.at(1).stuck;
     }
 };
 
 TEST_F(TxnWish, IsDoneByTheCoordinatorAtWork) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     wallet_->answer_by({});
-    EXPECT_EQ(leave(intervention::kind::retry, which), error_code());
-    EXPECT_TRUE(settled(which).confirmed());
-    EXPECT_EQ(wallet_->said(), "try confirm confirm");
-    const auto found = read(which);
+    EXPECT_EQ(leave(intervention::kind::retry, gid), error_code());
+    EXPECT_TRUE(settled(gid).confirmed());
+    EXPECT_EQ(wallet_->operations(), "try confirm confirm");
+    const auto found = read(gid);
     ASSERT_TRUE(found);
     ASSERT_EQ(found->actions.size(), 1u);
-    EXPECT_EQ(found->actions[0].what, "retry");
+    EXPECT_EQ(found->actions[0].type, "retry");
     EXPECT_EQ(found->actions[0].who, "alice@here");
     EXPECT_EQ(found->actions[0].why, "ticket 7");
     EXPECT_TRUE(found->wishes.empty());
@@ -109,16 +109,16 @@ TEST_F(TxnWish, IsDoneByTheCoordinatorAtWork) {
 
 TEST_F(TxnWish, IsInTheLogTogetherWithWhatItDid) {
     open();
-    const auto which = make_stuck();
-    EXPECT_EQ(leave(intervention::kind::skip, which, 2), error_code());
-    const auto found = read(which);  // without waiting for the coordinator
+    const auto gid = make_stuck();
+    EXPECT_EQ(leave(intervention::kind::skip, gid, 2), error_code());
+    const auto found = read(gid);  // without waiting for the coordinator
     ASSERT_TRUE(found);
     EXPECT_EQ(found->actions.size(), 1u);
     EXPECT_TRUE(found->branches.at(1).skipped);
     EXPECT_TRUE(found->branches.at(1).finished);
     EXPECT_FALSE(found->branches.at(1).stuck);
-    EXPECT_TRUE(settled(which).confirmed());
-    EXPECT_EQ(wallet_->said(), "try confirm");
+    EXPECT_TRUE(settled(gid).confirmed());
+    EXPECT_EQ(wallet_->operations(), "try confirm");
 }
 
 TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
@@ -129,22 +129,17 @@ TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
     wallet_->hold_tries(true);
     auto running = tcc_->async_run(of_both(), asio::use_future);
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 3; }));
-    const auto which = wallet_->calls().back().gid;
-    EXPECT_EQ(leave(intervention::kind::skip, which, 2), error_code(txn::errc::not_stuck));
-    EXPECT_EQ(leave(intervention::kind::force, which), error_code());
+    const auto gid = wallet_->calls().back().gid;
+    EXPECT_EQ(leave(intervention::kind::skip, gid, 2), error_code(txn::errc::not_stuck));
+    EXPECT_EQ(leave(intervention::kind::force, gid), error_code());
     EXPECT_EQ(running.get().why(), txn::errc::forced);
     wallet_->hold_tries(false);
-    EXPECT_TRUE(settled(which).cancelled());
-    EXPECT_EQ(read(which)->actions.size(), 1u) << "what was refused is not remembered";
+    EXPECT_TRUE(settled(gid).cancelled());
+    EXPECT_EQ(read(gid)->actions.size(), 1u) << "what was refused is not remembered";
+    EXPECT_EQ(code_of([&] { leave(intervention::kind::skip, {gid.log, 99}); }), txn::errc::bad_gid);
     EXPECT_EQ(
         code_of([&] {
-            leave(intervention::kind::skip, {which.log, 99});
-        }),
-        txn::errc::bad_gid
-    );
-    EXPECT_EQ(
-        code_of([&] {
-            leave(intervention::kind::skip, {which.log + 1, 1});
+            leave(intervention::kind::skip, {gid.log + 1, 1});
         }),
         txn::errc::bad_gid
     );
@@ -152,14 +147,14 @@ TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
 
 TEST_F(TxnWish, StaysForTheNextCoordinator) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     tcc_.reset();
     ASSERT_TRUE(eventually([&] { return db::bell::ring(log()) == 0; })) << "nobody is at work";
-    EXPECT_EQ(leave(intervention::kind::skip, which, 2, 1ms), std::nullopt);
-    const auto waiting = read(which);
+    EXPECT_EQ(leave(intervention::kind::skip, gid, 2, 1ms), std::nullopt);
+    const auto waiting = read(gid);
     ASSERT_TRUE(waiting);
     ASSERT_EQ(waiting->wishes.size(), 1u);
-    EXPECT_EQ(waiting->wishes[0].what, "skip");
+    EXPECT_EQ(waiting->wishes[0].type, "skip");
     EXPECT_EQ(waiting->wishes[0].branch, 2u);
     EXPECT_EQ(waiting->wishes[0].who, "alice@here");
     EXPECT_EQ(waiting->wishes[0].why, "ticket 7");
@@ -167,25 +162,25 @@ TEST_F(TxnWish, StaysForTheNextCoordinator) {
     EXPECT_TRUE(waiting->actions.empty());
     open();  // asks the wallet once more, which refuses
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
-    const auto found = read(which);
+    const auto found = read(gid);
     EXPECT_TRUE(found->branches.at(1).skipped);
     EXPECT_EQ(found->actions.size(), 1u);
     EXPECT_TRUE(found->wishes.empty());
-    EXPECT_EQ(wallet_->said(), "try confirm confirm");
+    EXPECT_EQ(wallet_->operations(), "try confirm confirm");
 }
 
 TEST_F(TxnWish, IsNotNeededAnyMoreIfTheNextCoordinatorSucceeds) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     tcc_.reset();
     ASSERT_TRUE(eventually([&] { return db::bell::ring(log()) == 0; }));
-    EXPECT_EQ(leave(intervention::kind::skip, which, 2, 1ms), std::nullopt);
+    EXPECT_EQ(leave(intervention::kind::skip, gid, 2, 1ms), std::nullopt);
     wallet_->answer_by({});
     open();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
-    EXPECT_TRUE(eventually([&] { return read(which)->wishes.empty(); }));
-    EXPECT_FALSE(read(which)->branches.at(1).skipped);
-    EXPECT_TRUE(read(which)->actions.empty());
+    EXPECT_TRUE(eventually([&] { return read(gid)->wishes.empty(); }));
+    EXPECT_FALSE(read(gid)->branches.at(1).skipped);
+    EXPECT_TRUE(read(gid)->actions.empty());
 }
 
 TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
@@ -193,35 +188,35 @@ TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
     open();
     auto running = tcc_->async_run(of_both(), asio::use_future);
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
-    const auto which = wallet_->calls().at(0).gid;
+    const auto gid = wallet_->calls().at(0).gid;
     std::thread ringing([&] {
         for (int i = 0; i < 200; ++i)
             db::bell::ring(log());
     });
-    EXPECT_EQ(leave(intervention::kind::force, which), error_code());
+    EXPECT_EQ(leave(intervention::kind::force, gid), error_code());
     ringing.join();
     EXPECT_TRUE(running.get().cancelled());
     wallet_->hold_tries(false);
-    EXPECT_TRUE(settled(which).cancelled());
-    EXPECT_EQ(read(which)->actions.size(), 1u);
+    EXPECT_TRUE(settled(gid).cancelled());
+    EXPECT_EQ(read(gid)->actions.size(), 1u);
 }
 
 TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
     auto how = config();
     how.partitions = 1;
     how.breaker_failures = 1'000'000;
-    const auto deaf = [](const txn::call& made) -> result<txn::reply> {
-        if (made.what == txn::operation::confirm)
+    const auto deaf = [](const txn::call& call) -> result<txn::reply> {
+        if (call.type == txn::operation::confirm)
             return error_code(txn::errc::call_failed);
         return txn::reply::done();
     };
     wallet_->answer_by(deaf);
     open(how);
     const auto first = run(of_both()).gid();
-    wallet_->answer_by([first, deaf](const txn::call& made) -> result<txn::reply> {
-        if (made.gid == first)
-            return deaf(made);
-        return made.what == txn::operation::confirm ? txn::reply::refused("closed")
+    wallet_->answer_by([first, deaf](const txn::call& call) -> result<txn::reply> {
+        if (call.gid == first)
+            return deaf(call);
+        return call.type == txn::operation::confirm ? txn::reply::refused("closed")
                                                     : txn::reply::done();
     });
     const auto second = run(of_both()).gid();
@@ -230,8 +225,8 @@ TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
     how.open_max = 2;  // half of which may be such as were taken up
     open(how);
     ASSERT_TRUE(eventually([&] { return tcc_->stats().taken_up == 1; }));
-    wallet_->answer_by([first, deaf](const txn::call& made) {
-        return made.gid == first ? deaf(made) : result<txn::reply>(txn::reply::done());
+    wallet_->answer_by([first, deaf](const txn::call& call) {
+        return call.gid == first ? deaf(call) : result<txn::reply>(txn::reply::done());
     });
     EXPECT_EQ(leave(intervention::kind::retry, second), error_code());
     EXPECT_TRUE(settled(second).confirmed());
@@ -241,13 +236,13 @@ TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
 
 TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
     open();
-    const auto which = make_stuck();
+    const auto gid = make_stuck();
     tcc_.reset();
     damage_plans();
     open();
-    EXPECT_EQ(leave(intervention::kind::retry, which), error_code(txn::errc::log_corrupt));
-    EXPECT_EQ(leave(intervention::kind::skip, which), error_code());
-    const auto found = read(which);
+    EXPECT_EQ(leave(intervention::kind::retry, gid), error_code(txn::errc::log_corrupt));
+    EXPECT_EQ(leave(intervention::kind::skip, gid), error_code());
+    const auto found = read(gid);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->ended);
     EXPECT_FALSE(found->readable);

@@ -41,13 +41,13 @@ struct row {
 void expect(const std::vector<row>& rows) {
     for (const auto& each : rows) {
         const auto got = meaning(answer(each.status, each.lines, each.body));
-        const std::string which = std::string(each.status) + " | " + each.lines;
+        const std::string title = std::string(each.status) + " | " + each.lines;
         if (each.means) {
-            ASSERT_TRUE(got) << which << got.error().message();
-            EXPECT_TRUE(*got == *each.means) << which;
+            ASSERT_TRUE(got) << title << got.error().message();
+            EXPECT_TRUE(*got == *each.means) << title;
         } else {
-            ASSERT_FALSE(got) << which;
-            EXPECT_EQ(got.error(), each.means.error()) << which;
+            ASSERT_FALSE(got) << title;
+            EXPECT_EQ(got.error(), each.means.error()) << title;
         }
     }
 }

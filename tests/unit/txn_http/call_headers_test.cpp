@@ -13,25 +13,25 @@ namespace mortise::txn::call_headers_test {
 namespace {
 
 call some_call() {
-    call made;
-    made.what = operation::confirm;
-    made.gid = {0x5f0c3a9be1d27746, 42};
-    made.branch = 3;
-    made.attempt = 7;
-    made.epoch = 9'007'199'254'740'993;
-    made.term = UINT64_MAX;
-    made.participant = "st\303\266ck/1";
-    made.payload = std::string("a\0b", 3);
-    made.locks.emplace_back("sku:42; a, b\r\n", fencing_token{77, *token_domain::parse("main#1")});
-    made.locks.emplace_back("", fencing_token());
-    made.time_left = std::chrono::milliseconds(1'234);
-    made.ended_below = 40;
-    made.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    return made;
+    call call;
+    call.type = operation::confirm;
+    call.gid = {0x5f0c3a9be1d27746, 42};
+    call.branch = 3;
+    call.attempt = 7;
+    call.epoch = 9'007'199'254'740'993;
+    call.term = UINT64_MAX;
+    call.participant = "st\303\266ck/1";
+    call.payload = std::string("a\0b", 3);
+    call.locks.emplace_back("sku:42; a, b\r\n", fencing_token{77, *token_domain::parse("main#1")});
+    call.locks.emplace_back("", fencing_token());
+    call.time_left = std::chrono::milliseconds(1'234);
+    call.ended_below = 40;
+    call.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    return call;
 }
 
-http::request sent(const call& what) {
-    auto bytes = http::bytes_of(http::to_request(what, http::base_url::parse("http://h:1/a")));
+http::request sent(const call& call) {
+    auto bytes = http::bytes_of(http::to_request(call, http::base_url::parse("http://h:1/a")));
     http::request_reader reader{http::message_limits()};
     EXPECT_EQ(reader.feed(bytes), http::fault::none);
     EXPECT_TRUE(reader.done());
@@ -61,22 +61,22 @@ TEST(TxnHttpCall, ArrivesAsItWas) {
 }
 
 TEST(TxnHttpCall, ArrivesWithEmptyTexts) {
-    call what = some_call();
-    what.participant.clear();
-    what.payload.clear();
-    what.traceparent.clear();
+    call call = some_call();
+    call.participant.clear();
+    call.payload.clear();
+    call.traceparent.clear();
     std::string why;
-    const auto got = http::read_call(sent(what), operation::confirm, why);
+    const auto got = http::read_call(sent(call), operation::confirm, why);
     ASSERT_TRUE(got) << why;
     EXPECT_EQ(got->participant + got->payload + got->traceparent, "");
 }
 
 TEST(TxnHttpCall, NobodyAddsAHeaderByATraceparent) {
-    call what = some_call();
-    what.traceparent = "00\r\nmortise-lock: x; y; 1";
-    const auto request = sent(what);
+    call call = some_call();
+    call.traceparent = "00\r\nmortise-lock: x; y; 1";
+    const auto request = sent(call);
     EXPECT_FALSE(request.headers.has(http::fields::traceparent));
-    EXPECT_EQ(request.headers.all(http::fields::lock).size(), what.locks.size());
+    EXPECT_EQ(request.headers.all(http::fields::lock).size(), call.locks.size());
 }
 
 TEST(TxnHttpCall, ThatLacksAFieldIsRefusedByItsName) {

@@ -32,10 +32,10 @@ protected:
     }
 
     static txn::control_server_config control_config() {
-        txn::control_server_config made;
-        made.token = token;
-        made.settle_max = std::chrono::milliseconds(300);
-        return made;
+        txn::control_server_config config;
+        config.token = token;
+        config.settle_max = std::chrono::milliseconds(300);
+        return config;
     }
     void begin() {
         open();
@@ -67,12 +67,12 @@ protected:
         return text.find(part) != std::string::npos;
     }
 
-    static std::string said(const txn::gid& which, const std::string& outcome) {
-        return "{\"gid\":\"" + which.text() + "\",\"outcome\":\"" + outcome + "\"}\n";
+    static std::string outcome_json(const txn::gid& gid, const std::string& outcome) {
+        return "{\"gid\":\"" + gid.text() + "\",\"outcome\":\"" + outcome + "\"}\n";
     }
 
-    result<txn::standing> settle(const std::shared_ptr<txn::outcome_source>& by, txn::gid which) {
-        return asio::co_spawn(context_, by->settle(which), asio::use_future).get();
+    result<txn::standing> settle(const std::shared_ptr<txn::outcome_source>& by, txn::gid gid) {
+        return asio::co_spawn(context_, by->settle(gid), asio::use_future).get();
     }
 
     std::optional<txn::control_server> control_;
@@ -109,8 +109,8 @@ TEST_F(TxnControl, ATokenThatIsEasyToGuessIsRefused) {
          {"", "short", "with blanks in it, and long enough", "fifteen-letters"}) {
         auto how = control_config();
         how.token = each;
-        const auto made = [&] { txn::control_server(context_.get_executor(), how, *tcc_); };
-        EXPECT_EQ(code_of(made), errc::bad_config) << each;
+        const auto create = [&] { txn::control_server(context_.get_executor(), how, *tcc_); };
+        EXPECT_EQ(code_of(create), errc::bad_config) << each;
     }
 }
 
@@ -118,7 +118,7 @@ TEST_F(TxnControl, AnEmptyLogIsAnswerEnough) {
     foreign_writer writer(folder_.path() / "log.db");  // the coordinator cannot make its tables
     begin();
     const txn::gid any{7, 1};
-    EXPECT_EQ(body(get("/txn/" + any.text() + "/outcome")), said(any, "never_existed"));
+    EXPECT_EQ(body(get("/txn/" + any.text() + "/outcome")), outcome_json(any, "never_existed"));
     EXPECT_EQ(status(get("/txn/" + any.text())), "404");
     const auto list = get("/txn?filter=all");
     EXPECT_EQ(status(list), "200");
@@ -132,13 +132,13 @@ TEST_F(TxnControl, SaysWhatBecameOfATransaction) {
     const auto first = run(of_both());
     wallet_->answer_by(refusing(txn::operation::try_, "no money"));
     const auto second = run(of_both());
-    const auto outcome = [&](const txn::gid& which) {
-        return get("/txn/" + which.text() + "/outcome");
+    const auto outcome = [&](const txn::gid& gid) {
+        return get("/txn/" + gid.text() + "/outcome");
     };
-    EXPECT_EQ(body(outcome(first.gid())), said(first.gid(), "confirmed"));
-    EXPECT_EQ(body(outcome(second.gid())), said(second.gid(), "cancelled"));
+    EXPECT_EQ(body(outcome(first.gid())), outcome_json(first.gid(), "confirmed"));
+    EXPECT_EQ(body(outcome(second.gid())), outcome_json(second.gid(), "cancelled"));
     for (const txn::gid& none : {txn::gid{first.gid().log, 1'000}, txn::gid{1, 1}}) {
-        EXPECT_EQ(body(outcome(none)), said(none, "never_existed"));
+        EXPECT_EQ(body(outcome(none)), outcome_json(none, "never_existed"));
         EXPECT_EQ(status(get("/txn/" + none.text())), "404");
     }
     const auto shown = body(get("/txn/" + second.gid().text()));
@@ -154,24 +154,24 @@ TEST_F(TxnControl, ATransactionUnderWayIsActive) {
     stock_->hold_tries(true);
     auto running = tcc_->async_run(of_both(), asio::use_future);
     ASSERT_TRUE(eventually([&] { return wallet_->calls().size() == 1; }));
-    const auto which = wallet_->calls()[0].gid;
-    EXPECT_EQ(body(get("/txn/" + which.text() + "/outcome")), said(which, "active"));
-    EXPECT_EQ(body(post("/txn/" + which.text() + "/settle?wait_ms=10")), said(which, "active"));
-    EXPECT_TRUE(has(get("/txn?filter=unfinished"), which.text()));
+    const auto gid = wallet_->calls()[0].gid;
+    EXPECT_EQ(body(get("/txn/" + gid.text() + "/outcome")), outcome_json(gid, "active"));
+    EXPECT_EQ(body(post("/txn/" + gid.text() + "/settle?wait_ms=10")), outcome_json(gid, "active"));
+    EXPECT_TRUE(has(get("/txn?filter=unfinished"), gid.text()));
     stock_->hold_tries(false);
     EXPECT_TRUE(running.get().confirmed());
-    EXPECT_EQ(body(post("/txn/" + which.text() + "/settle")), said(which, "confirmed"));
-    EXPECT_FALSE(has(get("/txn?filter=unfinished"), which.text()));
+    EXPECT_EQ(body(post("/txn/" + gid.text() + "/settle")), outcome_json(gid, "confirmed"));
+    EXPECT_FALSE(has(get("/txn?filter=unfinished"), gid.text()));
 }
 
 TEST_F(TxnControl, AStuckTransactionIsListedAndTriedAgain) {
     begin();
     stock_->answer_by(refusing(txn::operation::confirm, "\xff broken"));
-    const auto which = run(of_both()).gid();
+    const auto gid = run(of_both()).gid();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().stuck == 1; }));
-    ASSERT_TRUE(eventually([&] { return has(get("/txn?filter=stuck&limit=10"), which.text()); }));
-    EXPECT_TRUE(has(get("/txn/" + which.text()), "\\\\xff broken"));
-    const auto path = "/txn/" + which.text() + "/retry";
+    ASSERT_TRUE(eventually([&] { return has(get("/txn?filter=stuck&limit=10"), gid.text()); }));
+    EXPECT_TRUE(has(get("/txn/" + gid.text()), "\\\\xff broken"));
+    const auto path = "/txn/" + gid.text() + "/retry";
     EXPECT_EQ(status(post(path)), "400");
     EXPECT_EQ(status(post(path, R"({"branch":1,"who":"anna"})")), "400");
     EXPECT_EQ(status(post(path, R"({"branch":-1,"who":"anna","why":"x"})")), "400");
@@ -180,9 +180,9 @@ TEST_F(TxnControl, AStuckTransactionIsListedAndTriedAgain) {
     EXPECT_EQ(status(post(path, R"({"branch":2,"who":"anna","why":"x"})")), "409");
     stock_->answer_by({});
     const auto done = post(path, R"({"branch":1,"who":"anna","why":"repaired"})");
-    EXPECT_EQ(body(done), said(which, "confirmed"));
-    EXPECT_TRUE(settled(which).confirmed());
-    const auto shown = get("/txn/" + which.text());
+    EXPECT_EQ(body(done), outcome_json(gid, "confirmed"));
+    EXPECT_TRUE(settled(gid).confirmed());
+    const auto shown = get("/txn/" + gid.text());
     EXPECT_TRUE(has(shown, "\"who\":\"anna\"") && has(shown, "\"why\":\"repaired\"")) << shown;
     EXPECT_TRUE(has(shown, "\"state\":\"confirmed\"")) << shown;
     EXPECT_EQ(status(post(path, R"({"who":"anna","why":"again"})")), "409") << "it is over";
@@ -202,38 +202,38 @@ TEST_F(TxnControl, PagesFollowEachOther) {
 
 TEST_F(TxnControl, WhatCannotBeAskedIsRefused) {
     begin();
-    const auto which = run(of_both()).gid().text();
+    const auto gid = run(of_both()).gid().text();
     for (const std::string& path : std::initializer_list<std::string>{
-             "/", "/txnn", "/txn/", "/txn/1", "/txn/" + which + "/other", "/txn/" + which + "/a/b"})
+             "/", "/txnn", "/txn/", "/txn/1", "/txn/" + gid + "/other", "/txn/" + gid + "/a/b"})
         EXPECT_EQ(status(get(path)), "404") << path;
     for (const char* query :
          {"filter=some", "limit=0", "limit=1001", "after=-1", "what=1", "limit"})
         EXPECT_EQ(status(get(std::string("/txn?") + query)), "400") << query;
     EXPECT_EQ(status(post("/txn")), "405");
-    EXPECT_EQ(status(get("/txn/" + which + "/settle")), "405");
-    EXPECT_EQ(status(post("/txn/" + which + "/settle?wait_ms=301")), "400");
-    EXPECT_EQ(status(post("/txn/" + which + "/settle?other=1")), "400");
+    EXPECT_EQ(status(get("/txn/" + gid + "/settle")), "405");
+    EXPECT_EQ(status(post("/txn/" + gid + "/settle?wait_ms=301")), "400");
+    EXPECT_EQ(status(post("/txn/" + gid + "/settle?other=1")), "400");
 }
 
 TEST_F(TxnControl, SourcesOfOutcomesSayTheSame) {
     begin();
-    const auto which = run(of_both()).gid();
+    const auto gid = run(of_both()).gid();
     const auto here = txn::make_outcome_source(*tcc_);
     const auto there = txn::make_outcome_source(
         context_.get_executor(), txn::http_client_config(control_->url()), token
     );
     for (const auto& each : {here, there}) {
-        EXPECT_EQ(settle(each, which).value(), txn::standing::confirmed);
+        EXPECT_EQ(settle(each, gid).value(), txn::standing::confirmed);
         EXPECT_EQ(settle(each, {1, 1}).value(), txn::standing::never_existed);
     }
     const auto stranger = txn::make_outcome_source(
         context_.get_executor(), txn::http_client_config(control_->url()), "another-token"
     );
-    EXPECT_EQ(settle(stranger, which).error(), errc::access_denied);
+    EXPECT_EQ(settle(stranger, gid).error(), errc::access_denied);
     const auto elsewhere = txn::make_outcome_source(
         context_.get_executor(), txn::http_client_config(control_->url() + "/nowhere"), token
     );
-    EXPECT_EQ(settle(elsewhere, which).error(), txn::errc::call_failed);
+    EXPECT_EQ(settle(elsewhere, gid).error(), txn::errc::call_failed);
 }
 
 TEST_F(TxnControl, SpeaksTlsAndReadsItsTokenFromAFile) {
@@ -246,21 +246,21 @@ TEST_F(TxnControl, SpeaksTlsAndReadsItsTokenFromAFile) {
     how.listen.key_file = shared_tls().server().key;
     control_.emplace(context_.get_executor(), how, *tcc_);
     EXPECT_EQ(control_->url().substr(0, 8), "https://");
-    const auto which = run(of_both()).gid();
+    const auto gid = run(of_both()).gid();
     txn::http_client_config at("https://localhost:" + std::to_string(control_->port()));
     at.ca_file = shared_tls().authority();
     at.token_file = file;
     const auto there = txn::make_outcome_source(context_.get_executor(), at);
-    EXPECT_EQ(settle(there, which).value(), txn::standing::confirmed);
-    EXPECT_EQ(settle(there, which).value(), txn::standing::confirmed);
+    EXPECT_EQ(settle(there, gid).value(), txn::standing::confirmed);
+    EXPECT_EQ(settle(there, gid).value(), txn::standing::confirmed);
     EXPECT_EQ(control_->stats().connections, 1u);
     at.ca_file = shared_tls().stranger().certificate;
     const auto wary = txn::make_outcome_source(context_.get_executor(), at);
-    EXPECT_EQ(settle(wary, which).error(), errc::untrusted_server);
+    EXPECT_EQ(settle(wary, gid).error(), errc::untrusted_server);
     EXPECT_EQ(control_->stats().denied, 0u);
     at.token_file.clear();
-    const auto made = [&] { txn::make_outcome_source(context_.get_executor(), at); };
-    EXPECT_EQ(code_of(made), errc::bad_config) << "nobody would answer it";
+    const auto create = [&] { txn::make_outcome_source(context_.get_executor(), at); };
+    EXPECT_EQ(code_of(create), errc::bad_config) << "nobody would answer it";
 }
 
 }  // namespace

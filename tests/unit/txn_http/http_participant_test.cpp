@@ -25,14 +25,14 @@ using then = scripted_server::then;
 using step = scripted_server::step;
 
 txn::call some_call(std::string payload = "two apples") {
-    txn::call made;
-    made.gid = {42, 1};
-    made.branch = 1;
-    made.attempt = 1;
-    made.epoch = 1;
-    made.participant = "stock";
-    made.payload = std::move(payload);
-    return made;
+    txn::call call;
+    call.gid = {42, 1};
+    call.branch = 1;
+    call.attempt = 1;
+    call.epoch = 1;
+    call.participant = "stock";
+    call.payload = std::move(payload);
+    return call;
 }
 
 class TxnHttpParticipant : public testing::Test {
@@ -42,8 +42,8 @@ protected:
         stock_.emplace(world_.context.get_executor(), std::move(how));
     }
 
-    result<txn::reply> call(txn::call what = some_call()) {
-        return world_.run(stock_->carry_out(std::move(what)));
+    result<txn::reply> call(txn::call request = some_call()) {
+        return world_.run(stock_->carry_out(std::move(request)));
     }
     /// Empty if it was done.
     error_code failure() {
@@ -54,16 +54,16 @@ protected:
     /// A call that is cancelled when the server has its request.
     std::optional<error_code> cancelled(const scripted_server& at, std::size_t requests) {
         asio::cancellation_signal signal;
-        std::optional<error_code> came;
+        std::optional<error_code> code;
         asio::co_spawn(
             world_.context,
             stock_->carry_out(some_call()),
             asio::bind_cancellation_slot(
                 signal.slot(),
-                [&came](const std::exception_ptr& thrown, const result<txn::reply>& got) {
-                    came = thrown || got ? error_code() : got.error();
+                [&code](const std::exception_ptr& thrown, const result<txn::reply>& got) {
+                    code = thrown || got ? error_code() : got.error();
                     if (thrown)
-                        came = asio::error::operation_aborted;
+                        code = asio::error::operation_aborted;
                 }
             )
         );
@@ -71,7 +71,7 @@ protected:
         world_.step_while([&] { return at.requests().size() < requests && clock::now() < end; });
         signal.emit(asio::cancellation_type::terminal);
         world_.settle();
-        return came;
+        return code;
     }
 
     db_world world_;
@@ -288,16 +288,16 @@ TEST_F(TxnHttpParticipant, NobodyThereIsAnErrorOfTheConnection) {
 TEST_F(TxnHttpParticipant, CallsMayOutliveIt) {
     scripted_server server({{{"", then::hang}}});
     connect(server);
-    std::optional<error_code> came;
-    asio::co_spawn(world_.context, stock_->carry_out(some_call()), [&came](auto, auto got) {
-        came = got ? error_code() : got.error();
+    std::optional<error_code> code;
+    asio::co_spawn(world_.context, stock_->carry_out(some_call()), [&code](auto, auto got) {
+        code = got ? error_code() : got.error();
     });
     const auto end = clock::now() + std::chrono::seconds(20);
     world_.step_while([&] { return server.requests().empty() && clock::now() < end; });
     auto late = stock_->carry_out(some_call());
     stock_.reset();
     world_.settle();
-    EXPECT_EQ(came, asio::error::operation_aborted);
+    EXPECT_EQ(code, asio::error::operation_aborted);
     EXPECT_EQ(world_.run(std::move(late)).error(), failed);
 }
 
@@ -323,7 +323,7 @@ TEST(TxnHttpParticipantConfig, ThatBreaksALimitIsRefused) {
         txn::http_client_config how("http://stock");
         change(how);
         try {
-            const txn::http_participant made(context.get_executor(), how);
+            const txn::http_participant participant(context.get_executor(), how);
         } catch (const mortise::error& why) {
             return why.code();
         }
@@ -347,7 +347,7 @@ TEST(TxnHttpParticipantConfig, AHeaderThatBreaksARequestIsRefused) {
         how.token = "some-token";
         how.headers.emplace_back(name, value);
         try {
-            const txn::http_participant made(context.get_executor(), how);
+            const txn::http_participant participant(context.get_executor(), how);
         } catch (const mortise::error& why) {
             EXPECT_EQ(why.code(), errc::bad_config);
             return std::string(why.what());

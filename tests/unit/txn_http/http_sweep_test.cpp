@@ -43,10 +43,10 @@ public:
     }
 
     txn::http_client_config to_server() const {
-        txn::http_client_config made(server->url("stock"));
-        if (made.url.starts_with("https"))
-            made.ca_file = shared_tls().authority();
-        return made;
+        txn::http_client_config config(server->url("stock"));
+        if (config.url.starts_with("https"))
+            config.ca_file = shared_tls().authority();
+        return config;
     }
 
     std::shared_ptr<scripted_participant> stock = std::make_shared<scripted_participant>();
@@ -63,20 +63,20 @@ public:
 
 private:
     static txn::http_server_config proved() {
-        txn::http_server_config made;
-        made.certificate_file = shared_tls().server().certificate;
-        made.key_file = shared_tls().server().key;
-        return made;
+        txn::http_server_config config;
+        config.certificate_file = shared_tls().server().certificate;
+        config.key_file = shared_tls().server().key;
+        return config;
     }
 };
 
 txn::call some_call() {
-    txn::call made;
-    made.gid = {42, 1};
-    made.branch = 1;
-    made.attempt = 1;
-    made.participant = "stock";
-    return made;
+    txn::call call;
+    call.gid = {42, 1};
+    call.branch = 1;
+    call.attempt = 1;
+    call.participant = "stock";
+    return call;
 }
 
 class calling final : public sweep_case {
@@ -91,15 +91,15 @@ public:
 
     asio::awaitable<void> operation() override {
         auto doing = stock_.carry_out(some_call());
-        came_ = co_await std::move(doing);
+        answer_ = co_await std::move(doing);
     }
     void check(const co_world::outcome& outcome) override {
         const auto code = outcome.code();
         EXPECT_TRUE(!code || code == asio::error::operation_aborted) << code.message();
-        if (came_ && *came_) {
+        if (answer_ && *answer_) {
             EXPECT_EQ(world_.stock->calls().size(), before_ + 1);
-        } else if (came_) {
-            EXPECT_EQ(came_->error(), asio::error::operation_aborted);
+        } else if (answer_) {
+            EXPECT_EQ(answer_->error(), asio::error::operation_aborted);
         }
         EXPECT_TRUE(world_.run(stock_.carry_out(some_call()))) << "the next call is none the worse";
     }
@@ -108,7 +108,7 @@ private:
     http_world& world_;
     txn::http_participant stock_;
     std::size_t before_ = 0;
-    std::optional<result<txn::reply>> came_;
+    std::optional<result<txn::reply>> answer_;
 };
 
 TEST_P(TxnHttpSweep, ACallThatWasCancelledLeavesTheNextOneAlone) {
@@ -140,22 +140,22 @@ public:
 template <class Stopped>
 class stopping final : public sweep_case {
 public:
-    explicit stopping(served_world& world) : what_(world) {}
+    explicit stopping(served_world& world) : server_(world) {}
 
     asio::awaitable<void> operation() override {
         begun_ = true;
-        auto ending = what_.stopped.async_stop();
+        auto ending = server_.stopped.async_stop();
         co_await std::move(ending);
         ended_ = true;
     }
     void check(const co_world::outcome&) override {
         EXPECT_EQ(ended_, begun_) << "a stop is not stopped";
         if (ended_)
-            what_.check();
+            server_.check();
     }
 
 private:
-    Stopped what_;
+    Stopped server_;
     bool begun_ = false;
     bool ended_ = false;
 };
@@ -175,9 +175,9 @@ private:
 };
 
 txn::control_server_config control_config() {
-    txn::control_server_config made;
-    made.token = "correct-horse-battery";
-    return made;
+    txn::control_server_config config;
+    config.token = "correct-horse-battery";
+    return config;
 }
 
 class some_control {
@@ -190,9 +190,9 @@ public:
 
 private:
     static txn::coordinator_config log_of(const served_world& world) {
-        txn::coordinator_config made;
-        made.log = world.database().parent_path() / "log.db";
-        return made;
+        txn::coordinator_config config;
+        config.log = world.database().parent_path() / "log.db";
+        return config;
     }
 
     txn::coordinator of_;

@@ -60,9 +60,9 @@ public:
           accounts_(
               thread_.context.get_executor(),
               [&] {
-                  db::sqlite_config made;
-                  made.path = folder / (name + ".db");
-                  return made;
+                  db::sqlite_config config;
+                  config.path = folder / (name + ".db");
+                  return config;
               }()
           ),
           how_(how) {
@@ -70,7 +70,7 @@ public:
             on.run("CREATE TABLE account(free INTEGER CHECK(free >= 0), reserved INTEGER)");
             on.run("INSERT INTO account VALUES(1000, 0)");
         });
-        const auto doing = [this](const txn::call& what) { return carry_out(what); };
+        const auto doing = [this](const txn::call& call) { return carry_out(call); };
         txn::participant_server::participants served;
         served.emplace("account", txn::make_participant(doing, doing, doing));
         server_.emplace(thread_.context.get_executor(), listening(name), served);
@@ -89,12 +89,12 @@ public:
         const auto at = "://localhost:" + std::to_string(server_->port()) + "/account";
         if (asks_ == login::none)
             return txn::http_client_config("http" + at);
-        txn::http_client_config made("https" + at);
-        made.ca_file = shared_tls().authority();
-        made.certificate_file = shared_tls().client().certificate;
-        made.key_file = shared_tls().client().key;
-        made.token = token;
-        return made;
+        txn::http_client_config config("https" + at);
+        config.ca_file = shared_tls().authority();
+        config.certificate_file = shared_tls().client().certificate;
+        config.key_file = shared_tls().client().key;
+        config.token = token;
+        return config;
     }
     txn::http_server_stats served() const { return server_->stats(); }
 
@@ -123,18 +123,18 @@ public:
 
 private:
     txn::participant_server_config listening(const std::string& name) const {
-        txn::participant_server_config made;
+        txn::participant_server_config config;
         if (asks_ == login::none)
-            return made;
-        made.listen.certificate_file = shared_tls().server().certificate;
-        made.listen.key_file = shared_tls().server().key;
-        made.listen.client_ca_file = shared_tls().authority();
-        made.access.callers.emplace_back("the coordinator of " + name, token);
-        return made;
+            return config;
+        config.listen.certificate_file = shared_tls().server().certificate;
+        config.listen.key_file = shared_tls().server().key;
+        config.listen.client_ca_file = shared_tls().authority();
+        config.access.callers.emplace_back("the coordinator of " + name, token);
+        return config;
     }
 
-    static txn::reply work(db::connection& on, txn::operation what, std::int64_t cents) {
-        switch (what) {
+    static txn::reply work(db::connection& on, txn::operation operation, std::int64_t cents) {
+        switch (operation) {
         case txn::operation::try_:
             on.run(
                 "UPDATE account SET free = free - max(?1, 0), reserved = reserved + ?1"
@@ -152,26 +152,26 @@ private:
         return txn::reply::done();
     }
 
-    asio::awaitable<txn::reply> once(const txn::call& what) {
-        auto doing = [what](db::connection& on) {
-            return txn::barrier::pass(on, what, [&] {
-                return work(on, what.what, std::stoll(what.payload));
+    asio::awaitable<txn::reply> once(const txn::call& call) {
+        auto doing = [call](db::connection& on) {
+            return txn::barrier::pass(on, call, [&] {
+                return work(on, call.type, std::stoll(call.payload));
             });
         };
         auto running = accounts_.async_run(doing);
         co_return co_await std::move(running);
     }
 
-    asio::awaitable<txn::reply> carry_out(const txn::call& what) {
-        const bool fails = confirms_fail_ && what.what == txn::operation::confirm;
+    asio::awaitable<txn::reply> carry_out(const txn::call& call) {
+        const bool fails = confirms_fail_ && call.type == txn::operation::confirm;
         if (fails || below(how_.not_done))
             throw std::runtime_error("out of order");
         if (below(how_.twice))
-            static_cast<void>(co_await once(what));
-        auto said = co_await once(what);
+            static_cast<void>(co_await once(call));
+        auto answer = co_await once(call);
         if (below(how_.reply_lost))
             throw std::runtime_error("lost");
-        co_return said;
+        co_return answer;
     }
 
     bool below(unsigned percent) { return chance_() % 100 < percent; }
@@ -213,14 +213,14 @@ protected:
     }
 
     static txn::transaction transfer(int cents) {
-        txn::transaction made;
-        made.add("payer", std::to_string(cents));
-        made.add("payee", std::to_string(-cents));
-        return made;
+        txn::transaction transaction;
+        transaction.add("payer", std::to_string(cents));
+        transaction.add("payee", std::to_string(-cents));
+        return transaction;
     }
 
-    txn::outcome settled(const txn::gid& which) {
-        auto waiting = tcc_->async_settle(which, asio::use_future);
+    txn::outcome settled(const txn::gid& gid) {
+        auto waiting = tcc_->async_settle(gid, asio::use_future);
         EXPECT_EQ(waiting.wait_for(std::chrono::seconds(40)), std::future_status::ready);
         return waiting.get();
     }
@@ -244,11 +244,11 @@ TEST_F(TxnHttpTransaction, SumsAreKeptWhateverIsRepeatedOrLost) {
     std::int64_t moved = 0;
     int refused = 0;
     for (int i = 0; i < 60; ++i) {
-        const auto came = running[static_cast<std::size_t>(i)].get();
-        ASSERT_FALSE(came.unknown());
-        moved += came.confirmed() ? 10 + i : 0;
-        refused += came.cancelled() ? 1 : 0;
-        EXPECT_EQ(settled(came.gid()).confirmed(), came.confirmed());
+        const auto outcome = running[static_cast<std::size_t>(i)].get();
+        ASSERT_FALSE(outcome.unknown());
+        moved += outcome.confirmed() ? 10 + i : 0;
+        refused += outcome.cancelled() ? 1 : 0;
+        EXPECT_EQ(settled(outcome.gid()).confirmed(), outcome.confirmed());
     }
     EXPECT_GT(moved, 0);
     EXPECT_GT(refused, 0) << "there is not money for all of them";
@@ -265,9 +265,9 @@ TEST_F(TxnHttpTransaction, RunBehindTokensAndCertificates) {
     for (int i = 0; i < 20; ++i)
         running.push_back(tcc_->async_run(transfer(10), asio::use_future));
     for (auto& each : running) {
-        const auto came = each.get();
-        ASSERT_TRUE(came.confirmed()) << came.text();
-        EXPECT_TRUE(settled(came.gid()).confirmed());
+        const auto outcome = each.get();
+        ASSERT_TRUE(outcome.confirmed()) << outcome.text();
+        EXPECT_TRUE(settled(outcome.gid()).confirmed());
     }
     EXPECT_EQ(banks_[0]->sum("free"), 800);
     EXPECT_EQ(banks_[1]->sum("free"), 1'200);
@@ -293,9 +293,9 @@ TEST_F(TxnHttpTransaction, AParticipantThatAnswersForEverIsGivenUpAndTheOtherCan
     begin({}, how);
     auto wanted = transfer(100);
     wanted.add("slow", "");
-    const auto came = tcc_->async_run(wanted, asio::use_future).get();
-    EXPECT_TRUE(came.cancelled());
-    EXPECT_EQ(came.why(), txn::errc::no_answer);
+    const auto outcome = tcc_->async_run(wanted, asio::use_future).get();
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_EQ(outcome.why(), txn::errc::no_answer);
     EXPECT_TRUE(eventually([&] { return banks_[0]->sum("free") == 1'000; }));
     EXPECT_EQ(banks_[0]->sum("reserved"), 0);
     EXPECT_TRUE(eventually([&] { return slow.ended() >= 2; })) << "its connections are not closed";
@@ -306,12 +306,12 @@ TEST_F(TxnHttpTransaction, WhatAParticipantThrewStandsInTheViewOfItsCall) {
     how.retry_first = how.retry_max = milliseconds(5);
     begin({}, how);
     banks_[1]->fail_confirms(true);
-    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
-    ASSERT_TRUE(came.confirmed());
+    const auto outcome = tcc_->async_run(transfer(100), asio::use_future).get();
+    ASSERT_TRUE(outcome.confirmed());
     const bool shown = eventually([&] {
-        const auto view = tcc_->async_show(came.gid(), asio::use_future).get();
+        const auto view = tcc_->async_show(outcome.gid(), asio::use_future).get();
         for (const auto& each : view ? view->branches[1].newest : std::vector<txn::call_view>()) {
-            if (each.came == txn::call_view::verdict::failed &&
+            if (each.result == txn::call_view::verdict::failed &&
                 each.text.find("out of order") != std::string::npos)
                 return true;
         }
@@ -319,16 +319,16 @@ TEST_F(TxnHttpTransaction, WhatAParticipantThrewStandsInTheViewOfItsCall) {
     });
     EXPECT_TRUE(shown);
     banks_[1]->fail_confirms(false);
-    EXPECT_TRUE(settled(came.gid()).confirmed());
+    EXPECT_TRUE(settled(outcome.gid()).confirmed());
 }
 
 TEST_F(TxnHttpTransaction, WhatATryThrewStandsInItsOutcome) {
     txn::coordinator_config how;
     how.try_attempts_max = 1;
     begin({.not_done = 100}, how);
-    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
-    EXPECT_TRUE(came.cancelled());
-    EXPECT_NE(came.text().find("out of order"), std::string::npos) << came.text();
+    const auto outcome = tcc_->async_run(transfer(100), asio::use_future).get();
+    EXPECT_TRUE(outcome.cancelled());
+    EXPECT_NE(outcome.text().find("out of order"), std::string::npos) << outcome.text();
 }
 
 TEST_F(TxnHttpTransaction, ASlowNameOfOneDelaysNoTransactionOfAnother) {
@@ -359,15 +359,15 @@ TEST_F(TxnHttpTransaction, AnOverdueReservationHasItsCoordinatorHurry) {
     how.retry_first = how.retry_max = std::chrono::hours(1);
     begin({}, how);
     banks_[1]->fail_confirms(true);
-    const auto came = tcc_->async_run(transfer(100), asio::use_future).get();
-    ASSERT_TRUE(came.confirmed());
+    const auto outcome = tcc_->async_run(transfer(100), asio::use_future).get();
+    ASSERT_TRUE(outcome.confirmed());
     banks_[1]->sweep(control_->url());
     ASSERT_TRUE(eventually([&] { return banks_[1]->swept().asked >= 1; }));
     EXPECT_EQ(banks_[1]->sum("reserved"), -100) << "nobody gives it back on a guess";
     banks_[1]->fail_confirms(false);
     EXPECT_TRUE(eventually([&] { return banks_[1]->sum("reserved") == 0; }));
     EXPECT_EQ(banks_[1]->sum("free"), 1'100);
-    EXPECT_TRUE(settled(came.gid()).confirmed());
+    EXPECT_TRUE(settled(outcome.gid()).confirmed());
 }
 
 }  // namespace

@@ -43,14 +43,14 @@ protected:
     }
 
     static txn::call some_call() {
-        txn::call made;
-        made.gid = {42, 1};
-        made.branch = 1;
-        made.attempt = 1;
-        made.epoch = 1;
-        made.participant = "stock";
-        made.payload = "two apples";
-        return made;
+        txn::call call;
+        call.gid = {42, 1};
+        call.branch = 1;
+        call.attempt = 1;
+        call.epoch = 1;
+        call.participant = "stock";
+        call.payload = "two apples";
+        return call;
     }
 
     /// What becomes of a call by a client of its own: empty if it was done. What it throws stands

@@ -20,14 +20,14 @@ const std::string other_secret = "a-staple-of-sixteen";
 class TxnHttpLogin : public login_fixture {
 protected:
     static txn::participant_server_config known(std::vector<txn::http_caller> callers) {
-        txn::participant_server_config made;
-        made.access.callers = std::move(callers);
-        return made;
+        txn::participant_server_config config;
+        config.access.callers = std::move(callers);
+        return config;
     }
     txn::http_client_config showing(const std::string& token) const {
-        auto made = by("http://127.0.0.1");
-        made.token = token;
-        return made;
+        auto config = by("http://127.0.0.1");
+        config.token = token;
+        return config;
     }
     static std::filesystem::path file_with(const scratch_folder& in, const std::string& content) {
         const auto path = in.path() / "token";
@@ -126,7 +126,7 @@ TEST_F(TxnHttpLogin, NoErrorShowsAToken) {
     txn::http_client_config client("http://localhost");
     client.token = bad;
     const auto text =
-        refusal([&] { txn::http_participant made(world_.context.get_executor(), client); });
+        refusal([&] { txn::http_participant participant(world_.context.get_executor(), client); });
     EXPECT_NE(text.find("token"), std::string::npos);
     EXPECT_EQ(text.find(bad), std::string::npos) << text;
 }

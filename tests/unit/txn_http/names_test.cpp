@@ -25,12 +25,12 @@ namespace {
 using then = scripted_server::then;
 
 txn::call some_call() {
-    txn::call made;
-    made.gid = {42, 1};
-    made.branch = 1;
-    made.attempt = 1;
-    made.participant = "stock";
-    return made;
+    txn::call call;
+    call.gid = {42, 1};
+    call.branch = 1;
+    call.attempt = 1;
+    call.participant = "stock";
+    return call;
 }
 
 class TxnHttpNames : public testing::Test {

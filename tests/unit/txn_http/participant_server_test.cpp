@@ -65,14 +65,14 @@ protected:
 TEST_F(TxnHttpServer, CallsTheParticipantOfThePath) {
     open();
     raw_client client(port());
-    const auto said = client.ask(request("/stock/try"));
-    EXPECT_EQ(status(said), "200") << said;
-    EXPECT_NE(said.find("mortise-verdict: done\r\n"), std::string::npos) << said;
-    EXPECT_NE(said.find("mortise-call: try.000000000000002a-1.1.1.1\r\n"), std::string::npos);
+    const auto answer = client.ask(request("/stock/try"));
+    EXPECT_EQ(status(answer), "200") << answer;
+    EXPECT_NE(answer.find("mortise-verdict: done\r\n"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("mortise-call: try.000000000000002a-1.1.1.1\r\n"), std::string::npos);
     ASSERT_EQ(stock_->calls().size(), 1u);
     EXPECT_EQ(stock_->calls()[0].payload, "two apples");
     EXPECT_EQ(status(client.ask(request("/a%20b%2Fc/try"))), "200") << "on the same connection";
-    EXPECT_EQ(other_->said(), "try");
+    EXPECT_EQ(other_->operations(), "try");
 }
 
 TEST_F(TxnHttpServer, ABadRequestIsToldWhatIsWrongWithIt) {
@@ -98,10 +98,10 @@ TEST_F(TxnHttpServer, ABadRequestIsToldWhatIsWrongWithIt) {
         {request("/stock/confirm"), "400", "mortise-call"},
     };
     for (const auto& each : all) {
-        const auto said = ask(each.bytes);
-        EXPECT_EQ(status(said), each.status) << each.bytes << said;
-        EXPECT_NE(said.find(each.says), std::string::npos) << said;
-        EXPECT_EQ(said.find("mortise-verdict"), std::string::npos);
+        const auto answer = ask(each.bytes);
+        EXPECT_EQ(status(answer), each.status) << each.bytes << answer;
+        EXPECT_NE(answer.find(each.says), std::string::npos) << answer;
+        EXPECT_EQ(answer.find("mortise-verdict"), std::string::npos);
     }
     EXPECT_TRUE(stock_->calls().empty());
 }
@@ -130,16 +130,16 @@ TEST_F(TxnHttpServer, AFailureIsNoAnswer) {
     stock_->answer_by([](const txn::call&) -> result<txn::reply> {
         throw std::runtime_error("the ledger is closed");
     });
-    const auto said = ask(request("/stock/try"));
-    EXPECT_EQ(status(said), "500");
-    EXPECT_NE(said.find("the ledger is closed"), std::string::npos) << "for people";
-    EXPECT_EQ(said.find("mortise-verdict"), std::string::npos);
-    EXPECT_EQ(said.find("mortise-error"), std::string::npos);
+    const auto answer = ask(request("/stock/try"));
+    EXPECT_EQ(status(answer), "500");
+    EXPECT_NE(answer.find("the ledger is closed"), std::string::npos) << "for people";
+    EXPECT_EQ(answer.find("mortise-verdict"), std::string::npos);
+    EXPECT_EQ(answer.find("mortise-error"), std::string::npos);
 }
 
 TEST_F(TxnHttpServer, RequestsOfOneConnectionAreAnsweredInTheirOrder) {
     open();
-    stock_->answer_by([](const txn::call& what) { return txn::reply::done(what.payload); });
+    stock_->answer_by([](const txn::call& call) { return txn::reply::done(call.payload); });
     raw_client client(port());
     ASSERT_TRUE(client.send(request("/stock/try", "a") + request("/stock/try", "b")));
     EXPECT_EQ(client.answer().back(), 'a');
@@ -215,9 +215,9 @@ TEST_F(TxnHttpServer, AStopLetsTheCallUnderWayEndAndAnswersIt) {
     EXPECT_EQ(idle.rest(), "");
     EXPECT_EQ(stopped.wait_for(milliseconds(20)), std::future_status::timeout);
     stock_->hold_tries(false);
-    const auto said = busy.rest();
-    EXPECT_EQ(status(said), "200");
-    EXPECT_NE(said.find("Connection: close"), std::string::npos) << said;
+    const auto answer = busy.rest();
+    EXPECT_EQ(status(answer), "200");
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
     ASSERT_EQ(stopped.wait_for(std::chrono::seconds(20)), std::future_status::ready);
     server_->async_stop(asio::use_future).get();
     EXPECT_THROW(raw_client(port()).ask(request("/stock/try")), std::system_error);
@@ -261,7 +261,7 @@ TEST_F(TxnHttpServer, ThatCannotListenSaysWhere) {
     how.port = port();
     const auto refused = [&](txn::http_server_config with) {
         try {
-            const txn::participant_server made(thread_.context.get_executor(), with, {});
+            const txn::participant_server server(thread_.context.get_executor(), with, {});
         } catch (const error& why) {
             return std::string(why.what());
         }

@@ -24,33 +24,33 @@ namespace {
 const std::string secret = "correct-horse-battery";
 
 txn::http_request request(const std::string& target, const std::string& operation = "try") {
-    txn::http_request made;
-    made.method = "POST";
-    made.target = target;
-    made.headers.add("Authorization", "Bearer " + secret);
-    made.headers.add("Mortise-Call", operation + ".000000000000002a-1.1.1.1");
-    made.headers.add("mortise-gid", "000000000000002a-1");
-    made.headers.add("mortise-branch", "1");
-    made.headers.add("mortise-attempt", "1");
-    made.headers.add("mortise-epoch", "1");
-    made.headers.add("mortise-term", "7");
-    made.headers.add("mortise-participant", "stock");
-    made.headers.add("mortise-time-left-ms", "1000");
-    made.headers.add("mortise-ended-below", "1");
-    made.body = "two apples";
-    return made;
+    txn::http_request request;
+    request.method = "POST";
+    request.target = target;
+    request.headers.add("Authorization", "Bearer " + secret);
+    request.headers.add("Mortise-Call", operation + ".000000000000002a-1.1.1.1");
+    request.headers.add("mortise-gid", "000000000000002a-1");
+    request.headers.add("mortise-branch", "1");
+    request.headers.add("mortise-attempt", "1");
+    request.headers.add("mortise-epoch", "1");
+    request.headers.add("mortise-term", "7");
+    request.headers.add("mortise-participant", "stock");
+    request.headers.add("mortise-time-left-ms", "1000");
+    request.headers.add("mortise-ended-below", "1");
+    request.body = "two apples";
+    return request;
 }
 
 txn::participant_routes_config config() {
-    txn::participant_routes_config made;
-    made.prefix = "/internal/txn";
-    made.access.callers.emplace_back("shop", secret);
-    return made;
+    txn::participant_routes_config config;
+    config.prefix = "/internal/txn";
+    config.access.callers.emplace_back("shop", secret);
+    return config;
 }
 
 class TxnHttpRoutes : public testing::Test {
 protected:
-    txn::participant_routes made(txn::participant_routes_config how = config()) {
+    txn::participant_routes make_routes(txn::participant_routes_config how = config()) {
         txn::participant_map served;
         served.emplace("stock", stock_);
         return {std::move(served), std::move(how)};
@@ -60,7 +60,7 @@ protected:
     }
     std::string refusal(txn::participant_routes_config how) {
         try {
-            made(std::move(how));
+            make_routes(std::move(how));
         } catch (const error& why) {
             EXPECT_EQ(why.code(), errc::bad_config);
             return why.what();
@@ -73,7 +73,7 @@ protected:
 };
 
 TEST_F(TxnHttpRoutes, AParticipantIsCalledBelowThePrefix) {
-    const auto routes = made();
+    const auto routes = make_routes();
     const auto got = ask(routes, request("/internal/txn/stock/try"));
     EXPECT_EQ(got.status, 200u) << got.body;
     EXPECT_EQ(got.headers.one("mortise-verdict"), "done");
@@ -87,18 +87,18 @@ TEST_F(TxnHttpRoutes, AParticipantIsCalledBelowThePrefix) {
 }
 
 TEST_F(TxnHttpRoutes, SayWhichTargetsAreTheirs) {
-    const auto routes = made();
+    const auto routes = make_routes();
     EXPECT_TRUE(routes.owns("/internal/txn/stock/try"));
     EXPECT_TRUE(routes.owns("/internal/txn/other"));
     for (const char* other : {"", "/", "/internal/txn", "/internal/txns/stock/try", "/index.html"})
         EXPECT_FALSE(routes.owns(other)) << other;
     auto how = config();
     how.prefix.clear();
-    EXPECT_TRUE(made(how).owns("/stock/try"));
+    EXPECT_TRUE(make_routes(how).owns("/stock/try"));
 }
 
 TEST_F(TxnHttpRoutes, WithoutATokenNoParticipantIsCalled) {
-    const auto routes = made();
+    const auto routes = make_routes();
     auto asked = request("/internal/txn/stock/try");
     asked.headers = {};
     const auto got = ask(routes, asked);
@@ -112,7 +112,7 @@ TEST_F(TxnHttpRoutes, WhatAParticipantThrowsIsToldToPeople) {
     stock_->answer_by([](const txn::call&) -> result<txn::reply> {
         throw std::runtime_error("the shelf is locked");
     });
-    const auto got = ask(made(), request("/internal/txn/stock/try"));
+    const auto got = ask(make_routes(), request("/internal/txn/stock/try"));
     EXPECT_EQ(got.status, 500u);
     EXPECT_EQ(got.body, "the shelf is locked");
     EXPECT_FALSE(got.headers.has("mortise-verdict"));
@@ -157,7 +157,7 @@ TEST_F(TxnHttpRoutes, ThatNobodyHasSaidWhoMayCallAreRefused) {
 /// An answer that waits once for its participant.
 class answering final : public sweep_case {
 public:
-    explicit answering(db_world&) : routes_(made(stock_)) {}
+    explicit answering(db_world&) : routes_(make_routes(stock_)) {}
 
     asio::awaitable<void> operation() override {
         auto doing = routes_.answer(request("/internal/txn/stock/try"));
@@ -170,7 +170,7 @@ public:
     }
 
 private:
-    static txn::participant_routes made(const std::shared_ptr<scripted_participant>& stock) {
+    static txn::participant_routes make_routes(const std::shared_ptr<scripted_participant>& stock) {
         txn::participant_map served;
         served.emplace("stock", stock);
         return {std::move(served), config()};

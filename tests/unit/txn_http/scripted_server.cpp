@@ -16,9 +16,9 @@
 namespace mortise::test {
 namespace {
 
-int checked(int got, const char* what) {
+int checked(int got, const char* function) {
     if (got < 0)
-        throw std::system_error(errno, std::generic_category(), what);
+        throw std::system_error(errno, std::generic_category(), function);
     return got;
 }
 
@@ -121,9 +121,9 @@ std::string scripted_server::read_request(int on, std::string& arrived) const {
     }
 }
 
-void scripted_server::play(int on, const script& what) {
+void scripted_server::play(int on, const script& steps) {
     std::string arrived;
-    for (const auto& each : what) {
+    for (const auto& each : steps) {
         const auto request = read_request(on, arrived);
         if (request.empty())
             break;

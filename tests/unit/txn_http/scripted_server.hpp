@@ -52,7 +52,7 @@ public:
 
 private:
     void accept_all();
-    void play(int on, const script& what);
+    void play(int on, const script& steps);
     std::string read_request(int on, std::string& arrived) const;
     bool wait(int on) const;
 

@@ -48,9 +48,9 @@ public:
         static auto& table = *new name_table();
         return table;
     }
-    void add(const std::string& host, std::shared_ptr<slow_name::state> what) {
+    void add(const std::string& host, std::shared_ptr<slow_name::state> state) {
         const std::lock_guard hold(mutex_);
-        names_[host] = std::move(what);
+        names_[host] = std::move(state);
     }
     void remove(const std::string& host) {
         const std::lock_guard hold(mutex_);

@@ -27,25 +27,25 @@ namespace {
 class TxnHttpTls : public login_fixture {
 protected:
     static txn::participant_server_config proved_by(const tls_material::identity& who) {
-        txn::participant_server_config made;
-        made.listen.certificate_file = who.certificate;
-        made.listen.key_file = who.key;
-        return made;
+        txn::participant_server_config config;
+        config.listen.certificate_file = who.certificate;
+        config.listen.key_file = who.key;
+        return config;
     }
     static txn::participant_server_config of_localhost() {
         return proved_by(shared_tls().server());
     }
 
     txn::http_client_config trusting(const std::string& host = "localhost") const {
-        auto made = by("https://" + host);
-        made.ca_file = shared_tls().authority();
-        return made;
+        auto config = by("https://" + host);
+        config.ca_file = shared_tls().authority();
+        return config;
     }
     static txn::http_client_config
-    with(txn::http_client_config made, const tls_material::identity& who) {
-        made.certificate_file = who.certificate;
-        made.key_file = who.key;
-        return made;
+    with(txn::http_client_config config, const tls_material::identity& who) {
+        config.certificate_file = who.certificate;
+        config.key_file = who.key;
+        return config;
     }
 };
 
@@ -65,7 +65,7 @@ TEST_F(TxnHttpTls, CallsAreCarriedOutAndAConnectionIsUsedAgain) {
 TEST_F(TxnHttpTls, LongMessagesArriveWhole) {
     open(of_localhost());
     const std::string large(300'000, 'x');
-    stock_->answer_by([](const txn::call& made) { return txn::reply::done(made.payload); });
+    stock_->answer_by([](const txn::call& call) { return txn::reply::done(call.payload); });
     txn::http_participant there(world_.context.get_executor(), trusting());
     auto asked = some_call();
     asked.payload = large;
@@ -214,7 +214,9 @@ TEST_F(TxnHttpTls, AFileThatCannotBeUsedIsNamed) {
         return refusal([&] { open(how); });
     };
     const auto calling = [this](const txn::http_client_config& how) {
-        return refusal([&] { txn::http_participant made(world_.context.get_executor(), how); });
+        return refusal([&] {
+            txn::http_participant participant(world_.context.get_executor(), how);
+        });
     };
     auto how = of_localhost();
     how.listen.certificate_file = nothing;

@@ -88,20 +88,20 @@ std::string text_of(const reply::evidence& seen, const running& transaction) {
 std::string text_of(const result<reply>& got, const running& transaction, std::string thrown) {
     if (!got)
         return (thrown.empty() ? got.error().message() : std::move(thrown)).substr(0, text_max);
-    if (got->what == reply::verdict::ahead)
+    if (got->type == reply::verdict::ahead)
         return text_of(got->seen, transaction);
-    return got->what == reply::verdict::done ? std::string() : got->payload.substr(0, text_max);
+    return got->type == reply::verdict::done ? std::string() : got->payload.substr(0, text_max);
 }
 
 call_view view_of(const result<reply>& got, std::string text) {
     call_view view;
     view.text = std::move(text);
-    if (!got || got->what == reply::verdict::ahead)
-        view.came = call_view::verdict::failed;
-    else if (got->what == reply::verdict::refused)
-        view.came = call_view::verdict::refused;
-    else if (got->what == reply::verdict::again)
-        view.came = call_view::verdict::again;
+    if (!got || got->type == reply::verdict::ahead)
+        view.result = call_view::verdict::failed;
+    else if (got->type == reply::verdict::refused)
+        view.result = call_view::verdict::refused;
+    else if (got->type == reply::verdict::again)
+        view.result = call_view::verdict::again;
     return view;
 }
 
@@ -171,7 +171,7 @@ void calls::pump(client_lane& at) {
 call calls::call_for(const running& transaction, branch_number number) const {
     const auto& plan = *transaction.plan;
     call request;
-    request.what = operation_for(transaction, number);
+    request.type = operation_for(transaction, number);
     request.gid = transaction.gid;
     request.branch = number;
     request.attempt = transaction.branches[number - 1].attempts;
@@ -185,7 +185,7 @@ call calls::call_for(const running& transaction, branch_number number) const {
         std::chrono::duration_cast<milliseconds>(transaction.until - context_.now())
     );
     request.ended_below = ends_.of(request.participant);
-    request.presumed = transaction.fsm.presuming() && request.what == operation::cancel;
+    request.presumed = transaction.fsm.presuming() && request.type == operation::cancel;
     request.traceparent = plan.traceparent;
     return request;
 }
@@ -260,7 +260,7 @@ void calls::end_call(
     }
     if (core_.open.holds(*transaction)) {
         auto view = view_of(got, text);
-        view.what = operation_for(*transaction, number);
+        view.type = operation_for(*transaction, number);
         view.attempt = branch.attempts;
         view.epoch = transaction->home->term->epoch;
         view.begun =
@@ -283,7 +283,7 @@ void calls::note_health(client_lane& at, const std::string& name, const result<r
     at.broken = !answers;
     answers ? --context_.count.broken : ++context_.count.broken;
     txn_event event;
-    event.what =
+    event.type =
         answers ? txn_event::kind::participant_recovered : txn_event::kind::participant_broken;
     event.participant = name;
     if (!answers)

@@ -81,7 +81,7 @@ void coordinator_context::clear_timers() {
 
 txn_event coordinator_context::event_of(txn_event::kind kind, const running& transaction) const {
     txn_event event;
-    event.what = kind;
+    event.type = kind;
     event.gid = transaction.gid;
     event.partition = transaction.home->id;
     if (transaction.proof)
@@ -104,7 +104,7 @@ void coordinator_context::report(
 
 void coordinator_context::report(txn_event::kind kind, const partition& at, error_code why) const {
     txn_event event;
-    event.what = kind;
+    event.type = kind;
     event.partition = at.id;
     event.code = why;
     report(event);

@@ -60,13 +60,13 @@ void left_orders::fulfil(const log::wish& each) {
         return;
     if (!each.partition || each.ended)
         return refuse(each.id, errc::not_open);
-    const auto found = core_.open.find(each.what.gid.number);
+    const auto found = core_.open.find(each.order.gid.number);
     if (!found)
         return fetch_for(each);
-    if (each.what.what != intervention::kind::retry && is_unasked(*found, each.what))
-        awaited_.insert(each.what.gid.number);
+    if (each.order.type != intervention::kind::retry && is_unasked(*found, each.order))
+        awaited_.insert(each.order.gid.number);
     else
-        core_.operators.intervene_now(each.what, each.id, operator_desk::code_handler());
+        core_.operators.intervene_now(each.order, each.id, operator_desk::code_handler());
 }
 
 // Reads a transaction that is not in memory: the recovery has not reached it or has no room, or its
@@ -75,7 +75,7 @@ void left_orders::fetch_for(const log::wish& each) {
     if (core_.partitions.ours(*each.partition) == nullptr)
         return;
     core_.log->ask(
-        [number = each.what.gid.number](db::connection& on) {
+        [number = each.order.gid.number](db::connection& on) {
             return log::log_tables::find(on, number);
         },
         core_.log.bound([this, kept = context_.keep(), each, read = core_.open.begin_read()](
@@ -101,14 +101,14 @@ void left_orders::fetch_for(const log::wish& each) {
 // settled it by hand, and say so.
 void left_orders::end_unread(partition& home, const log::wish& each, const log::logged& found) {
     const bool open = found.at == standing::open;
-    if (each.what.what == intervention::kind::retry)
+    if (each.order.type == intervention::kind::retry)
         return refuse(each.id, errc::log_corrupt);
-    if (each.what.what == intervention::kind::skip && open)
+    if (each.order.type == intervention::kind::skip && open)
         return refuse(each.id, errc::not_stuck);
     action_view taken;
-    taken.what = to_string(each.what.what);
-    taken.who = each.what.who;
-    taken.why = each.what.why;
+    taken.type = to_string(each.order.type);
+    taken.who = each.order.who;
+    taken.why = each.order.why;
     core_.log->change_counted(
         home.id,
         [by = *home.term,

@@ -100,7 +100,7 @@ void log_session::close_beside(std::unique_ptr<log::decision_log> old) {
 // The next opening finds it: here or, because the locks are released, elsewhere.
 void log_session::fail(error_code why) {
     txn_event failed;
-    failed.what = txn_event::kind::log_failed;
+    failed.type = txn_event::kind::log_failed;
     failed.code = why;
     context_.report(failed);
     core_.partitions.retire(why);

@@ -156,12 +156,12 @@ error_code operator_desk::reason_against(const intervention& order) const {
     if (order.gid.log != core_.log.id() || !found)
         return errc::not_open;
     const auto& transaction = *found;
-    bool any = order.what == intervention::kind::force && !transaction.proof;
+    bool any = order.type == intervention::kind::force && !transaction.proof;
     for (std::size_t i = 0; i < transaction.branches.size(); ++i) {
         if (!concerns(order, i))
             continue;
         any = any || transaction.fsm.is_stuck(static_cast<branch_number>(i + 1)) ||
-              (order.what == intervention::kind::retry &&
+              (order.type == intervention::kind::retry &&
                (transaction.branches[i].timer || transaction.branches[i].unasked));
     }
     return any ? error_code() : errc::not_stuck;
@@ -180,7 +180,7 @@ void operator_desk::intervene_now(
     const auto transaction = core_.open.find(order.gid.number);
     mark_skipped(*transaction, order, true);
     action_view taken;
-    taken.what = to_string(order.what);
+    taken.type = to_string(order.type);
     taken.branch = order.branch;
     taken.who = order.who;
     taken.why = order.why;
@@ -219,7 +219,7 @@ void operator_desk::intervene_now(
 }
 
 void operator_desk::mark_skipped(running& transaction, const intervention& order, bool skipped) {
-    if (order.what == intervention::kind::retry)
+    if (order.type == intervention::kind::retry)
         return;
     for (std::size_t i = 0; i < transaction.done.branches.size(); ++i) {
         if (!concerns(order, i) || !transaction.fsm.is_stuck(static_cast<branch_number>(i + 1)))
@@ -231,9 +231,9 @@ void operator_desk::mark_skipped(running& transaction, const intervention& order
 }
 
 void operator_desk::intervened(const running_ptr& transaction, const intervention& order) {
-    const bool skips = order.what != intervention::kind::retry;
+    const bool skips = order.type != intervention::kind::retry;
     core_.calls.lift_bars(*transaction);
-    if (order.what == intervention::kind::force) {
+    if (order.type == intervention::kind::force) {
         core_.runs.abort(*transaction, errc::forced, order.why);
         if (transaction->fsm.presuming()) {
             transaction->why = errc::forced;

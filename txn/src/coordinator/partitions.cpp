@@ -32,7 +32,7 @@ constexpr unsigned balances_between_purges = 60;
 void partitions::open(const log::log_facts& found) {
     no_term_ = {};
     txn_event opened;
-    opened.what = txn_event::kind::log_opened;
+    opened.type = txn_event::kind::log_opened;
     context_.report(opened);
     while (all_.size() < found.partitions) {
         const auto next = static_cast<std::uint32_t>(all_.size());

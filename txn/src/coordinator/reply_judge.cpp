@@ -30,7 +30,7 @@ void reply_judge::judge(
 ) {
     if (contradicts_log(*transaction, number, got))
         return doubt(transaction, number, got);
-    if (got && got->what == reply::verdict::ahead)  // but the log knows all that it has seen
+    if (got && got->type == reply::verdict::ahead)  // but the log knows all that it has seen
         return judge(transaction, number, error_code(errc::participant_ahead), text);
     if (transaction->fsm.is_finishing(number))
         judge_finish(transaction, number, got);
@@ -48,9 +48,9 @@ void reply_judge::judge_try(
     const bool uncertain = branch.uncertain;
     const bool still_wanted = transaction->fsm.at() == core::tcc_fsm::phase::trying;
     steps next;
-    if (got && got->what == reply::verdict::done) {
+    if (got && got->type == reply::verdict::done) {
         transaction->fsm.tried(number, next);
-    } else if (got && got->what == reply::verdict::refused) {
+    } else if (got && got->type == reply::verdict::refused) {
         if (still_wanted) {
             transaction->why = errc::refused;
             transaction->text = text;
@@ -90,12 +90,12 @@ void reply_judge::judge_finish(
         core_.calls.clear_debt(*transaction, number);
     else
         core_.calls.add_debt(*transaction, number);
-    if (got && got->what == reply::verdict::done) {
+    if (got && got->type == reply::verdict::done) {
         transaction->done.branches[number - 1].finished = true;
         steps next;
         transaction->fsm.finished(number, next);
         core_.runs.carry_out(transaction, next);
-    } else if (got && got->what == reply::verdict::again) {
+    } else if (got && got->type == reply::verdict::again) {
         core_.recovery.mark_slow(*transaction);
         repeat_after(transaction, number, pause_asked_for(got->after, ++branch.agains));
     } else if (got || is_final(got.error())) {
@@ -152,7 +152,7 @@ bool reply_judge::contradicts_log(
     const running& transaction, branch_number number, const result<reply>& got
 ) const {
     if (got) {
-        return got->what == reply::verdict::ahead &&
+        return got->type == reply::verdict::ahead &&
                (got->seen.epoch > transaction.home->term->epoch ||
                 (got->seen.term != 0 && got->seen.term != transaction.term) ||
                 got->seen.ended_below > transaction.gid.number);

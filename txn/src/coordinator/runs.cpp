@@ -203,7 +203,7 @@ void runs::join(const running_ptr& transaction, const log::begun& begun) {
 
 void runs::carry_out(const running_ptr& transaction, const steps& next) {
     for (const auto& each : next) {
-        switch (each.what) {
+        switch (each.type) {
         case action::send_try:
         case action::send_confirm:
         case action::send_cancel:

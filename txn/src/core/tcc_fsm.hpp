@@ -45,7 +45,7 @@ public:
         settle,          ///< Every branch is finished.
     };
     struct step {
-        action what;
+        action type;
         branch_number branch = 0;
         friend bool operator==(const step&, const step&) = default;
     };

@@ -49,10 +49,10 @@ std::uint64_t log_mark::read(std::size_t place) const noexcept {
     const auto at = static_cast<off_t>(place * bytes.size());
     if (::pread(file_, bytes.data(), bytes.size(), at) != static_cast<ssize_t>(bytes.size()))
         return 0;
-    std::uint64_t made = 0;
+    std::uint64_t value = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i)
-        made |= std::uint64_t{bytes[i]} << (8 * i);
-    return made;
+        value |= std::uint64_t{bytes[i]} << (8 * i);
+    return value;
 }
 
 bool log_mark::write(std::size_t place, std::uint64_t value) noexcept {
@@ -148,8 +148,8 @@ durable_decision decision_log::proof_of(const term& by, const logged& found) {
 std::uint64_t decision_log::random_term() {
     const auto drawn = random_id::draw();
     constexpr auto below = ~(std::uint64_t{1} << 63);
-    const auto made = drawn.low & below;
-    return made != 0 ? made : 1;
+    const auto id = drawn.low & below;
+    return id != 0 ? id : 1;
 }
 
 }  // namespace mortise::txn::log

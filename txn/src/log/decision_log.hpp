@@ -105,8 +105,8 @@ public:
             db::durability::force,
             marking(
                 std::move(then),
-                [mark = mark_](const term& made) {
-                    mark->raise_changes(made.partition, made.change);
+                [mark = mark_](const term& term) {
+                    mark->raise_changes(term.partition, term.change);
                 }
             )
         );
@@ -122,11 +122,11 @@ public:
             db::durability::force,
             marking(
                 std::move(then),
-                [mark = mark_, at = by.partition](const begun& made) {
-                    if (made.joined)
+                [mark = mark_, at = by.partition](const begun& entry) {
+                    if (entry.joined)
                         return;
-                    mark->raise_number(made.number);
-                    mark->raise_changes(at, made.change);
+                    mark->raise_number(entry.number);
+                    mark->raise_changes(at, entry.change);
                 }
             )
         );
@@ -142,10 +142,10 @@ public:
         session_.async_run(
             [=, text = std::move(text)](db::connection& on
             ) -> result<std::optional<durable_decision>> {
-                const auto made = log_tables::decide(on, by, number, confirm, why, text);
-                if (!made)
-                    return made.error();
-                *change = *made;
+                const auto result = log_tables::decide(on, by, number, confirm, why, text);
+                if (!result)
+                    return result.error();
+                *change = *result;
                 return std::optional(durable_decision(txn::gid{by.log, number}, confirm));
             },
             db::durability::force,
@@ -196,10 +196,10 @@ public:
         const auto counted = std::make_shared<std::uint64_t>(0);
         auto changing = [change = std::move(change),
                          counted](db::connection& on) mutable -> result<void> {
-            const result<std::uint64_t> made = change(on);
-            if (!made)
-                return made.error();
-            *counted = *made;
+            const result<std::uint64_t> result = change(on);
+            if (!result)
+                return result.error();
+            *counted = *result;
             return {};
         };
         auto where = asio::get_associated_executor(then);
@@ -240,10 +240,10 @@ private:
         return asio::bind_executor(
             std::move(where),
             [then = std::move(then),
-             raise = std::move(raise)](error_code failed, auto&& made) mutable {
+             raise = std::move(raise)](error_code failed, auto&& value) mutable {
                 if (!failed)
-                    raise(made);
-                then(failed, std::forward<decltype(made)>(made));
+                    raise(value);
+                then(failed, std::forward<decltype(value)>(value));
             }
         );
     }

@@ -77,11 +77,11 @@ void make_tables(db::connection& on, const log_facts& fresh) {
 }
 
 verdict verdict_in(const db::statement& row, int column) {
-    verdict made;
-    made.at = standing_in(row.integer(column));
-    made.why = static_cast<int>(row.integer(column + 1));
-    made.text = row.text(column + 2);
-    return made;
+    verdict result;
+    result.at = standing_in(row.integer(column));
+    result.why = static_cast<int>(row.integer(column + 1));
+    result.text = row.text(column + 2);
+    return result;
 }
 
 // Compares only the branches: a repetition may run under other locks, or in another trace.
@@ -110,17 +110,17 @@ constexpr const char* select_logged =
     "SELECT number, part, term, state, why, text, plan, progress, ended FROM mortise_txn";
 
 logged logged_in(const db::statement& row) {
-    logged made;
-    made.number = unsigned_of(row.integer(0));
-    made.partition = static_cast<std::uint32_t>(row.integer(1));
-    made.term = unsigned_of(row.integer(2));
-    made.at = standing_in(row.integer(3));
-    made.why = static_cast<int>(row.integer(4));
-    made.text = row.text(5);
-    made.plan = row.text(6);
-    made.progress = row.text(7);
-    made.ended = !row.is_null(8);
-    return made;
+    logged entry;
+    entry.number = unsigned_of(row.integer(0));
+    entry.partition = static_cast<std::uint32_t>(row.integer(1));
+    entry.term = unsigned_of(row.integer(2));
+    entry.at = standing_in(row.integer(3));
+    entry.why = static_cast<int>(row.integer(4));
+    entry.text = row.text(5);
+    entry.plan = row.text(6);
+    entry.progress = row.text(7);
+    entry.ended = !row.is_null(8);
+    return entry;
 }
 
 /// Returns the domain whose tokens the epochs are; empty: they are not tokens.
@@ -135,10 +135,10 @@ std::uint64_t count_change(db::connection& on, std::uint32_t partition) {
         "UPDATE mortise_txn_partition SET changes = changes + 1 WHERE id = ?1 RETURNING changes",
         partition
     );
-    const auto made = row.step() ? unsigned_of(row.integer(0)) : 0;
+    const auto changes = row.step() ? unsigned_of(row.integer(0)) : 0;
     while (row.step()) {
     }
-    return made;
+    return changes;
 }
 
 void add_changes(db::connection& on) {
@@ -271,7 +271,7 @@ result<term> log_tables::take_over(
     const auto before = epoch_of(on, partition);
     if (epoch && epoch->value <= before)
         return error_code(errc::stepped_down);
-    term made{log, partition, epoch ? epoch->value : before + 1, id};
+    term term{log, partition, epoch ? epoch->value : before + 1, id};
     if (known != domain)
         on.run("UPDATE mortise_txn_log SET epochs = ?1", domain);
     MORTISE_CRASH_POINT("log.take_over");
@@ -279,11 +279,11 @@ result<term> log_tables::take_over(
         "INSERT INTO mortise_txn_partition(id, epoch, term) VALUES(?1, ?2, ?3)"
         " ON CONFLICT(id) DO UPDATE SET epoch = excluded.epoch, term = excluded.term",
         partition,
-        stored(made.epoch),
+        stored(term.epoch),
         stored(id)
     );
-    made.change = count_change(on, partition);
-    return made;
+    term.change = count_change(on, partition);
+    return term;
 }
 
 result<begun> log_tables::begin(
@@ -312,10 +312,10 @@ result<begun> log_tables::begin(
     row.bind_bytes(plan);
     row.run();
     MORTISE_CRASH_POINT("log.begin");
-    begun made;
-    made.number = unsigned_of(on.last_insert_id());
-    made.change = count_change(on, by.partition);
-    return made;
+    begun entry;
+    entry.number = unsigned_of(on.last_insert_id());
+    entry.change = count_change(on, by.partition);
+    return entry;
 }
 
 result<std::uint64_t> log_tables::decide(
@@ -432,7 +432,7 @@ verdict log_tables::verdict_on(db::connection& on, const gid& gid) {
 log_tables::purged log_tables::purge(
     db::connection& on, std::chrono::milliseconds older_than, std::uint64_t after, std::size_t limit
 ) {
-    purged made;
+    purged result;
     std::vector<std::int64_t> old;
     std::size_t seen = 0;
     {
@@ -444,7 +444,7 @@ log_tables::purged log_tables::purge(
             limit
         );
         for (; row.step(); ++seen) {
-            made.seen_to = unsigned_of(row.integer(0));
+            result.seen_to = unsigned_of(row.integer(0));
             if (row.integer(1) != 0)
                 old.push_back(row.integer(0));
         }
@@ -453,10 +453,10 @@ log_tables::purged log_tables::purge(
         on.run("DELETE FROM mortise_txn_action WHERE number = ?1", number);
         on.run("DELETE FROM mortise_txn WHERE number = ?1", number);
     }
-    made.forgotten = old.size();
+    result.forgotten = old.size();
     if (seen < limit)
-        made.seen_to = 0;
-    return made;
+        result.seen_to = 0;
+    return result;
 }
 
 }  // namespace mortise::txn::log

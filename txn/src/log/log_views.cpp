@@ -16,13 +16,13 @@ constexpr const char* select =
     "SELECT number, state, why, text, key, begun_epoch, decided_epoch, begun, decided, ended,"
     " plan, progress FROM mortise_txn";
 
-branch_view::state state_of(const progress::branch& what, standing decided) {
-    if (what.skipped)
+branch_view::state state_of(const progress::branch& branch, standing decided) {
+    if (branch.skipped)
         return branch_view::state::skipped;
-    if (what.finished)
+    if (branch.finished)
         return decided == standing::confirmed ? branch_view::state::confirmed
                                               : branch_view::state::cancelled;
-    return what.stuck ? branch_view::state::stuck : branch_view::state::open;
+    return branch.stuck ? branch_view::state::stuck : branch_view::state::open;
 }
 
 // Fills the view as far as the records can be read.
@@ -33,22 +33,22 @@ void describe(transaction_view& action, const std::string& plan_record, const st
         return;
     action.locks = known->locks;
     action.traceparent = known->traceparent;
-    const auto what = done.empty() ? std::optional(progress()) : progress::decode(done);
-    action.readable = what.has_value();
+    const auto record = done.empty() ? std::optional(progress()) : progress::decode(done);
+    action.readable = record.has_value();
     for (std::size_t i = 0; i < known->branches.size(); ++i) {
         auto& each = action.branches.emplace_back();
         each.participant = known->branches[i].participant;
         each.payload_size = known->branches[i].payload.size();
         each.after = known->branches[i].after;
-        if (!what || i >= what->branches.size())
+        if (!record || i >= record->branches.size())
             continue;
-        const auto& came = what->branches[i];
-        each.finished = came.finished;
-        each.skipped = came.skipped;
-        each.stuck = came.stuck;
-        each.calls = came.calls;
-        each.newest = came.newest;
-        each.at = state_of(came, action.at);
+        const auto& branch = record->branches[i];
+        each.finished = branch.finished;
+        each.skipped = branch.skipped;
+        each.stuck = branch.stuck;
+        each.calls = branch.calls;
+        each.newest = branch.newest;
+        each.at = state_of(branch, action.at);
     }
 }
 
@@ -80,7 +80,7 @@ void add_actions(db::connection& on, transaction_view& to) {
     );
     while (row.step()) {
         auto& each = to.actions.emplace_back();
-        each.what = row.text(0);
+        each.type = row.text(0);
         each.branch = static_cast<branch_number>(row.integer(1));
         each.who = row.text(2);
         each.why = row.text(3);
@@ -140,7 +140,7 @@ void log_views::record(db::connection& on, std::uint64_t number, const action_vi
         " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
         static_cast<std::int64_t>(number),
         action.branch,
-        action.what,
+        action.type,
         action.who,
         action.why
     );

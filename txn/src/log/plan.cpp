@@ -35,13 +35,13 @@ std::string plan::encode() const {
 
 std::optional<plan> plan::decode(std::string_view record) {
     record_reader from(record);
-    plan made;
+    plan plan;
     if (from.number() != plan_version)
         return std::nullopt;
-    made.traceparent = from.text();
+    plan.traceparent = from.text();
     const auto locks = from.count();
     for (std::uint64_t i = 0; i < locks && from.good(); ++i) {
-        auto& each = made.locks.emplace_back();
+        auto& each = plan.locks.emplace_back();
         each.name = from.text();
         const auto domain = token_domain::parse(from.text());
         each.token.domain = domain.value_or(token_domain());
@@ -51,7 +51,7 @@ std::optional<plan> plan::decode(std::string_view record) {
     if (branches == 0 || branches > branches_max)
         return std::nullopt;
     for (std::uint64_t i = 0; i < branches && from.good(); ++i) {
-        auto& each = made.branches.emplace_back();
+        auto& each = plan.branches.emplace_back();
         each.participant = from.text();
         each.payload = from.text();
         const auto after = from.count();
@@ -63,7 +63,7 @@ std::optional<plan> plan::decode(std::string_view record) {
     }
     if (!from.done())
         return std::nullopt;
-    return made;
+    return plan;
 }
 
 namespace {
@@ -82,23 +82,23 @@ std::chrono::microseconds microseconds_in(record_reader& from) {
 }
 
 void write(record_writer& to, const call_view& view) {
-    to.number(static_cast<std::uint64_t>(view.what));
+    to.number(static_cast<std::uint64_t>(view.type));
     to.number(view.attempt);
     to.number(view.epoch);
     to.number(static_cast<std::uint64_t>(view.begun.count()));
     to.number(static_cast<std::uint64_t>(view.took.count()));
-    to.number(static_cast<std::uint64_t>(view.came));
+    to.number(static_cast<std::uint64_t>(view.result));
     to.text(view.text);
 }
 
 call_view read_call(record_reader& from) {
     call_view view;
-    view.what = static_cast<operation>(from.number(last_operation));
+    view.type = static_cast<operation>(from.number(last_operation));
     view.attempt = static_cast<std::uint32_t>(from.number(0xffff'ffff));
     view.epoch = from.number();
     view.begun = microseconds_in(from);
     view.took = microseconds_in(from);
-    view.came = static_cast<call_view::verdict>(from.number(last_verdict));
+    view.result = static_cast<call_view::verdict>(from.number(last_verdict));
     view.text = from.text();
     return view;
 }
@@ -129,14 +129,14 @@ std::string progress::encode() const {
 
 std::optional<progress> progress::decode(std::string_view record) {
     record_reader from(record);
-    progress made;
+    progress progress;
     if (from.number() != progress_version)
         return std::nullopt;
     const auto branches = from.count();
     if (branches > branches_max)
         return std::nullopt;
     for (std::uint64_t i = 0; i < branches && from.good(); ++i) {
-        auto& each = made.branches.emplace_back();
+        auto& each = progress.branches.emplace_back();
         const auto flags = from.number(finished | skipped | stuck);
         each.finished = (flags & finished) != 0;
         each.skipped = (flags & skipped) != 0;
@@ -150,7 +150,7 @@ std::optional<progress> progress::decode(std::string_view record) {
     }
     if (!from.done())
         return std::nullopt;
-    return made;
+    return progress;
 }
 
 }  // namespace mortise::txn::log

@@ -41,7 +41,7 @@ result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& 
         " VALUES(?1, ?2, ?3, ?4, ?5, " MORTISE_TXN_NOW ")",
         order.gid.number,
         order.branch,
-        static_cast<int>(order.what),
+        static_cast<int>(order.type),
         order.who,
         order.why
     );
@@ -63,11 +63,11 @@ wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, 
     while (row.step()) {
         wish each;
         each.id = row.integer(0);
-        each.what.gid = {log, static_cast<std::uint64_t>(row.integer(1))};
-        each.what.branch = static_cast<branch_number>(row.integer(2));
-        each.what.what = static_cast<intervention::kind>(row.integer(3));
-        each.what.who = row.text(4);
-        each.what.why = row.text(5);
+        each.order.gid = {log, static_cast<std::uint64_t>(row.integer(1))};
+        each.order.branch = static_cast<branch_number>(row.integer(2));
+        each.order.type = static_cast<intervention::kind>(row.integer(3));
+        each.order.who = row.text(4);
+        each.order.why = row.text(5);
         if (!row.is_null(6))
             each.partition = static_cast<std::uint32_t>(row.integer(6));
         each.ended = row.integer(7) != 0;
@@ -76,17 +76,17 @@ wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, 
     return found;
 }
 
-bool wish_tables::settle(db::connection& on, std::int64_t id, error_code came) {
+bool wish_tables::settle(db::connection& on, std::int64_t id, error_code code) {
     on.run(
         "UPDATE mortise_txn_wish SET settled = " MORTISE_TXN_NOW ", came = ?2"
         " WHERE id = ?1 AND settled IS NULL",
         id,
-        came.value()
+        code.value()
     );
     return on.changes() == 1;
 }
 
-std::optional<error_code> wish_tables::came(db::connection& on, std::int64_t id) {
+std::optional<error_code> wish_tables::result_of(db::connection& on, std::int64_t id) {
     auto row = on.query("SELECT settled, came FROM mortise_txn_wish WHERE id = ?1", id);
     if (!row.step() || row.is_null(0))
         return std::nullopt;
@@ -105,7 +105,7 @@ std::vector<action_view> wish_tables::about(db::connection& on, std::uint64_t nu
     );
     while (row.step()) {
         auto& each = found.emplace_back();
-        each.what = to_string(static_cast<intervention::kind>(row.integer(0)));
+        each.type = to_string(static_cast<intervention::kind>(row.integer(0)));
         each.branch = static_cast<branch_number>(row.integer(1));
         each.who = row.text(2);
         each.why = row.text(3);

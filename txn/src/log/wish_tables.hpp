@@ -20,7 +20,7 @@ public:
     wish() = default;
 
     std::int64_t id = 0;
-    intervention what;
+    intervention order;
     std::optional<std::uint32_t> partition;  ///< Empty: there is no such transaction.
     bool ended = false;                      ///< Whether the transaction has ended.
 };
@@ -42,10 +42,10 @@ public:
 
     /// Records what became of an order; an empty code: it is done.
     /// @return false if it was settled before.
-    static bool settle(db::connection& on, std::int64_t id, error_code came);
+    static bool settle(db::connection& on, std::int64_t id, error_code code);
 
     /// Returns what became of an order; empty if it is not settled.
-    static std::optional<error_code> came(db::connection& on, std::int64_t id);
+    static std::optional<error_code> result_of(db::connection& on, std::int64_t id);
 
     /// Lists the unsettled orders about a transaction, for people.
     static std::vector<action_view> about(db::connection& on, std::uint64_t number);

@@ -58,9 +58,9 @@ sweeper_stats overdue_sweeper::stats() const noexcept {
 namespace detail {
 
 void start_sweeper_stop(
-    coro::detail::completion<void(error_code)> done, std::shared_ptr<sweeper_core> which
+    coro::detail::completion<void(error_code)> done, std::shared_ptr<sweeper_core> core
 ) {
-    which->stop(std::move(done));
+    core->stop(std::move(done));
 }
 
 }  // namespace detail

@@ -59,12 +59,12 @@ struct question {
 
     coro::event ready;
     asio::cancellation_signal stop;
-    result<standing> came = error_code(errc::call_failed);
+    result<standing> answer = error_code(errc::call_failed);
 };
 
 // Keeps the source alive while it is asked.
-asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> whom, gid gid) {
-    co_return co_await whom->settle(gid);
+asio::awaitable<result<standing>> carry(std::shared_ptr<outcome_source> source, gid gid) {
+    co_return co_await source->settle(gid);
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ sweeper_stats sweeper_core::stats() const noexcept {
     return count_;
 }
 
-void sweeper_core::count(std::uint64_t sweeper_stats::*what, std::uint64_t more) {
+void sweeper_core::count(std::uint64_t sweeper_stats::*counter, std::uint64_t more) {
     const std::lock_guard hold(mutex_);
-    count_.*what += more;
+    count_.*counter += more;
 }
 
 void sweeper_core::stop(stop_handler done) {
@@ -144,7 +144,7 @@ asio::awaitable<void> sweeper_core::run(std::shared_ptr<sweeper_core> self) {
         clock::time_point next = co_await self->look();
         if (co_await self->ask_those_due()) {
             self->away_.reset();
-            for (const auto& [which, each] : self->waiting_)
+            for (const auto& [gid, each] : self->waiting_)
                 next = std::min(next, each.ask_at);
         } else {
             next = coro::saturating_add(self->time_->now(), self->away_.next());
@@ -187,18 +187,18 @@ asio::awaitable<clock::time_point> sweeper_core::look() {
 /// @return false if nobody could be asked.
 asio::awaitable<bool> sweeper_core::ask_those_due() {
     std::vector<gid> due;
-    for (const auto& [which, each] : waiting_) {
+    for (const auto& [gid, each] : waiting_) {
         if (each.ask_at <= time_->now())
-            due.push_back(which);
+            due.push_back(gid);
     }
     for (const auto& gid : due) {
         count(&sweeper_stats::asked);
-        const auto came = co_await ask(gid);
-        if (!came) {
+        const auto answer = co_await ask(gid);
+        if (!answer) {
             count(&sweeper_stats::unreachable);
             co_return false;
         }
-        if (*came == standing::never_existed)
+        if (*answer == standing::never_existed)
             count(&sweeper_stats::unknown);
         auto& each = waiting_.at(gid);
         each.ask_at = coro::saturating_add(time_->now(), each.pause.next());
@@ -214,9 +214,9 @@ asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
         carry(asks_, gid),
         asio::bind_cancellation_slot(
             asked->stop.slot(),
-            [asked](const std::exception_ptr& thrown, const result<standing>& came) {
+            [asked](const std::exception_ptr& thrown, const result<standing>& answer) {
                 if (!thrown)
-                    asked->came = came;
+                    asked->answer = answer;
                 asked->ready.set();
             }
         )
@@ -232,7 +232,7 @@ asio::awaitable<result<standing>> sweeper_core::ask(gid gid) {
         asked->stop.emit(asio::cancellation_type::terminal);
         throw;
     }
-    co_return asked->came;
+    co_return asked->answer;
 }
 
 coro::backoff_options sweeper_core::limits() const noexcept {

@@ -60,7 +60,7 @@ private:
     asio::awaitable<result<standing>> ask(gid gid);
     coro::backoff_options limits() const noexcept;
     std::uint64_t draw() noexcept;
-    void count(std::uint64_t sweeper_stats::*what, std::uint64_t more = 1);
+    void count(std::uint64_t sweeper_stats::*counter, std::uint64_t more = 1);
 
     const std::shared_ptr<db::sqlite> of_;
     std::shared_ptr<outcome_source> asks_;

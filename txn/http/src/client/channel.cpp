@@ -131,7 +131,7 @@ void channel::close() noexcept {
     });
 }
 
-void channel::exchange(request what, completion done) {
+void channel::exchange(request message, completion done) {
     if (seat_.deserted())
         return done.complete(errc::call_failed, response());
     const auto stops_it = done.release_slot();
@@ -139,13 +139,12 @@ void channel::exchange(request what, completion done) {
     coro::detail::install_cancel_proxy(stops_it, seat_.strand(), std::weak_ptr(doing));
     asio::dispatch(
         seat_.strand(),
-        [self = shared_from_this(), doing = std::move(doing), what = std::move(what)]() mutable {
-            self->start(std::move(doing), std::move(what));
-        }
+        [self = shared_from_this(), doing = std::move(doing), message = std::move(message)](
+        ) mutable { self->start(std::move(doing), std::move(message)); }
     );
 }
 
-void channel::start(std::shared_ptr<operation> doing, request what) {
+void channel::start(std::shared_ptr<operation> doing, request message) {
     if (closed_ || doing->cancelled) {
         const error_code why = doing->cancelled ? error_code(asio::error::operation_aborted)
                                                 : error_code(errc::call_failed);
@@ -153,10 +152,10 @@ void channel::start(std::shared_ptr<operation> doing, request what) {
     }
     std::erase_if(under_way_, [](const auto& each) { return each.expired(); });
     under_way_.push_back(doing);
-    extra_.add_to(what.headers);
+    extra_.add_to(message.headers);
     asio::co_spawn(
         seat_.strand(),
-        run(shared_from_this(), doing, std::move(what)),
+        run(shared_from_this(), doing, std::move(message)),
         asio::bind_cancellation_slot(
             doing->stop.slot(), [doing](const std::exception_ptr&) { /* run() tells it */ }
         )
@@ -164,12 +163,12 @@ void channel::start(std::shared_ptr<operation> doing, request what) {
 }
 
 asio::awaitable<void>
-channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what) {
+channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request message) {
     error_code failed;
     response got;
     std::string why;
     try {
-        got = co_await self->carry(what, why);
+        got = co_await self->carry(message, why);
     } catch (const system_error& thrown) {
         failed = thrown.code();
     } catch (...) {
@@ -181,10 +180,10 @@ channel::run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, re
 }
 
 // Exchanges a request. It may send the request twice: participants must bear repetitions anyway.
-asio::awaitable<response> channel::carry(const request& what, std::string& why) {
+asio::awaitable<response> channel::carry(const request& message, std::string& why) {
     co_await take_slot();
     const slot held(*this);
-    const std::string text = bytes_of(what);
+    const std::string text = bytes_of(message);
     auto on = take_idle();
     if (on != nullptr) {
         auto got = co_await converse(*on, text);
@@ -234,10 +233,10 @@ asio::awaitable<channel::connection_ptr> channel::connect(std::string& why) {
     const auto places = co_await addresses_->find(seat_.strand());
     error_code last = asio::error::host_not_found;
     for (const auto& place : places) {
-        auto made = std::make_unique<connection>(seat_.strand());
-        last = co_await reach(*made, place, why);
+        auto link = std::make_unique<connection>(seat_.strand());
+        last = co_await reach(*link, place, why);
         if (!last)
-            co_return made;
+            co_return link;
         if (last == asio::error::operation_aborted)
             break;
     }

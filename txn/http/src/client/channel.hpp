@@ -60,7 +60,7 @@ public:
     /// Sends one request and waits for the response. A signal closes the connection. With an error,
     /// the body of the response is a text for people, or empty.
     template <class Token = asio::deferred_t>
-    auto async_exchange(request what, Token&& token = Token{}) {
+    auto async_exchange(request message, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, response)>(
             seat_.executor(),
             std::forward<Token>(token),
@@ -68,7 +68,7 @@ public:
                 self->exchange(std::move(asked), std::move(done));
             },
             shared_from_this(),
-            std::move(what)
+            std::move(message)
         );
     }
 
@@ -83,13 +83,13 @@ private:
     using tcp = asio::ip::tcp;
 
     void shut_down() noexcept override;
-    void exchange(request what, completion done);
+    void exchange(request message, completion done);
 
     // On the strand.
-    void start(std::shared_ptr<operation> doing, request what);
+    void start(std::shared_ptr<operation> doing, request message);
     static asio::awaitable<void>
-    run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request what);
-    asio::awaitable<response> carry(const request& what, std::string& why);
+    run(std::shared_ptr<channel> self, std::shared_ptr<operation> doing, request message);
+    asio::awaitable<response> carry(const request& message, std::string& why);
     asio::awaitable<void> take_slot();
     void give_slot_back() noexcept;
     asio::awaitable<connection_ptr> connect(std::string& why);

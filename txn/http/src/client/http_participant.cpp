@@ -18,10 +18,10 @@ using coro::detail::with_code;
 constexpr std::size_t text_max = 1'024;
 
 // Keeps the channel, because the participant may be destroyed meanwhile.
-asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call what) {
-    const std::string id = http::call_id(what);
-    auto came = co_await to->async_exchange(http::to_request(what, to->at()), with_code);
-    auto& [failed, got] = came;
+asio::awaitable<result<reply>> ask(std::shared_ptr<http::channel> to, call call) {
+    const std::string id = http::call_id(call);
+    auto exchange = co_await to->async_exchange(http::to_request(call, to->at()), with_code);
+    auto& [failed, got] = exchange;
     if (failed && !got.body.empty())
         throw boost::system::system_error(failed, got.body);
     if (failed)
@@ -47,8 +47,8 @@ http_participant::~http_participant() {
     to_->close();
 }
 
-asio::awaitable<result<reply>> http_participant::carry_out(call what) {
-    return ask(to_, std::move(what));
+asio::awaitable<result<reply>> http_participant::carry_out(call call) {
+    return ask(to_, std::move(call));
 }
 
 std::size_t http_participant::calls_at_once() const noexcept {

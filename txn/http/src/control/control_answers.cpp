@@ -32,41 +32,41 @@ constexpr std::size_t asked_max = 1'000;
 /// The clients that wait for the end of one transaction.
 struct settle_desk::wait {
     std::size_t asked = 0;  ///< Questions at the coordinator; it answers all of them at once.
-    std::optional<result<standing>> came;
+    std::optional<result<standing>> answer;
     std::set<coro::event*> waiters;
 };
 
-asio::awaitable<result<standing>> settle_desk::ask(gid which) {
-    auto got = co_await at_.async_outcome(which, with_code);
-    auto& [failed, came] = got;
-    co_return standing_of(failed, came);
+asio::awaitable<result<standing>> settle_desk::ask(gid gid) {
+    auto got = co_await at_.async_outcome(gid, with_code);
+    auto& [failed, outcome] = got;
+    co_return standing_of(failed, outcome);
 }
 
 asio::awaitable<result<standing>>
-settle_desk::settle(gid which, coro::time_source& time, clock::duration limit) {
+settle_desk::settle(gid gid, coro::time_source& time, clock::duration limit) {
     const asio::any_io_executor strand = co_await asio::this_coro::executor;
-    auto& entry = waiting_[which];
-    if (entry == nullptr || entry->came) {
+    auto& entry = waiting_[gid];
+    if (entry == nullptr || entry->answer) {
         entry = std::make_shared<wait>();
-        std::erase_if(waiting_, [](const auto& each) { return each.second->came.has_value(); });
+        std::erase_if(waiting_, [](const auto& each) { return each.second->answer.has_value(); });
     }
     const auto mine = entry;
     coro::event ready(strand);
     mine->waiters.insert(&ready);
     struct leave {
-        ~leave() { from->waiters.erase(what); }
+        ~leave() { from->waiters.erase(event); }
         const std::shared_ptr<wait>& from;
-        coro::event* what;
+        coro::event* event;
     };
     const leave on_return{mine, &ready};
     if (mine->asked < asked_max) {
         ++mine->asked;
         at_.async_settle(
-            which,
+            gid,
             asio::bind_executor(
                 strand,
-                [mine](error_code failed, const outcome& came) {
-                    mine->came = standing_of(failed, came);
+                [mine](error_code failed, const outcome& outcome) {
+                    mine->answer = standing_of(failed, outcome);
                     for (auto* const each : mine->waiters)
                         each->set();
                 }
@@ -76,9 +76,9 @@ settle_desk::settle(gid which, coro::time_source& time, clock::duration limit) {
     coro::detail::alarm too_late;
     too_late.set(time, strand, coro::saturating_add(time.now(), limit), [&ready] { ready.set(); });
     co_await ready.async_wait();
-    if (mine->came)
-        co_return *mine->came;
-    co_return co_await ask(which);
+    if (mine->answer)
+        co_return *mine->answer;
+    co_return co_await ask(gid);
 }
 
 namespace {
@@ -88,9 +88,9 @@ constexpr std::uint64_t list_max = 1'000;
 constexpr std::string_view root = "/txn";
 
 response json_response(unsigned status, std::string text) {
-    response made(status, std::move(text));
-    made.headers.add(fields::content_type, "application/json");
-    return made;
+    response answer(status, std::move(text));
+    answer.headers.add(fields::content_type, "application/json");
+    return answer;
 }
 
 response refusal(unsigned status, std::string_view name, std::string_view message) {
@@ -132,13 +132,13 @@ struct place {
         known = known && target.front() == '/';
         target.remove_prefix(1);
         const auto slash = std::min(target.find('/'), target.size());
-        which = gid::parse(target.substr(0, slash));
-        known = known && which;
+        id = gid::parse(target.substr(0, slash));
+        known = known && id;
         word = target.substr(std::min(slash + 1, target.size()));
     }
 
     bool known = false;
-    std::optional<gid> which;
+    std::optional<gid> id;
     std::string_view word;
     std::string_view query;
 };
@@ -151,7 +151,7 @@ struct list_query {
 
 std::optional<list_query> read_query(std::string_view text) {
     constexpr auto number_max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
-    list_query made;
+    list_query query;
     while (!text.empty()) {
         const auto end = std::min(text.find('&'), text.size());
         const auto each = text.substr(0, end);
@@ -161,17 +161,17 @@ std::optional<list_query> read_query(std::string_view text) {
         const auto value = each.substr(std::min(equals + 1, each.size()));
         const auto number = decimal(value, name == "limit" ? list_max : number_max);
         if (name == "filter" && value == "stuck")
-            made.filter = list_filter::stuck;
+            query.filter = list_filter::stuck;
         else if (name == "filter" && value == "unfinished")
-            made.filter = list_filter::unfinished;
+            query.filter = list_filter::unfinished;
         else if (name == "after" && number)
-            made.after = *number;
+            query.after = *number;
         else if (name == "limit" && number && *number > 0)
-            made.limit = static_cast<std::size_t>(*number);
+            query.limit = static_cast<std::size_t>(*number);
         else if (name != "filter" || value != "all")
             return std::nullopt;
     }
-    return made;
+    return query;
 }
 
 }  // namespace
@@ -188,32 +188,32 @@ control_answers::control_answers(
       time_(std::move(time)),
       desk_(of) {}
 
-asio::awaitable<response> control_answers::answer(const request& what) {
-    if (!callers_.admits(what.headers)) {
+asio::awaitable<response> control_answers::answer(const request& message) {
+    if (!callers_.admits(message.headers)) {
         response refused =
             token_check::refusal(error_json("access_denied", "send Authorization: Bearer TOKEN"));
         refused.headers.add(fields::content_type, "application/json");
         co_return refused;
     }
-    const place at(what.target);
+    const place at(message.target);
     const bool looks = at.word.empty() || at.word == "outcome";
     const auto how = kind_of(at.word);
     if (!at.known || (!looks && at.word != "settle" && !how))
         co_return refusal(404, "no_such_place", "see docs/txn-http.md for what can be asked");
-    if (what.method != (looks ? "GET" : "POST")) {
+    if (message.method != (looks ? "GET" : "POST")) {
         response refused = refusal(405, "wrong_method", looks ? "use GET" : "use POST");
         refused.headers.add("allow", looks ? "GET" : "POST");
         co_return refused;
     }
-    if (!at.which)
+    if (!at.id)
         co_return co_await list(at.query);
     if (at.word.empty())
-        co_return co_await show(*at.which);
+        co_return co_await show(*at.id);
     if (at.word == "outcome")
-        co_return co_await say_outcome(*at.which);
+        co_return co_await say_outcome(*at.id);
     if (how)
-        co_return co_await intervene(*at.which, *how, what.body);
-    co_return co_await settle(*at.which, at.query);
+        co_return co_await intervene(*at.id, *how, message.body);
+    co_return co_await settle(*at.id, at.query);
 }
 
 asio::awaitable<response> control_answers::list(std::string_view query) {
@@ -229,8 +229,8 @@ asio::awaitable<response> control_answers::list(std::string_view query) {
     co_return json_response(200, list_json(found));
 }
 
-asio::awaitable<response> control_answers::show(gid which) {
-    auto got = co_await of_.async_show(which, with_code);
+asio::awaitable<response> control_answers::show(gid gid) {
+    auto got = co_await of_.async_show(gid, with_code);
     auto& [failed, found] = got;
     if (failed)
         co_return failure(failed);
@@ -239,14 +239,14 @@ asio::awaitable<response> control_answers::show(gid which) {
     co_return json_response(200, view_json(*found));
 }
 
-asio::awaitable<response> control_answers::say_outcome(gid which) {
-    const auto found = co_await desk_.ask(which);
+asio::awaitable<response> control_answers::say_outcome(gid gid) {
+    const auto found = co_await desk_.ask(gid);
     if (!found)
         co_return failure(found.error());
-    co_return json_response(200, outcome_json(which, *found));
+    co_return json_response(200, outcome_json(gid, *found));
 }
 
-asio::awaitable<response> control_answers::settle(gid which, std::string_view query) {
+asio::awaitable<response> control_answers::settle(gid gid, std::string_view query) {
     constexpr std::string_view name = "wait_ms=";
     auto wait = settle_max_;
     if (!query.empty()) {
@@ -258,24 +258,24 @@ asio::awaitable<response> control_answers::settle(gid which, std::string_view qu
             co_return refusal(400, "bad_query", "use wait_ms=N, up to the server's settle_max");
         wait = std::chrono::milliseconds(*number);
     }
-    const auto found = co_await desk_.settle(which, *time_, wait);
+    const auto found = co_await desk_.settle(gid, *time_, wait);
     if (!found)
         co_return failure(found.error());
-    co_return json_response(200, outcome_json(which, *found));
+    co_return json_response(200, outcome_json(gid, *found));
 }
 
 asio::awaitable<response>
-control_answers::intervene(gid which, intervention::kind how, const std::string& body) {
+control_answers::intervene(gid gid, intervention::kind how, const std::string& body) {
     intervention wanted;
     std::string wrong;
     if (!read_intervention(body, wanted, wrong))
         co_return refusal(400, "bad_body", wrong);
-    wanted.what = how;
-    wanted.gid = which;
+    wanted.type = how;
+    wanted.gid = gid;
     const auto got = co_await of_.async_intervene(std::move(wanted), with_code);
     if (const error_code failed = std::get<0>(got))
         co_return failure(failed);
-    co_return co_await say_outcome(which);
+    co_return co_await say_outcome(gid);
 }
 
 }  // namespace mortise::txn::http

@@ -32,10 +32,10 @@ public:
 
     /// Returns how the transaction stands when it is settled, or when the time is up.
     asio::awaitable<result<standing>>
-    settle(gid which, coro::time_source& time, clock::duration limit);
+    settle(gid gid, coro::time_source& time, clock::duration limit);
 
     /// Returns how the transaction stands now.
-    asio::awaitable<result<standing>> ask(gid which);
+    asio::awaitable<result<standing>> ask(gid gid);
 
 private:
     struct wait;
@@ -54,14 +54,14 @@ public:
         std::shared_ptr<coro::time_source> time
     );
 
-    asio::awaitable<response> answer(const request& what);
+    asio::awaitable<response> answer(const request& message);
 
 private:
     asio::awaitable<response> list(std::string_view query);
-    asio::awaitable<response> show(gid which);
-    asio::awaitable<response> say_outcome(gid which);
-    asio::awaitable<response> settle(gid which, std::string_view query);
-    asio::awaitable<response> intervene(gid which, intervention::kind how, const std::string& body);
+    asio::awaitable<response> show(gid gid);
+    asio::awaitable<response> say_outcome(gid gid);
+    asio::awaitable<response> settle(gid gid, std::string_view query);
+    asio::awaitable<response> intervene(gid gid, intervention::kind how, const std::string& body);
 
     coordinator& of_;
     const token_check callers_;

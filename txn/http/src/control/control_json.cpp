@@ -41,8 +41,8 @@ std::string utf8(std::string_view bytes) {
     return text;
 }
 
-const char* verdict_word(call_view::verdict what) noexcept {
-    switch (what) {
+const char* verdict_word(call_view::verdict verdict) noexcept {
+    switch (verdict) {
     case call_view::verdict::done:
         return "done";
     case call_view::verdict::refused:
@@ -57,91 +57,91 @@ const char* verdict_word(call_view::verdict what) noexcept {
 
 // Epochs and tokens are written as text, because many readers round numbers above 2^53.
 
-json::object call_json(const call_view& what) {
-    json::object made;
-    made["operation"] = to_string(what.what);
-    made["attempt"] = what.attempt;
-    made["epoch"] = std::to_string(what.epoch);
-    made["begun_us"] = std::int64_t{what.begun.count()};
-    made["took_us"] = std::int64_t{what.took.count()};
-    made["verdict"] = verdict_word(what.came);
-    made["text"] = utf8(what.text);
-    return made;
+json::object call_json(const call_view& call) {
+    json::object object;
+    object["operation"] = to_string(call.type);
+    object["attempt"] = call.attempt;
+    object["epoch"] = std::to_string(call.epoch);
+    object["begun_us"] = std::int64_t{call.begun.count()};
+    object["took_us"] = std::int64_t{call.took.count()};
+    object["verdict"] = verdict_word(call.result);
+    object["text"] = utf8(call.text);
+    return object;
 }
 
-json::object branch_json(const branch_view& what, std::size_t number) {
-    json::object made;
-    made["branch"] = number;
-    made["participant"] = utf8(what.participant);
-    made["payload_bytes"] = what.payload_size;
+json::object branch_json(const branch_view& branch, std::size_t number) {
+    json::object object;
+    object["branch"] = number;
+    object["participant"] = utf8(branch.participant);
+    object["payload_bytes"] = branch.payload_size;
     json::array after;
-    for (const auto each : what.after)
+    for (const auto each : branch.after)
         after.push_back(each);
-    made["after"] = std::move(after);
-    made["state"] = to_string(what.at);
-    made["finished"] = what.finished;
-    made["skipped"] = what.skipped;
-    made["stuck"] = what.stuck;
-    made["calls"] = what.calls;
+    object["after"] = std::move(after);
+    object["state"] = to_string(branch.at);
+    object["finished"] = branch.finished;
+    object["skipped"] = branch.skipped;
+    object["stuck"] = branch.stuck;
+    object["calls"] = branch.calls;
     json::array newest;
-    for (const auto& each : what.newest)
+    for (const auto& each : branch.newest)
         newest.push_back(call_json(each));
-    made["newest"] = std::move(newest);
-    return made;
+    object["newest"] = std::move(newest);
+    return object;
 }
 
-json::object view_object(const transaction_view& what) {
-    json::object made;
-    made["gid"] = what.gid.text();
-    made["outcome"] = outcome_word(what.at);
-    made["ended"] = what.ended;
-    made["readable"] = what.readable;
-    made["why"] = what.why ? utf8(what.why.message()) : std::string();
-    made["text"] = utf8(what.text);
-    made["key"] = utf8(what.key);
-    made["begun_epoch"] = std::to_string(what.begun_epoch);
-    made["decided_epoch"] = std::to_string(what.decided_epoch);
-    made["begun_ms"] = what.begun_ms;
-    made["decided_ms"] = what.decided_ms;
-    made["ended_ms"] = what.ended_ms;
-    made["traceparent"] = utf8(what.traceparent);
+json::object view_object(const transaction_view& view) {
+    json::object object;
+    object["gid"] = view.gid.text();
+    object["outcome"] = outcome_word(view.at);
+    object["ended"] = view.ended;
+    object["readable"] = view.readable;
+    object["why"] = view.why ? utf8(view.why.message()) : std::string();
+    object["text"] = utf8(view.text);
+    object["key"] = utf8(view.key);
+    object["begun_epoch"] = std::to_string(view.begun_epoch);
+    object["decided_epoch"] = std::to_string(view.decided_epoch);
+    object["begun_ms"] = view.begun_ms;
+    object["decided_ms"] = view.decided_ms;
+    object["ended_ms"] = view.ended_ms;
+    object["traceparent"] = utf8(view.traceparent);
     json::array locks;
-    for (const auto& each : what.locks) {
+    for (const auto& each : view.locks) {
         json::object lock;
         lock["name"] = utf8(each.name);
         lock["token"] = std::to_string(each.token.value);
         lock["token_domain"] = each.token.domain.name();
         locks.push_back(std::move(lock));
     }
-    made["locks"] = std::move(locks);
+    object["locks"] = std::move(locks);
     json::array branches;
-    for (const auto& each : what.branches)
+    for (const auto& each : view.branches)
         branches.push_back(branch_json(each, branches.size() + 1));
-    made["branches"] = std::move(branches);
+    object["branches"] = std::move(branches);
     json::array actions;
-    for (const auto& each : what.actions) {
+    for (const auto& each : view.actions) {
         json::object action;
-        action["what"] = utf8(each.what);
+        action["what"] = utf8(each.type);
         action["branch"] = each.branch;
         action["who"] = utf8(each.who);
         action["why"] = utf8(each.why);
         action["at_ms"] = each.at_ms;
         actions.push_back(std::move(action));
     }
-    made["actions"] = std::move(actions);
-    return made;
+    object["actions"] = std::move(actions);
+    return object;
 }
 
 json::value parsed(std::string_view text) {
     boost::system::error_code failed;
-    json::value made = json::parse(text, failed);
-    return failed ? json::value() : made;
+    json::value value = json::parse(text, failed);
+    return failed ? json::value() : value;
 }
 
 }  // namespace
 
-std::string_view outcome_word(standing what) noexcept {
-    switch (what) {
+std::string_view outcome_word(standing value) noexcept {
+    switch (value) {
     case standing::never_existed:
         return "never_existed";
     case standing::open:
@@ -151,51 +151,51 @@ std::string_view outcome_word(standing what) noexcept {
     case standing::forgotten:
         break;
     }
-    return to_string(what);
+    return to_string(value);
 }
 
-std::string outcome_json(const gid& which, standing what) {
-    json::object made;
-    made["gid"] = which.text();
-    made["outcome"] = outcome_word(what);
-    return json::serialize(made) + '\n';
+std::string outcome_json(const gid& gid, standing standing) {
+    json::object object;
+    object["gid"] = gid.text();
+    object["outcome"] = outcome_word(standing);
+    return json::serialize(object) + '\n';
 }
 
-std::optional<standing> read_outcome(std::string_view text, const gid& which) {
+std::optional<standing> read_outcome(std::string_view text, const gid& gid) {
     const json::value all = parsed(text);
     const auto* const object = all.if_object();
     const auto* const named = object != nullptr ? object->if_contains("gid") : nullptr;
-    const auto* const said = object != nullptr ? object->if_contains("outcome") : nullptr;
-    if (named == nullptr || said == nullptr || !named->is_string() || !said->is_string())
+    const auto* const outcome = object != nullptr ? object->if_contains("outcome") : nullptr;
+    if (named == nullptr || outcome == nullptr || !named->is_string() || !outcome->is_string())
         return std::nullopt;
-    if (std::string_view(named->get_string()) != which.text())
+    if (std::string_view(named->get_string()) != gid.text())
         return std::nullopt;
     for (const auto each : standings) {
-        if (std::string_view(said->get_string()) == outcome_word(each))
+        if (std::string_view(outcome->get_string()) == outcome_word(each))
             return each;
     }
     return std::nullopt;
 }
 
-std::string view_json(const transaction_view& what) {
-    return json::serialize(view_object(what)) + '\n';
+std::string view_json(const transaction_view& view) {
+    return json::serialize(view_object(view)) + '\n';
 }
 
 std::string list_json(const std::vector<transaction_view>& all) {
     json::array listed;
     for (const auto& each : all)
         listed.push_back(view_object(each));
-    json::object made;
-    made["transactions"] = std::move(listed);
-    made["next_after"] = std::to_string(all.empty() ? 0 : all.back().gid.number);
-    return json::serialize(made) + '\n';
+    json::object object;
+    object["transactions"] = std::move(listed);
+    object["next_after"] = std::to_string(all.empty() ? 0 : all.back().gid.number);
+    return json::serialize(object) + '\n';
 }
 
 std::string error_json(std::string_view name, std::string_view message) {
-    json::object made;
-    made["error"] = name;
-    made["message"] = utf8(message);
-    return json::serialize(made) + '\n';
+    json::object object;
+    object["error"] = name;
+    object["message"] = utf8(message);
+    return json::serialize(object) + '\n';
 }
 
 bool read_intervention(std::string_view text, intervention& into, std::string& wrong) {

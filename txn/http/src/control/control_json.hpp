@@ -14,13 +14,13 @@
 namespace mortise::txn::http {
 
 /// `active`, `confirmed`, `cancelled`, `forgotten`, `never_existed`.
-std::string_view outcome_word(standing what) noexcept;
+std::string_view outcome_word(standing value) noexcept;
 
-std::string outcome_json(const gid& which, standing what);
+std::string outcome_json(const gid& gid, standing standing);
 /// @return nothing unless the text has the form that `outcome_json` makes for this transaction.
-std::optional<standing> read_outcome(std::string_view text, const gid& which);
+std::optional<standing> read_outcome(std::string_view text, const gid& gid);
 
-std::string view_json(const transaction_view& what);
+std::string view_json(const transaction_view& view);
 std::string list_json(const std::vector<transaction_view>& all);
 std::string error_json(std::string_view name, std::string_view message);
 

@@ -33,7 +33,7 @@ answering(const asio::any_io_executor& executor, control_server_config& config, 
         time = mortise::detail::make_real_time(executor);
     auto answers =
         std::make_shared<http::control_answers>(of, callers_of(config), config.settle_max, time);
-    return [answers](const http::request& what) { return answers->answer(what); };
+    return [answers](const http::request& request) { return answers->answer(request); };
 }
 
 std::shared_ptr<http::listener>

@@ -24,25 +24,25 @@ public:
     }
     ~remote_source() override { to_->close(); }
 
-    asio::awaitable<result<standing>> settle(gid which) override { return ask(to_, which); }
+    asio::awaitable<result<standing>> settle(gid gid) override { return ask(to_, gid); }
 
 private:
-    static asio::awaitable<result<standing>> ask(std::shared_ptr<http::channel> to, gid which) {
-        http::request what;
-        what.method = "POST";
-        what.target = to->at().path + "/txn/" + which.text() +
-                      "/settle?wait_ms=" + std::to_string(wait_max.count());
-        what.headers.add(http::fields::host, to->at().authority);
-        auto came = co_await to->async_exchange(std::move(what), with_code);
-        auto& [failed, got] = came;
+    static asio::awaitable<result<standing>> ask(std::shared_ptr<http::channel> to, gid gid) {
+        http::request request;
+        request.method = "POST";
+        request.target = to->at().path + "/txn/" + gid.text() +
+                         "/settle?wait_ms=" + std::to_string(wait_max.count());
+        request.headers.add(http::fields::host, to->at().authority);
+        auto exchange = co_await to->async_exchange(std::move(request), with_code);
+        auto& [failed, got] = exchange;
         if (failed)
             co_return failed;
         if (got.status == 401)
             co_return error_code(mortise::errc::access_denied);
-        const auto said = http::read_outcome(got.body, which);
-        if (got.status != 200 || !said)
+        const auto answer = http::read_outcome(got.body, gid);
+        if (got.status != 200 || !answer)
             co_return error_code(errc::call_failed);
-        co_return *said;
+        co_return *answer;
     }
 
     const std::shared_ptr<http::channel> to_;

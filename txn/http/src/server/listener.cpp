@@ -184,8 +184,8 @@ asio::awaitable<void> listener::accept(std::shared_ptr<listener> self) {
 asio::awaitable<void> listener::accept_all() {
     while (!stopping_) {
         co_await wait_for_room();
-        auto came = co_await acceptor_->async_accept(strand(), with_code);
-        auto& [failed, socket] = came;
+        auto result = co_await acceptor_->async_accept(strand(), with_code);
+        auto& [failed, socket] = result;
         if (stopping_)
             co_return;
         if (failed)
@@ -266,8 +266,8 @@ void listener::due() {
     arm();
 }
 
-void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which) {
-    which->stop(std::move(done));
+void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> server) {
+    server->stop(std::move(done));
 }
 
 }  // namespace mortise::txn::http

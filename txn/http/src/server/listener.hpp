@@ -116,8 +116,8 @@ private:
     asio::awaitable<bool> greet(connection& on);
     asio::awaitable<void> converse(connection& on);
     asio::awaitable<bool> read(connection& on, request_reader& reader, fault& bad);
-    asio::awaitable<response> answer(const request& what);
-    asio::awaitable<bool> write(connection& on, const response& what);
+    asio::awaitable<response> answer(const request& message);
+    asio::awaitable<bool> write(connection& on, const response& message);
     asio::awaitable<void> refuse(connection& on, const response& why);
     asio::awaitable<void> drain(connection& on);
     void limit(connection& on, connection::phase now_in, clock::duration span);

@@ -73,12 +73,12 @@ asio::awaitable<void> listener::converse(connection& on) {
         on.at = phase::answering;
         ++count_.requests;
         const request asked = reader.take();
-        response made = co_await answer(asked);
-        if (made.status == 401)  // only a failed login has this status
+        response message = co_await answer(asked);
+        if (message.status == 401)  // only a failed login has this status
             ++count_.denied;
         goes_on = asked.keep_alive && !stopping_;
-        made.keep_alive = goes_on;
-        if (!co_await write(on, made))
+        message.keep_alive = goes_on;
+        if (!co_await write(on, message))
             co_return;
     }
     co_await on.stream.say_end();
@@ -110,10 +110,10 @@ asio::awaitable<bool> listener::read(connection& on, request_reader& reader, fau
     }
 }
 
-asio::awaitable<response> listener::answer(const request& what) {
+asio::awaitable<response> listener::answer(const request& message) {
     std::exception_ptr thrown;
     try {
-        co_return co_await answer_(what);
+        co_return co_await answer_(message);
     } catch (...) {
         thrown = std::current_exception();
     }
@@ -123,18 +123,18 @@ asio::awaitable<response> listener::answer(const request& what) {
     co_return response(500, "what was asked for failed\n");
 }
 
-asio::awaitable<bool> listener::write(connection& on, const response& what) {
+asio::awaitable<bool> listener::write(connection& on, const response& message) {
     limit(on, phase::writing, config_.write_max);
-    const std::string text = bytes_of(what);
+    const std::string text = bytes_of(message);
     const auto failed = co_await on.stream.write(asio::buffer(text));
     co_return !failed && !on.given_up;
 }
 
 asio::awaitable<void> listener::refuse(connection& on, const response& why) {
     on.given_up = false;
-    response said = why;
-    said.keep_alive = false;
-    if (!co_await write(on, said))
+    response message = why;
+    message.keep_alive = false;
+    if (!co_await write(on, message))
         co_return;
     limit(on, phase::writing, drain_max);
     co_await on.stream.say_end();
@@ -150,9 +150,9 @@ asio::awaitable<void> listener::drain(connection& on) {
     socket.shutdown(tcp::socket::shutdown_send, failed);
     std::array<char, request_bytes> bytes{};
     for (std::size_t left = drain_bytes_max; !failed && !on.given_up;) {
-        const auto came = co_await socket.async_read_some(asio::buffer(bytes), with_code);
-        failed = std::get<0>(came);
-        const auto size = std::get<1>(came);
+        const auto result = co_await socket.async_read_some(asio::buffer(bytes), with_code);
+        failed = std::get<0>(result);
+        const auto size = std::get<1>(result);
         if (size > left)
             break;
         left -= size;

@@ -85,13 +85,13 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
         co_return refused;
     }
     std::string why;
-    auto made = read_call(asked, *todo, why);
-    if (!made)
+    auto call = read_call(asked, *todo, why);
+    if (!call)
         co_return response(400, why + '\n');
-    const std::string id = call_id(*made);
+    const std::string id = call_id(*call);
     std::exception_ptr thrown;
     try {
-        const auto verdict = co_await callee->carry_out(std::move(*made));
+        const auto verdict = co_await callee->carry_out(std::move(*call));
         co_return to_response(verdict, id);
     } catch (...) {
         thrown = std::current_exception();
@@ -102,24 +102,24 @@ asio::awaitable<response> participant_desk::answer(const request& asked) const {
 // Passes the text of an exception on to the caller, for people. Codes that are answers stay
 // answers.
 response participant_desk::failure(const std::exception_ptr& thrown, const std::string& id) {
-    response made(500, "the participant failed\n");
+    response answer(500, "the participant failed\n");
     try {
         std::rethrow_exception(thrown);
     } catch (const boost::system::system_error& why) {
         if (why.code() == asio::error::operation_aborted)
             throw;
-        made = to_response(why.code(), id);
-        if (made.status != 500)
-            return made;
-        made.body = why.what();
+        answer = to_response(why.code(), id);
+        if (answer.status != 500)
+            return answer;
+        answer.body = why.what();
     } catch (const std::exception& why) {
-        made.body = why.what();
+        answer.body = why.what();
     } catch (...) {
         static_cast<void>(thrown);
     }
-    if (!made.headers.has(fields::call))
-        made.headers.add(fields::call, id);
-    return made;
+    if (!answer.headers.has(fields::call))
+        answer.headers.add(fields::call, id);
+    return answer;
 }
 
 std::shared_ptr<participant> participant_desk::find(std::string_view path) const {

@@ -53,9 +53,9 @@ std::shared_ptr<context> make_tls(const http_client_config& config, bool wanted)
     );
     if (!wanted)
         return nullptr;
-    auto made = std::make_shared<context>(context::tls_client);
-    prepare_client_tls(*made, files);
-    return made;
+    auto tls = std::make_shared<context>(context::tls_client);
+    prepare_client_tls(*tls, files);
+    return tls;
 }
 
 std::shared_ptr<context> make_tls(const http_server_config& config) {
@@ -68,9 +68,9 @@ std::shared_ptr<context> make_tls(const http_server_config& config) {
     );
     if (files.certificate.empty())
         return nullptr;
-    auto made = std::make_shared<context>(context::tls_server);
-    prepare_server_tls(*made, files);
-    return made;
+    auto tls = std::make_shared<context>(context::tls_server);
+    prepare_server_tls(*tls, files);
+    return tls;
 }
 
 namespace {

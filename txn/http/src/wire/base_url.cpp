@@ -55,13 +55,13 @@ base_url base_url::parse(std::string_view text) {
     constexpr std::string_view plain = "http://";
     constexpr std::string_view secure = "https://";
     constexpr std::uint16_t secure_port = 443;
-    base_url made;
-    made.tls = text.substr(0, secure.size()) == secure;
-    if (!made.tls && text.substr(0, plain.size()) != plain)
+    base_url url;
+    url.tls = text.substr(0, secure.size()) == secure;
+    if (!url.tls && text.substr(0, plain.size()) != plain)
         refuse(text, "write https://host:port/path, or http:// without TLS");
-    if (made.tls)
-        made.port = secure_port;
-    const auto rest = text.substr(made.tls ? secure.size() : plain.size());
+    if (url.tls)
+        url.port = secure_port;
+    const auto rest = text.substr(url.tls ? secure.size() : plain.size());
     const auto slash = std::min(rest.find_first_of("/?#"), rest.size());
     auto place = rest.substr(0, slash);
     auto path = rest.substr(slash);
@@ -74,24 +74,24 @@ base_url base_url::parse(std::string_view text) {
     while (!path.empty() && path.back() == '/')
         path.remove_suffix(1);
 
-    made.path = path;
-    made.authority = place;
+    url.path = path;
+    url.authority = place;
     if (!place.empty() && place.front() == '[') {
         const auto end = place.find(']');
-        made.host = end == std::string_view::npos ? "" : place.substr(1, end - 1);
+        url.host = end == std::string_view::npos ? "" : place.substr(1, end - 1);
         place = end == std::string_view::npos ? "" : place.substr(end + 1);
-        if (!is_ipv6(made.host) || (!place.empty() && place.front() != ':'))
+        if (!is_ipv6(url.host) || (!place.empty() && place.front() != ':'))
             refuse(text, "write an address of IPv6 in brackets: http://[::1]:8080");
     } else {
         const auto colon = std::min(place.find(':'), place.size());
-        made.host = place.substr(0, colon);
+        url.host = place.substr(0, colon);
         place = place.substr(colon);
-        if (!is_host(made.host))
+        if (!is_host(url.host))
             refuse(text, "name a host by letters, digits, -, . and _");
     }
     if (!place.empty())
-        made.port = port_in(text, place.substr(1));
-    return made;
+        url.port = port_in(text, place.substr(1));
+    return url;
 }
 
 }  // namespace mortise::txn::http

@@ -62,9 +62,9 @@ public:
         }
     }
 
-    void blame(const char* name, const char* what) {
+    void blame(const char* name, const char* problem) {
         if (why_.empty())
-            why_ = std::string("the header ") + name + ' ' + what;
+            why_ = std::string("the header ") + name + ' ' + problem;
     }
 
 private:
@@ -74,70 +74,70 @@ private:
 
 }  // namespace
 
-std::string call_id(const call& what) {
-    return std::string(to_string(what.what)) + '.' + what.gid.text() + '.' +
-           std::to_string(what.branch) + '.' + std::to_string(what.attempt) + '.' +
-           std::to_string(what.epoch);
+std::string call_id(const call& call) {
+    return std::string(to_string(call.type)) + '.' + call.gid.text() + '.' +
+           std::to_string(call.branch) + '.' + std::to_string(call.attempt) + '.' +
+           std::to_string(call.epoch);
 }
 
-request to_request(const call& what, const base_url& at) {
-    request made;
-    made.method = "POST";
-    made.target = at.path + '/' + std::string(to_string(what.what));
-    made.headers.add(fields::host, at.authority);
-    made.headers.add(fields::content_type, "application/octet-stream");
-    made.headers.add(fields::call, call_id(what));
-    made.headers.add(fields::gid, what.gid.text());
-    made.headers.add(fields::branch, std::to_string(what.branch));
-    made.headers.add(fields::attempt, std::to_string(what.attempt));
-    made.headers.add(fields::epoch, std::to_string(what.epoch));
-    made.headers.add(fields::term, std::to_string(what.term));
-    made.headers.add(fields::participant, percent_encoded(what.participant));
-    const auto left = std::max(what.time_left, milliseconds(0)).count();
-    made.headers.add(
+request to_request(const call& call, const base_url& at) {
+    request message;
+    message.method = "POST";
+    message.target = at.path + '/' + std::string(to_string(call.type));
+    message.headers.add(fields::host, at.authority);
+    message.headers.add(fields::content_type, "application/octet-stream");
+    message.headers.add(fields::call, call_id(call));
+    message.headers.add(fields::gid, call.gid.text());
+    message.headers.add(fields::branch, std::to_string(call.branch));
+    message.headers.add(fields::attempt, std::to_string(call.attempt));
+    message.headers.add(fields::epoch, std::to_string(call.epoch));
+    message.headers.add(fields::term, std::to_string(call.term));
+    message.headers.add(fields::participant, percent_encoded(call.participant));
+    const auto left = std::max(call.time_left, milliseconds(0)).count();
+    message.headers.add(
         fields::time_left, std::to_string(std::min(static_cast<std::uint64_t>(left), time_left_max))
     );
-    made.headers.add(fields::ended_below, std::to_string(what.ended_below));
-    if (what.presumed)
-        made.headers.add(fields::presumed, "1");
-    for (const auto& each : what.locks)
-        made.headers.add(fields::lock, each.text());
-    if (is_field_value(what.traceparent))
-        made.headers.add(fields::traceparent, what.traceparent);
-    made.body = what.payload;
-    return made;
+    message.headers.add(fields::ended_below, std::to_string(call.ended_below));
+    if (call.presumed)
+        message.headers.add(fields::presumed, "1");
+    for (const auto& each : call.locks)
+        message.headers.add(fields::lock, each.text());
+    if (is_field_value(call.traceparent))
+        message.headers.add(fields::traceparent, call.traceparent);
+    message.body = call.payload;
+    return message;
 }
 
-std::optional<call> read_call(const request& from, operation what, std::string& why) {
+std::optional<call> read_call(const request& from, operation operation, std::string& why) {
     why.clear();
     field_reader read(from.headers, why);
-    call made;
-    made.what = what;
+    call call;
+    call.type = operation;
     if (const auto named = gid::parse(read.text(fields::gid)); named)
-        made.gid = *named;
+        call.gid = *named;
     else
         read.blame(fields::gid, "names no transaction");
-    made.branch = static_cast<std::uint32_t>(read.number(fields::branch, 1, branch_max));
-    made.attempt = static_cast<std::uint32_t>(read.number(fields::attempt, 1, branch_max));
-    made.epoch = read.number(fields::epoch, 0, signed_max);
-    made.term = read.number(fields::term, 0, number_max);
-    made.ended_below = read.number(fields::ended_below, 0, signed_max);
+    call.branch = static_cast<std::uint32_t>(read.number(fields::branch, 1, branch_max));
+    call.attempt = static_cast<std::uint32_t>(read.number(fields::attempt, 1, branch_max));
+    call.epoch = read.number(fields::epoch, 0, signed_max);
+    call.term = read.number(fields::term, 0, number_max);
+    call.ended_below = read.number(fields::ended_below, 0, signed_max);
     if (from.headers.has(fields::presumed))
-        made.presumed = read.number(fields::presumed, 0, 1) == 1;
-    made.time_left = milliseconds(read.number(fields::time_left, 0, time_left_max));
+        call.presumed = read.number(fields::presumed, 0, 1) == 1;
+    call.time_left = milliseconds(read.number(fields::time_left, 0, time_left_max));
     if (auto name = percent_decoded(read.text(fields::participant)); name)
-        made.participant = std::move(*name);
+        call.participant = std::move(*name);
     else
         read.blame(fields::participant, "has a % that is not followed by two digits");
-    read.locks(made.locks);
+    read.locks(call.locks);
     if (const auto trace = from.headers.one(fields::traceparent); trace)
-        made.traceparent = *trace;
-    if (why.empty() && read.text(fields::call) != call_id(made))
+        call.traceparent = *trace;
+    if (why.empty() && read.text(fields::call) != call_id(call))
         read.blame(fields::call, "is not that of this call");
-    made.payload = from.body;
+    call.payload = from.body;
     if (!why.empty())
         return std::nullopt;
-    return made;
+    return call;
 }
 
 namespace {
@@ -172,31 +172,31 @@ response refusal(const error_code& why) {
     for (const auto& each : named_errors()) {
         if (each.code != why)
             continue;
-        response made(each.status, why.message() + '\n');
-        made.headers.add(fields::error, each.name);
-        return made;
+        response answer(each.status, why.message() + '\n');
+        answer.headers.add(fields::error, each.name);
+        return answer;
     }
     // The effect is unknown: add no header of ours, so that nobody takes it for an answer.
     return response(500, why.message() + '\n');
 }
 
 response verdict(unsigned status, const char* word, std::string payload) {
-    response made(status, std::move(payload));
-    made.headers.add(fields::verdict, word);
-    return made;
+    response answer(status, std::move(payload));
+    answer.headers.add(fields::verdict, word);
+    return answer;
 }
 
 // Makes an answer with evidence. Its error has the same name as one without evidence.
 response ahead(const reply::evidence& seen) {
-    auto made = refusal(seen.epoch != 0 ? errc::stale_epoch : errc::participant_ahead);
+    auto message = refusal(seen.epoch != 0 ? errc::stale_epoch : errc::participant_ahead);
     const auto add = [&](const char* name, std::uint64_t value) {
         if (value != 0)
-            made.headers.add(name, std::to_string(value));
+            message.headers.add(name, std::to_string(value));
     };
     add(fields::seen_epoch, seen.epoch);
     add(fields::seen_term, seen.term);
     add(fields::seen_ended_below, seen.ended_below);
-    return made;
+    return message;
 }
 
 reply::evidence read_evidence(const response& from) {
@@ -205,11 +205,11 @@ reply::evidence read_evidence(const response& from) {
         constexpr auto most = std::numeric_limits<std::uint64_t>::max();
         return decimal(text.value_or(""), most).value_or(0);
     };
-    reply::evidence made;
-    made.epoch = read(fields::seen_epoch);
-    made.term = read(fields::seen_term);
-    made.ended_below = read(fields::seen_ended_below);
-    return made;
+    reply::evidence evidence;
+    evidence.epoch = read(fields::seen_epoch);
+    evidence.term = read(fields::seen_term);
+    evidence.ended_below = read(fields::seen_ended_below);
+    return evidence;
 }
 
 result<reply> read_verdict(response& from, std::string_view word) {
@@ -260,25 +260,25 @@ bool is_encoded(const header_list& headers) {
 
 }  // namespace
 
-response to_response(const result<reply>& said, std::string_view id) {
-    response made;
-    if (!said) {
-        made = refusal(said.error());
-    } else if (said->what == reply::verdict::done) {
-        made = verdict(200, "done", said->payload);
-    } else if (said->what == reply::verdict::refused) {
-        made = verdict(409, "refused", said->payload);
-    } else if (said->what == reply::verdict::ahead) {
-        made = ahead(said->seen);
+response to_response(const result<reply>& answer, std::string_view id) {
+    response message;
+    if (!answer) {
+        message = refusal(answer.error());
+    } else if (answer->type == reply::verdict::done) {
+        message = verdict(200, "done", answer->payload);
+    } else if (answer->type == reply::verdict::refused) {
+        message = verdict(409, "refused", answer->payload);
+    } else if (answer->type == reply::verdict::ahead) {
+        message = ahead(answer->seen);
     } else {
-        made = verdict(425, "again", said->payload);
-        const auto after = std::max(said->after, milliseconds(0)).count();
-        made.headers.add(
+        message = verdict(425, "again", answer->payload);
+        const auto after = std::max(answer->after, milliseconds(0)).count();
+        message.headers.add(
             fields::after, std::to_string(std::min(static_cast<std::uint64_t>(after), after_max_ms))
         );
     }
-    made.headers.add(fields::call, std::string(id));
-    return made;
+    message.headers.add(fields::call, std::string(id));
+    return message;
 }
 
 result<reply> read_answer(response from, std::string_view id) {

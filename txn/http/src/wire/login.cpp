@@ -156,9 +156,9 @@ bool token_check::admits(const header_list& headers) const noexcept {
 }
 
 response token_check::refusal(std::string text) {
-    response made(401, std::move(text));
-    made.headers.add("www-authenticate", "Bearer");
-    return made;
+    response answer(401, std::move(text));
+    answer.headers.add("www-authenticate", "Bearer");
+    return answer;
 }
 
 }  // namespace mortise::txn::http

@@ -76,25 +76,25 @@ private:
 template <bool IsRequest, class Message>
 std::string serialized(
     std::string text,
-    beast_http::message<IsRequest, beast_http::string_body>& made,
-    const Message& what
+    beast_http::message<IsRequest, beast_http::string_body>& beast,
+    const Message& message
 ) {
-    made.version(11);
-    for (const auto& [name, value] : what.headers) {
+    beast.version(11);
+    for (const auto& [name, value] : message.headers) {
         if (value.empty() || is_field_value(value))
-            made.insert(name, value);
+            beast.insert(name, value);
     }
-    made.keep_alive(what.keep_alive);
-    made.body() = what.body;
-    made.prepare_payload();
-    for (const auto& field : made) {
+    beast.keep_alive(message.keep_alive);
+    beast.body() = message.body;
+    beast.prepare_payload();
+    for (const auto& field : beast) {
         text += field.name_string();
         text += ": ";
         text += field.value();
         text += "\r\n";
     }
     text += "\r\n";
-    text += what.body;
+    text += message.body;
     return text;
 }
 
@@ -129,11 +129,11 @@ bool request_reader::wants_continue() const {
 }
 
 request request_reader::take() {
-    request made;
-    made.method = parser_->beast().get().method_string();
-    made.target = parser_->beast().get().target();
-    parser_->take_common(made);
-    return made;
+    request message;
+    message.method = parser_->beast().get().method_string();
+    message.target = parser_->beast().get().target();
+    parser_->take_common(message);
+    return message;
 }
 
 class response_reader::parser : public incremental<false> {
@@ -159,24 +159,24 @@ bool response_reader::has_no_length() const {
 }
 
 response response_reader::take() {
-    response made;
-    made.status = parser_->beast().get().result_int();
-    parser_->take_common(made);
-    return made;
+    response message;
+    message.status = parser_->beast().get().result_int();
+    parser_->take_common(message);
+    return message;
 }
 
-std::string bytes_of(const request& what) {
-    beast_http::request<beast_http::string_body> made;
-    made.method_string(what.method);
-    made.target(what.target);
-    return serialized(what.method + ' ' + what.target + " HTTP/1.1\r\n", made, what);
+std::string bytes_of(const request& message) {
+    beast_http::request<beast_http::string_body> beast;
+    beast.method_string(message.method);
+    beast.target(message.target);
+    return serialized(message.method + ' ' + message.target + " HTTP/1.1\r\n", beast, message);
 }
 
-std::string bytes_of(const response& what) {
-    beast_http::response<beast_http::string_body> made;
-    made.result(what.status);
-    auto line = "HTTP/1.1 " + std::to_string(what.status) + ' ' + std::string(made.reason());
-    return serialized(line + "\r\n", made, what);
+std::string bytes_of(const response& message) {
+    beast_http::response<beast_http::string_body> beast;
+    beast.result(message.status);
+    auto line = "HTTP/1.1 " + std::to_string(message.status) + ' ' + std::string(beast.reason());
+    return serialized(line + "\r\n", beast, message);
 }
 
 }  // namespace mortise::txn::http

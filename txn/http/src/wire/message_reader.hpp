@@ -55,8 +55,8 @@ private:
 };
 
 /// Returns the bytes of a message. Fields with values that HTTP does not allow are left out.
-std::string bytes_of(const request& what);
-std::string bytes_of(const response& what);
+std::string bytes_of(const request& message);
+std::string bytes_of(const response& message);
 
 }  // namespace mortise::txn::http
 

@@ -63,11 +63,11 @@ public:
     ///     `no_transaction`, `stale_token`, `foreign_domain`, `no_token`.
     template <class Work>
         requires std::is_invocable_r_v<reply, Work&>
-    static result<reply> pass(db::connection& on, const call& what, Work&& work) {
-        const auto ended_below = begin(on, what);
+    static result<reply> pass(db::connection& on, const call& call, Work&& work) {
+        const auto ended_below = begin(on, call);
         if (!ended_below)
             return ended_below.error();
-        auto known = judge(on, what, *ended_below);
+        auto known = judge(on, call, *ended_below);
         if (!known) {
             end(on, false);
             return known.error();
@@ -77,8 +77,8 @@ public:
             return std::move(**known);
         }
         reply answer = std::forward<Work>(work)();
-        end(on, answer.what == reply::verdict::done);
-        remember(on, what, answer);
+        end(on, answer.type == reply::verdict::done);
+        remember(on, call, answer);
         return answer;
     }
 
@@ -109,8 +109,8 @@ public:
     ///             `mortise::errc::no_transaction`.
     template <class Work>
         requires std::is_invocable_r_v<reply, Work&>
-    static result<reply> give_back(db::connection& on, const overdue_branch& which, Work&& work) {
-        const auto own = own_cancel(on, which);
+    static result<reply> give_back(db::connection& on, const overdue_branch& branch, Work&& work) {
+        const auto own = own_cancel(on, branch);
         if (!own)
             return own.error();
         return pass(on, *own, std::forward<Work>(work));
@@ -126,13 +126,13 @@ public:
 
 private:
     /// @return the number below which all transactions of the participant have ended.
-    static result<std::uint64_t> begin(db::connection& on, const call& what);
+    static result<std::uint64_t> begin(db::connection& on, const call& call);
     static void end(db::connection& on, bool keep);
     /// @return the reply that needs no work; empty if the work must be done.
     static result<std::optional<reply>>
-    judge(db::connection& on, const call& what, std::uint64_t ended_below);
-    static result<call> own_cancel(db::connection& on, const overdue_branch& which);
-    static void remember(db::connection& on, const call& what, const reply& answer);
+    judge(db::connection& on, const call& call, std::uint64_t ended_below);
+    static result<call> own_cancel(db::connection& on, const overdue_branch& branch);
+    static void remember(db::connection& on, const call& call, const reply& answer);
 };
 
 }  // namespace mortise::txn

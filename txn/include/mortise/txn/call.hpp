@@ -23,7 +23,7 @@ enum class operation : std::uint8_t {
 };
 
 /// `try`, `confirm`, `cancel`.
-std::string_view to_string(operation what) noexcept;
+std::string_view to_string(operation operation) noexcept;
 
 /// One call of a participant, with all that a barrier needs to check it. The same call may come
 /// several times, late, or out of order: see `barrier`.
@@ -31,7 +31,7 @@ class call {
 public:
     call() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    operation what = operation::try_;
+    operation type = operation::try_;
     txn::gid gid;
     std::uint32_t branch = 0;   ///< From 1, in the order in which they were added.
     std::uint32_t attempt = 0;  ///< From 1; grows with each repetition of the same call.

@@ -30,23 +30,23 @@ class coordinator_core;
 using core_ptr = std::shared_ptr<coordinator_core>;
 using outcome_handler = coro::detail::completion<void(error_code, outcome)>;
 
-void start_run(outcome_handler handler, core_ptr core, transaction what);
-void start_ask(outcome_handler handler, core_ptr core, gid which);
-void start_settle(outcome_handler handler, core_ptr core, gid which);
+void start_run(outcome_handler handler, core_ptr core, transaction transaction);
+void start_ask(outcome_handler handler, core_ptr core, gid gid);
+void start_settle(outcome_handler handler, core_ptr core, gid gid);
 void start_show(
     coro::detail::completion<void(error_code, std::optional<transaction_view>)> handler,
     core_ptr core,
-    gid which
+    gid gid
 );
 void start_list(
     coro::detail::completion<void(error_code, std::vector<transaction_view>)> handler,
     core_ptr core,
-    list_filter which,
+    list_filter filter,
     std::uint64_t after,
     std::size_t limit
 );
 void start_intervene(
-    coro::detail::completion<void(error_code)> handler, core_ptr core, intervention what
+    coro::detail::completion<void(error_code)> handler, core_ptr core, intervention order
 );
 void start_log_stats(
     coro::detail::completion<void(error_code, db::sqlite_stats)> handler, core_ptr core
@@ -111,9 +111,13 @@ public:
     /// @par Cost         Two forced writes, which simultaneous transactions share; two calls for
     ///                   each branch.
     template <class Token = asio::deferred_t>
-    auto async_run(transaction what, Token&& token = Token{}) {
+    auto async_run(transaction transaction, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, outcome)>(
-            get_executor(), std::forward<Token>(token), &detail::start_run, core_, std::move(what)
+            get_executor(),
+            std::forward<Token>(token),
+            &detail::start_run,
+            core_,
+            std::move(transaction)
         );
     }
 
@@ -126,9 +130,9 @@ public:
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
-    auto async_outcome(gid which, Token&& token = Token{}) {
+    auto async_outcome(gid gid, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, outcome)>(
-            get_executor(), std::forward<Token>(token), &detail::start_ask, core_, which
+            get_executor(), std::forward<Token>(token), &detail::start_ask, core_, gid
         );
     }
 
@@ -142,9 +146,9 @@ public:
     ///                   (`operation_aborted`), and the transaction goes on.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
-    auto async_settle(gid which, Token&& token = Token{}) {
+    auto async_settle(gid gid, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, outcome)>(
-            get_executor(), std::forward<Token>(token), &detail::start_settle, core_, which
+            get_executor(), std::forward<Token>(token), &detail::start_settle, core_, gid
         );
     }
 
@@ -170,9 +174,9 @@ public:
     /// @par Cancellation none: it is one short read.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
-    auto async_show(gid which, Token&& token = Token{}) {
+    auto async_show(gid gid, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code, std::optional<transaction_view>)>(
-            get_executor(), std::forward<Token>(token), &detail::start_show, core_, which
+            get_executor(), std::forward<Token>(token), &detail::start_show, core_, gid
         );
     }
 
@@ -186,14 +190,15 @@ public:
     /// @par Threads      as `async_run`.
     /// @par Cost         A scan of all transactions above `after`, if few of them match the filter.
     template <class Token = asio::deferred_t>
-    auto
-    async_list(list_filter which, std::uint64_t after, std::size_t limit, Token&& token = Token{}) {
+    auto async_list(
+        list_filter filter, std::uint64_t after, std::size_t limit, Token&& token = Token{}
+    ) {
         return coro::detail::async_start<void(error_code, std::vector<transaction_view>)>(
             get_executor(),
             std::forward<Token>(token),
             &detail::start_list,
             core_,
-            which,
+            filter,
             after,
             limit
         );
@@ -207,13 +212,13 @@ public:
     /// @par Cancellation none.
     /// @par Threads      as `async_run`.
     template <class Token = asio::deferred_t>
-    auto async_intervene(intervention what, Token&& token = Token{}) {
+    auto async_intervene(intervention order, Token&& token = Token{}) {
         return coro::detail::async_start<void(error_code)>(
             get_executor(),
             std::forward<Token>(token),
             &detail::start_intervene,
             core_,
-            std::move(what)
+            std::move(order)
         );
     }
 

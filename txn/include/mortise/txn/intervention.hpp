@@ -21,7 +21,7 @@ public:
 
     intervention() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    kind what = kind::retry;
+    kind type = kind::retry;
     txn::gid gid;
     branch_number branch = 0;  ///< Zero: every branch that the order applies to.
     std::string who;           ///< Recorded: who gave the order,
@@ -29,7 +29,7 @@ public:
 };
 
 /// `retry`, `skip`, `force`.
-const char* to_string(intervention::kind what) noexcept;
+const char* to_string(intervention::kind type) noexcept;
 
 }  // namespace mortise::txn
 

@@ -38,15 +38,15 @@ public:
     std::uint64_t id() const noexcept { return id_; }
 
     /// Reads all that the log knows of a transaction; empty if it never existed or was forgotten.
-    std::optional<transaction_view> show(const gid& which) const;
+    std::optional<transaction_view> show(const gid& gid) const;
 
     /// Lists the transactions with a number above `after`, in the order of their numbers, at most
     /// `limit`; without the actions of operators.
     std::vector<transaction_view>
-    list(list_filter which, std::uint64_t after, std::size_t limit) const;
+    list(list_filter filter, std::uint64_t after, std::size_t limit) const;
 
     /// Tells how a transaction stands that `show` does not know: never existed, or forgotten.
-    standing standing_of(const gid& which) const;
+    standing standing_of(const gid& gid) const;
 
 private:
     std::unique_ptr<db::read_only> file_;

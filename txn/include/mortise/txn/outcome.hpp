@@ -21,13 +21,13 @@ public:
     };
 
     outcome() = default;  // declared: no aggregate (docs/compilers.md, G3)
-    outcome(kind what, txn::gid of, error_code why = {}, std::string text = {})
-        : what_(what), gid_(of), why_(why), text_(std::move(text)) {}
+    outcome(kind type, txn::gid of, error_code why = {}, std::string text = {})
+        : type_(type), gid_(of), why_(why), text_(std::move(text)) {}
 
-    kind what() const noexcept { return what_; }
-    bool confirmed() const noexcept { return what_ == kind::confirmed; }
-    bool cancelled() const noexcept { return what_ == kind::cancelled; }
-    bool unknown() const noexcept { return what_ == kind::unknown; }
+    kind type() const noexcept { return type_; }
+    bool confirmed() const noexcept { return type_ == kind::confirmed; }
+    bool cancelled() const noexcept { return type_ == kind::cancelled; }
+    bool unknown() const noexcept { return type_ == kind::unknown; }
 
     const txn::gid& gid() const noexcept { return gid_; }
 
@@ -37,7 +37,7 @@ public:
     const std::string& text() const noexcept { return text_; }
 
 private:
-    kind what_ = kind::unknown;
+    kind type_ = kind::unknown;
     txn::gid gid_;
     error_code why_;
     std::string text_;
@@ -52,11 +52,11 @@ enum class standing : std::uint8_t {
     forgotten,  ///< It ended so long ago that the log has forgotten how.
 };
 
-const char* to_string(standing what) noexcept;
+const char* to_string(standing value) noexcept;
 
 /// Converts the result of `coordinator::async_outcome` or `async_settle`. Errors that say nothing
 /// about the transaction are passed on.
-result<standing> standing_of(error_code failed, const outcome& came);
+result<standing> standing_of(error_code failed, const outcome& outcome);
 
 }  // namespace mortise::txn
 

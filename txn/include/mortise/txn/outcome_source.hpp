@@ -34,7 +34,7 @@ public:
     /// It may wait for that. An error means that nobody could be asked.
     ///
     /// An implementation must end soon after it is cancelled (terminal).
-    virtual asio::awaitable<result<standing>> settle(gid which) = 0;
+    virtual asio::awaitable<result<standing>> settle(gid gid) = 0;
 };
 
 /// Asks a coordinator of this process, which must outlive the source. For a coordinator elsewhere,

@@ -19,7 +19,7 @@ namespace mortise::txn {
 namespace detail {
 class sweeper_core;
 void start_sweeper_stop(
-    coro::detail::completion<void(error_code)> done, std::shared_ptr<sweeper_core> which
+    coro::detail::completion<void(error_code)> done, std::shared_ptr<sweeper_core> core
 );
 }  // namespace detail
 

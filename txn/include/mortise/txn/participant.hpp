@@ -31,7 +31,7 @@ public:
     /// Carries out one call. An error, or an exception, means that the effect is unknown: the call
     /// is repeated. The errors of a barrier are answers, and are not.
     /// A call that takes too long is cancelled (terminal), and repeated.
-    virtual asio::awaitable<result<reply>> carry_out(call what) = 0;
+    virtual asio::awaitable<result<reply>> carry_out(call call) = 0;
 
     /// The number of calls that it can work on at a time. Further calls wait at the coordinator,
     /// where the wait does not count as time of the call.

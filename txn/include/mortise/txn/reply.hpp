@@ -33,33 +33,33 @@ public:
     reply() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
     static reply done(std::string payload = {}) {
-        reply made;
-        made.payload = std::move(payload);
-        return made;
+        reply answer;
+        answer.payload = std::move(payload);
+        return answer;
     }
     static reply refused(std::string why) {
-        reply made;
-        made.what = verdict::refused;
-        made.payload = std::move(why);
-        return made;
+        reply answer;
+        answer.type = verdict::refused;
+        answer.payload = std::move(why);
+        return answer;
     }
     static reply again(std::chrono::milliseconds after) {
-        reply made;
-        made.what = verdict::again;
-        made.after = after;
-        return made;
+        reply answer;
+        answer.type = verdict::again;
+        answer.after = after;
+        return answer;
     }
 
     static reply ahead(const evidence& seen) {
-        reply made;
-        made.what = verdict::ahead;
-        made.seen = seen;
-        return made;
+        reply answer;
+        answer.type = verdict::ahead;
+        answer.seen = seen;
+        return answer;
     }
 
     friend bool operator==(const reply&, const reply&) = default;
 
-    verdict what = verdict::done;
+    verdict type = verdict::done;
     std::string payload;  ///< Of a refusal: the reason, for people.
     std::chrono::milliseconds after{0};
     evidence seen;  ///< Of the verdict `ahead`.

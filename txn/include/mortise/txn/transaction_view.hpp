@@ -24,12 +24,12 @@ public:
     call_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
     friend bool operator==(const call_view&, const call_view&) = default;
 
-    operation what = operation::try_;
+    operation type = operation::try_;
     std::uint32_t attempt = 0;
     std::uint64_t epoch = 0;             ///< Of the coordinator that made the call.
     std::chrono::microseconds begun{0};  ///< Since the transaction began, or was taken over.
     std::chrono::microseconds took{0};
-    verdict came = verdict::done;
+    verdict result = verdict::done;
     std::string text;  ///< The participant's words, unless the verdict is `done`.
 };
 
@@ -59,14 +59,14 @@ public:
 };
 
 /// `open`, `stuck`, `confirmed`, `cancelled`, `skipped`.
-const char* to_string(branch_view::state what) noexcept;
+const char* to_string(branch_view::state state) noexcept;
 
 /// An action of an operator.
 class action_view {
 public:
     action_view() = default;  // declared: no aggregate (docs/compilers.md, G3)
 
-    std::string what;
+    std::string type;
     branch_number branch = 0;  ///< Zero: the whole transaction.
     std::string who;
     std::string why;

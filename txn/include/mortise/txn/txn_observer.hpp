@@ -34,7 +34,7 @@ struct txn_event {
         log_failed,  ///< Nothing can be written, because of `code`; the log is opened anew.
     };
 
-    kind what = kind::begun;
+    kind type = kind::begun;
     txn::gid gid{};                  ///< Empty if the event concerns no transaction.
     branch_number branch = 0;        ///< Zero if it concerns no branch.
     std::string_view participant{};  ///< Empty if it concerns none. Valid during the call.
@@ -45,7 +45,7 @@ struct txn_event {
 };
 
 /// `begun`, `taken_up`, and so on.
-const char* to_string(txn_event::kind what) noexcept;
+const char* to_string(txn_event::kind type) noexcept;
 
 /// Hears of the events of a coordinator, for logs, traces and tests.
 ///

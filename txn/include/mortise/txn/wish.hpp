@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
 /// @par Cost         Opens the log, for one forced write and one read per ring of the bell.
 asio::awaitable<std::optional<error_code>>
-leave_wish(std::filesystem::path log, intervention what, std::chrono::milliseconds wait);
+leave_wish(std::filesystem::path log, intervention order, std::chrono::milliseconds wait);
 
 }  // namespace mortise::txn
 

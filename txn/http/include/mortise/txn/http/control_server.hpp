@@ -24,7 +24,7 @@ class coordinator;
 
 namespace http {
 class listener;
-void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which);
+void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> server);
 }  // namespace http
 
 /// Where a control server listens, and who may use it.

@@ -45,7 +45,7 @@ public:
     ///                   byte of the answer has come, the call is sent on a new one, once. A new
     ///                   one costs a look-up of the host's name, by a thread, and with `https://` a
     ///                   handshake.
-    asio::awaitable<result<reply>> carry_out(call what) override;
+    asio::awaitable<result<reply>> carry_out(call call) override;
 
     /// The limit of connections.
     std::size_t calls_at_once() const noexcept override;

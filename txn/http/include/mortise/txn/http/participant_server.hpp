@@ -21,7 +21,7 @@ namespace mortise::txn {
 
 namespace http {
 class listener;
-void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> which);
+void start_stop(coro::detail::completion<void(error_code)> done, std::shared_ptr<listener> server);
 }  // namespace http
 
 /// Where a participant server listens, and who may call.
