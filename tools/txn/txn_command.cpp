@@ -7,7 +7,7 @@
 #include "common/time_text.hpp"
 #include "mortise/txn/log_reader.hpp"
 #include "mortise/txn/old_log.hpp"
-#include "mortise/txn/wish.hpp"
+#include "mortise/txn/operator_order.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -177,7 +177,7 @@ intervene(const global_settings& global, const txn_settings& settings, std::ostr
     intervention.branch = settings.branch;
     intervention.who = who_orders();
     intervention.why = settings.why;
-    const auto code = co_await txn::leave_wish(settings.log, intervention, settings.wait);
+    const auto code = co_await txn::leave_operator_order(settings.log, intervention, settings.wait);
     if (!code) {
         throw failure(
             exit_code::no_answer,

@@ -265,7 +265,7 @@ void write_transaction(std::ostream& out, const txn::transaction_view& transacti
     write_branches(out, transaction);
     write_calls(out, transaction);
     write_actions(out, "DONE AT", transaction.actions);
-    write_actions(out, "WAITS SINCE", transaction.wishes);
+    write_actions(out, "WAITS SINCE", transaction.operator_orders);
 }
 
 json::object transaction_json(const txn::transaction_view& transaction) {
@@ -294,7 +294,7 @@ json::object transaction_json(const txn::transaction_view& transaction) {
         branches.push_back(branch_json(each, branches.size() + 1));
     fields["branches"] = std::move(branches);
     fields["actions"] = actions_json(transaction.actions);
-    fields["wishes"] = actions_json(transaction.wishes);
+    fields["wishes"] = actions_json(transaction.operator_orders);
     return fields;
 }
 

@@ -2,7 +2,7 @@
 // Several coordinators on one log, which locks keep apart.
 #include "mortise/store/memory.hpp"
 #include "mortise/txn/coordinator.hpp"
-#include "mortise/txn/wish.hpp"
+#include "mortise/txn/operator_order.hpp"
 #include "support/eventually.hpp"
 #include "support/machine_delay.hpp"
 #include "support/scratch_folder.hpp"
@@ -382,7 +382,7 @@ TEST_F(TxnSharedLog, AnOrderIsDoneByWhoeverHasTheTransaction) {
         order.gid = each;
         asio::io_context context(1);
         auto leaving =
-            asio::co_spawn(context, txn::leave_wish(log(), order, 20s), asio::use_future);
+            asio::co_spawn(context, txn::leave_operator_order(log(), order, 20s), asio::use_future);
         context.run();
         EXPECT_EQ(leaving.get(), error_code()) << each.text();
     }

@@ -2,9 +2,9 @@
 // What waits in txn/, cancelled before each of its handlers.
 #include "mortise/txn/coordinator.hpp"
 #include "mortise/txn/log_reader.hpp"
+#include "mortise/txn/operator_order.hpp"
 #include "mortise/txn/overdue_sweeper.hpp"
 #include "mortise/txn/sqlite_participant.hpp"
-#include "mortise/txn/wish.hpp"
 #include "support/cancel_sweep.hpp"
 #include "support/print.hpp"
 #include "unit/db/db_world.hpp"
@@ -193,9 +193,9 @@ TEST_P(TxnSweep, AQuestionThatWasCancelledChangesNothing) {
 }
 
 /// An order to a coordinator, by way of its log.
-class wishing final : public txn_case {
+class ordering final : public txn_case {
 public:
-    explicit wishing(db_world& world)
+    explicit ordering(db_world& world)
         : txn_case(world), log_(world.database().parent_path() / "log.db") {
         wallet_->answer_by([](const txn::call& call) -> result<txn::reply> {
             if (call.type == txn::operation::confirm)
@@ -210,7 +210,7 @@ public:
         txn::intervention order;
         order.type = txn::intervention::kind::skip;
         order.gid = gid_;
-        auto leaving = txn::leave_wish(log_, order, std::chrono::seconds(20));
+        auto leaving = txn::leave_operator_order(log_, order, std::chrono::seconds(20));
         result_ = co_await std::move(leaving);
     }
     void check(const co_world::outcome& outcome) override {
@@ -220,7 +220,7 @@ public:
         // A bell is heard by a thread, which nobody waits for.
         const txn::log_reader log(log_);
         const auto end = clock::now() + std::chrono::seconds(20);
-        while (!log.show(gid_)->wishes.empty() && clock::now() < end)
+        while (!log.show(gid_)->operator_orders.empty() && clock::now() < end)
             world_.settle();
         world_.settle();  // the end of the transaction, after what was done
         const auto found = log.show(gid_);
@@ -228,7 +228,7 @@ public:
         const bool done = found->actions.size() == 1;
         EXPECT_EQ(found->branches.at(1).skipped, done) << "as a whole or not at all";
         EXPECT_TRUE(done || code);
-        EXPECT_TRUE(found->wishes.empty()) << "what was left was done";
+        EXPECT_TRUE(found->operator_orders.empty()) << "what was left was done";
         EXPECT_EQ(tcc_.stats().open, done ? 0u : 1u);
         wallet_->answer_by({});
         expect_alive();
@@ -241,8 +241,8 @@ private:
 };
 
 TEST_P(TxnSweep, AnOrderIsCarriedOutOrWasNeverGiven) {
-    cancel_sweep<db_world>("leave_wish", GetParam(), [](auto& at) {
-        return std::make_unique<wishing>(at);
+    cancel_sweep<db_world>("leave_operator_order", GetParam(), [](auto& at) {
+        return std::make_unique<ordering>(at);
     });
 }
 

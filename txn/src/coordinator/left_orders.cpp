@@ -36,10 +36,10 @@ void left_orders::read(std::int64_t after) {
         return;
     core_.log->ask(
         [id = *core_.log.id(), after](db::connection& on) {
-            return log::wish_tables::pending(on, id, after, orders_at_once);
+            return log::operator_order_tables::pending(on, id, after, orders_at_once);
         },
         core_.log.bound([this, kept = context_.keep(), number = core_.log.number()](
-                            error_code failed, const std::vector<log::wish>& found
+                            error_code failed, const std::vector<log::operator_order>& found
                         ) {
             if (!failed && number == core_.log.number())
                 fulfil_all(found);
@@ -47,7 +47,7 @@ void left_orders::read(std::int64_t after) {
     );
 }
 
-void left_orders::fulfil_all(const std::vector<log::wish>& found) {
+void left_orders::fulfil_all(const std::vector<log::operator_order>& found) {
     for (const auto& each : found)
         fulfil(each);
     if (found.size() == orders_at_once)
@@ -55,7 +55,7 @@ void left_orders::fulfil_all(const std::vector<log::wish>& found) {
 }
 
 // Carries out one order. Those for another coordinator's transactions stay in the log.
-void left_orders::fulfil(const log::wish& each) {
+void left_orders::fulfil(const log::operator_order& each) {
     if (context_.closed() || !core_.log.is_open() || core_.partitions.owned() == 0)
         return;
     if (!each.partition || each.ended)
@@ -71,7 +71,7 @@ void left_orders::fulfil(const log::wish& each) {
 
 // Reads a transaction that is not in memory: the recovery has not reached it or has no room, or its
 // records are damaged.
-void left_orders::fetch_for(const log::wish& each) {
+void left_orders::fetch_for(const log::operator_order& each) {
     if (core_.partitions.ours(*each.partition) == nullptr)
         return;
     core_.log->ask(
@@ -99,7 +99,9 @@ void left_orders::fetch_for(const log::wish& each) {
 
 // Ends a transaction whose records are damaged, so that nobody can be called for it: operators have
 // settled it by hand, and say so.
-void left_orders::end_unread(partition& home, const log::wish& each, const log::logged& found) {
+void left_orders::end_unread(
+    partition& home, const log::operator_order& each, const log::logged& found
+) {
     const bool open = found.at == standing::open;
     if (each.order.type == intervention::kind::retry)
         return refuse(each.id, errc::log_corrupt);
@@ -117,7 +119,7 @@ void left_orders::end_unread(partition& home, const log::wish& each, const log::
          taken,
          open,
          progress = found.progress](db::connection& on) -> result<std::uint64_t> {
-            if (!log::wish_tables::settle(on, id, {}))
+            if (!log::operator_order_tables::settle(on, id, {}))
                 return error_code(errc::not_open);  // the order was done before
             constexpr int why = static_cast<int>(errc::forced);
             std::uint64_t change = 0;
@@ -151,7 +153,9 @@ bool left_orders::is_unasked(const running& transaction, const intervention& ord
 
 void left_orders::refuse(std::int64_t order_id, error_code why) {
     core_.log->change(
-        [order_id, why](db::connection& on) { return log::wish_tables::settle(on, order_id, why); },
+        [order_id, why](db::connection& on) {
+            return log::operator_order_tables::settle(on, order_id, why);
+        },
         db::durability::force,
         core_.log.bound([this, kept = context_.keep()](error_code failed, bool) {
             if (!failed)

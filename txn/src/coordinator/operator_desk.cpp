@@ -3,7 +3,7 @@
 
 #include "coordinator/coordinator_core.hpp"
 #include "log/log_views.hpp"
-#include "log/wish_tables.hpp"
+#include "log/operator_order_tables.hpp"
 #include "mortise/coro/detail/crash_point.hpp"
 #include "mortise/db/bell.hpp"
 
@@ -192,7 +192,7 @@ void operator_desk::intervene_now(
          taken,
          order_id,
          progress = transaction->done.encode()](db::connection& on) -> result<void> {
-            if (order_id && !log::wish_tables::settle(on, *order_id, {}))
+            if (order_id && !log::operator_order_tables::settle(on, *order_id, {}))
                 return error_code(errc::not_open);  // the order was done before
             if (const auto failed = log::log_tables::note_progress(on, by, number, progress, false))
                 return failed;

@@ -5,7 +5,7 @@
 #include "coordinator/coordinator_context.hpp"
 #include "coordinator/running.hpp"
 #include "log/log_tables.hpp"
-#include "log/wish_tables.hpp"
+#include "log/operator_order_tables.hpp"
 #include "mortise/coro/detail/completion.hpp"
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/gid.hpp"
@@ -84,10 +84,10 @@ public:
     void close() noexcept { bell_.reset(); }
 
 private:
-    void fulfil_all(const std::vector<log::wish>& found);
-    void fulfil(const log::wish& each);
-    void fetch_for(const log::wish& each);
-    void end_unread(partition& home, const log::wish& each, const log::logged& found);
+    void fulfil_all(const std::vector<log::operator_order>& found);
+    void fulfil(const log::operator_order& each);
+    void fetch_for(const log::operator_order& each);
+    void end_unread(partition& home, const log::operator_order& each, const log::logged& found);
     static bool is_unasked(const running& transaction, const intervention& order);
 
     std::optional<db::bell> bell_;

@@ -2,8 +2,8 @@
 #include "log/log_views.hpp"
 
 #include "log/log_tables.hpp"
+#include "log/operator_order_tables.hpp"
 #include "log/plan.hpp"
-#include "log/wish_tables.hpp"
 #include "mortise/txn/error.hpp"
 #include "wall_clock.hpp"
 
@@ -110,7 +110,7 @@ std::optional<transaction_view> log_views::of(db::connection& on, const gid& gid
         return std::nullopt;
     auto action = view_in(row, gid.log);
     add_actions(on, action);
-    action.wishes = wish_tables::about(on, gid.number);
+    action.operator_orders = operator_order_tables::about(on, gid.number);
     return action;
 }
 

@@ -100,7 +100,7 @@ public:
     std::vector<lock_token> locks;
     std::vector<branch_view> branches;
     std::vector<action_view> actions;
-    std::vector<action_view> wishes;  ///< Orders that wait for a coordinator.
+    std::vector<action_view> operator_orders;  ///< Orders that wait for a coordinator.
     std::string traceparent;
     bool readable = true;  ///< False: its records are damaged, and people have to look.
 };

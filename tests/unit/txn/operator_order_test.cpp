@@ -2,7 +2,7 @@
 // What operators do from outside of the coordinator's process, and what they see there.
 #include "mortise/db/bell.hpp"
 #include "mortise/txn/log_reader.hpp"
-#include "mortise/txn/wish.hpp"
+#include "mortise/txn/operator_order.hpp"
 #include "unit/txn/coordinator_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -14,14 +14,14 @@
 #include <optional>
 #include <string>
 
-namespace mortise::test::wish_test {
+namespace mortise::test::operator_order_test {
 namespace {
 
 using namespace std::chrono_literals;
 using txn::intervention;
 using txn::list_filter;
 
-class TxnWish : public coordinator_fixture {
+class TxnOperatorOrder : public coordinator_fixture {
 protected:
     std::filesystem::path log() const { return folder_.path() / "log.db"; }
 
@@ -29,7 +29,7 @@ protected:
         return txn::log_reader(log()).show(gid);
     }
 
-    /// Leaves a wish, in a context of its own. Nothing: nobody did it in that time.
+    /// Leaves an order, in a context of its own. Nothing: nobody did it in that time.
     std::optional<error_code> leave(
         intervention::kind how,
         const txn::gid& gid,
@@ -43,8 +43,9 @@ protected:
         order.who = "alice@here";
         order.why = "ticket 7";
         asio::io_context context(1);
-        auto leaving =
-            asio::co_spawn(context, txn::leave_wish(log(), order, wait), asio::use_future);
+        auto leaving = asio::co_spawn(
+            context, txn::leave_operator_order(log(), order, wait), asio::use_future
+        );
         context.run();
         return leaving.get();
     }
@@ -91,7 +92,7 @@ protected:
     }
 };
 
-TEST_F(TxnWish, IsDoneByTheCoordinatorAtWork) {
+TEST_F(TxnOperatorOrder, IsDoneByTheCoordinatorAtWork) {
     open();
     const auto gid = make_stuck();
     wallet_->answer_by({});
@@ -104,10 +105,10 @@ TEST_F(TxnWish, IsDoneByTheCoordinatorAtWork) {
     EXPECT_EQ(found->actions[0].type, "retry");
     EXPECT_EQ(found->actions[0].who, "alice@here");
     EXPECT_EQ(found->actions[0].why, "ticket 7");
-    EXPECT_TRUE(found->wishes.empty());
+    EXPECT_TRUE(found->operator_orders.empty());
 }
 
-TEST_F(TxnWish, IsInTheLogTogetherWithWhatItDid) {
+TEST_F(TxnOperatorOrder, IsInTheLogTogetherWithWhatItDid) {
     open();
     const auto gid = make_stuck();
     EXPECT_EQ(leave(intervention::kind::skip, gid, 2), error_code());
@@ -121,7 +122,7 @@ TEST_F(TxnWish, IsInTheLogTogetherWithWhatItDid) {
     EXPECT_EQ(wallet_->operations(), "try confirm");
 }
 
-TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
+TEST_F(TxnOperatorOrder, IsRefusedWhereThereIsNothingToDo) {
     open();
     const auto done = run(of_both()).gid();
     static_cast<void>(settled(done));
@@ -145,7 +146,7 @@ TEST_F(TxnWish, IsRefusedWhereThereIsNothingToDo) {
     );
 }
 
-TEST_F(TxnWish, StaysForTheNextCoordinator) {
+TEST_F(TxnOperatorOrder, StaysForTheNextCoordinator) {
     open();
     const auto gid = make_stuck();
     tcc_.reset();
@@ -153,23 +154,23 @@ TEST_F(TxnWish, StaysForTheNextCoordinator) {
     EXPECT_EQ(leave(intervention::kind::skip, gid, 2, 1ms), std::nullopt);
     const auto waiting = read(gid);
     ASSERT_TRUE(waiting);
-    ASSERT_EQ(waiting->wishes.size(), 1u);
-    EXPECT_EQ(waiting->wishes[0].type, "skip");
-    EXPECT_EQ(waiting->wishes[0].branch, 2u);
-    EXPECT_EQ(waiting->wishes[0].who, "alice@here");
-    EXPECT_EQ(waiting->wishes[0].why, "ticket 7");
-    EXPECT_GE(waiting->wishes[0].at_ms, waiting->begun_ms);
+    ASSERT_EQ(waiting->operator_orders.size(), 1u);
+    EXPECT_EQ(waiting->operator_orders[0].type, "skip");
+    EXPECT_EQ(waiting->operator_orders[0].branch, 2u);
+    EXPECT_EQ(waiting->operator_orders[0].who, "alice@here");
+    EXPECT_EQ(waiting->operator_orders[0].why, "ticket 7");
+    EXPECT_GE(waiting->operator_orders[0].at_ms, waiting->begun_ms);
     EXPECT_TRUE(waiting->actions.empty());
     open();  // asks the wallet once more, which refuses
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
     const auto found = read(gid);
     EXPECT_TRUE(found->branches.at(1).skipped);
     EXPECT_EQ(found->actions.size(), 1u);
-    EXPECT_TRUE(found->wishes.empty());
+    EXPECT_TRUE(found->operator_orders.empty());
     EXPECT_EQ(wallet_->operations(), "try confirm confirm");
 }
 
-TEST_F(TxnWish, IsNotNeededAnyMoreIfTheNextCoordinatorSucceeds) {
+TEST_F(TxnOperatorOrder, IsNotNeededAnyMoreIfTheNextCoordinatorSucceeds) {
     open();
     const auto gid = make_stuck();
     tcc_.reset();
@@ -178,12 +179,12 @@ TEST_F(TxnWish, IsNotNeededAnyMoreIfTheNextCoordinatorSucceeds) {
     wallet_->answer_by({});
     open();
     ASSERT_TRUE(eventually([&] { return tcc_->stats().ended == 1; }));
-    EXPECT_TRUE(eventually([&] { return read(gid)->wishes.empty(); }));
+    EXPECT_TRUE(eventually([&] { return read(gid)->operator_orders.empty(); }));
     EXPECT_FALSE(read(gid)->branches.at(1).skipped);
     EXPECT_TRUE(read(gid)->actions.empty());
 }
 
-TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
+TEST_F(TxnOperatorOrder, IsDoneOnceHoweverOftenTheBellRings) {
     wallet_->hold_tries(true);
     open();
     auto running = tcc_->async_run(of_both(), asio::use_future);
@@ -201,7 +202,7 @@ TEST_F(TxnWish, IsDoneOnceHoweverOftenTheBellRings) {
     EXPECT_EQ(read(gid)->actions.size(), 1u);
 }
 
-TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
+TEST_F(TxnOperatorOrder, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
     auto how = config();
     how.partitions = 1;
     how.breaker_failures = 1'000'000;
@@ -234,7 +235,7 @@ TEST_F(TxnWish, ReachesATransactionThatTheRecoveryHasNoRoomFor) {
     EXPECT_TRUE(read(second)->ended);
 }
 
-TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
+TEST_F(TxnOperatorOrder, EndsATransactionWhoseRecordsCannotBeRead) {
     open();
     const auto gid = make_stuck();
     tcc_.reset();
@@ -252,7 +253,7 @@ TEST_F(TxnWish, EndsATransactionWhoseRecordsCannotBeRead) {
 }
 
 // The copy was made before the order: by it nobody has cancelled the transaction.
-TEST_F(TxnWish, ThatDecidesIsNotLostInAnOldCopy) {
+TEST_F(TxnOperatorOrder, ThatDecidesIsNotLostInAnOldCopy) {
     wallet_->hold_tries(true);
     open();
     auto running = tcc_->async_run(of_both(), asio::use_future);
@@ -275,13 +276,13 @@ TEST_F(TxnWish, ThatDecidesIsNotLostInAnOldCopy) {
     EXPECT_EQ(refusal(of_both()), txn::errc::old_log);
 }
 
-TEST_F(TxnWish, IsNotLeftWhereThereIsNoLog) {
+TEST_F(TxnOperatorOrder, IsNotLeftWhereThereIsNoLog) {
     const txn::gid some{1, 1};
     EXPECT_TRUE(code_of([&] { leave(intervention::kind::retry, some); }));
     EXPECT_FALSE(std::filesystem::exists(log())) << "none is made";
 }
 
-using TxnLogReader = TxnWish;
+using TxnLogReader = TxnOperatorOrder;
 
 TEST_F(TxnLogReader, SeesWhatTheCoordinatorHasWritten) {
     open();
@@ -311,4 +312,4 @@ TEST_F(TxnLogReader, RefusesWhatIsNoLog) {
 }
 
 }  // namespace
-}  // namespace mortise::test::wish_test
+}  // namespace mortise::test::operator_order_test

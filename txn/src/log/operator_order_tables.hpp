@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_LOG_WISH_TABLES_HPP
-#define MORTISE_TXN_LOG_WISH_TABLES_HPP
+#ifndef MORTISE_TXN_LOG_OPERATOR_ORDER_TABLES_HPP
+#define MORTISE_TXN_LOG_OPERATOR_ORDER_TABLES_HPP
 
 #include "mortise/db/connection.hpp"
 #include "mortise/error.hpp"
@@ -15,9 +15,9 @@
 namespace mortise::txn::log {
 
 /// An order that an operator has left in the log for a coordinator.
-class wish {
+class operator_order {
 public:
-    wish() = default;
+    operator_order() = default;
 
     std::int64_t id = 0;
     intervention order;
@@ -28,7 +28,7 @@ public:
 /// The statements about such orders. Each runs in the transaction of its caller.
 ///
 /// @par Errors Members throw `error` with the code of SQLite.
-class wish_tables {
+class operator_order_tables {
 public:
     /// Creates the table if it is missing.
     static void prepare(db::connection& on);
@@ -37,7 +37,7 @@ public:
     static result<std::int64_t> leave(db::connection& on, const intervention& order);
 
     /// Lists the unsettled orders with an id above `after`, in the order in which they were left.
-    static std::vector<wish>
+    static std::vector<operator_order>
     pending(db::connection& on, std::uint64_t log, std::int64_t after, std::size_t limit);
 
     /// Records what became of an order; an empty code: it is done.

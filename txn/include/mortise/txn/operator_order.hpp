@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef MORTISE_TXN_WISH_HPP
-#define MORTISE_TXN_WISH_HPP
+#ifndef MORTISE_TXN_OPERATOR_ORDER_HPP
+#define MORTISE_TXN_OPERATOR_ORDER_HPP
 
 #include "mortise/error.hpp"
 #include "mortise/txn/intervention.hpp"
@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 /// @par Threads      The caller's executor must be a strand, or its context have one thread.
 /// @par Cost         Opens the log, for one forced write and one read per ring of the bell.
 asio::awaitable<std::optional<error_code>>
-leave_wish(std::filesystem::path log, intervention order, std::chrono::milliseconds wait);
+leave_operator_order(std::filesystem::path log, intervention order, std::chrono::milliseconds wait);
 
 }  // namespace mortise::txn
 

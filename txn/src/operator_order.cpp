@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "mortise/txn/wish.hpp"
+#include "mortise/txn/operator_order.hpp"
 
-#include "log/wish_tables.hpp"
+#include "log/operator_order_tables.hpp"
 #include "mortise/coro/clock.hpp"
 #include "mortise/coro/detail/with_code.hpp"
 #include "mortise/coro/event.hpp"
@@ -32,7 +32,7 @@ class leaving {
 public:
     explicit leaving(intervention order) : order_(std::move(order)) {}
     result<std::int64_t> operator()(db::connection& on) const {
-        return log::wish_tables::leave(on, order_);
+        return log::operator_order_tables::leave(on, order_);
     }
 
 private:
@@ -43,7 +43,7 @@ class looking {
 public:
     explicit looking(std::int64_t id) : id_(id) {}
     std::optional<error_code> operator()(db::connection& on) const {
-        return log::wish_tables::result_of(on, id_);
+        return log::operator_order_tables::result_of(on, id_);
     }
 
 private:
@@ -53,7 +53,7 @@ private:
 }  // namespace
 
 asio::awaitable<std::optional<error_code>>
-leave_wish(std::filesystem::path log, intervention order, milliseconds wait) {
+leave_operator_order(std::filesystem::path log, intervention order, milliseconds wait) {
     const log_reader known(log);  // throws if there is no log: none must be created
     const auto executor = co_await asio::this_coro::executor;
     coro::event rung(executor);

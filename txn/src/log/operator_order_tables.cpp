@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "log/wish_tables.hpp"
+#include "log/operator_order_tables.hpp"
 
 #include "log/log_tables.hpp"
 #include "mortise/txn/error.hpp"
@@ -22,7 +22,7 @@ bool is_there(db::connection& on) {
 
 }  // namespace
 
-void wish_tables::prepare(db::connection& on) {
+void operator_order_tables::prepare(db::connection& on) {
     on.run("CREATE TABLE IF NOT EXISTS mortise_txn_wish(id INTEGER PRIMARY KEY AUTOINCREMENT,"
            " number INTEGER NOT NULL, branch INTEGER NOT NULL, kind INTEGER NOT NULL,"
            " who TEXT NOT NULL, why TEXT NOT NULL, at INTEGER NOT NULL, settled INTEGER,"
@@ -31,7 +31,7 @@ void wish_tables::prepare(db::connection& on) {
            " WHERE settled IS NULL");
 }
 
-result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& order) {
+result<std::int64_t> operator_order_tables::leave(db::connection& on, const intervention& order) {
     if (log_tables::verdict_on(on, order.gid).at == standing::never_existed)
         return error_code(errc::bad_gid);
     prepare(on);
@@ -48,9 +48,10 @@ result<std::int64_t> wish_tables::leave(db::connection& on, const intervention& 
     return on.last_insert_id();
 }
 
-std::vector<wish>
-wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, std::size_t limit) {
-    std::vector<wish> found;
+std::vector<operator_order> operator_order_tables::pending(
+    db::connection& on, std::uint64_t log, std::int64_t after, std::size_t limit
+) {
+    std::vector<operator_order> found;
     if (!is_there(on))
         return found;
     auto row = on.query(
@@ -61,7 +62,7 @@ wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, 
         limit
     );
     while (row.step()) {
-        wish each;
+        operator_order each;
         each.id = row.integer(0);
         each.order.gid = {log, static_cast<std::uint64_t>(row.integer(1))};
         each.order.branch = static_cast<branch_number>(row.integer(2));
@@ -76,7 +77,7 @@ wish_tables::pending(db::connection& on, std::uint64_t log, std::int64_t after, 
     return found;
 }
 
-bool wish_tables::settle(db::connection& on, std::int64_t id, error_code code) {
+bool operator_order_tables::settle(db::connection& on, std::int64_t id, error_code code) {
     on.run(
         "UPDATE mortise_txn_wish SET settled = " MORTISE_TXN_NOW ", came = ?2"
         " WHERE id = ?1 AND settled IS NULL",
@@ -86,7 +87,7 @@ bool wish_tables::settle(db::connection& on, std::int64_t id, error_code code) {
     return on.changes() == 1;
 }
 
-std::optional<error_code> wish_tables::result_of(db::connection& on, std::int64_t id) {
+std::optional<error_code> operator_order_tables::result_of(db::connection& on, std::int64_t id) {
     auto row = on.query("SELECT settled, came FROM mortise_txn_wish WHERE id = ?1", id);
     if (!row.step() || row.is_null(0))
         return std::nullopt;
@@ -94,7 +95,7 @@ std::optional<error_code> wish_tables::result_of(db::connection& on, std::int64_
     return code == 0 ? error_code() : error_code(static_cast<errc>(code));
 }
 
-std::vector<action_view> wish_tables::about(db::connection& on, std::uint64_t number) {
+std::vector<action_view> operator_order_tables::about(db::connection& on, std::uint64_t number) {
     std::vector<action_view> found;
     if (!is_there(on))
         return found;
