@@ -86,7 +86,7 @@ protected:
     }
 
     static bool is_push(const proxied_message& message) {
-        return message.what == kind::push && message.name == "message";
+        return message.type == kind::push && message.name == "message";
     }
 
     const std::string& prefix() const { return prefix_; }
@@ -116,7 +116,7 @@ private:
     proxy_deed judge_nth(const proxied_message& message) {
         const bool repeats = how_ == sim::fate::repeated;
         if (how_ == sim::fate::as_usual || !counts(message) ||
-            (repeats && message.what != kind::command))
+            (repeats && message.type != kind::command))
             return {};
         if (pass_before_ != 0) {
             --pass_before_;

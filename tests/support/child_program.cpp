@@ -30,8 +30,8 @@ namespace {
     ::_exit(127);
 }
 
-[[noreturn]] void fail(const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
+[[noreturn]] void fail(const char* text) {
+    throw std::system_error(errno, std::generic_category(), text);
 }
 
 }  // namespace

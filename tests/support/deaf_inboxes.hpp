@@ -15,10 +15,11 @@
 
 namespace mortise::test {
 
-/// Calls `what(descriptor)` for each named datagram socket of this process whose name is `wanted`.
-/// @return how many these are.
+/// Calls `action(descriptor)` for each named datagram socket of this process that has a `wanted`
+/// name.
+/// @return the number of these sockets
 inline std::size_t for_each_inbox(
-    const std::function<bool(const std::string&)>& wanted, const std::function<void(int)>& what
+    const std::function<bool(const std::string&)>& wanted, const std::function<void(int)>& action
 ) {
     std::size_t count = 0;
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -32,7 +33,7 @@ inline std::size_t for_each_inbox(
             ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_DGRAM ||
             !wanted(name.sun_path))
             continue;
-        what(fd);
+        action(fd);
         ++count;
     }
     return count;

@@ -111,43 +111,43 @@ asio::awaitable<void> fake_sentinel::accept() {
         auto [failed, connection] = co_await std::move(accepting);
         if (failed)
             co_return;
-        const auto whom = std::make_shared<guest>(std::move(connection), primary_);
-        guests_.push_back(whom);
-        asio::co_spawn(context_, serve(whom), asio::detached);
+        const auto client = std::make_shared<guest>(std::move(connection), primary_);
+        guests_.push_back(client);
+        asio::co_spawn(context_, serve(client), asio::detached);
     }
 }
 
-asio::awaitable<void> fake_sentinel::serve(std::shared_ptr<guest> whom) {
+asio::awaitable<void> fake_sentinel::serve(std::shared_ptr<guest> client) {
     resp_framing framing;
     std::array<char, 4'096> bytes{};
     for (;;) {
-        auto reading = whom->connection.async_read_some(asio::buffer(bytes), coded);
+        auto reading = client->connection.async_read_some(asio::buffer(bytes), coded);
         const auto [failed, size] = co_await std::move(reading);
         if (failed)
             break;
         framing.feed({bytes.data(), size});
         std::string replies;
         while (const auto command = framing.next())
-            replies += answer(*whom, command->bytes);
+            replies += answer(*client, command->bytes);
         if (silent_)
             continue;
-        auto writing = asio::async_write(whom->connection, asio::buffer(replies), coded);
+        auto writing = asio::async_write(client->connection, asio::buffer(replies), coded);
         co_await std::move(writing);
     }
-    guests_.remove(whom);
+    guests_.remove(client);
 }
 
-std::string fake_sentinel::answer(guest& whom, const std::string& command) {
+std::string fake_sentinel::answer(guest& client, const std::string& command) {
     if (says(command, "HELLO")) {
         return "%3\r\n" + bulk("server") + bulk("redis") + bulk("proto") + ":3\r\n" + bulk("mode") +
                bulk("sentinel");
     }
     if (says(command, "SUBSCRIBE")) {
-        whom.listens = true;
+        client.listens = true;
         return ">3\r\n" + bulk("subscribe") + bulk("+switch-master") + ":1\r\n";
     }
     if (says(command, "get-master-addr-by-name"))
-        return "*2\r\n" + bulk("127.0.0.1") + bulk(std::to_string(whom.primary));
+        return "*2\r\n" + bulk("127.0.0.1") + bulk(std::to_string(client.primary));
     return "+OK\r\n";
 }
 

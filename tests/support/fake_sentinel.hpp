@@ -45,17 +45,16 @@ public:
 private:
     using socket = asio::ip::tcp::socket;
     struct guest {
-        guest(socket with, std::uint16_t where)
-            : connection(std::move(with)), primary(where) {}
+        guest(socket with, std::uint16_t where) : connection(std::move(with)), primary(where) {}
         socket connection;
         std::uint16_t primary;  ///< The port that it is told.
         bool listens = false;
     };
 
     asio::awaitable<void> accept();
-    asio::awaitable<void> serve(std::shared_ptr<guest> whom);
+    asio::awaitable<void> serve(std::shared_ptr<guest> client);
     void tell_all(std::uint16_t primary);
-    static std::string answer(guest& whom, const std::string& command);
+    static std::string answer(guest& client, const std::string& command);
     template <class Task>
     void run(Task task);
 

@@ -47,10 +47,10 @@ rd_kafka_resp_err_t take_answer(const raw_kafka_owned<rd_kafka_queue_t>& queue) 
         throw std::runtime_error(::rd_kafka_event_error_string(event.get()));
     std::size_t count = 0;
     const rd_kafka_topic_result_t** results = nullptr;
-    if (const auto* made = ::rd_kafka_event_CreateTopics_result(event.get()))
-        results = ::rd_kafka_CreateTopics_result_topics(made, &count);
-    else if (const auto* gone = ::rd_kafka_event_DeleteTopics_result(event.get()))
-        results = ::rd_kafka_DeleteTopics_result_topics(gone, &count);
+    if (const auto* creation = ::rd_kafka_event_CreateTopics_result(event.get()))
+        results = ::rd_kafka_CreateTopics_result_topics(creation, &count);
+    else if (const auto* deletion = ::rd_kafka_event_DeleteTopics_result(event.get()))
+        results = ::rd_kafka_DeleteTopics_result_topics(deletion, &count);
     if (count != 1)
         throw std::runtime_error("the broker answers about another number of topics");
     return ::rd_kafka_topic_result_error(results[0]);
@@ -115,10 +115,10 @@ child_program& kafka_broker::running() const {
     return *process_;
 }
 
-void kafka_broker::start(data what) {
+void kafka_broker::start(data contents) {
     if (runs())
         throw std::logic_error("the broker runs already");
-    if (what == data::lost)
+    if (contents == data::lost)
         format();
     std::vector<std::string> command = {
         MORTISE_JAVA,
@@ -143,11 +143,11 @@ void kafka_broker::start(data what) {
 }
 
 bool kafka_broker::answers(const raw_kafka& handle) const {
-    const auto said = raw_kafka_metadata(handle, nullptr, 100);
-    if (!said || said->broker_cnt != 1)
+    const auto metadata = raw_kafka_metadata(handle, nullptr, 100);
+    if (!metadata || metadata->broker_cnt != 1)
         return false;
-    for (int i = 0; i < said->topic_cnt; ++i) {
-        if (!has_leaders(said->topics[i]))
+    for (int i = 0; i < metadata->topic_cnt; ++i) {
+        if (!has_leaders(metadata->topics[i]))
             return false;
     }
     return true;
@@ -183,7 +183,7 @@ void kafka_broker::create_topic(
         check_raw_kafka(::rd_kafka_NewTopic_set_config(wanted.get(), key.c_str(), value.c_str()));
     const raw_kafka handle = administrator();
     // After a pause the controller counts its only broker as dead for a moment.
-    const auto made = [&] {
+    const auto create = [&] {
         const raw_kafka_owned<rd_kafka_queue_t> queue(::rd_kafka_queue_new(handle.get()));
         rd_kafka_NewTopic_t* topics[] = {wanted.get()};
         ::rd_kafka_CreateTopics(handle.get(), topics, 1, nullptr, queue.get());
@@ -192,14 +192,14 @@ void kafka_broker::create_topic(
             check_raw_kafka(code);
         return code == RD_KAFKA_RESP_ERR_NO_ERROR;
     };
-    if (!eventually(made))
+    if (!eventually(create))
         throw std::runtime_error("the topic " + name + " cannot be created:\n" + log());
     const raw_kafka_owned<rd_kafka_topic_t> topic(
         ::rd_kafka_topic_new(handle.get(), name.c_str(), nullptr)
     );
     const auto usable = [&] {
-        const auto said = raw_kafka_metadata(handle, topic.get(), 1'000);
-        if (!said || said->topic_cnt != 1 || !has_leaders(said->topics[0]))
+        const auto metadata = raw_kafka_metadata(handle, topic.get(), 1'000);
+        if (!metadata || metadata->topic_cnt != 1 || !has_leaders(metadata->topics[0]))
             return false;
         for (std::int32_t i = 0; i < partitions; ++i) {
             if (!leads(handle, name, i))

@@ -43,7 +43,7 @@ public:
     std::string log() const;
 
     /// Starts it once more, at the same ports, after its end.
-    void start(data what = data::kept);
+    void start(data contents = data::kept);
 
     /// Stops it as an administrator does (SIGTERM).
     void stop();

@@ -21,10 +21,10 @@ namespace {
 constexpr unsigned end_txn = 26;  // Kafka's number for that request
 
 unsigned number_at(const std::string& bytes, std::size_t at, std::size_t size) {
-    unsigned made = 0;
+    unsigned number = 0;
     for (std::size_t i = 0; i < size; ++i)
-        made = made << 8u | static_cast<unsigned char>(bytes.at(at + i));
-    return made;
+        number = number << 8u | static_cast<unsigned char>(bytes.at(at + i));
+    return number;
 }
 
 /// A message with the four bytes of its length before it; empty if the connection has ended.
@@ -66,9 +66,11 @@ kafka_proxy::~kafka_proxy() {
 }
 
 std::future<void> kafka_proxy::keep_next_end() {
-    std::promise<void> made;
-    auto kept = made.get_future();
-    asio::post(context_, asio::use_future([this, &made] { wanted_ = std::move(made); })).get();
+    std::promise<void> promise;
+    auto kept = promise.get_future();
+    asio::post(
+        context_, asio::use_future([this, &promise] { wanted_ = std::move(promise); })
+    ).get();
     return kept;
 }
 

@@ -137,11 +137,11 @@ int kafka_reader::partitions_of(const std::string& topic) const {
     const raw_kafka_owned<rd_kafka_topic_t> asked(
         ::rd_kafka_topic_new(handle_.get(), topic.c_str(), nullptr)
     );
-    const auto said = raw_kafka_metadata(handle_, asked.get(), answer_limit_ms);
-    if (!said || said->topic_cnt != 1)
+    const auto metadata = raw_kafka_metadata(handle_, asked.get(), answer_limit_ms);
+    if (!metadata || metadata->topic_cnt != 1)
         throw std::runtime_error("the broker does not say what partitions " + topic + " has");
-    check_raw_kafka(said->topics[0].err);
-    return said->topics[0].partition_cnt;
+    check_raw_kafka(metadata->topics[0].err);
+    return metadata->topics[0].partition_cnt;
 }
 
 std::vector<kafka_seen> kafka_reader::read(const std::string& topic) const {

@@ -14,8 +14,8 @@ namespace mortise::test {
 class proxied_broker {
 public:
     static proxied_broker& get() {
-        static proxied_broker made;
-        return made;
+        static proxied_broker broker;
+        return broker;
     }
     kafka_proxy& proxy() { return proxy_; }
     kafka_broker& broker() { return broker_; }

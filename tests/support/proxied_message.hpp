@@ -21,7 +21,7 @@ public:
         push,  ///< Includes those that confirm a subscription.
     };
 
-    kind what = kind::command;
+    kind type = kind::command;
     std::uint64_t number = 0;                ///< Among its kind, over all connections; from 1.
     std::uint64_t connection = 0;            ///< From 1, in the order in which they were made.
     std::uint64_t number_on_connection = 0;  ///< Among its kind; from 1.
@@ -32,11 +32,11 @@ public:
 /// How many messages there were.
 class message_counts {
 public:
-    std::uint64_t& of(proxied_message::kind what) {
-        return counts_[static_cast<std::size_t>(what)];
+    std::uint64_t& of(proxied_message::kind type) {
+        return counts_[static_cast<std::size_t>(type)];
     }
-    std::uint64_t of(proxied_message::kind what) const {
-        return counts_[static_cast<std::size_t>(what)];
+    std::uint64_t of(proxied_message::kind type) const {
+        return counts_[static_cast<std::size_t>(type)];
     }
 
 private:
@@ -57,10 +57,10 @@ public:
         swallow,     ///< Of a push: it does not arrive.
     };
 
-    kind what = kind::pass;
+    kind type = kind::pass;
     clock::duration delay{};  ///< How long to wait before that.
 
-    static proxy_deed of(kind what) { return {what, {}}; }
+    static proxy_deed of(kind type) { return {type, {}}; }
     static proxy_deed late(clock::duration by) { return {kind::pass, by}; }
 
     /// Whether this can be done to such a message.
@@ -68,7 +68,7 @@ public:
 };
 
 inline bool proxy_deed::fits(proxied_message::kind message) const noexcept {
-    switch (what) {
+    switch (type) {
     case kind::pass:
     case kind::cut:
     case kind::stall:

@@ -91,14 +91,14 @@ asio::awaitable<void> proxy_core::connect(asio::ip::tcp::socket client) {
 
 proxy_deed proxy_core::judge(proxied_message message) {
     message_counts& of_connection = connection_counts_.at(message.connection - 1);
-    message.number = ++counts_.of(message.what);
-    message.number_on_connection = ++of_connection.of(message.what);
+    message.number = ++counts_.of(message.type);
+    message.number_on_connection = ++of_connection.of(message.type);
     proxy_deed deed;
-    if (const auto order = orders.extract({message.what, message.number}))
+    if (const auto order = orders.extract({message.type, message.number}))
         deed = order.mapped();
     else if (decision)
         deed = decision(message);
-    EXPECT_TRUE(deed.fits(message.what)) << "no such thing can be done to a message of this kind";
+    EXPECT_TRUE(deed.fits(message.type)) << "no such thing can be done to a message of this kind";
     return deed;
 }
 

@@ -37,7 +37,9 @@ public:
     proxy_deed judge(proxied_message message);
 
     const std::shared_ptr<coro::time_source>& time() const noexcept { return time_; }
-    coro::event& gate(way which) { return which == way::to_server ? to_server_ : to_client_; }
+    coro::event& gate(way direction) {
+        return direction == way::to_server ? to_server_ : to_client_;
+    }
     void gone(std::uint64_t connection) { links_.erase(connection); }
 
     /// Orders for single messages, by their number.

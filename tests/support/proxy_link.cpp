@@ -95,14 +95,14 @@ asio::awaitable<bool> proxy_link::pass_command(resp_message command) {
     const proxy_deed deed =
         core_->judge(described(proxied_message::kind::command, command_name(command), command.bytes)
         );
-    if (deed.what == deed_kind::cut)
+    if (deed.type == deed_kind::cut)
         co_await answered_.async_wait(without_throw);
     if (!co_await obey(to_server_, deed))
         co_return false;
     answered_.reset();
-    const bool loses_answer = deed.what == deed_kind::cut_answer;
+    const bool loses_answer = deed.type == deed_kind::cut_answer;
     exchange_.sent(command, loses_answer ? fate::cut : fate::pass);
-    if (deed.what == deed_kind::repeat) {
+    if (deed.type == deed_kind::repeat) {
         exchange_.sent(command, fate::swallow);
         std::string twice = command.bytes + command.bytes;
         co_return co_await write(to_server_, std::move(twice));
@@ -118,11 +118,11 @@ asio::awaitable<bool> proxy_link::pass_answer(resp_message message) {
         cut();
         co_return false;
     }
-    const auto what = answer.is_push ? proxied_message::kind::push : proxied_message::kind::reply;
-    const proxy_deed deed = core_->judge(described(what, std::move(answer.name), message.bytes));
+    const auto type = answer.is_push ? proxied_message::kind::push : proxied_message::kind::reply;
+    const proxy_deed deed = core_->judge(described(type, std::move(answer.name), message.bytes));
     if (!co_await obey(to_client_, deed))
         co_return false;
-    if (deed.what == deed_kind::swallow)
+    if (deed.type == deed_kind::swallow)
         co_return true;
     co_return co_await write(to_client_, std::move(message.bytes));
 }
@@ -135,9 +135,9 @@ asio::awaitable<bool> proxy_link::obey(lane& on, proxy_deed deed) {
             when, asio::bind_cancellation_slot(on.wake.slot(), without_throw)
         );
     }
-    if (deed.what == deed_kind::cut)
+    if (deed.type == deed_kind::cut)
         cut();
-    if (deed.what == deed_kind::stall)
+    if (deed.type == deed_kind::stall)
         co_await ended_.async_wait(without_throw);
     co_await core_->gate(on.where).async_wait(without_throw);
     co_return !ended_.is_set();
@@ -152,9 +152,9 @@ asio::awaitable<bool> proxy_link::write(lane& on, std::string bytes) {
 }
 
 proxied_message
-proxy_link::described(proxied_message::kind what, std::string name, std::string_view bytes) {
+proxy_link::described(proxied_message::kind type, std::string name, std::string_view bytes) {
     proxied_message message;
-    message.what = what;
+    message.type = type;
     message.connection = number_;
     message.name = std::move(name);
     message.bytes = bytes;

@@ -31,7 +31,7 @@ private:
     /// The state of one way.
     class lane {
     public:
-        explicit lane(way which) : where(which) {}
+        explicit lane(way direction) : where(direction) {}
 
         way where;
         resp_framing framing;
@@ -45,7 +45,7 @@ private:
     asio::awaitable<bool> pass_answer(resp_message message);
     asio::awaitable<bool> obey(lane& on, proxy_deed deed);
     asio::awaitable<bool> write(lane& on, std::string bytes);
-    proxied_message described(proxied_message::kind what, std::string name, std::string_view bytes);
+    proxied_message described(proxied_message::kind type, std::string name, std::string_view bytes);
 
     const std::shared_ptr<proxy_core> core_;
     const std::uint64_t number_;

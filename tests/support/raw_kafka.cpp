@@ -28,12 +28,12 @@ raw_kafka open_raw_kafka(
     for (const auto& [name, value] : settings)
         set(conf, name, value);
     char text[512];
-    rd_kafka_t* const made = ::rd_kafka_new(type, conf, text, sizeof text);
-    if (made == nullptr) {
+    rd_kafka_t* const handle = ::rd_kafka_new(type, conf, text, sizeof text);
+    if (handle == nullptr) {
         ::rd_kafka_conf_destroy(conf);
         throw std::runtime_error(text);
     }
-    return raw_kafka(made);
+    return raw_kafka(handle);
 }
 
 raw_kafka open_raw_producer(const std::string& address, raw_kafka_settings settings) {
@@ -56,12 +56,12 @@ void check_raw_kafka(rd_kafka_resp_err_t code) {
 
 raw_kafka_owned<const rd_kafka_metadata_t>
 raw_kafka_metadata(const raw_kafka& handle, rd_kafka_topic_t* topic, int limit_ms) {
-    const rd_kafka_metadata_t* came = nullptr;
+    const rd_kafka_metadata_t* metadata = nullptr;
     const int all_topics = topic == nullptr ? 1 : 0;
-    if (::rd_kafka_metadata(handle.get(), all_topics, topic, &came, limit_ms) !=
+    if (::rd_kafka_metadata(handle.get(), all_topics, topic, &metadata, limit_ms) !=
         RD_KAFKA_RESP_ERR_NO_ERROR)
         return nullptr;
-    return raw_kafka_owned<const rd_kafka_metadata_t>(came);
+    return raw_kafka_owned<const rd_kafka_metadata_t>(metadata);
 }
 
 // Fills the parts by hand: librdkafka's macros for this are not standard C++.

@@ -14,15 +14,19 @@ namespace mortise::test {
 
 /// librdkafka as it is, with its objects owned and its failures thrown.
 struct raw_kafka_closer {
-    void operator()(rd_kafka_t* what) const { ::rd_kafka_destroy(what); }
-    void operator()(rd_kafka_topic_t* what) const { ::rd_kafka_topic_destroy(what); }
-    void operator()(rd_kafka_message_t* what) const { ::rd_kafka_message_destroy(what); }
-    void operator()(rd_kafka_queue_t* what) const { ::rd_kafka_queue_destroy(what); }
-    void operator()(rd_kafka_event_t* what) const { ::rd_kafka_event_destroy(what); }
-    void operator()(rd_kafka_NewTopic_t* what) const { ::rd_kafka_NewTopic_destroy(what); }
-    void operator()(rd_kafka_DeleteTopic_t* what) const { ::rd_kafka_DeleteTopic_destroy(what); }
-    void operator()(rd_kafka_AdminOptions_t* what) const { ::rd_kafka_AdminOptions_destroy(what); }
-    void operator()(const rd_kafka_metadata_t* what) const { ::rd_kafka_metadata_destroy(what); }
+    void operator()(rd_kafka_t* client) const { ::rd_kafka_destroy(client); }
+    void operator()(rd_kafka_topic_t* topic) const { ::rd_kafka_topic_destroy(topic); }
+    void operator()(rd_kafka_message_t* message) const { ::rd_kafka_message_destroy(message); }
+    void operator()(rd_kafka_queue_t* queue) const { ::rd_kafka_queue_destroy(queue); }
+    void operator()(rd_kafka_event_t* event) const { ::rd_kafka_event_destroy(event); }
+    void operator()(rd_kafka_NewTopic_t* topic) const { ::rd_kafka_NewTopic_destroy(topic); }
+    void operator()(rd_kafka_DeleteTopic_t* topic) const { ::rd_kafka_DeleteTopic_destroy(topic); }
+    void operator()(rd_kafka_AdminOptions_t* options) const {
+        ::rd_kafka_AdminOptions_destroy(options);
+    }
+    void operator()(const rd_kafka_metadata_t* metadata) const {
+        ::rd_kafka_metadata_destroy(metadata);
+    }
 };
 template <class Object>
 using raw_kafka_owned = std::unique_ptr<Object, raw_kafka_closer>;

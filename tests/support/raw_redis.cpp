@@ -19,8 +19,8 @@
 namespace mortise::test {
 namespace {
 
-[[noreturn]] void fail(int reason, const char* what) {
-    throw std::system_error(reason, std::generic_category(), what);
+[[noreturn]] void fail(int reason, const char* text) {
+    throw std::system_error(reason, std::generic_category(), text);
 }
 
 std::chrono::milliseconds until(clock::time_point end) {
@@ -28,17 +28,18 @@ std::chrono::milliseconds until(clock::time_point end) {
 }
 
 int connect_to(std::uint16_t port) {
-    const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in name{};
     name.sin_family = AF_INET;
     name.sin_port = htons(port);
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (made < 0 || ::connect(made, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0) {
+    if (descriptor < 0 ||
+        ::connect(descriptor, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0) {
         const int reason = errno;
-        ::close(made);
+        ::close(descriptor);
         fail(reason, "no connection to Redis");
     }
-    return made;
+    return descriptor;
 }
 
 }  // namespace

@@ -32,38 +32,39 @@ std::string command_name(const resp_message& command) {
 
 std::string redis_exchange::sent(const resp_message& command, fate of_reply) {
     const redis_value words = decode_redis_value(command.bytes);
-    entry made;
-    made.name = upper(first_word(words));
-    made.of_reply = of_reply;
-    made.subscribes =
-        std::find(subscribing.begin(), subscribing.end(), made.name) != subscribing.end();
+    entry pending;
+    pending.name = upper(first_word(words));
+    pending.of_reply = of_reply;
+    pending.subscribes =
+        std::find(subscribing.begin(), subscribing.end(), pending.name) != subscribing.end();
     // A command that names no channel means all of them; only its first confirmation is known to be
     // its.
-    if (made.subscribes && words.items.size() > 2)
-        made.left = words.items.size() - 1;
-    open_.push_back(made);
-    return made.name;
+    if (pending.subscribes && words.items.size() > 2)
+        pending.left = words.items.size() - 1;
+    open_.push_back(pending);
+    return pending.name;
 }
 
 redis_exchange::answer redis_exchange::received(const resp_message& message) {
-    answer made;
-    made.is_push = message.is_push();
-    if (made.is_push) {
-        made.name = first_word(decode_redis_value(message.bytes));
-        if (!open_.empty() && open_.front().subscribes && open_.front().name == upper(made.name)) {
-            made.to_be = open_.front().of_reply;
+    answer result;
+    result.is_push = message.is_push();
+    if (result.is_push) {
+        result.name = first_word(decode_redis_value(message.bytes));
+        if (!open_.empty() && open_.front().subscribes &&
+            open_.front().name == upper(result.name)) {
+            result.to_be = open_.front().of_reply;
             confirm();
         }
-        return made;
+        return result;
     }
     if (open_.empty())
-        return made;  // the server speaks first when it has too many clients
-    made.name = open_.front().name;
-    made.to_be = open_.front().of_reply;
+        return result;  // the server speaks first when it has too many clients
+    result.name = open_.front().name;
+    result.to_be = open_.front().of_reply;
     if (message.is_error())
         open_.front().left = 1;
     confirm();
-    return made;
+    return result;
 }
 
 void redis_exchange::confirm() {

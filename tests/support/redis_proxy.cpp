@@ -25,10 +25,10 @@ std::uint16_t redis_proxy::port() const noexcept {
     return core_->port();
 }
 
-void redis_proxy::at(kind what, std::uint64_t nth, proxy_deed deed) {
-    if (nth == 0 || !deed.fits(what))
+void redis_proxy::at(kind type, std::uint64_t nth, proxy_deed deed) {
+    if (nth == 0 || !deed.fits(type))
         throw std::logic_error("no message, or none to which this can be done");
-    core_->orders[{what, core_->counts().of(what) + nth}] = deed;
+    core_->orders[{type, core_->counts().of(type) + nth}] = deed;
 }
 
 std::size_t redis_proxy::pending() const noexcept {
@@ -45,12 +45,12 @@ void redis_proxy::decide(std::function<proxy_deed(const proxied_message&)> judge
     core_->decision = std::move(judge);
 }
 
-std::uint64_t redis_proxy::count(kind what) const noexcept {
-    return core_->counts().of(what);
+std::uint64_t redis_proxy::count(kind type) const noexcept {
+    return core_->counts().of(type);
 }
 
-std::uint64_t redis_proxy::count(kind what, std::uint64_t connection) const {
-    return core_->counts(connection).of(what);
+std::uint64_t redis_proxy::count(kind type, std::uint64_t connection) const {
+    return core_->counts(connection).of(type);
 }
 
 std::uint64_t redis_proxy::connections() const noexcept {
@@ -61,12 +61,12 @@ std::size_t redis_proxy::open_connections() const noexcept {
     return core_->open();
 }
 
-void redis_proxy::hold(way which) {
-    core_->gate(which).reset();
+void redis_proxy::hold(way direction) {
+    core_->gate(direction).reset();
 }
 
-void redis_proxy::let_through(way which) {
-    core_->gate(which).set();
+void redis_proxy::let_through(way direction) {
+    core_->gate(direction).set();
 }
 
 void redis_proxy::refuse_connections() {

@@ -45,7 +45,7 @@ public:
 
     /// Says what is done to the n-th message of its kind from now on, over all connections; 1 is
     /// the next.
-    void at(kind what, std::uint64_t nth, proxy_deed deed);
+    void at(kind type, std::uint64_t nth, proxy_deed deed);
     /// How many deeds ordered by `at` have not been done.
     std::size_t pending() const noexcept;
     /// Takes those back. @return how many there were
@@ -55,9 +55,9 @@ public:
     void decide(std::function<proxy_deed(const proxied_message&)> judge);
 
     /// How many messages came by, whatever was done to them.
-    std::uint64_t count(kind what) const noexcept;
+    std::uint64_t count(kind type) const noexcept;
     /// The same of one connection. @throws std::out_of_range
-    std::uint64_t count(kind what, std::uint64_t connection) const;
+    std::uint64_t count(kind type, std::uint64_t connection) const;
     /// How many connections were ever made, and how many are open now.
     std::uint64_t connections() const noexcept;
     std::size_t open_connections() const noexcept;
@@ -65,8 +65,8 @@ public:
     enum class way : std::uint8_t { to_server, to_client };
     /// Holds this way of every connection, old or new, until it is let through again; the
     /// connections stay open at both ends, even if the sender ends.
-    void hold(way which);
-    void let_through(way which);
+    void hold(way direction);
+    void let_through(way direction);
 
     /// Lets nobody connect until it is allowed again. @throws boost::system::system_error
     void refuse_connections();

@@ -35,7 +35,7 @@ std::filesystem::path redis_server::program() {
     return MORTISE_REDIS_SERVER;
 }
 
-redis_server::redis_server(settings chosen, kind what) : kind_(what) {
+redis_server::redis_server(settings chosen, kind type) : kind_(type) {
     if (has(chosen, "tls-cert-file"))
         tls_port_ = std::make_unique<port_reservation>();
     write_configuration(chosen);
@@ -78,10 +78,10 @@ child_program& redis_server::running() const {
     return *process_;
 }
 
-void redis_server::start(data what) {
+void redis_server::start(data contents) {
     if (runs())
         throw std::logic_error("the server runs already");
-    if (what == data::lost) {
+    if (contents == data::lost) {
         std::filesystem::remove(folder() / "dump.rdb");
         std::filesystem::remove_all(folder() / "appendonlydir");
     }

@@ -33,7 +33,7 @@ public:
 
     /// With a "tls-cert-file" among the settings it also listens at `tls_port()`.
     /// @throws std::runtime_error with its log, if it does not answer
-    explicit redis_server(settings chosen = {}, kind what = kind::server);
+    explicit redis_server(settings chosen = {}, kind type = kind::server);
     ~redis_server() = default;
     redis_server(const redis_server&) = delete;
     redis_server& operator=(const redis_server&) = delete;
@@ -51,7 +51,7 @@ public:
 
     /// Starts it once more, at the same port, after its end; with what it had made persistent or
     /// without.
-    void start(data what = data::kept);
+    void start(data contents = data::kept);
 
     /// Stops it as an administrator does (SIGTERM).
     void stop();

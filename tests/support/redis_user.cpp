@@ -53,17 +53,17 @@ redis_user::~redis_user() {
 }
 
 std::future<acquired> redis_user::ask(std::string name, std::chrono::milliseconds wait) {
-    const auto told = std::make_shared<std::promise<acquired>>();
+    const auto promise = std::make_shared<std::promise<acquired>>();
     lock_options options;
     options.wait_max = wait;
-    client_->async_acquire(std::move(name), options, [told](error_code code, lease held) {
+    client_->async_acquire(std::move(name), options, [promise](error_code code, lease held) {
         acquired outcome;
         outcome.code = code;
         outcome.held = std::move(held);
         outcome.at = clock::now();
-        told->set_value(std::move(outcome));
+        promise->set_value(std::move(outcome));
     });
-    return told->get_future();
+    return promise->get_future();
 }
 
 acquired redis_user::acquire(std::string name, std::chrono::milliseconds wait) {
@@ -72,17 +72,17 @@ acquired redis_user::acquire(std::string name, std::chrono::milliseconds wait) {
 }
 
 error_code redis_user::release(lease& held) {
-    const auto told = std::make_shared<std::promise<error_code>>();
-    held.async_release([told](error_code code) { told->set_value(code); });
-    auto done = told->get_future();
+    const auto promise = std::make_shared<std::promise<error_code>>();
+    held.async_release([promise](error_code code) { promise->set_value(code); });
+    auto done = promise->get_future();
     return value_of(done);
 }
 
 error_code redis_user::stop() {
     stopped_ = true;
-    const auto told = std::make_shared<std::promise<error_code>>();
-    client_->async_stop([told](error_code code) { told->set_value(code); });
-    auto done = told->get_future();
+    const auto promise = std::make_shared<std::promise<error_code>>();
+    client_->async_stop([promise](error_code code) { promise->set_value(code); });
+    auto done = promise->get_future();
     return value_of(done);
 }
 

@@ -52,25 +52,25 @@ private:
     }
 
     redis_value value_of(char type, std::string_view rest) {
-        redis_value made;
+        redis_value result;
         switch (type) {
         case '+':
         case '(':
         case ',':
         case '-':
-            made.type = type == '-' ? kind::error : type == ',' ? kind::real : kind::text;
-            made.text = rest;
-            return made;
+            result.type = type == '-' ? kind::error : type == ',' ? kind::real : kind::text;
+            result.text = rest;
+            return result;
         case ':':
-            made.type = kind::number;
-            made.number = number(rest);
-            return made;
+            result.type = kind::number;
+            result.number = number(rest);
+            return result;
         case '#':
-            made.type = kind::boolean;
-            made.number = rest == "t" ? 1 : 0;
-            return made;
+            result.type = kind::boolean;
+            result.number = rest == "t" ? 1 : 0;
+            return result;
         case '_':
-            return made;
+            return result;
         case '$':
         case '!':
         case '=':
@@ -81,28 +81,28 @@ private:
     }
 
     redis_value blob(char type, std::int64_t size) {
-        redis_value made;
+        redis_value result;
         if (size < 0)
-            return made;
-        made.type = type == '!' ? kind::error : kind::text;
-        made.text = take(static_cast<std::size_t>(size));
+            return result;
+        result.type = type == '!' ? kind::error : kind::text;
+        result.text = take(static_cast<std::size_t>(size));
         take(2);
         if (type == '=')
-            made.text.erase(0, std::string_view("txt:").size());
-        return made;
+            result.text.erase(0, std::string_view("txt:").size());
+        return result;
     }
 
     redis_value aggregate(char type, std::int64_t count) {
-        redis_value made;
+        redis_value result;
         if (count < 0)
-            return made;
-        made.type = type == '%'   ? kind::map
-                    : type == '~' ? kind::set
-                    : type == '>' ? kind::push
-                                  : kind::array;
+            return result;
+        result.type = type == '%'   ? kind::map
+                      : type == '~' ? kind::set
+                      : type == '>' ? kind::push
+                                    : kind::array;
         for (std::int64_t i = type == '%' ? 2 * count : count; i > 0; --i)
-            made.items.push_back(value());
-        return made;
+            result.items.push_back(value());
+        return result;
     }
 
     std::string_view left_;

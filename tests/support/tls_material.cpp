@@ -28,9 +28,9 @@ tls_material::tls_material()
 tls_material::identity tls_material::make(
     const std::string& name, const std::string& extension, const identity* signed_by
 ) const {
-    identity made;
-    made.certificate = folder_.path() / (name + ".crt");
-    made.key = folder_.path() / (name + ".key");
+    identity result;
+    result.certificate = folder_.path() / (name + ".crt");
+    result.key = folder_.path() / (name + ".key");
     std::vector<std::string> command = {
         openssl_command(),
         "req",
@@ -47,9 +47,9 @@ tls_material::identity tls_material::make(
         "-addext",
         extension,
         "-keyout",
-        made.key.string(),
+        result.key.string(),
         "-out",
-        made.certificate.string(),
+        result.certificate.string(),
     };
     if (signed_by != nullptr) {
         for (const std::string& word :
@@ -61,11 +61,11 @@ tls_material::identity tls_material::make(
     }
     const auto log = folder_.path() / (name + ".log");
     if (child_program(command, log).wait() != 0) {
-        std::ostringstream said;
-        said << std::ifstream(log).rdbuf();
-        throw std::runtime_error("openssl makes no certificate: " + said.str());
+        std::ostringstream output;
+        output << std::ifstream(log).rdbuf();
+        throw std::runtime_error("openssl makes no certificate: " + output.str());
     }
-    return made;
+    return result;
 }
 
 std::string openssl_command() {

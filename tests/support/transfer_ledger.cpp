@@ -22,61 +22,63 @@ struct order {
 order order_in(const std::string& payload) {
     std::istringstream words(payload);
     std::string kind;
-    order made;
-    if (!(words >> kind >> made.account >> made.cents))
+    order result;
+    if (!(words >> kind >> result.account >> result.cents))
         throw std::runtime_error("not an order: " + payload);
-    made.debit = kind == "debit";
-    return made;
+    result.debit = kind == "debit";
+    return result;
 }
 
-reply reserve(connection& on, const order& what) {
-    if (!what.debit) {
+reply reserve(connection& on, const order& transfer) {
+    if (!transfer.debit) {
         on.run(
-            "UPDATE account SET promised = promised + ?1 WHERE id = ?2", what.cents, what.account
+            "UPDATE account SET promised = promised + ?1 WHERE id = ?2",
+            transfer.cents,
+            transfer.account
         );
         return reply::done();
     }
     on.run(
         "UPDATE account SET cents = cents - ?1, reserved = reserved + ?1"
         " WHERE id = ?2 AND cents >= ?1",
-        what.cents,
-        what.account
+        transfer.cents,
+        transfer.account
     );
     return on.changes() == 1 ? reply::done() : reply::refused("not enough money");
 }
 
-reply confirm(connection& on, const order& what, const txn::gid& which) {
-    if (what.account == 0)
+reply confirm(connection& on, const order& transfer, const txn::gid& transaction) {
+    if (transfer.account == 0)
         return reply::refused("the account is closed");
     on.run(
-        what.debit ? "UPDATE account SET reserved = reserved - ?1 WHERE id = ?2"
-                   : "UPDATE account SET promised = promised - ?1, cents = cents + ?1"
-                     " WHERE id = ?2",
-        what.cents,
-        what.account
+        transfer.debit ? "UPDATE account SET reserved = reserved - ?1 WHERE id = ?2"
+                       : "UPDATE account SET promised = promised - ?1, cents = cents + ?1"
+                         " WHERE id = ?2",
+        transfer.cents,
+        transfer.account
     );
-    on.run("INSERT INTO ledger(number) VALUES(?1)", static_cast<std::int64_t>(which.number));
+    on.run("INSERT INTO ledger(number) VALUES(?1)", static_cast<std::int64_t>(transaction.number));
     return reply::done();
 }
 
-reply cancel(connection& on, const order& what) {
+reply cancel(connection& on, const order& transfer) {
     on.run(
-        what.debit ? "UPDATE account SET reserved = reserved - ?1, cents = cents + ?1"
-                     " WHERE id = ?2"
-                   : "UPDATE account SET promised = promised - ?1 WHERE id = ?2",
-        what.cents,
-        what.account
+        transfer.debit ? "UPDATE account SET reserved = reserved - ?1, cents = cents + ?1"
+                         " WHERE id = ?2"
+                       : "UPDATE account SET promised = promised - ?1 WHERE id = ?2",
+        transfer.cents,
+        transfer.account
     );
     return reply::done();
 }
 
-reply work(connection& on, const txn::call& what) {
-    const auto wanted = order_in(what.payload);
-    switch (what.type) {
+reply work(connection& on, const txn::call& call) {
+    const auto wanted = order_in(call.payload);
+    switch (call.type) {
     case operation::try_:
         return reserve(on, wanted);
     case operation::confirm:
-        return confirm(on, wanted, what.gid);
+        return confirm(on, wanted, call.gid);
     case operation::cancel:
         return cancel(on, wanted);
     }
@@ -95,8 +97,8 @@ void transfer_ledger::prepare(connection& on) {
         on.run("INSERT OR IGNORE INTO account(id, cents) VALUES(?1, ?2)", i, initial_cents);
 }
 
-result<reply> transfer_ledger::carry_out(connection& on, const txn::call& what) {
-    return txn::barrier::pass(on, what, [&] { return work(on, what); });
+result<reply> transfer_ledger::carry_out(connection& on, const txn::call& call) {
+    return txn::barrier::pass(on, call, [&] { return work(on, call); });
 }
 
 transfer_ledger::books transfer_ledger::read(connection& on) {
@@ -120,9 +122,9 @@ std::string judge_books(
     const std::set<std::int64_t>& confirmed
 ) {
     std::string wrong;
-    const auto expect = [&wrong](bool right, const std::string& what) {
+    const auto expect = [&wrong](bool right, const std::string& fault) {
         if (!right)
-            wrong += what + '\n';
+            wrong += fault + '\n';
     };
     constexpr auto all = 2 * transfer_ledger::accounts * transfer_ledger::initial_cents;
     const auto sum = here.cents + there.cents;

@@ -27,7 +27,7 @@ public:
     static void prepare(db::connection& on);
 
     /// Carries out the call, behind the barrier. A transaction must be open.
-    static result<txn::reply> carry_out(db::connection& on, const txn::call& what);
+    static result<txn::reply> carry_out(db::connection& on, const txn::call& call);
 
     /// What a judge looks at in the end.
     struct books {

@@ -159,7 +159,7 @@ TEST_F(RedisHalfOpen, ASlowConnectionIsNotGivenUpWhileItAnswers) {
     const auto before = connections();
     proxy_.run([](redis_proxy& proxy) {
         proxy.decide([](const proxied_message& message) {
-            return message.what == proxied_message::kind::reply ? proxy_deed::late(8ms)
+            return message.type == proxied_message::kind::reply ? proxy_deed::late(8ms)
                                                                 : proxy_deed();
         });
     });

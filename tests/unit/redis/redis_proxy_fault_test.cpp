@@ -23,11 +23,11 @@ class RedisProxyFault : public testing::Test {
 protected:
     RedisProxyFault() { direct.command({"SET", key, "0"}); }
 
-    void at(message what, std::uint64_t nth, proxy_deed what_to_do) {
-        proxy.run([&](redis_proxy& p) { p.at(what, nth, what_to_do); });
+    void at(message type, std::uint64_t nth, proxy_deed what_to_do) {
+        proxy.run([&](redis_proxy& p) { p.at(type, nth, what_to_do); });
     }
-    void at(message what, std::uint64_t nth, deed what_to_do) {
-        at(what, nth, proxy_deed::of(what_to_do));
+    void at(message type, std::uint64_t nth, deed what_to_do) {
+        at(type, nth, proxy_deed::of(what_to_do));
     }
     std::size_t pending() {
         return proxy.run([](redis_proxy& p) { return p.pending(); });
@@ -223,7 +223,7 @@ TEST_F(RedisProxyFault, ForgetsADelayWhenItsConnectionIsCut) {
 TEST_F(RedisProxyFault, DecidesByTheNameOfACommand) {
     proxy.run([](redis_proxy& p) {
         p.decide([](const proxied_message& seen) {
-            const bool meant = seen.what == message::command && seen.name == "EVAL";
+            const bool meant = seen.type == message::command && seen.name == "EVAL";
             return proxy_deed::of(meant ? deed::cut_answer : deed::pass);
         });
     });

@@ -19,8 +19,8 @@ namespace mortise::test::redis_proxy_test {
 using namespace std::chrono_literals;
 using way = redis_proxy::way;
 
-std::uint64_t counted(proxy_thread& proxy, proxied_message::kind what) {
-    return proxy.run([what](redis_proxy& p) { return p.count(what); });
+std::uint64_t counted(proxy_thread& proxy, proxied_message::kind type) {
+    return proxy.run([type](redis_proxy& p) { return p.count(type); });
 }
 
 TEST(RedisProxy, PassesOnWhatItIsToldNothingAbout) {
@@ -83,7 +83,7 @@ TEST(RedisProxy, ShowsEachMessageToTheJudge) {
     proxy.run([&seen](redis_proxy& p) {
         p.decide([&seen](const proxied_message& message) {
             seen.push_back(
-                std::to_string(static_cast<int>(message.what)) + " " + message.name + " " +
+                std::to_string(static_cast<int>(message.type)) + " " + message.name + " " +
                 std::to_string(message.number)
             );
             return proxy_deed();

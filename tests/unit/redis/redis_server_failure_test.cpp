@@ -263,15 +263,15 @@ TEST(RedisServerFailure, AnInfoWithoutAnAnswerIsNoRefusal) {
     using deed = proxy_deed::kind;
     const redis_server server;
     proxy_thread proxy(server.port());
-    for (const auto what : {deed::cut, deed::cut_answer, deed::stall}) {
-        SCOPED_TRACE(static_cast<int>(what));
+    for (const auto fault : {deed::cut, deed::cut_answer, deed::stall}) {
+        SCOPED_TRACE(static_cast<int>(fault));
         std::atomic<int> left = 3;
         proxy.run([&](redis_proxy& on_the_way) {
-            on_the_way.decide([&left, what](const proxied_message& message) {
-                const bool asks = message.what == proxied_message::kind::command &&
+            on_the_way.decide([&left, fault](const proxied_message& message) {
+                const bool asks = message.type == proxied_message::kind::command &&
                                   message.name == "INFO" && left > 0;
                 left -= asks ? 1 : 0;
-                return proxy_deed::of(asks ? what : deed::pass);
+                return proxy_deed::of(asks ? fault : deed::pass);
             });
         });
         {
