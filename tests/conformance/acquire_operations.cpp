@@ -100,42 +100,42 @@ void hold_mine_for_a_while(scene& at) {
 
 swept_operation
 acquires(std::string name, start_function start, std::function<void(scene&)> prepare = {}) {
-    swept_operation made;
-    made.name = std::move(name);
-    made.function = "lock_client::async_acquire";
-    made.start = std::move(start);
-    made.prepare = std::move(prepare);
-    made.gets = true;
-    return made;
+    swept_operation operation;
+    operation.name = std::move(name);
+    operation.function = "lock_client::async_acquire";
+    operation.start = std::move(start);
+    operation.prepare = std::move(prepare);
+    operation.gets = true;
+    return operation;
 }
 
-swept_operation in_vain(swept_operation what, error_code result) {
-    what.result = result;
-    what.gets = false;
-    return what;
+swept_operation in_vain(swept_operation operation, error_code result) {
+    operation.result = result;
+    operation.gets = false;
+    return operation;
 }
 
 // For an operation that waits for nobody but the store.
-swept_operation uncontended(swept_operation what) {
-    what.signal = cancelled::ends_the_question;
-    return what;
+swept_operation uncontended(swept_operation operation) {
+    operation.signal = cancelled::ends_the_question;
+    return operation;
 }
 
-swept_operation at_once(swept_operation what) {
-    what.signal = cancelled::too_late;
-    return what;
+swept_operation at_once(swept_operation operation) {
+    operation.signal = cancelled::too_late;
+    return operation;
 }
 
 // For an operation in which the other client must be told that somebody waits, or `one` that it is
 // its turn.
-swept_operation told(swept_operation what) {
-    what.is_told = true;
-    return what;
+swept_operation told(swept_operation operation) {
+    operation.is_told = true;
+    return operation;
 }
 
-swept_operation of(std::string function, swept_operation what) {
-    what.function = std::move(function);
-    return what;
+swept_operation of(std::string function, swept_operation operation) {
+    operation.function = std::move(function);
+    return operation;
 }
 
 }  // namespace acquire_operations

@@ -23,7 +23,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
         lock_client bob = make_client(harness);
         lease held = co_await alice.async_acquire("door");
         const machine_delay delay;
-        clock::time_point told;
+        clock::time_point lost_at;
         error_code why;
         clock::time_point taken;
         asio::co_spawn(
@@ -33,7 +33,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
                 auto result = co_await l.async_wait_lost(asio::as_tuple(asio::deferred));
                 code = std::get<0>(result);
                 at = hh.time()->now();
-            }(harness, held, why, told),
+            }(harness, held, why, lost_at),
             asio::detached
         );
         asio::co_spawn(
@@ -53,7 +53,7 @@ TEST_P(LockConformance, TheHolderIsToldBeforeTheLossCanBeTrue) {
         const auto deadline = held.valid_until();
         EXPECT_EQ(why, errc::lease_expired);
         // The alarm comes before the end of the window.
-        EXPECT_LT(told, deadline + harness.lateness(delay));
+        EXPECT_LT(lost_at, deadline + harness.lateness(delay));
         co_await until(harness, [&] { return taken != clock::time_point(); });
         EXPECT_LE(deadline, taken);  // and the window ends before the store gives the lock away
         EXPECT_NE(held.state(), lease_state::held);
@@ -223,7 +223,7 @@ TEST_P(LockConformance, WithLockGivesTheValueOrTheExceptionAndReleases) {
             }
         );
         EXPECT_EQ(value, 7);
-        std::string what;
+        std::string message;
         auto fails = [](const lease&) -> asio::awaitable<std::string> {
             throw std::runtime_error("the body's own");
             co_return "";
@@ -231,9 +231,9 @@ TEST_P(LockConformance, WithLockGivesTheValueOrTheExceptionAndReleases) {
         try {
             co_await with_lock(locks, "door", {}, fails);
         } catch (const std::runtime_error& e) {
-            what = e.what();
+            message = e.what();
         }
-        EXPECT_EQ(what, "the body's own");
+        EXPECT_EQ(message, "the body's own");
         const auto free = co_await locks.async_try_acquire("door");
         EXPECT_TRUE(free.has_value());
         error_code busy;

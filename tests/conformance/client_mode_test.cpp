@@ -224,15 +224,15 @@ TEST_P(LockConformance, WhoWatchesIsToldOfAChange) {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
         const lease first = co_await bob.async_acquire("window");
-        bool told = false;
+        bool completed = false;
         error_code code;
         alice.async_watch([&](error_code why) {
-            told = true;
+            completed = true;
             code = why;
         });
         // Changes the lock again and again: while the session and the watch are being opened, a
         // change may be missed.
-        while (!told) {
+        while (!completed) {
             const lease held = co_await bob.async_acquire("door", {.wait_max = 10s});
             co_await pause(harness, 5ms);
         }

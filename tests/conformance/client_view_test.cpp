@@ -169,37 +169,37 @@ TEST_P(LockConformance, WhoWaitsForAChangeOfOneLockIsShownIt) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lock_client bob = make_client(harness);
-        changed_lock told;
-        await_change(bob, std::nullopt, told);
+        changed_lock change;
+        await_change(bob, std::nullopt, change);
         {
             lease other = co_await alice.async_acquire("window");
             co_await other.async_release();
         }
         co_await pause(harness, 20ms);
-        EXPECT_FALSE(told.done) << "another lock has changed";
+        EXPECT_FALSE(change.done) << "another lock has changed";
         lease held = co_await alice.async_acquire("door");
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_FALSE(told.code) << told.code.message();
-        EXPECT_TRUE(told.view.has_value());
-        if (!told.view)
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_FALSE(change.code) << change.code.message();
+        EXPECT_TRUE(change.view.has_value());
+        if (!change.view)
             co_return;
-        EXPECT_EQ(told.view->holders.at(0).token, held.token());
-        auto seen = told.view;
-        await_change(bob, seen, told);
+        EXPECT_EQ(change.view->holders.at(0).token, held.token());
+        auto seen = change.view;
+        await_change(bob, seen, change);
         co_await pause(harness, 20ms);
-        EXPECT_FALSE(told.done) << "it is as it was seen";
+        EXPECT_FALSE(change.done) << "it is as it was seen";
         co_await held.async_release();
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_FALSE(told.code) << told.code.message();
-        EXPECT_FALSE(told.view.has_value());
-        await_change(bob, std::move(seen), told);
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_FALSE(told.view.has_value()) << "what differs already is shown at once";
-        await_change(bob, std::nullopt, told);
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_FALSE(change.code) << change.code.message();
+        EXPECT_FALSE(change.view.has_value());
+        await_change(bob, std::move(seen), change);
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_FALSE(change.view.has_value()) << "what differs already is shown at once";
+        await_change(bob, std::nullopt, change);
         co_await pause(harness, 5ms);
         co_await bob.async_stop();
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_EQ(told.code, errc::client_stopped);
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_EQ(change.code, errc::client_stopped);
         // Changes a lock: until then a store may note that somebody watches.
         held = co_await alice.async_acquire("door");
         co_await alice.async_stop();
@@ -213,13 +213,13 @@ TEST_P(LockConformance, AChangeThatCannotBeToldOfIsRefused) {
     h().run([](store_harness& harness) -> asio::awaitable<void> {
         lock_client alice = make_client(harness);
         lease held = co_await alice.async_acquire("door");
-        changed_lock told;
-        await_change(alice, std::nullopt, told);
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_FALSE(told.code) << "a look is enough to see that it differs";
-        await_change(alice, told.view, told);
-        co_await until(harness, [&] { return told.done; });
-        EXPECT_EQ(told.code, errc::unsupported);
+        changed_lock change;
+        await_change(alice, std::nullopt, change);
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_FALSE(change.code) << "a look is enough to see that it differs";
+        await_change(alice, change.view, change);
+        co_await until(harness, [&] { return change.done; });
+        EXPECT_EQ(change.code, errc::unsupported);
         co_await held.async_release();
         co_await alice.async_stop();
     }(h()));

@@ -118,9 +118,9 @@ void datagram_relay::look() {
         std::error_code gone;
         if (!name.ends_with(suffix_) || places_.contains(name) || !each.is_socket(gone))
             continue;
-        const auto made = std::make_shared<place>(context_, each.path(), away_ / name);
-        made->pass_on(*this);
-        places_.emplace(name, made);
+        const auto new_place = std::make_shared<place>(context_, each.path(), away_ / name);
+        new_place->pass_on(*this);
+        places_.emplace(name, new_place);
     }
 }
 

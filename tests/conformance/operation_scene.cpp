@@ -142,13 +142,13 @@ void operation_scene::be_waited_for() {
     EXPECT_TRUE(run_until([&] { return mine.contended(); }));
 }
 
-void operation_scene::later(std::function<void()> what) {
+void operation_scene::later(std::function<void()> action) {
     const auto time = harness_.time();
     time->async_wait_until(
         time->now() + some_time,
-        [what = std::move(what), alive = std::weak_ptr(alive_)](error_code failed) {
+        [action = std::move(action), alive = std::weak_ptr(alive_)](error_code failed) {
             if (!failed && !alive.expired())
-                what();
+                action();
         }
     );
 }

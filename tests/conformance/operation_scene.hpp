@@ -52,8 +52,8 @@ public:
     void be_waited_for();
     /// The same, some milliseconds later.
     void want_mine_later();
-    /// Calls `what` some milliseconds later, if the scene still exists.
-    void later(std::function<void()> what);
+    /// Calls `action` some milliseconds later, if the scene still exists.
+    void later(std::function<void()> action);
 
     // Keep what the operation got.
     void keep(lease got);

@@ -96,17 +96,17 @@ asio::awaitable<result<bool>> peer::break_(std::string name, fencing_token token
     co_return co_await store_->break_(std::move(order));
 }
 
-bool peer::has(store_event::kind what) const {
+bool peer::has(store_event::kind type) const {
     return std::any_of(events_.begin(), events_.end(), [&](const event& each) {
-        return each.what == what;
+        return each.type == type;
     });
 }
 
-asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::duration limit) {
+asio::awaitable<bool> peer::told(store_event::kind type, request_id id, clock::duration limit) {
     const auto end = harness_.time()->now() + limit;
     for (;;) {
         const auto found = std::find_if(events_.begin(), events_.end(), [&](const event& each) {
-            return each.what == what && (each.id == id || id == 0);
+            return each.type == type && (each.id == id || id == 0);
         });
         if (found != events_.end()) {
             told_ = *found;
@@ -120,8 +120,8 @@ asio::awaitable<bool> peer::told(store_event::kind what, request_id id, clock::d
     }
 }
 
-void peer::on_store_event(const store_event& told) noexcept {
-    events_.push_back({told.what, told.id, told.token, told.slot, told.contended});
+void peer::on_store_event(const store_event& event) noexcept {
+    events_.push_back({event.what, event.id, event.token, event.slot, event.contended});
 }
 
 }  // namespace mortise::test

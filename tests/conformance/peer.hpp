@@ -20,7 +20,7 @@ namespace mortise::test {
 class peer final : private store_events {
 public:
     struct event {
-        store_event::kind what;
+        store_event::kind type;
         request_id id;
         fencing_token token;
         std::uint32_t slot;
@@ -56,13 +56,13 @@ public:
 
     /// Whether an event of that kind and id has come, or comes within `limit`; removes the event.
     asio::awaitable<bool>
-    told(store_event::kind what, request_id id, clock::duration limit = std::chrono::seconds(5));
+    told(store_event::kind type, request_id id, clock::duration limit = std::chrono::seconds(5));
     fencing_token told_token() const { return told_.token; }
     /// The event that `told` found last.
     const event& last_told() const { return told_; }
 
     /// Whether an event of that kind is there just now.
-    bool has(store_event::kind what) const;
+    bool has(store_event::kind type) const;
 
     /// All events that have come and were not taken yet.
     std::deque<event> take_events() { return std::exchange(events_, {}); }
@@ -75,7 +75,7 @@ public:
     void drop();
 
 private:
-    void on_store_event(const store_event& told) noexcept override;
+    void on_store_event(const store_event& event) noexcept override;
 
     store_harness& harness_;
     std::unique_ptr<store> store_;

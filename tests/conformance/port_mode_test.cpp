@@ -22,7 +22,7 @@ constexpr peer::manner one_of(std::uint32_t capacity) {
 
 // Sends heartbeats when the store asks for them, until the event comes.
 asio::awaitable<bool> beats_until_told(
-    store_harness& harness, peer& who, told_kind what, request_id id, clock::duration limit
+    store_harness& harness, peer& who, told_kind type, request_id id, clock::duration limit
 ) {
     const auto end = harness.time()->now() + limit;
     while (harness.time()->now() < end) {
@@ -33,7 +33,7 @@ asio::awaitable<bool> beats_until_told(
         const auto pause = std::min<clock::duration>(
             beat->next_deadline.value_or(harness.ttl() / 3), harness.ttl() / 3
         );
-        if (co_await who.told(what, id, std::max<clock::duration>(pause, milliseconds(1))))
+        if (co_await who.told(type, id, std::max<clock::duration>(pause, milliseconds(1))))
             co_return true;
     }
     co_return false;

@@ -83,8 +83,8 @@ private:
         return "refused";
     }
 
-    static std::string text_of(store_event::kind what) {
-        switch (what) {
+    static std::string text_of(store_event::kind type) {
+        switch (type) {
         case store_event::kind::granted:
             return "granted";
         case store_event::kind::contended:
@@ -246,17 +246,17 @@ private:
     }
 
     void tell(unsigned who) {
-        std::vector<std::string> told;
+        std::vector<std::string> lines;
         for (const auto& each : peers_[who]->take_events()) {
-            auto text = text_of(each.what);
-            if (each.what == store_event::kind::granted ||
-                each.what == store_event::kind::contended)
+            auto text = text_of(each.type);
+            if (each.type == store_event::kind::granted ||
+                each.type == store_event::kind::contended)
                 text += " " + std::to_string(each.id) + " " + text_of(each.token) + " " +
                         std::to_string(each.slot) + (each.contended ? " contended" : "");
-            told.push_back(std::move(text));
+            lines.push_back(std::move(text));
         }
-        std::sort(told.begin(), told.end());
-        for (const auto& each : told)
+        std::sort(lines.begin(), lines.end());
+        for (const auto& each : lines)
             say("told: " + each);
     }
 

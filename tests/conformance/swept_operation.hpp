@@ -39,8 +39,8 @@ public:
     bool is_told = false;  ///< Whether a client must be told by another one meanwhile.
 };
 
-inline std::ostream& operator<<(std::ostream& to, const swept_operation& what) {
-    return to << what.name;
+inline std::ostream& operator<<(std::ostream& to, const swept_operation& operation) {
+    return to << operation.name;
 }
 
 /// All operations: every asynchronous function of a client, of its leases and of what is built on

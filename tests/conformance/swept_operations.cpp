@@ -386,7 +386,7 @@ std::vector<swept_operation> all_operations() {
     for (auto& group : {elections(), questions()})
         others.insert(others.end(), group.begin(), group.end());
     // These need a message about what the other client does, or about what is done to it.
-    const std::set<std::string> told{
+    const std::set<std::string> names{
         "BeDeposed",
         "BeElected",
         "BreakForAnother",
@@ -399,7 +399,7 @@ std::vector<swept_operation> all_operations() {
         "WatchWithASession",
         "WithATakenLock"};
     for (swept_operation& each : others)
-        each.is_told = told.contains(each.name);
+        each.is_told = names.contains(each.name);
     all.insert(all.end(), others.begin(), others.end());
     note_needs(all);
     return all;

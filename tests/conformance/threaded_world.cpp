@@ -48,9 +48,9 @@ threaded_world::client_with_ttl(std::chrono::milliseconds ttl, lock_observer* ob
 }
 
 std::function<void(std::exception_ptr)> threaded_world::reported() {
-    const auto said = std::make_shared<std::promise<std::string>>();
-    running_.push_back(said->get_future());
-    return [said](std::exception_ptr failure) {
+    const auto promise = std::make_shared<std::promise<std::string>>();
+    running_.push_back(promise->get_future());
+    return [promise](std::exception_ptr failure) {
         std::string text;
         try {
             if (failure)
@@ -58,7 +58,7 @@ std::function<void(std::exception_ptr)> threaded_world::reported() {
         } catch (const std::exception& thrown) {
             text = thrown.what();
         }
-        said->set_value(std::move(text));
+        promise->set_value(std::move(text));
     };
 }
 
@@ -73,9 +73,9 @@ void threaded_world::wait() {
 }
 
 void threaded_world::stop(lock_client& locks) {
-    std::promise<error_code> said;
-    locks.async_stop([&said](error_code code) { said.set_value(code); });
-    auto stopped = said.get_future();
+    std::promise<error_code> promise;
+    locks.async_stop([&promise](error_code code) { promise.set_value(code); });
+    auto stopped = promise.get_future();
     ASSERT_EQ(stopped.wait_for(patience), std::future_status::ready) << "a client does not stop";
     EXPECT_EQ(stopped.get(), error_code());
 }

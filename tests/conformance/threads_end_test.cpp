@@ -43,7 +43,7 @@ asio::awaitable<void> hop() {
 /// Counts those who want the lock of a client that goes away.
 struct visitors {
     std::atomic<int> arrived = 0;
-    std::atomic<int> told = 0;
+    std::atomic<int> ended = 0;
     std::atomic<bool> held = false;
 };
 
@@ -54,7 +54,7 @@ asio::awaitable<void> visit(threaded_world& world, lock_client& locks, visitors&
     auto& [code, mine] = got;
     if (code) {
         EXPECT_EQ(code, errc::client_stopped);
-        ++all.told;
+        ++all.ended;
         co_return;
     }
     EXPECT_FALSE(all.held.exchange(true)) << "two of them have it";
@@ -64,7 +64,7 @@ asio::awaitable<void> visit(threaded_world& world, lock_client& locks, visitors&
     asio::post(world.pool(), [last = std::move(mine), &all]() mutable {
         EXPECT_EQ(last.check(), errc::client_stopped);
         last = lease();
-        ++all.told;
+        ++all.ended;
     });
 }
 
@@ -73,7 +73,7 @@ destroy(std::unique_ptr<lock_client>& locks, const visitors& all, lock_client& o
     while (all.arrived < coroutines || !all.held || locks->stats().waiting + 1 < coroutines)
         co_await hop();
     locks.reset();
-    while (all.told < coroutines)
+    while (all.ended < coroutines)
         co_await hop();
     // The lock is free when the store sees the end, at the latest after a TTL.
     lease next = co_await other.async_acquire("door");

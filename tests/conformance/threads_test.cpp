@@ -82,11 +82,11 @@ public:
 
     asio::awaitable<void> run() {
         for (int i = 0; i < rounds; ++i) {
-            const std::size_t which = draw(doors.size());
-            lease held = co_await enter(doors[which]);
+            const std::size_t index = draw(doors.size());
+            lease held = co_await enter(doors[index]);
             if (!held)
                 continue;
-            things_[which].touch(held);
+            things_[index].touch(held);
             if (draw(4) == 0)
                 co_await hop();
             EXPECT_TRUE(held.held());
@@ -294,8 +294,8 @@ public:
     void on_event(const lock_event& event) noexcept override {
         ++counts_.at(static_cast<std::size_t>(event.what));
     }
-    std::uint64_t count(lock_event::kind what) const {
-        return counts_.at(static_cast<std::size_t>(what));
+    std::uint64_t count(lock_event::kind type) const {
+        return counts_.at(static_cast<std::size_t>(type));
     }
 
 private:

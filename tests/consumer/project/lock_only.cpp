@@ -24,9 +24,9 @@ bool is_sent_to(const char* url, const std::string& library) {
 
 int main() {
     mortise::open_store("memory:");
-    const bool told = is_sent_to("sqlite:locks.db", "mortise::sqlite") &&
-                      is_sent_to("redis://localhost", "mortise::redis") &&
-                      is_sent_to("rediss://localhost", "mortise::redis") &&
-                      is_sent_to("redis+sentinel://a,b/c", "mortise::redis");
-    return told ? 0 : 1;
+    const bool passed = is_sent_to("sqlite:locks.db", "mortise::sqlite") &&
+                        is_sent_to("redis://localhost", "mortise::redis") &&
+                        is_sent_to("rediss://localhost", "mortise::redis") &&
+                        is_sent_to("redis+sentinel://a,b/c", "mortise::redis");
+    return passed ? 0 : 1;
 }
