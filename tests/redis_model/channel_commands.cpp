@@ -19,8 +19,8 @@ reply publish(invocation& at) {
 }
 
 /// Sends the confirmation, which is a push. There is no other reply.
-void confirm(client_state& to, const char* what, const std::string& channel) {
-    to.push(to_value(array({bulk(what), bulk(channel), count_of(to.channels.size())})));
+void confirm(client_state& to, const char* verb, const std::string& channel) {
+    to.push(to_value(array({bulk(verb), bulk(channel), count_of(to.channels.size())})));
 }
 
 reply subscribe(invocation& at) {

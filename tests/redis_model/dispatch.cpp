@@ -45,13 +45,13 @@ bool names_forbidden_channel(const conditions& wrong, const std::vector<std::str
 void check_rights(
     const server_state& server,
     std::uint64_t client,
-    const command& what,
+    const command& entry,
     const std::vector<std::string>& args
 ) {
     const conditions& wrong = server.wrong;
-    if (!wrong.password.empty() && !server.clients.at(client).trusted && !what.flags.no_auth)
+    if (!wrong.password.empty() && !server.clients.at(client).trusted && !entry.flags.no_auth)
         throw refusal("NOAUTH Authentication required.");
-    if (what.flags.no_auth)
+    if (entry.flags.no_auth)
         return;
     const std::string name = lower(args[0]);
     if (wrong.forbidden_commands.contains(name))
@@ -61,45 +61,45 @@ void check_rights(
                       "arguments");
 }
 
-void check_condition(const server_state& server, const command& what) {
+void check_condition(const server_state& server, const command& entry) {
     const conditions& wrong = server.wrong;
-    if (wrong.out_of_memory && what.flags.deny_oom)
+    if (wrong.out_of_memory && entry.flags.deny_oom)
         throw refusal(oom);
-    if (wrong.disk_failed && (what.flags.write || what.flags.asks_health))
+    if (wrong.disk_failed && (entry.flags.write || entry.flags.asks_health))
         throw refusal(disk_failed);
-    if (wrong.read_only && what.flags.write)
+    if (wrong.read_only && entry.flags.write)
         throw refusal(read_only);
-    if (wrong.loading && !what.flags.while_loading)
+    if (wrong.loading && !entry.flags.while_loading)
         throw refusal("LOADING Redis is loading the dataset in memory");
-    if (wrong.busy && !what.flags.while_busy)
+    if (wrong.busy && !entry.flags.while_busy)
         throw refusal("BUSY Redis is busy running a script. You can only call SCRIPT KILL or "
                       "SHUTDOWN NOSAVE.");
 }
 
 void check_in_script(
-    const server_state& server, const command& what, const std::vector<std::string>& args
+    const server_state& server, const command& entry, const std::vector<std::string>& args
 ) {
     const conditions& wrong = server.wrong;
-    if (what.flags.no_script)
+    if (entry.flags.no_script)
         throw refusal("ERR This Redis command is not allowed from script");
     if (wrong.forbidden_commands.contains(lower(args[0])))
         throw refusal("ERR The user executing the script can't run this command or subcommand");
     if (names_forbidden_channel(wrong, args))
         throw refusal("ERR The user executing the script can't publish to the channel mentioned in "
                       "the command");
-    if (wrong.disk_failed && what.flags.write)
+    if (wrong.disk_failed && entry.flags.write)
         throw refusal(disk_failed);
-    if (wrong.read_only && what.flags.write)
+    if (wrong.read_only && entry.flags.write)
         throw refusal(read_only);
     // A script that has written runs to its end.
-    if (server.oom_at_script && !server.script_has_written && what.flags.deny_oom)
+    if (server.oom_at_script && !server.script_has_written && entry.flags.deny_oom)
         throw refusal(oom);
 }
 
 reply run(
     server_state& server,
     std::uint64_t client,
-    const command& what,
+    const command& entry,
     const std::vector<std::string>& args,
     bool in_script
 ) {
@@ -107,10 +107,10 @@ reply run(
     ++server.counts.calls[name];
     invocation call{server, server.data, args, client, in_script};
     try {
-        reply said = what.run(call);
-        if (said.what == reply::kind::error)
+        reply result = entry.run(call);
+        if (result.type == reply::kind::error)
             ++server.counts.failed[name];
-        return said;
+        return result;
     } catch (const refusal& why) {
         ++server.counts.failed[name];
         return error(why.text());
@@ -118,14 +118,14 @@ reply run(
 }
 
 command_map all_commands() {
-    command_map made;
-    add_text_commands(made);
-    add_hash_commands(made);
-    add_set_commands(made);
-    add_sorted_set_commands(made);
-    add_server_commands(made);
-    add_channel_commands(made);
-    return made;
+    command_map commands;
+    add_text_commands(commands);
+    add_hash_commands(commands);
+    add_set_commands(commands);
+    add_sorted_set_commands(commands);
+    add_server_commands(commands);
+    add_channel_commands(commands);
+    return commands;
 }
 
 }  // namespace
@@ -139,14 +139,14 @@ const command* find_command(std::string_view name) {
 reply dispatch(server_state& server, std::uint64_t client, const std::vector<std::string>& args) {
     ++server.counts.commands;
     try {
-        const command* const what = find_command(args[0]);
-        if (!what)
+        const command* const entry = find_command(args[0]);
+        if (!entry)
             refuse_unknown(args);
-        if (!fits(what->arity, args.size()))
+        if (!fits(entry->arity, args.size()))
             throw refusal("ERR wrong number of arguments for '" + lower(args[0]) + "' command");
-        check_rights(server, client, *what, args);
-        check_condition(server, *what);
-        return run(server, client, *what, args, false);
+        check_rights(server, client, *entry, args);
+        check_condition(server, *entry);
+        return run(server, client, *entry, args, false);
     } catch (const refusal& why) {
         return error(why.text());
     }
@@ -156,14 +156,14 @@ reply dispatch_from_script(
     server_state& server, std::uint64_t client, const std::vector<std::string>& args
 ) {
     try {
-        const command* const what = find_command(args[0]);
-        if (!what)
+        const command* const entry = find_command(args[0]);
+        if (!entry)
             throw refusal("ERR Unknown Redis command called from script");
-        if (!fits(what->arity, args.size()))
+        if (!fits(entry->arity, args.size()))
             throw refusal("ERR Wrong number of args calling Redis command from script");
-        check_in_script(server, *what, args);
-        server.script_has_written = server.script_has_written || what->flags.write;
-        return run(server, client, *what, args, true);
+        check_in_script(server, *entry, args);
+        server.script_has_written = server.script_has_written || entry->flags.write;
+        return run(server, client, *entry, args, true);
     } catch (const refusal& why) {
         return error(why.text());
     }

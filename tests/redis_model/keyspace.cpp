@@ -43,9 +43,9 @@ entry* keyspace::open(const std::string& key) {
 
 entry& keyspace::put(const std::string& key, stored value) {
     remember(key);
-    entry& made = keys_[key];
-    made.value = std::move(value);
-    return made;
+    entry& stored = keys_[key];
+    stored.value = std::move(value);
+    return stored;
 }
 
 bool keyspace::erase(const std::string& key) {

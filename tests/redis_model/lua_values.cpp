@@ -107,28 +107,28 @@ void push_texts(lua_State* state, std::span<const std::string> texts) {
     }
 }
 
-void push_reply(lua_State* state, const reply& said) {
+void push_reply(lua_State* state, const reply& value) {
     lua_checkstack(state, 4);
-    switch (said.what) {
+    switch (value.type) {
     case reply::kind::null:
         lua_pushboolean(state, 0);
         break;
     case reply::kind::integer:
-        lua_pushnumber(state, static_cast<lua_Number>(said.integer));
+        lua_pushnumber(state, static_cast<lua_Number>(value.integer));
         break;
     case reply::kind::bulk:
-        push_text(state, said.text);
+        push_text(state, value.text);
         break;
     case reply::kind::status:
-        push_field(state, "ok", said.text);
+        push_field(state, "ok", value.text);
         break;
     case reply::kind::error:
-        push_field(state, "err", said.text);
+        push_field(state, "err", value.text);
         break;
     case reply::kind::array:
-        lua_createtable(state, static_cast<int>(said.items.size()), 0);
-        for (std::size_t i = 0; i < said.items.size(); ++i) {
-            push_reply(state, said.items[i]);
+        lua_createtable(state, static_cast<int>(value.items.size()), 0);
+        for (std::size_t i = 0; i < value.items.size(); ++i) {
+            push_reply(state, value.items[i]);
             lua_rawseti(state, -2, static_cast<int>(i + 1));
         }
         break;

@@ -17,7 +17,7 @@ std::string lua_text(lua_State* state, int index);
 void push_texts(lua_State* state, std::span<const std::string> texts);
 
 /// Pushes a reply in the form that a script sees.
-void push_reply(lua_State* state, const reply& said);
+void push_reply(lua_State* state, const reply& value);
 
 /// Converts a script's result to the form that a client sees.
 reply to_reply(lua_State* state, int index);

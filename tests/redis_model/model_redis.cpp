@@ -65,16 +65,16 @@ model_redis::execute(client_id who, const store_detail::redis_command& words) {
     tell_changes();
     state_->now_us = clock_();
     state_->data.begin(state_->now_us / 1000);
-    const reply said = dispatch(*state_, who, words);
+    const reply result = dispatch(*state_, who, words);
     untold_ = {state_->data.end(), who};
     state_->offset += untold_.keys.empty() ? 0 : 100;
-    return to_value(said);
+    return to_value(result);
 }
 
 void model_redis::tell_changes() {
-    const auto what = std::exchange(untold_, {});
-    if (!what.keys.empty())
-        state_->tell_changed(what.keys, what.by);
+    const auto changes = std::exchange(untold_, {});
+    if (!changes.keys.empty())
+        state_->tell_changed(changes.keys, changes.by);
 }
 
 void model_redis::expire() {

@@ -15,9 +15,9 @@ using store_detail::redis_value;
 class ModelRedis : public testing::Test {
 protected:
     redis_value tell(const store_detail::redis_command& words) {
-        auto said = server.execute(user, words);
+        auto result = server.execute(user, words);
         server.tell_changes();
-        return said;
+        return result;
     }
 
     /// Reads a field of a section of INFO.
@@ -104,8 +104,8 @@ TEST_F(ModelRedis, IsAnotherRunAfterARestart) {
     EXPECT_NE(info("server", "run_id"), run);
     EXPECT_EQ(info("server", "uptime_in_seconds"), "0");
     EXPECT_EQ(info("replication", "master_replid2"), std::string(40, '0'));
-    const auto said = tell({"EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"});
-    EXPECT_EQ(said.text, "NOSCRIPT No matching script. Please use EVAL.");
+    const auto result = tell({"EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"});
+    EXPECT_EQ(result.text, "NOSCRIPT No matching script. Please use EVAL.");
     const std::string second = info("server", "run_id");
     server.fail_over();
     connect();
@@ -115,9 +115,9 @@ TEST_F(ModelRedis, IsAnotherRunAfterARestart) {
 
 TEST_F(ModelRedis, StopsAScriptThatDoesNotEnd) {
     connect();
-    const auto said = tell({"EVAL", "while true do end", "0"});
-    EXPECT_EQ(said.what, redis_value::kind::error);
-    EXPECT_NE(said.text.find("does not end"), std::string::npos) << said.text;
+    const auto result = tell({"EVAL", "while true do end", "0"});
+    EXPECT_EQ(result.what, redis_value::kind::error);
+    EXPECT_NE(result.text.find("does not end"), std::string::npos) << result.text;
 }
 
 TEST_F(ModelRedis, CountsItsCommandsAndReplicas) {

@@ -77,15 +77,15 @@ random_commands::words random_commands::sorted_command() {
     case 0:
     case 1:
     case 2: {
-        words made{"ZADD", at};
+        words command{"ZADD", at};
         if (one_in(3))
-            made.push_back(one_of({"NX", "XX", "GT", "LT", "CH", "INCR", "ch"}));
+            command.push_back(one_of({"NX", "XX", "GT", "LT", "CH", "INCR", "ch"}));
         if (one_in(5))
-            made.push_back(one_of({"NX", "XX", "GT", "LT", "CH"}));
-        made.insert(made.end(), {score(), member()});
+            command.push_back(one_of({"NX", "XX", "GT", "LT", "CH"}));
+        command.insert(command.end(), {score(), member()});
         if (one_in(2))
-            made.insert(made.end(), {one_in(20) ? "nan" : score(), member()});
-        return made;
+            command.insert(command.end(), {one_in(20) ? "nan" : score(), member()});
+        return command;
     }
     case 3:
         return {"ZREM", at, member(), member()};
@@ -107,29 +107,31 @@ random_commands::words random_commands::sorted_command() {
 
 random_commands::words random_commands::range_command() {
     const std::string at = key("z");
-    words made;
+    words command;
     switch (draw_.pick(4)) {
     case 0:
-        made = {"ZRANGE", at, index(), index()};
+        command = {"ZRANGE", at, index(), index()};
         if (one_in(2))
-            made.push_back(one_of({"REV", "rev"}));
+            command.push_back(one_of({"REV", "rev"}));
         break;
     case 1:
-        made = {"ZREVRANGE", at, index(), index()};
+        command = {"ZREVRANGE", at, index(), index()};
         break;
     case 2:
-        made = {one_of({"ZRANGEBYSCORE", "ZREVRANGEBYSCORE"}), at, bound(), bound()};
+        command = {one_of({"ZRANGEBYSCORE", "ZREVRANGEBYSCORE"}), at, bound(), bound()};
         break;
     default:
-        made = {"ZRANGE", at, bound(), bound(), "BYSCORE"};
+        command = {"ZRANGE", at, bound(), bound(), "BYSCORE"};
         if (one_in(2))
-            made.push_back("REV");
+            command.push_back("REV");
     }
     if (one_in(3))
-        made.push_back("WITHSCORES");
+        command.push_back("WITHSCORES");
     if (one_in(4))
-        made.insert(made.end(), {"LIMIT", one_of({"0", "1", "-1"}), one_of({"2", "-1", "0", "3"})});
-    return made;
+        command.insert(
+            command.end(), {"LIMIT", one_of({"0", "1", "-1"}), one_of({"2", "-1", "0", "3"})}
+        );
+    return command;
 }
 
 // Ordering by bytes requires equal scores.
@@ -191,23 +193,25 @@ random_commands::words random_commands::text_command() {
     case 0:
         return {"GET", at};
     case 1: {
-        words made{"SET", at, one_of({"1", "text", "9223372036854775807", "-0", "007"})};
+        words command{"SET", at, one_of({"1", "text", "9223372036854775807", "-0", "007"})};
         if (one_in(2))
-            made.push_back(one_of({"NX", "XX", "KEEPTTL", "GET", "nx"}));
+            command.push_back(one_of({"NX", "XX", "KEEPTTL", "GET", "nx"}));
         if (one_in(3))
-            made.insert(made.end(), {one_of({"PX", "EX"}), one_of({"100000", "0", "-1", "x"})});
-        return made;
+            command.insert(
+                command.end(), {one_of({"PX", "EX"}), one_of({"100000", "0", "-1", "x"})}
+            );
+        return command;
     }
     case 2:
         return {"INCR", at};
     case 3:
         return {"INCRBY", at, one_of({"5", "-7", "9223372036854775807", "01"})};
     case 4: {
-        words made{one_of({"PEXPIRE", "EXPIRE"}), at};
-        made.push_back(one_of({"100000", "200000", "0", "-5", "9223372036854775807", "z"}));
+        words command{one_of({"PEXPIRE", "EXPIRE"}), at};
+        command.push_back(one_of({"100000", "200000", "0", "-5", "9223372036854775807", "z"}));
         if (one_in(3))
-            made.push_back(one_of({"NX", "XX", "GT", "LT", "AT"}));
-        return made;
+            command.push_back(one_of({"NX", "XX", "GT", "LT", "AT"}));
+        return command;
     }
     case 5:
         return {"PTTL", at};

@@ -6,16 +6,16 @@
 namespace mortise::redis_model {
 namespace {
 
-reply with_text(reply::kind what, std::string text) {
-    reply made;
-    made.what = what;
-    made.text = std::move(text);
-    return made;
+reply with_text(reply::kind type, std::string text) {
+    reply result;
+    result.type = type;
+    result.text = std::move(text);
+    return result;
 }
 
-store_detail::redis_value::kind kind_of(reply::kind what) {
+store_detail::redis_value::kind kind_of(reply::kind type) {
     using to = store_detail::redis_value::kind;
-    switch (what) {
+    switch (type) {
     case reply::kind::integer:
         return to::number;
     case reply::kind::bulk:
@@ -54,10 +54,10 @@ reply error(std::string text) {
 }
 
 reply array(std::vector<reply> items) {
-    reply made;
-    made.what = reply::kind::array;
-    made.items = std::move(items);
-    return made;
+    reply result;
+    result.type = reply::kind::array;
+    result.items = std::move(items);
+    return result;
 }
 
 reply array_of(const std::vector<std::string>& texts) {
@@ -70,7 +70,7 @@ reply array_of(const std::vector<std::string>& texts) {
 
 store_detail::redis_value to_value(const reply& from) {
     store_detail::redis_value value;
-    value.what = kind_of(from.what);
+    value.what = kind_of(from.type);
     value.number = from.integer;
     value.text = from.text;
     value.items.reserve(from.items.size());

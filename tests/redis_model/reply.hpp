@@ -15,7 +15,7 @@ namespace mortise::redis_model {
 struct reply {
     enum class kind : std::uint8_t { null, integer, bulk, status, error, array };
 
-    kind what = kind::null;
+    kind type = kind::null;
     std::int64_t integer = 0;
     std::string text;
     std::vector<reply> items;
@@ -26,10 +26,10 @@ inline reply no_value() {
 }
 
 inline reply integer(std::int64_t value) {
-    reply made;
-    made.what = reply::kind::integer;
-    made.integer = value;
-    return made;
+    reply result;
+    result.type = reply::kind::integer;
+    result.integer = value;
+    return result;
 }
 
 reply count_of(std::size_t value);

@@ -49,15 +49,15 @@ bool read_words(lua_State* state, std::vector<std::string>& words) {
 /// @return whether it is an error.
 bool run_command(lua_State* state) {
     std::vector<std::string> words;
-    reply said;
+    reply result;
     if (lua_gettop(state) == 0)
-        said = error("ERR Please specify at least one argument for this redis lib call");
+        result = error("ERR Please specify at least one argument for this redis lib call");
     else if (!read_words(state, words))
-        said = error("ERR Lua redis lib command arguments must be strings or integers");
+        result = error("ERR Lua redis lib command arguments must be strings or integers");
     else
-        said = command_of(state)(words);
-    push_reply(state, said);
-    return said.what == reply::kind::error;
+        result = command_of(state)(words);
+    push_reply(state, result);
+    return result.type == reply::kind::error;
 }
 
 int call(lua_State* state) {
@@ -318,12 +318,12 @@ reply script_engine::run(
     lua_setfenv(state, -2);
     lua_sethook(state, &stop_endless, LUA_MASKCOUNT, instructions_max);
     const bool failed = lua_pcall(state, 0, 1, 1) != 0;
-    reply said = to_reply(state, -1);
+    reply result = to_reply(state, -1);
     if (failed && lua_istable(state, -1))
-        said = error(said.text + place_of_error(state, -1, sha1));
+        result = error(result.text + place_of_error(state, -1, sha1));
     lua_settop(state, 0);
     command_ = nullptr;
-    return said;
+    return result;
 }
 
 }  // namespace mortise::redis_model

@@ -36,107 +36,107 @@ std::string setting(const server_state& of, const std::string& name) {
 }
 
 section server(const server_state& of) {
-    section made("Server");
-    made.line("redis_version", "7.0.15");
-    made.line("redis_mode", "standalone");
-    made.line("os", "Linux");
-    made.number("arch_bits", 64);
-    made.line("run_id", of.run_id);
-    made.number("server_time_usec", of.now_us);
-    made.number("uptime_in_seconds", (of.now_us - of.started_us) / 1'000'000);
-    made.number("hz", 10);
-    return made;
+    section result("Server");
+    result.line("redis_version", "7.0.15");
+    result.line("redis_mode", "standalone");
+    result.line("os", "Linux");
+    result.number("arch_bits", 64);
+    result.line("run_id", of.run_id);
+    result.number("server_time_usec", of.now_us);
+    result.number("uptime_in_seconds", (of.now_us - of.started_us) / 1'000'000);
+    result.number("hz", 10);
+    return result;
 }
 
 section clients(const server_state& of) {
-    section made("Clients");
-    made.number("connected_clients", of.clients.size());
+    section result("Clients");
+    result.number("connected_clients", of.clients.size());
     const auto tracking = std::count_if(of.clients.begin(), of.clients.end(), [](const auto& each) {
         return each.second.tracks;
     });
-    made.number("tracking_clients", tracking);
-    return made;
+    result.number("tracking_clients", tracking);
+    return result;
 }
 
 section memory(const server_state& of) {
-    section made("Memory");
+    section result("Memory");
     constexpr std::uint64_t used = 1'000'000;
     const std::string limit = setting(of, "maxmemory");
-    made.number("used_memory", used);
-    made.line("maxmemory", of.wrong.out_of_memory ? std::to_string(used / 2) : limit);
-    made.line("maxmemory_policy", setting(of, "maxmemory-policy"));
-    return made;
+    result.number("used_memory", used);
+    result.line("maxmemory", of.wrong.out_of_memory ? std::to_string(used / 2) : limit);
+    result.line("maxmemory_policy", setting(of, "maxmemory-policy"));
+    return result;
 }
 
 section persistence(const server_state& of) {
-    section made("Persistence");
-    made.number("loading", of.wrong.loading ? 1 : 0);
-    made.number("async_loading", 0);
-    made.number("rdb_changes_since_last_save", of.data.changes());
-    made.line("rdb_last_bgsave_status", of.wrong.disk_failed ? "err" : "ok");
-    made.number("aof_enabled", setting(of, "appendonly") == "yes" ? 1 : 0);
-    made.line("aof_last_write_status", "ok");
-    return made;
+    section result("Persistence");
+    result.number("loading", of.wrong.loading ? 1 : 0);
+    result.number("async_loading", 0);
+    result.number("rdb_changes_since_last_save", of.data.changes());
+    result.line("rdb_last_bgsave_status", of.wrong.disk_failed ? "err" : "ok");
+    result.number("aof_enabled", setting(of, "appendonly") == "yes" ? 1 : 0);
+    result.line("aof_last_write_status", "ok");
+    return result;
 }
 
 section stats(const server_state& of) {
-    section made("Stats");
-    made.number("total_connections_received", of.counts.connections);
-    made.number("total_commands_processed", of.counts.commands);
-    made.number("expired_keys", of.data.expired());
-    made.number("evicted_keys", of.counts.evicted);
-    made.number("pubsub_channels", 0);
-    return made;
+    section result("Stats");
+    result.number("total_connections_received", of.counts.connections);
+    result.number("total_commands_processed", of.counts.commands);
+    result.number("expired_keys", of.data.expired());
+    result.number("evicted_keys", of.counts.evicted);
+    result.number("pubsub_channels", 0);
+    return result;
 }
 
 section replication(const server_state& of) {
-    section made("Replication");
-    made.line("role", of.wrong.read_only ? "slave" : "master");
+    section result("Replication");
+    result.line("role", of.wrong.read_only ? "slave" : "master");
     if (of.wrong.read_only) {
-        made.line("master_host", "127.0.0.1");
-        made.line("master_port", "6379");
-        made.line("master_link_status", "up");
-        made.number("slave_read_only", 1);
+        result.line("master_host", "127.0.0.1");
+        result.line("master_port", "6379");
+        result.line("master_link_status", "up");
+        result.number("slave_read_only", 1);
     }
-    made.number("connected_slaves", of.replicas);
+    result.number("connected_slaves", of.replicas);
     for (std::size_t i = 0; i < of.replicas; ++i) {
         const std::string name = "slave" + std::to_string(i);
-        made.line(name, "ip=127.0.0.1,port=6380,state=online,offset=0,lag=0");
+        result.line(name, "ip=127.0.0.1,port=6380,state=online,offset=0,lag=0");
     }
-    made.line("master_failover_state", "no-failover");
-    made.line("master_replid", of.run_id);
-    made.line("master_replid2", of.former_id.empty() ? std::string(40, '0') : of.former_id);
-    made.number("master_repl_offset", of.offset);
-    return made;
+    result.line("master_failover_state", "no-failover");
+    result.line("master_replid", of.run_id);
+    result.line("master_replid2", of.former_id.empty() ? std::string(40, '0') : of.former_id);
+    result.number("master_repl_offset", of.offset);
+    return result;
 }
 
 section commandstats(const server_state& of) {
-    section made("Commandstats");
+    section result("Commandstats");
     for (const auto& [name, calls] : of.counts.calls) {
         const auto failed = of.counts.failed.find(name);
         const auto failures = failed == of.counts.failed.end() ? 0 : failed->second;
-        made.line(
+        result.line(
             "cmdstat_" + name,
             "calls=" + std::to_string(calls) + ",usec=" + std::to_string(calls) +
                 ",usec_per_call=1.00,rejected_calls=0,failed_calls=" + std::to_string(failures)
         );
     }
-    return made;
+    return result;
 }
 
 section keyspace_section(const server_state& of) {
-    section made("Keyspace");
+    section result("Keyspace");
     const auto& keys = of.data.keys();
     const auto expiring = std::count_if(keys.begin(), keys.end(), [](const auto& each) {
         return each.second.expires.has_value();
     });
     if (!keys.empty())
-        made.line(
+        result.line(
             "db0",
             "keys=" + std::to_string(keys.size()) + ",expires=" + std::to_string(expiring) +
                 ",avg_ttl=0"
         );
-    return made;
+    return result;
 }
 
 struct known_section {

@@ -53,14 +53,14 @@ void sim_endpoint::drop_clients() {
         reset(connections_.begin()->first);
 }
 
-void sim_endpoint::start(kept what, std::size_t changes_lost) {
+void sim_endpoint::start(kept data, std::size_t changes_lost) {
     if (runs_ || !host_.alive())
         return;
-    world_.say(host_.name() + "'s server starts, kept " + std::to_string(static_cast<int>(what)));
+    world_.say(host_.name() + "'s server starts, kept " + std::to_string(static_cast<int>(data)));
     runs_ = true;
-    if (what == kept::nothing)
+    if (data == kept::nothing)
         model_.restart_empty();
-    else if (what == kept::promoted)
+    else if (data == kept::promoted)
         model_.fail_over(changes_lost);
     else
         model_.restart(changes_lost);
@@ -74,7 +74,7 @@ void sim_endpoint::arrived(
     std::uint64_t number,
     client_message message
 ) {
-    const bool opens = message.what == client_message::kind::open;
+    const bool opens = message.type == client_message::kind::open;
     if (opens && runs_ && seen_.insert(from).second) {
         connection added;
         added.client = &client;
@@ -84,7 +84,7 @@ void sim_endpoint::arrived(
     }
     const auto found = connections_.find(from);
     if (found == connections_.end()) {
-        if (message.what != client_message::kind::farewell)
+        if (message.type != client_message::kind::farewell)
             send_reset(client, wire);
         return;
     }
@@ -103,14 +103,14 @@ void sim_endpoint::arrived(
     });
 }
 
-void sim_endpoint::break_at_hole(connection_id which, std::uint64_t awaited) {
-    const auto found = connections_.find(which);
+void sim_endpoint::break_at_hole(connection_id connection, std::uint64_t awaited) {
+    const auto found = connections_.find(connection);
     if (found != connections_.end() && found->second.inbox.next() == awaited)
-        reset(which);
+        reset(connection);
 }
 
 bool sim_endpoint::execute(connection_id id, const client_message& message) {
-    switch (message.what) {
+    switch (message.type) {
     case client_message::kind::open:
         accept(id);
         return true;
@@ -122,27 +122,28 @@ bool sim_endpoint::execute(connection_id id, const client_message& message) {
     }
     // The confirmation of a subscription stands for its reply.
     subscribing_ = is_word(message.words.front(), "SUBSCRIBE");
-    auto said = model_.execute(connections_.at(id).known_as, message.words);
+    auto result = model_.execute(connections_.at(id).known_as, message.words);
     subscribing_ = false;
-    send(id, {server_message::kind::reply, std::move(said)});
+    send(id, {server_message::kind::reply, std::move(result)});
     model_.tell_changes();
     return true;
 }
 
 void sim_endpoint::accept(connection_id id) {
     forget_the_dead();
-    connections_.at(id).known_as =
-        model_.connect([this, id](store_detail::redis_value what) { push(id, std::move(what)); });
+    connections_.at(id).known_as = model_.connect([this, id](store_detail::redis_value message) {
+        push(id, std::move(message));
+    });
     send(id, {server_message::kind::accepted, {}});
 }
 
-void sim_endpoint::push(connection_id to, store_detail::redis_value what) {
+void sim_endpoint::push(connection_id to, store_detail::redis_value message) {
     if (subscribing_)
         return;
     if (pushes_to_lose_ != 0)
         --pushes_to_lose_;
     else
-        send(to, {server_message::kind::push, std::move(what)});
+        send(to, {server_message::kind::push, std::move(message)});
 }
 
 void sim_endpoint::send(connection_id to, server_message message) {
@@ -170,19 +171,19 @@ void sim_endpoint::send(connection_id to, server_message message) {
     );
 }
 
-void sim_endpoint::close(connection_id which) {
-    const auto found = connections_.find(which);
+void sim_endpoint::close(connection_id connection) {
+    const auto found = connections_.find(connection);
     if (found == connections_.end())
         return;
     model_.disconnect(found->second.known_as);
     connections_.erase(found);
 }
 
-void sim_endpoint::reset(connection_id which) {
-    const auto found = connections_.find(which);
+void sim_endpoint::reset(connection_id connection) {
+    const auto found = connections_.find(connection);
     sim::process& client = *found->second.client;
     const auto wire = found->second.wire;
-    close(which);
+    close(connection);
     send_reset(client, wire);
 }
 

@@ -23,14 +23,14 @@ using connection_id = std::uint64_t;
 /// A message from a client.
 struct client_message {
     enum class kind : std::uint8_t { open, command, farewell };
-    kind what = kind::command;
+    kind type = kind::command;
     store_detail::redis_command words;
 };
 
 /// A message from the server.
 struct server_message {
     enum class kind : std::uint8_t { accepted, reply, push };
-    kind what = kind::reply;
+    kind type = kind::reply;
     store_detail::redis_value value;
 };
 
@@ -48,7 +48,7 @@ public:
     connection_id next_id() noexcept { return ++last_id_; }
 
     void crash();
-    void start(kept what, std::size_t changes_lost);
+    void start(kept data, std::size_t changes_lost);
     void drop_clients();
     void lose_pushes(std::size_t count) noexcept { pushes_to_lose_ = count; }
     void shift_clock(clock::duration by) noexcept { clock_offset_ += by; }
@@ -81,11 +81,11 @@ private:
     /// @return whether the connection still exists.
     bool execute(connection_id id, const client_message& message);
     void send(connection_id to, server_message message);
-    void push(connection_id to, store_detail::redis_value what);
-    void close(connection_id which);
-    void reset(connection_id which);
+    void push(connection_id to, store_detail::redis_value message);
+    void close(connection_id connection);
+    void reset(connection_id connection);
     void send_reset(sim::process& client, const std::weak_ptr<sim_wire>& wire);
-    void break_at_hole(connection_id which, std::uint64_t awaited);
+    void break_at_hole(connection_id connection, std::uint64_t awaited);
     void forget_the_dead();
 
     sim::world& world_;

@@ -38,19 +38,19 @@ void sim_redis::crash() {
     end_->crash();
 }
 
-void sim_redis::start(kept what, std::size_t changes_lost) {
-    end_->start(what, changes_lost);
+void sim_redis::start(kept data, std::size_t changes_lost) {
+    end_->start(data, changes_lost);
 }
 
 bool sim_redis::runs() const noexcept {
     return end_->runs();
 }
 
-void sim_redis::restart_after(clock::duration down, kept what, std::size_t changes_lost) {
+void sim_redis::restart_after(clock::duration down, kept data, std::size_t changes_lost) {
     end_->crash();
-    end_->host().in().after(down, [weak = std::weak_ptr(end_), what, changes_lost] {
+    end_->host().in().after(down, [weak = std::weak_ptr(end_), data, changes_lost] {
         if (const auto end = weak.lock())
-            end->start(what, changes_lost);
+            end->start(data, changes_lost);
     });
 }
 

@@ -51,10 +51,10 @@ public:
     void crash();
     /// The server starts again.
     /// @param changes_lost how many of the last changes are lost.
-    void start(kept what = kept::all, std::size_t changes_lost = 0);
+    void start(kept data = kept::all, std::size_t changes_lost = 0);
     bool runs() const noexcept;
     /// Crashes the server, and starts it after `down` unless it runs by then.
-    void restart_after(clock::duration down, kept what = kept::all, std::size_t changes_lost = 0);
+    void restart_after(clock::duration down, kept data = kept::all, std::size_t changes_lost = 0);
 
     /// Resets the connections, as an administrator can.
     void drop_clients();

@@ -77,7 +77,7 @@ asio::awaitable<redis_failure> sim_wire::open(store_detail::redis_wire_events& e
     events_ = &events;
     state_ = state::opening;
     client_message greeting;
-    greeting.what = client_message::kind::open;
+    greeting.type = client_message::kind::open;
     auto connecting = ask(std::move(greeting));
     const auto connected = co_await std::move(connecting);
     if (!connected)
@@ -86,10 +86,10 @@ asio::awaitable<redis_failure> sim_wire::open(store_detail::redis_wire_events& e
     for (const char* const each : {"HELLO", "3", "SETNAME", "mortise"})
         hello.words.emplace_back(each);
     auto asking = ask(std::move(hello));
-    const auto said = co_await std::move(asking);
-    if (!said)
+    const auto reply = co_await std::move(asking);
+    if (!reply)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
-    std::vector<redis_value> replies(1, *said);
+    std::vector<redis_value> replies(1, *reply);
     auto failure = store_detail::judge_hello(replies, false);
     if (failure.code)
         close();
@@ -103,11 +103,11 @@ asio::awaitable<redis_failure> sim_wire::subscribe(std::string channel) {
     message.words.emplace_back("SUBSCRIBE");
     message.words.push_back(std::move(channel));
     auto asking = call(std::move(message.words));
-    const auto said = co_await std::move(asking);
-    if (!said)
+    const auto reply = co_await std::move(asking);
+    if (!reply)
         co_return redis_failure(errc::store_unavailable, "the connection was closed");
-    if (said->what == redis_value::kind::error)
-        co_return redis_failure(store_detail::meaning_of_refusal(said->text), said->text);
+    if (reply->what == redis_value::kind::error)
+        co_return redis_failure(store_detail::meaning_of_refusal(reply->text), reply->text);
     co_return redis_failure();
 }
 
@@ -125,7 +125,7 @@ void sim_wire::close() noexcept {
     events_ = nullptr;
     if (state_ == state::opening || state_ == state::open) {
         client_message farewell;
-        farewell.what = client_message::kind::farewell;
+        farewell.type = client_message::kind::farewell;
         send(std::move(farewell));
     }
     end();
@@ -160,7 +160,7 @@ void sim_wire::arrived(std::uint64_t number, server_message message) {
 void sim_wire::take(server_message message) {
     if (state_ == state::ended)
         return;
-    if (message.what == server_message::kind::push) {
+    if (message.type == server_message::kind::push) {
         if (events_ && state_ == state::open)
             events_->on_push(std::move(message.value));
         return;

@@ -26,12 +26,12 @@ struct set_options {
 
 /// When something expires that lasts for `span` units of `unit` milliseconds.
 std::int64_t expiry(
-    const keyspace& data, std::int64_t span, std::int64_t unit, bool past_allowed, const char* what
+    const keyspace& data, std::int64_t span, std::int64_t unit, bool past_allowed, const char* name
 ) {
     const std::int64_t far = integer_max / unit;
     const bool fits = span <= far && span >= -far && span * unit <= integer_max - data.now_ms();
     if (!fits || (span <= 0 && !past_allowed))
-        throw refusal(std::string("ERR invalid expire time in '") + what + "' command");
+        throw refusal(std::string("ERR invalid expire time in '") + name + "' command");
     return data.now_ms() + span * unit;
 }
 

@@ -51,47 +51,47 @@ void sort_pairs(std::vector<value>& items) {
 }  // namespace
 
 value as_modelled(const real_value& real) {
-    value made;
-    made.what = kind_of(real.type);
-    made.text = real.text;
-    made.number = real.number;
+    value result;
+    result.what = kind_of(real.type);
+    result.text = real.text;
+    result.number = real.number;
     for (const auto& each : real.items)
-        made.items.push_back(as_modelled(each));
-    return made;
+        result.items.push_back(as_modelled(each));
+    return result;
 }
 
-std::string shown(const value& what) {
-    switch (what.what) {
+std::string shown(const value& reply) {
+    switch (reply.what) {
     case kind::null:
         return "null";
     case kind::number:
-        return std::to_string(what.number);
+        return std::to_string(reply.number);
     case kind::text:
-        return "\"" + what.text + "\"";
+        return "\"" + reply.text + "\"";
     case kind::error:
-        return "!" + what.text;
+        return "!" + reply.text;
     case kind::array:
         break;
     }
     std::string text = "[";
-    for (const auto& each : what.items)
+    for (const auto& each : reply.items)
         text += (text.size() > 1 ? " " : "") + shown(each);
     return text + "]";
 }
 
-value settled(const std::vector<std::string>& words, value said) {
+value settled(const std::vector<std::string>& words, value reply) {
     const std::string name = redis_model::upper(words.front());
-    if (name == "HGETALL" && said.what == kind::array)
-        sort_pairs(said.items);
-    if (name == "HSCAN" && said.what == kind::array)
-        sort_pairs(said.items.at(1).items);
+    if (name == "HGETALL" && reply.what == kind::array)
+        sort_pairs(reply.items);
+    if (name == "HSCAN" && reply.what == kind::array)
+        sort_pairs(reply.items.at(1).items);
     if (name == "HKEYS" || name == "HVALS" || name == "SMEMBERS" || name == "KEYS")
-        std::sort(said.items.begin(), said.items.end(), &before);
-    if (name == "PTTL" && said.number > 0)
-        said.number = 1;
+        std::sort(reply.items.begin(), reply.items.end(), &before);
+    if (name == "PTTL" && reply.number > 0)
+        reply.number = 1;
     if (name == "TIME")
-        said = {};
-    return said;
+        reply = {};
+    return reply;
 }
 
 twin::twin(std::uint16_t port, redis_model::model_redis& model, greeting how)

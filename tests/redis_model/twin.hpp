@@ -19,7 +19,7 @@ std::string shown(const store_detail::redis_value& value);
 
 /// Removes what may differ from a reply: the order of unordered results, and times.
 store_detail::redis_value
-settled(const std::vector<std::string>& words, store_detail::redis_value said);
+settled(const std::vector<std::string>& words, store_detail::redis_value reply);
 
 /// One client at the real server and at the model.
 class twin {

@@ -57,15 +57,15 @@ bool matches_star(std::string_view rest, std::string_view text) {
 }  // namespace
 
 std::string upper(std::string_view text) {
-    std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), &to_upper);
-    return made;
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), &to_upper);
+    return result;
 }
 
 std::string lower(std::string_view text) {
-    std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), &to_lower);
-    return made;
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), &to_lower);
+    return result;
 }
 
 bool is_word(std::string_view text, std::string_view word) {
