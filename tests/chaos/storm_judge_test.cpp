@@ -18,15 +18,15 @@ constexpr std::int64_t ms = 1'000'000;
 /// A lease that said "held" from one moment to another, in milliseconds, each of a different
 /// process.
 record lease_of(std::uint32_t process, std::int64_t from, std::int64_t until, std::uint64_t token) {
-    record made;
-    made.process = process;
-    made.asked = 1 * ms;
-    made.granted = made.first_ask = made.held_from = from * ms;
-    made.held_until = until * ms;
-    made.let_go = made.ended = until * ms;
-    made.token = token;
-    made.end = ending::released;
-    return made;
+    record result;
+    result.process = process;
+    result.asked = 1 * ms;
+    result.granted = result.first_ask = result.held_from = from * ms;
+    result.held_until = until * ms;
+    result.let_go = result.ended = until * ms;
+    result.token = token;
+    result.end = ending::released;
+    return result;
 }
 
 record in_mode(record of, lock_mode mode, std::uint32_t slot = 0) {
@@ -128,7 +128,7 @@ TEST(StormJudge, MeasuresHandOffsOnlyWhereNothingHappenedToWhoWaited) {
     EXPECT_EQ(judged(logs).hand_off.count, 1u);
     EXPECT_DOUBLE_EQ(judged(logs).hand_off.max_ms, 3);
     blow stop;
-    stop.what = blow::kind::stop;
+    stop.type = blow::kind::stop;
     stop.process = 2;
     stop.from = 21 * ms;
     stop.until = 22 * ms;
@@ -146,16 +146,16 @@ TEST(StormJudge, MeasuresTakeOversFromTheBlow) {
     record first = lease_of(1, 10, 20, 5);
     first.let_go = first.ended = 0;
     first.end = ending::holding;
-    blow what;
-    what.process = 1;
-    what.from = 21 * ms;
-    what.until = 22 * ms;
-    EXPECT_DOUBLE_EQ(judged({first, lease_of(2, 25, 40, 6)}, {what}).after_kill.max_ms, 4);
-    what.what = blow::kind::stop;
-    EXPECT_EQ(judged({first, lease_of(2, 25, 40, 6)}, {what}).after_stop.count, 0u);
-    what.until = 2'000 * ms;  // longer than the TTL
+    blow strike;
+    strike.process = 1;
+    strike.from = 21 * ms;
+    strike.until = 22 * ms;
+    EXPECT_DOUBLE_EQ(judged({first, lease_of(2, 25, 40, 6)}, {strike}).after_kill.max_ms, 4);
+    strike.type = blow::kind::stop;
+    EXPECT_EQ(judged({first, lease_of(2, 25, 40, 6)}, {strike}).after_stop.count, 0u);
+    strike.until = 2'000 * ms;  // longer than the TTL
     EXPECT_DOUBLE_EQ(
-        judged({first, lease_of(2, 1'021, 1'040, 6)}, {what}).after_stop.max_ms, 1'000
+        judged({first, lease_of(2, 1'021, 1'040, 6)}, {strike}).after_stop.max_ms, 1'000
     );
 }
 

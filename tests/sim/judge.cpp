@@ -74,9 +74,9 @@ void judge::check_against_others(const witness& of) {
     }
 }
 
-void judge::fail(const std::string& what) {
+void judge::fail(const std::string& fault) {
     if (verdict_.empty())
-        verdict_ = what;
+        verdict_ = fault;
 }
 
 }  // namespace mortise::test

@@ -40,7 +40,7 @@ public:
     /// until it runs again.
     void look(const sim::process& who);
 
-    void fail(const std::string& what);
+    void fail(const std::string& fault);
 
     /// The first finding; empty: nothing.
     const std::string& verdict() const noexcept { return verdict_; }

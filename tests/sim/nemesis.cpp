@@ -40,38 +40,38 @@ void nemesis::strike() {
     const auto span = std::min<clock::duration>(
         left, milliseconds(10) + world_.random().around(milliseconds(2'500))
     );
-    sim::process& whom = *victims_[world_.random().below(victims_.size())];
-    const std::size_t which = world_.random().below(11);
-    world_.note("fault", which, whom.index());
-    if (which < 5)
-        hit(whom, span);
-    else if (which < 7)
-        store_.cut_off(whom, span);
-    else if (which < 8)
+    sim::process& victim = *victims_[world_.random().below(victims_.size())];
+    const std::size_t choice = world_.random().below(11);
+    world_.note("fault", choice, victim.index());
+    if (choice < 5)
+        hit(victim, span);
+    else if (choice < 7)
+        store_.cut_off(victim, span);
+    else if (choice < 8)
         spoil_network(span);
-    else if (which < 9)
-        slow_way(whom, span);
+    else if (choice < 9)
+        slow_way(victim, span);
     else
         store_.misbehave(span);
 }
 
-void nemesis::hit(sim::process& whom, clock::duration span) {
+void nemesis::hit(sim::process& victim, clock::duration span) {
     switch (world_.random().below(4)) {
     case 0:
-        if (!whom.alive())
+        if (!victim.alive())
             return;
-        whom.crash();
-        world_.after(span, [&whom] {
-            if (!whom.alive())
-                whom.restart();
+        victim.crash();
+        world_.after(span, [&victim] {
+            if (!victim.alive())
+                victim.restart();
         });
         break;
     case 1:
-        whom.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
+        victim.set_clock_rate(static_cast<std::int32_t>(world_.random().below(8'001)) - 4'000);
         break;
     default:
-        whom.pause();
-        world_.after(span, [&whom] { whom.resume(); });
+        victim.pause();
+        world_.after(span, [&victim] { victim.resume(); });
     }
 }
 

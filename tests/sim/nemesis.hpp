@@ -30,7 +30,7 @@ public:
 private:
     void plan_next();
     void strike();
-    void hit(sim::process& whom, clock::duration span);
+    void hit(sim::process& victim, clock::duration span);
     void slow_way(sim::process& from, clock::duration span);
     void spoil_network(clock::duration span);
 

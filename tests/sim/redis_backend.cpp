@@ -66,11 +66,11 @@ public:
     void cut_off(sim::process& client, clock::duration span) override {
         sim::process& host = server_.host();
         sim::network& net = world_.net();
-        const std::size_t which = draw(3);
-        world_.say(client.name() + " is cut off, way " + std::to_string(which));
-        if (which != 1)
+        const std::size_t way = draw(3);
+        world_.say(client.name() + " is cut off, way " + std::to_string(way));
+        if (way != 1)
             net.cut(client, host);
-        if (which != 0)
+        if (way != 0)
             net.cut(host, client);
         world_.after(span, [&net, &client, &host] {
             net.between(client, host).cut = false;
@@ -113,9 +113,9 @@ private:
     /// or empty.
     void restart(clock::duration span) {
         constexpr kept ways[] = {kept::all, kept::all, kept::promoted, kept::nothing};
-        const std::size_t which = draw(4);
-        const std::size_t lost = which == 0 ? 0 : draw(changes_kept);
-        server_.restart_after(span, ways[which], lost);
+        const std::size_t way = draw(4);
+        const std::size_t lost = way == 0 ? 0 : draw(changes_kept);
+        server_.restart_after(span, ways[way], lost);
     }
 
     void fail_power(clock::duration span) {
@@ -138,10 +138,10 @@ private:
             &wrong.loading,
             &wrong.busy,
             &wrong.disk_failed};
-        const std::size_t which = draw(std::size(conditions));
-        world_.say("redis refuses, way " + std::to_string(which));
-        *conditions[which] = true;
-        world_.after(span, [off = conditions[which]] { *off = false; });
+        const std::size_t condition = draw(std::size(conditions));
+        world_.say("redis refuses, way " + std::to_string(condition));
+        *conditions[condition] = true;
+        world_.after(span, [off = conditions[condition]] { *off = false; });
     }
 
     sim::world& world_;

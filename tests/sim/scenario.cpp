@@ -31,11 +31,11 @@ class run {
 public:
     run(const std::string& store, std::uint64_t seed, bool trace)
         : world_(seed),
-          numbers_(world_, [this](const std::string& what) { judge_.fail(what); }),
+          numbers_(world_, [this](const std::string& fault) { judge_.fail(fault); }),
           store_(make_backend(store, world_)) {
         if (trace)
-            world_.listen([this](clock::time_point when, std::string_view what) {
-                print(when, what);
+            world_.listen([this](clock::time_point when, std::string_view text) {
+                print(when, text);
             });
         floor_.make_store = [this](sim::process& client) { return store_->make_store(client); };
         floor_.config.ttl = sim_ttl;
@@ -81,11 +81,11 @@ public:
 
 private:
     // Prints the time, and how many handlers have run by then.
-    void print(clock::time_point when, std::string_view what) const {
+    void print(clock::time_point when, std::string_view text) const {
         const std::chrono::duration<double> at = when.time_since_epoch();
         const auto step = static_cast<unsigned long long>(world_.steps());
         std::printf(
-            "%10.6f %7llu %.*s\n", at.count(), step, static_cast<int>(what.size()), what.data()
+            "%10.6f %7llu %.*s\n", at.count(), step, static_cast<int>(text.size()), text.data()
         );
     }
 

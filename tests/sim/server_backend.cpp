@@ -48,11 +48,11 @@ public:
     void cut_off(sim::process& client, clock::duration span) override {
         sim::process& host = server_.host();
         sim::network& net = world_.net();
-        const std::size_t which = world_.random().below(3);
-        world_.say(client.name() + " is cut off, way " + std::to_string(which));
-        if (which != 1)
+        const std::size_t way = world_.random().below(3);
+        world_.say(client.name() + " is cut off, way " + std::to_string(way));
+        if (way != 1)
             net.cut(client, host);
-        if (which != 0)
+        if (way != 0)
             net.cut(host, client);
         world_.after(span, [&net, &client, &host] {
             net.between(client, host).cut = false;

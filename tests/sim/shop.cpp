@@ -86,9 +86,9 @@ void shop::count_error(error_code why) {
 }
 
 asio::awaitable<void> shop::once() {
-    const std::size_t which = dice_.below(lock_names);
+    const std::size_t lock = dice_.below(lock_names);
     lock_options options;
-    options.mode = mode_for(which, dice_);
+    options.mode = mode_for(lock, dice_);
     if (sometimes(0.3))
         options.wait_max = milliseconds(dice_.below(3'000));
     if (sometimes(0.2))
@@ -97,7 +97,7 @@ asio::awaitable<void> shop::once() {
         options.linger = milliseconds(dice_.below(500));
     if (self_.in().listened_to()) {
         self_.in().say(
-            self_.name() + " wants " + lock_name(which) + ", hold_max " +
+            self_.name() + " wants " + lock_name(lock) + ", hold_max " +
             std::to_string(options.hold_max.count()) + ", linger " +
             std::to_string(options.linger.count())
         );
@@ -106,9 +106,9 @@ asio::awaitable<void> shop::once() {
     if (way == 0)
         co_await acquire_all();
     else if (way < 3)
-        co_await under_lock(lock_name(which), options);
+        co_await under_lock(lock_name(lock), options);
     else
-        co_await acquire_one(lock_name(which), options);
+        co_await acquire_one(lock_name(lock), options);
 }
 
 asio::awaitable<void> shop::acquire_one(std::string name, lock_options options) {

@@ -154,13 +154,13 @@ private:
     }
 
     void deafen() {
-        const std::size_t which = world_.random().below(3);
-        world_.say("datagrams get lost, way " + std::to_string(which));
-        deafen_inboxes([which](const std::string& name) {
+        const std::size_t way = world_.random().below(3);
+        world_.say("datagrams get lost, way " + std::to_string(way));
+        deafen_inboxes([way](const std::string& name) {
             if (!is_ours(name))
                 return false;
             const auto digit = static_cast<unsigned char>(name[name.size() - 3]);
-            return which == 2 || digit % 2 == which;
+            return way == 2 || digit % 2 == way;
         });
     }
 

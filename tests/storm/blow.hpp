@@ -10,7 +10,7 @@ namespace mortise::storm {
 struct blow {
     enum class kind : std::uint8_t { kill, stop };
 
-    kind what = kind::kill;
+    kind type = kind::kill;
     /// The process was stopped while it held the lock on the store's files: the store then stands
     /// still.
     bool inside = false;

@@ -47,9 +47,9 @@ board board::create(std::size_t records) {
     const std::size_t size = head_bytes + records * sizeof(record);
     if (fd < 0 || ::ftruncate(fd, static_cast<off_t>(size)) != 0)
         fail("no shared memory can be made");
-    board made(fd, size);
-    ::new (made.memory_) head();
-    return made;
+    board result(fd, size);
+    ::new (result.memory_) head();
+    return result;
 }
 
 board board::attach(int fd) {

@@ -108,7 +108,7 @@ void crew::kill(std::size_t at) {
 void crew::stop(std::size_t at) {
     seat& victim = seats_[at];
     blow done;
-    done.what = blow::kind::stop;
+    done.type = blow::kind::stop;
     done.process = victim.number;
     done.from = now_ns();
     done.until = INT64_MAX;

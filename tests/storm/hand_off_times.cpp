@@ -50,14 +50,14 @@ void hand_off_times::note_disturbances(std::span<const blow> blows) {
     for (const blow& each : blows) {
         // A client reaps the claims of a dead process one by one, and meanwhile a lock may be
         // granted to the dead process. So the disturbance lasts one TTL longer.
-        const std::int64_t until = each.what == blow::kind::kill ? each.until + ttl_ : each.until;
+        const std::int64_t until = each.type == blow::kind::kill ? each.until + ttl_ : each.until;
         for (auto& [lock, log] : logs_) {
             const bool waits =
                 std::any_of(log.wishes.begin(), log.wishes.end(), [&](const record* wish) {
                     return wish->process == each.process && present(*wish, each.from, until);
                 });
             if (waits || each.inside)
-                log.disturbances.push_back({each.from, until, each.what == blow::kind::stop});
+                log.disturbances.push_back({each.from, until, each.type == blow::kind::stop});
         }
     }
 }
@@ -85,23 +85,23 @@ void hand_off_times::note_releases(const lock_log& log) {
     }
 }
 
-void hand_off_times::note_take_overs(const lock_log& log, const blow& what) {
-    const bool killed = what.what == blow::kind::kill;
-    if (!killed && what.until - what.from <= ttl_)
+void hand_off_times::note_take_overs(const lock_log& log, const blow& strike) {
+    const bool killed = strike.type == blow::kind::kill;
+    if (!killed && strike.until - strike.from <= ttl_)
         return;
     const auto had = [&](const record* each) {
-        return each->process == what.process && is_writer(*each) && each->held_from != 0 &&
-               each->held_from < what.from && (each->let_go == 0 || each->let_go > what.from);
+        return each->process == strike.process && is_writer(*each) && each->held_from != 0 &&
+               each->held_from < strike.from && (each->let_go == 0 || each->let_go > strike.from);
     };
     if (std::none_of(log.grants.begin(), log.grants.end(), had))
         return;
     const auto next = std::find_if(log.grants.begin(), log.grants.end(), [&](const record* each) {
-        return each->granted > what.from;
+        return each->granted > strike.from;
     });
-    if (next == log.grants.end() || (*next)->asked > what.from ||
-        (killed && disturbed(log, what.from, (*next)->granted, true)))
+    if (next == log.grants.end() || (*next)->asked > strike.from ||
+        (killed && disturbed(log, strike.from, (*next)->granted, true)))
         return;
-    (killed ? after_kill_ : after_stop_).push_back((*next)->granted - what.from);
+    (killed ? after_kill_ : after_stop_).push_back((*next)->granted - strike.from);
 }
 
 }  // namespace mortise::storm

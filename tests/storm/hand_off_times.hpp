@@ -39,7 +39,7 @@ private:
 
     void note_disturbances(std::span<const blow> blows);
     void note_releases(const lock_log& log);
-    void note_take_overs(const lock_log& log, const blow& what);
+    void note_take_overs(const lock_log& log, const blow& strike);
     static bool
     disturbed(const lock_log& log, std::int64_t from, std::int64_t until, bool by_stops_only);
 

@@ -36,10 +36,10 @@ std::string describe(const record& of) {
            std::to_string(of.held_until) + ')';
 }
 
-void note(judgement& to, const record& of, const char* what, const record& other) {
+void note(judgement& to, const record& of, const char* relation, const record& other) {
     if (to.first_finding.empty()) {
-        to.first_finding = "lock " + std::to_string(of.lock) + ": " + describe(of) + ' ' + what +
-                           ' ' + describe(other);
+        to.first_finding = "lock " + std::to_string(of.lock) + ": " + describe(of) + ' ' +
+                           relation + ' ' + describe(other);
     }
 }
 
@@ -130,27 +130,27 @@ spread spread_of(std::vector<std::int64_t> nanoseconds) {
 
 judgement
 judge(std::span<const record> records, std::span<const blow> blows, std::chrono::nanoseconds ttl) {
-    judgement made;
+    judgement result;
     std::map<std::uint32_t, records_of> held_of_lock;
     std::map<std::pair<std::uint32_t, std::uint32_t>, records_of> held_of_slot;
     for (const record& each : records) {
         if (each.process == 0)
             continue;
-        count(made, each);
+        count(result, each);
         if (!was_held(each))
             continue;
         held_of_lock[each.lock].push_back(&each);
         held_of_slot[{each.lock, each.slot}].push_back(&each);
     }
     for (const auto& [lock, held] : held_of_lock)
-        find_overlaps(made, held);
+        find_overlaps(result, held);
     for (const auto& [slot, held] : held_of_slot)
-        find_falling_tokens(made, held);
+        find_falling_tokens(result, held);
     const hand_off_times times(records, blows, ttl);
-    made.hand_off = spread_of(times.undisturbed());
-    made.after_kill = spread_of(times.after_kill());
-    made.after_stop = spread_of(times.after_stop());
-    return made;
+    result.hand_off = spread_of(times.undisturbed());
+    result.after_kill = spread_of(times.after_kill());
+    result.after_stop = spread_of(times.after_stop());
+    return result;
 }
 
 }  // namespace mortise::storm

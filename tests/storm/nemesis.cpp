@@ -18,8 +18,8 @@ constexpr milliseconds beat{10};
 
 }  // namespace
 
-nemesis::nemesis(const settings& how, crew& whom, ground& over, const board& shared)
-    : how_(how), whom_(whom), over_(over), shared_(shared), dice_(how.seed) {}
+nemesis::nemesis(const settings& how, crew& workers, ground& over, const board& shared)
+    : how_(how), workers_(workers), over_(over), shared_(shared), dice_(how.seed) {}
 
 asio::awaitable<void> nemesis::rage(milliseconds span) {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -30,7 +30,7 @@ asio::awaitable<void> nemesis::rage(milliseconds span) {
             strike(now);
             next_blow = now + drawn(50, 350);
         }
-        whom_.any_left();
+        workers_.any_left();
         over_.shake(now);
         do_what_is_due(now);
         timer.expires_after(beat);
@@ -46,11 +46,11 @@ void nemesis::strike(clock::time_point now) {
         return;
     const auto kind = drawn(0, 9).count();
     if (kind < 4) {
-        whom_.kill(*victim);
+        workers_.kill(*victim);
         tasks_.push_back({now + drawn(0, 200), *victim, true});
         return;
     }
-    whom_.stop(*victim);
+    workers_.stop(*victim);
     const auto ttl = static_cast<int>(how_.ttl.count());
     const auto span = kind < 7 ? drawn(5, ttl / 3) : drawn(ttl + ttl / 8, 2 * ttl);
     tasks_.push_back({now + span, *victim, false});
@@ -63,14 +63,14 @@ void nemesis::do_what_is_due(clock::time_point now) {
     tasks_.erase(due, tasks_.end());
     for (const task& each : doing) {
         if (each.start) {
-            whom_.start(each.seat);
-        } else if (!whom_.stopped(each.seat)) {
+            workers_.start(each.seat);
+        } else if (!workers_.stopped(each.seat)) {
             continue;
         } else if (now != clock::time_point::max() && drawn(0, 5).count() == 0) {
-            whom_.kill(each.seat);  // it never resumes
+            workers_.kill(each.seat);  // it never resumes
             tasks_.push_back({now + drawn(0, 200), each.seat, true});
         } else {
-            whom_.resume(each.seat);
+            workers_.resume(each.seat);
         }
     }
 }
@@ -79,8 +79,8 @@ void nemesis::do_what_is_due(clock::time_point now) {
 std::optional<std::size_t> nemesis::draw_victim() {
     std::vector<std::size_t> all;
     std::vector<std::size_t> holders;
-    for (std::size_t i = 0; i < whom_.size(); ++i) {
-        if (!whom_.runs(i) || whom_.stopped(i))
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        if (!workers_.runs(i) || workers_.stopped(i))
             continue;
         all.push_back(i);
         if (shared_.shared().seats[i].holding != 0)

@@ -20,7 +20,7 @@ namespace mortise::storm {
 /// shakes the ground.
 class nemesis {
 public:
-    nemesis(const settings& how, crew& whom, ground& over, const board& shared);
+    nemesis(const settings& how, crew& workers, ground& over, const board& shared);
 
     /// Does harm for `span`. Afterwards all processes run, and none is stopped.
     asio::awaitable<void> rage(std::chrono::milliseconds span);
@@ -39,7 +39,7 @@ private:
     std::chrono::milliseconds drawn(int least, int most);
 
     const settings how_;
-    crew& whom_;
+    crew& workers_;
     ground& over_;
     const board& shared_;
     std::mt19937_64 dice_;

@@ -83,12 +83,12 @@ void redis_ground::shake(clock::time_point now) {
     due_ = now + drawn(200, 1'500);
 }
 
-void redis_ground::begin(deed what, clock::time_point now) {
+void redis_ground::begin(deed fault, clock::time_point now) {
     const auto ttl = ttl_.count();
-    present_ = what;
+    present_ = fault;
     due_ = now;
-    ++done_.at(static_cast<std::size_t>(what));
-    switch (what) {
+    ++done_.at(static_cast<std::size_t>(fault));
+    switch (fault) {
     case deed::cut:
         proxy_.cut_all();
         break;
@@ -146,10 +146,10 @@ void redis_ground::settle() {
 }
 
 std::vector<std::pair<std::string, std::size_t>> redis_ground::blows() const {
-    std::vector<std::pair<std::string, std::size_t>> told;
+    std::vector<std::pair<std::string, std::size_t>> counts;
     for (std::size_t i = 0; i < deeds; ++i)
-        told.emplace_back(names[i], done_[i]);
-    return told;
+        counts.emplace_back(names[i], done_[i]);
+    return counts;
 }
 
 std::string redis_ground::residue() {

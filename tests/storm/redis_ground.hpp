@@ -43,7 +43,7 @@ private:
     };
     static constexpr auto deeds = static_cast<std::size_t>(deed::count);
 
-    void begin(deed what, clock::time_point now);
+    void begin(deed fault, clock::time_point now);
     void end();
     std::chrono::milliseconds drawn(std::int64_t least, std::int64_t most);
 

@@ -8,7 +8,7 @@
 namespace mortise::storm {
 
 /// Prints the result of a storm: text for people, then the figures on one line of JSON.
-void print(const settings& how, const round& made);
+void print(const settings& how, const round& result);
 
 }  // namespace mortise::storm
 

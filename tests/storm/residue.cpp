@@ -45,8 +45,8 @@ std::string rows_left(const std::filesystem::path& database) {
 
 std::string slots_left(const std::filesystem::path& database) {
     const sqlite_detail::side_folder folder(database.native());
-    auto what = store_detail::slot_file::found::none;
-    const auto slots = store_detail::slot_file::open(folder, {}, what);
+    auto state = store_detail::slot_file::found::none;
+    const auto slots = store_detail::slot_file::open(folder, {}, state);
     if (!slots)
         return "the mapped file is no such file; ";
     std::size_t taken = 0;

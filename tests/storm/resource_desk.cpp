@@ -45,7 +45,7 @@ void resource_desk::handle(resource_message& message) {
     message.admitted = !it.gate.admit({message.token, held});
     if (!message.admitted) {
         ++refused_;
-    } else if (message.what == resource_message::kind::read) {
+    } else if (message.type == resource_message::kind::read) {
         message.value = it.value;
     } else {
         it.value = message.value;

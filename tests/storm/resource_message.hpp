@@ -14,7 +14,7 @@ struct resource_message {
         write,  ///< Writes the value if the fence admits the token.
     };
 
-    kind what = kind::read;
+    kind type = kind::read;
     std::uint8_t lock = 0;
     bool admitted = false;
     std::uint8_t padding = 0;

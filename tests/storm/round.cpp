@@ -47,7 +47,7 @@ asio::awaitable<void> weather(
     ground& over,
     const board& shared,
     crew& all,
-    round& made
+    round& result
 ) {
     const auto& seats = shared.shared().seats;
     auto up = [&] {
@@ -59,41 +59,41 @@ asio::awaitable<void> weather(
         );
     };
     if (!co_await eventually(up, start_limit))
-        made.verdict.emplace_back("not every process got its first answer");
+        result.verdict.emplace_back("not every process got its first answer");
     nemesis fury(how, all, over, shared);
     co_await fury.rage(span);
     shared.shared().now = board::weather::calm;
     auto gone = [&] { return !all.any_left(); };
     if (!co_await eventually(gone, leave_limit))
-        made.verdict.emplace_back("somebody waits for ever: a process does not end");
+        result.verdict.emplace_back("somebody waits for ever: a process does not end");
 }
 
-void count_blows(round& made, const std::vector<blow>& blows, milliseconds ttl) {
+void count_blows(round& result, const std::vector<blow>& blows, milliseconds ttl) {
     const auto ttl_ns = std::chrono::nanoseconds(ttl).count();
     for (const blow& each : blows) {
-        const bool stop = each.what == blow::kind::stop;
-        made.kills += !stop;
-        made.stops += stop;
-        made.long_stops += stop && each.until - each.from > ttl_ns;
-        made.inside_stops += each.inside;
+        const bool stop = each.type == blow::kind::stop;
+        result.kills += !stop;
+        result.stops += stop;
+        result.long_stops += stop && each.until - each.from > ttl_ns;
+        result.inside_stops += each.inside;
     }
 }
 
-void must_be_zero(round& made, std::uint64_t count, const std::string& what) {
+void must_be_zero(round& result, std::uint64_t count, const std::string& fault) {
     if (count != 0)
-        made.verdict.push_back(std::to_string(count) + ' ' + what);
+        result.verdict.push_back(std::to_string(count) + ' ' + fault);
 }
 
 // Demands at least one: a storm in which nothing happened proves nothing.
-void must_be_some(round& made, std::uint64_t count, const std::string& what) {
+void must_be_some(round& result, std::uint64_t count, const std::string& events) {
     if (count == 0)
-        made.verdict.push_back("there were no " + what + ": this storm proves nothing");
+        result.verdict.push_back("there were no " + events + ": this storm proves nothing");
 }
 
 }  // namespace
 
 round run_round(const settings& how, milliseconds span, const ground_maker& make) {
-    round made;
+    round result;
     const board shared = board::create(records_max);
     {
         asio::io_context context(1);
@@ -103,7 +103,7 @@ round run_round(const settings& how, milliseconds span, const ground_maker& make
         std::exception_ptr failed;
         asio::co_spawn(
             context,
-            weather(how, span, *over, shared, all, made),
+            weather(how, span, *over, shared, all, result),
             [&](const std::exception_ptr& why) {
                 failed = why;
                 context.stop();
@@ -112,42 +112,46 @@ round run_round(const settings& how, milliseconds span, const ground_maker& make
         context.run();
         if (failed)
             std::rethrow_exception(failed);
-        made.logs = judge(shared.records(), all.blows(), how.ttl);
-        count_blows(made, all.blows(), how.ttl);
-        made.writes = desk.writes();
-        made.refused = desk.refused();
-        must_be_zero(made, desk.lost_updates(), "updates were lost behind the fence");
-        must_be_zero(made, all.crashed(), "processes failed");
-        made.store_blows = over->blows();
+        result.logs = judge(shared.records(), all.blows(), how.ttl);
+        count_blows(result, all.blows(), how.ttl);
+        result.writes = desk.writes();
+        result.refused = desk.refused();
+        must_be_zero(result, desk.lost_updates(), "updates were lost behind the fence");
+        must_be_zero(result, all.crashed(), "processes failed");
+        result.store_blows = over->blows();
         if (const std::string left = over->residue(); !left.empty())
-            made.verdict.push_back("this was left: " + left);
+            result.verdict.push_back("this was left: " + left);
     }
-    must_be_zero(made, made.logs.overlaps, "pairs of holders that exclude each other");
-    must_be_zero(made, made.logs.falling_tokens, "tokens that did not grow");
-    must_be_zero(made, made.logs.held_though_refused, "leases held though the fence refused them");
+    must_be_zero(result, result.logs.overlaps, "pairs of holders that exclude each other");
+    must_be_zero(result, result.logs.falling_tokens, "tokens that did not grow");
     must_be_zero(
-        made,
-        made.logs.failed,
+        result, result.logs.held_though_refused, "leases held though the fence refused them"
+    );
+    must_be_zero(
+        result,
+        result.logs.failed,
         "acquires failed with an error that has no reason: " +
-            make_error_code(static_cast<errc>(made.logs.failed_code)).message()
+            make_error_code(static_cast<errc>(result.logs.failed_code)).message()
     );
     if (span >= long_enough) {
-        must_be_some(made, made.logs.hand_off.count, "hand-offs");
-        must_be_some(made, made.logs.cancelled, "cancelled acquires");
-        must_be_some(made, made.logs.busy, "acquires that ran out of time");
-        must_be_some(made, made.logs.held_when_cut_off, "holders that were killed");
+        must_be_some(result, result.logs.hand_off.count, "hand-offs");
+        must_be_some(result, result.logs.cancelled, "cancelled acquires");
+        must_be_some(result, result.logs.busy, "acquires that ran out of time");
+        must_be_some(result, result.logs.held_when_cut_off, "holders that were killed");
         // A server reaps dead sessions after a TTL. Some other blow mostly falls into that time,
         // and the take-over then does not count.
         if (how.store == "sqlite") {
-            must_be_some(made, made.logs.after_kill.count, "take-overs of the killed");
-            must_be_some(made, made.logs.after_stop.count, "holders that were stopped for long");
+            must_be_some(result, result.logs.after_kill.count, "take-overs of the killed");
+            must_be_some(
+                result, result.logs.after_stop.count, "holders that were stopped for long"
+            );
         }
-        for (const auto& [what, count] : made.store_blows)
-            must_be_some(made, count, what);
+        for (const auto& [name, count] : result.store_blows)
+            must_be_some(result, count, name);
     }
-    if (!made.logs.first_finding.empty())
-        made.verdict.push_back(made.logs.first_finding);
-    return made;
+    if (!result.logs.first_finding.empty())
+        result.verdict.push_back(result.logs.first_finding);
+    return result;
 }
 
 }  // namespace mortise::storm

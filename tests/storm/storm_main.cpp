@@ -36,13 +36,13 @@ std::unique_ptr<ground> make_ground(const settings& how, const asio::any_io_exec
 int run_all(settings how, std::chrono::seconds span) {
     for (auto left = span; left.count() > 0;) {
         const auto length = std::min(left, how.bug.empty() ? round_max : round_with_bug);
-        const round made = run_round(how, length, make_ground);
-        print(how, made);
-        if (!how.bug.empty() && !made.verdict.empty()) {
+        const round result = run_round(how, length, make_ground);
+        print(how, result);
+        if (!how.bug.empty() && !result.verdict.empty()) {
             std::printf("found %s\n", how.bug.c_str());
             return 0;
         }
-        if (!made.verdict.empty()) {
+        if (!result.verdict.empty()) {
             std::printf(
                 "repeat with: ./run storm --store %s --processes %zu --seed %llu --seconds %lld\n",
                 how.store.c_str(),

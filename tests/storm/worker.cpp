@@ -94,10 +94,10 @@ asio::awaitable<void> worker::fight(int socket, std::uint64_t seed) {
 asio::awaitable<void> worker::leave_in_peace() {
     for (std::size_t i = 0; i < locks.size(); ++i) {
         for (const std::uint32_t drawn : {0u, 50u, 99u}) {
-            wish what;
-            what.lock = i;
-            what.mode = locks[i].mode_for(drawn);
-            co_await want(what, nullptr);
+            wish request;
+            request.lock = i;
+            request.mode = locks[i].mode_for(drawn);
+            co_await want(request, nullptr);
             if (locks[i].writers == 100 || locks[i].guests == 100)
                 break;  // the other draws give the same mode
         }
@@ -105,35 +105,35 @@ asio::awaitable<void> worker::leave_in_peace() {
 }
 
 worker::wish worker::draw_wish(dice& drawn) {
-    wish what;
-    what.lock = drawn_below(drawn, static_cast<std::uint32_t>(locks.size()));
-    what.mode = locks[what.lock].mode_for(drawn_below(drawn, 100));
-    what.a_try = drawn_below(drawn, 10) == 0;
+    wish request;
+    request.lock = drawn_below(drawn, static_cast<std::uint32_t>(locks.size()));
+    request.mode = locks[request.lock].mode_for(drawn_below(drawn, 100));
+    request.a_try = drawn_below(drawn, 10) == 0;
     if (drawn_below(drawn, 4) == 0)
-        what.wait_max = drawn_between(drawn, 20, 400);
+        request.wait_max = drawn_between(drawn, 20, 400);
     if (drawn_below(drawn, 4) == 0)
-        what.cancel_after = drawn_between(drawn, 1, 300);
-    what.hold =
+        request.cancel_after = drawn_between(drawn, 1, 300);
+    request.hold =
         drawn_below(drawn, 12) == 0 ? drawn_between(drawn, 50, 150) : drawn_between(drawn, 0, 6);
-    return what;
+    return request;
 }
 
-asio::awaitable<worker::outcome> worker::acquire(const wish& what) {
+asio::awaitable<worker::outcome> worker::acquire(const wish& request) {
     outcome out;
     lock_options options;
-    options.mode = what.mode;
-    options.wait_max = what.wait_max;
-    const std::string name = locks[what.lock].name;
-    if (what.a_try) {
+    options.mode = request.mode;
+    options.wait_max = request.wait_max;
+    const std::string name = locks[request.lock].name;
+    if (request.a_try) {
         auto trying = locks_.async_try_acquire(name, options, asio::as_tuple(asio::deferred));
         auto got = co_await std::move(trying);
         auto& [failed, maybe] = got;
         out.failed = failed || maybe ? failed : error_code(errc::busy);
         if (maybe)
             out.held = std::move(*maybe);
-    } else if (what.cancel_after != milliseconds::max()) {
+    } else if (request.cancel_after != milliseconds::max()) {
         auto asking = locks_.async_acquire(
-            name, options, asio::cancel_after(what.cancel_after, asio::as_tuple(asio::deferred))
+            name, options, asio::cancel_after(request.cancel_after, asio::as_tuple(asio::deferred))
         );
         auto got = co_await std::move(asking);
         auto& [failed, held] = got;
@@ -149,15 +149,15 @@ asio::awaitable<worker::outcome> worker::acquire(const wish& what) {
     co_return out;
 }
 
-asio::awaitable<void> worker::want(wish what, resource_link* link) {
+asio::awaitable<void> worker::want(wish request, resource_link* link) {
     record* const log = shared_.claim();
     if (!log)
         throw std::runtime_error("the log is full");
-    log->lock = static_cast<std::uint8_t>(what.lock);
-    log->mode = static_cast<std::uint8_t>(what.mode.what());
+    log->lock = static_cast<std::uint8_t>(request.lock);
+    log->mode = static_cast<std::uint8_t>(request.mode.what());
     log->asked = now_ns();
     log->process = order_.number;
-    outcome got = co_await acquire(what);
+    outcome got = co_await acquire(request);
     if (got.failed) {
         log->code = got.failed.value();
         log->end = ending_of(got.failed, order_.store);
@@ -171,7 +171,7 @@ asio::awaitable<void> worker::want(wish what, resource_link* link) {
     log->granted = now_ns();
     look(*log, got.held);
     if (link)
-        co_await use(*log, got.held, what, *link);
+        co_await use(*log, got.held, request, *link);
     look(*log, got.held);
     log->let_go = now_ns();
     auto releasing = got.held.async_release(asio::as_tuple(asio::deferred));
@@ -185,17 +185,17 @@ asio::awaitable<void> worker::want(wish what, resource_link* link) {
 
 // Reads, thinks, writes. The read raises the fence. Readers do not write.
 asio::awaitable<void>
-worker::use(record& log, const lease& held, const wish& what, resource_link& link) {
+worker::use(record& log, const lease& held, const wish& request, resource_link& link) {
     resource_message message;
     message.lock = log.lock;
     message.slot = log.slot;
     message.token = log.token;
     message = co_await link.ask(message);
     look(log, held);
-    co_await rest(what.hold);
+    co_await rest(request.hold);
     look(log, held);
-    if (message.admitted && what.mode != lock_mode::shared()) {
-        message.what = resource_message::kind::write;
+    if (message.admitted && request.mode != lock_mode::shared()) {
+        message.type = resource_message::kind::write;
         ++message.value;
         message = co_await link.ask(message);
     }

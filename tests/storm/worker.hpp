@@ -46,10 +46,10 @@ private:
 
     asio::awaitable<void> fight(int socket, std::uint64_t seed);
     asio::awaitable<void> leave_in_peace();
-    asio::awaitable<void> want(wish what, resource_link* link);
-    asio::awaitable<outcome> acquire(const wish& what);
+    asio::awaitable<void> want(wish request, resource_link* link);
+    asio::awaitable<outcome> acquire(const wish& request);
     asio::awaitable<void>
-    use(record& log, const lease& held, const wish& what, resource_link& link);
+    use(record& log, const lease& held, const wish& request, resource_link& link);
     asio::awaitable<void> rest(std::chrono::milliseconds time);
     static wish draw_wish(dice& drawn);
     void look(record& log, const lease& held);

@@ -11,7 +11,7 @@ constexpr std::size_t words_before_sockets = 7;
 }  // namespace
 
 std::vector<std::string> worker_order::words() const {
-    std::vector<std::string> made{
+    std::vector<std::string> result{
         store,
         std::to_string(seat),
         std::to_string(number),
@@ -20,24 +20,24 @@ std::vector<std::string> worker_order::words() const {
         bug,
         std::to_string(board)};
     for (const int each : sockets)
-        made.push_back(std::to_string(each));
-    return made;
+        result.push_back(std::to_string(each));
+    return result;
 }
 
 worker_order worker_order::parse(const std::vector<std::string>& words) {
     if (words.size() <= words_before_sockets)
         throw std::invalid_argument("an order with too few words");
-    worker_order made;
-    made.store = words[0];
-    made.seat = static_cast<std::uint32_t>(std::stoul(words[1]));
-    made.number = static_cast<std::uint32_t>(std::stoul(words[2]));
-    made.seed = std::stoull(words[3]);
-    made.ttl = std::chrono::milliseconds(std::stol(words[4]));
-    made.bug = words[5];
-    made.board = std::stoi(words[6]);
+    worker_order order;
+    order.store = words[0];
+    order.seat = static_cast<std::uint32_t>(std::stoul(words[1]));
+    order.number = static_cast<std::uint32_t>(std::stoul(words[2]));
+    order.seed = std::stoull(words[3]);
+    order.ttl = std::chrono::milliseconds(std::stol(words[4]));
+    order.bug = words[5];
+    order.board = std::stoi(words[6]);
     for (std::size_t i = words_before_sockets; i < words.size(); ++i)
-        made.sockets.push_back(std::stoi(words[i]));
-    return made;
+        order.sockets.push_back(std::stoi(words[i]));
+    return order;
 }
 
 }  // namespace mortise::storm
