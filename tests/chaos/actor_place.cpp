@@ -19,8 +19,8 @@ namespace {
 
 constexpr uid_t nobody = 65'534;
 
-std::string refused(const char* what) {
-    return std::string(what) + ": " + std::strerror(errno);
+std::string refused(const char* call) {
+    return std::string(call) + ": " + std::strerror(errno);
 }
 
 // The outer process waits for the inner one, and ends in the same way.

@@ -41,7 +41,7 @@ protected:
     void append(const std::string& payload) {
         outbox_world::append(message(topic_, "key", payload));
     }
-    static std::string told(const cli_process& which) { return which.out() + which.err(); }
+    static std::string told(const cli_process& process) { return process.out() + process.err(); }
 
     const std::string topic_ = fresh_name("topic");
     const std::string progress_ = fresh_name("progress");
@@ -191,8 +191,8 @@ TEST_F(CliKafka, MeasuresARelay) {
         {{"MORTISE_STORE", ""}}
     );
     ASSERT_EQ(bench.wait(), 0) << told(bench);
-    const auto said = boost::json::parse(bench.out());
-    const auto number = [&](const char* name) { return said.at(name).to_number<double>(); };
+    const auto report = boost::json::parse(bench.out());
+    const auto number = [&](const char* name) { return report.at(name).to_number<double>(); };
     for (const char* const each :
          {"rows_per_s", "raw_per_s", "ratio", "append_us", "inbox_per_s", "bare_ms"})
         EXPECT_GT(number(each), 0) << each;

@@ -50,13 +50,13 @@ TEST_F(Cli, ShowShowsOneLockInFull) {
     ASSERT_TRUE(eventually([&] { return waiters_of("a") == 1; }));
     cli_process show = start({"show", "a", "--json"});
     ASSERT_EQ(show.wait(), 0) << show.err();
-    const json::value said = json::parse(show.out());
-    const json::value& held = said.at("holders").at(0);
+    const json::value report = json::parse(show.out());
+    const json::value& held = report.at("holders").at(0);
     const std::string token(held.at("token").as_string());
     EXPECT_EQ(token + ' ' + std::string(held.at("token_domain").as_string()) + '\n', holder.out());
     EXPECT_EQ(held.at("pid").as_int64(), holder.pid());
     EXPECT_EQ(held.at("hold_max_ms").as_int64(), 3'600'000);
-    EXPECT_EQ(said.at("waiters").at(0).at("pid").as_int64(), waiter.pid());
+    EXPECT_EQ(report.at("waiters").at(0).at("pid").as_int64(), waiter.pid());
     cli_process table = start({"show", "a"});
     EXPECT_EQ(table.wait(), 0);
     EXPECT_TRUE(has(table.out(), "a: exclusive, held, 1 waits\n")) << table.out();
@@ -81,8 +81,8 @@ TEST_F(Cli, BreakPassesTheLockOnAndIsRecorded) {
     EXPECT_TRUE(eventually([&] { return next.out() == "mine\n"; })) << next.err();
     cli_process show = start({"show", "a", "--json"});
     ASSERT_EQ(show.wait(), 0) << show.err();
-    const json::value said = json::parse(show.out());
-    const json::value& record = said.at("breaks").at(0);
+    const json::value report = json::parse(show.out());
+    const json::value& record = report.at("breaks").at(0);
     EXPECT_EQ(record.at("token").as_string(), token);
     EXPECT_EQ(record.at("why").as_string(), "it hangs");
     EXPECT_TRUE(has(std::string(record.at("who").as_string()), "mortise break, user "));
@@ -140,8 +140,8 @@ TEST_F(Cli, DoctorMakesNoStoreUnlessItIsTold) {
     EXPECT_EQ(start({"doctor"}).wait(), 69);
     EXPECT_FALSE(std::filesystem::exists(file("state")));
     environment_ = before;
-    cli_process made = start({"doctor", "--create", "--json"});
-    EXPECT_EQ(made.wait(), 0) << made.out() << made.err();
+    cli_process doctor = start({"doctor", "--create", "--json"});
+    EXPECT_EQ(doctor.wait(), 0) << doctor.out() << doctor.err();
     EXPECT_TRUE(std::filesystem::exists(file("locks.db")));
 }
 

@@ -20,8 +20,8 @@ struct found {
     std::string token, domain, slot;
 
     explicit found(const cli_process& run) {
-        std::istringstream said(run.out());
-        EXPECT_TRUE(said >> token >> domain >> slot) << run.out();
+        std::istringstream output(run.out());
+        EXPECT_TRUE(output >> token >> domain >> slot) << run.out();
     }
 };
 

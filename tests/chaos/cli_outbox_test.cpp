@@ -54,15 +54,15 @@ protected:
                     found.emplace(one.row, one.message.payload.value_or("(none)"));
             }
         }
-        texts made;
+        texts payloads;
         for (const auto& [row, payload] : found)
-            made.push_back(payload);
-        return made;
+            payloads.push_back(payload);
+        return payloads;
     }
     void append_one_that_cannot_be_read(const std::string& key, const std::string& payload) {
-        message what("events", key, payload);
-        what.headers.emplace_back("a", "b");
-        append(what);
+        message event("events", key, payload);
+        event.headers.emplace_back("a", "b");
+        append(event);
         run([](db::connection& on) {
             on.run("UPDATE mortise_outbox SET headers = x'0102' WHERE headers IS NOT NULL");
         });
@@ -84,11 +84,11 @@ TEST_F(CliOutbox, SendsToFilesAndMendsWhatIsParked) {
 
     auto parked = start_outbox({"parked", "--json"});
     ASSERT_EQ(parked.wait(), 0) << parked.err();
-    const auto said = boost::json::parse(parked.out());
-    ASSERT_EQ(said.at("parked").as_array().size(), 1u);
-    EXPECT_EQ(said.at("parked").at(0).at("row").to_number<int>(), 2);
-    EXPECT_EQ(said.at("parked").at(0).at("behind").to_number<int>(), 1);
-    EXPECT_FALSE(said.at("parked").at(0).at("readable").as_bool());
+    const auto report = boost::json::parse(parked.out());
+    ASSERT_EQ(report.at("parked").as_array().size(), 1u);
+    EXPECT_EQ(report.at("parked").at(0).at("row").to_number<int>(), 2);
+    EXPECT_EQ(report.at("parked").at(0).at("behind").to_number<int>(), 1);
+    EXPECT_FALSE(report.at("parked").at(0).at("readable").as_bool());
     auto show = start_outbox({"show", "2"});
     EXPECT_EQ(show.wait(), 0);
     EXPECT_NE(show.out().find("cannot be read"), std::string::npos) << show.out();

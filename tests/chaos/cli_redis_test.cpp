@@ -56,12 +56,12 @@ protected:
             for_programs.insert(for_programs.begin(), {"--json", "--store", store});
             running.push_back(start(for_programs, store));
         }
-        std::string said;
+        std::string output;
         for (cli_process& each : running) {
             each.wait(60s);
-            said += each.out() + each.err();
+            output += each.out() + each.err();
         }
-        return said;
+        return output;
     }
 
     using Cli::start;
@@ -127,9 +127,9 @@ TEST_F(CliAtRedis, NoCommandShowsAPassword) {
         "redis://" + login + server.address() + "/?nosuch=1",
         "redis://" + login + server.address() + "/?password_env=HOME"};
     for (const std::string& each : bad) {
-        const std::string said = all_said(few, each) + all_said({more.at(2)}, each);
-        EXPECT_FALSE(has(said, secret)) << said;
-        EXPECT_FALSE(said.empty()) << each;
+        const std::string output = all_said(few, each) + all_said({more.at(2)}, each);
+        EXPECT_FALSE(has(output, secret)) << output;
+        EXPECT_FALSE(output.empty()) << each;
     }
 }
 

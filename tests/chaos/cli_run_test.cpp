@@ -37,11 +37,11 @@ TEST_F(Cli, TokensGrowFromRunToRun) {
             {"--lock", "a"}, "echo $MORTISE_TOKEN $MORTISE_TOKEN_DOMAIN $MORTISE_LOCK"
         );
         ASSERT_EQ(run.wait(), 0) << run.err();
-        std::istringstream said(run.out());
+        std::istringstream output(run.out());
         std::uint64_t token = 0;
         std::string its_domain;
         std::string lock;
-        ASSERT_TRUE(said >> token >> its_domain >> lock) << run.out();
+        ASSERT_TRUE(output >> token >> its_domain >> lock) << run.out();
         EXPECT_GT(token, before);
         EXPECT_EQ(lock, "a");
         EXPECT_TRUE(i == 0 || its_domain == domain) << its_domain << " after " << domain;

@@ -99,11 +99,11 @@ TEST_F(Cli, MistakesAreToldInOneLineWithTheRemedy) {
     for (const mistake& wrong : mistakes()) {
         cli_process run = start(wrong.arguments);
         EXPECT_EQ(run.wait(), wrong.exit_code) << run.err();
-        const std::string said = run.err();
-        EXPECT_TRUE(said.starts_with("mortise: ")) << said;
-        EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+        const std::string message = run.err();
+        EXPECT_TRUE(message.starts_with("mortise: ")) << message;
+        EXPECT_EQ(message.find('\n'), message.size() - 1) << message;
         for (const std::string& word : wrong.words)
-            EXPECT_NE(said.find(word), std::string::npos) << word << " is not in: " << said;
+            EXPECT_NE(message.find(word), std::string::npos) << word << " is not in: " << message;
         EXPECT_EQ(run.out(), "");
     }
 }
@@ -113,12 +113,12 @@ TEST_F(Cli, MistakesAreObjectsForPrograms) {
         wrong.arguments.insert(wrong.arguments.begin(), "--json");
         cli_process run = start(wrong.arguments);
         EXPECT_EQ(run.wait(), wrong.exit_code);
-        const json::value said = json::parse(run.err());
+        const json::value report = json::parse(run.err());
         EXPECT_EQ(
-            keys_of(said.at("error")),
+            keys_of(report.at("error")),
             (std::set<std::string>{"exit_code", "message", "remedy", "value"})
         );
-        EXPECT_EQ(said.at("error").at("exit_code").as_int64(), wrong.exit_code);
+        EXPECT_EQ(report.at("error").at("exit_code").as_int64(), wrong.exit_code);
     }
 }
 

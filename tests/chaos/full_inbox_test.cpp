@@ -36,14 +36,14 @@ protected:
     /// The inbox of the session that came after the known ones.
     std::string inbox_besides(const std::set<std::string>& known) const {
         std::string found;
-        const bool came = eventually([&] {
+        const bool arrived = eventually([&] {
             for (const auto& each : inboxes()) {
                 if (!known.contains(each))
                     found = each;
             }
             return !found.empty();
         });
-        EXPECT_TRUE(came) << "nobody has come";
+        EXPECT_TRUE(arrived) << "nobody has come";
         return found;
     }
 

@@ -135,16 +135,16 @@ private:
     static std::unique_ptr<store> store_at(const std::string& place, const test::write_trap& trap) {
         if (place.find("://") != std::string::npos)
             return open_store(place);
-        sqlite_store_config made;
-        made.path = place;
-        made.vfs = trap.name();
-        return make_sqlite_store(made);
+        sqlite_store_config config;
+        config.path = place;
+        config.vfs = trap.name();
+        return make_sqlite_store(config);
     }
 
     static client_config config(int ttl_ms) {
-        client_config made;
-        made.ttl = std::chrono::milliseconds(ttl_ms);
-        return made;
+        client_config config;
+        config.ttl = std::chrono::milliseconds(ttl_ms);
+        return config;
     }
 
     void obey(const std::string& verb, const std::string& name, const std::string& text) {

@@ -29,7 +29,7 @@ public:
 
 private:
     struct closer {
-        void operator()(sqlite3* what) const { ::sqlite3_close_v2(what); }
+        void operator()(sqlite3* database) const { ::sqlite3_close_v2(database); }
     };
     std::unique_ptr<sqlite3, closer> file_;
 };

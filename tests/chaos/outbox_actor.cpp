@@ -52,8 +52,8 @@ public:
         : folder_(std::move(folder)), given_(std::move(given)) {}
 
     /// @return the exit code
-    int run(asio::awaitable<void> (outbox_actor::*what)()) {
-        return run_to_end_of(context_, (this->*what)());
+    int run(asio::awaitable<void> (outbox_actor::*action)()) {
+        return run_to_end_of(context_, (this->*action)());
     }
 
     asio::awaitable<void> sell() {
@@ -81,8 +81,8 @@ public:
             "ship.db", "CREATE TABLE IF NOT EXISTS shipped(n INTEGER NOT NULL, key TEXT NOT NULL)"
         );
         relay_to("refusals");
-        auto receiving = receive("events", [this](db::connection& on, const received& what) {
-            return ship_one(on, what);
+        auto receiving = receive("events", [this](db::connection& on, const received& received) {
+            return ship_one(on, received);
         });
         co_await std::move(receiving);
         auto waiting = relay_->async_drained();
@@ -93,10 +93,10 @@ public:
 
     asio::awaitable<void> take_back() {
         open("shop.db", "SELECT 1");
-        auto receiving = receive("refusals", [](db::connection& on, const received& what) {
+        auto receiving = receive("refusals", [](db::connection& on, const received& received) {
             on.run(
                 "UPDATE sale SET taken_back = taken_back + 1 WHERE n = ?1",
-                std::stoll(*what.message.payload)
+                std::stoll(*received.message.payload)
             );
             return answer::done();
         });
@@ -154,15 +154,15 @@ private:
         return row.integer(0);
     }
 
-    answer ship_one(db::connection& on, const received& what) {
-        const auto n = std::stoll(*what.message.payload);
+    answer ship_one(db::connection& on, const received& received) {
+        const auto n = std::stoll(*received.message.payload);
         on.run(
-            "INSERT INTO shipped(n, key) VALUES(?1, ?2)", n, std::string_view(*what.message.key)
+            "INSERT INTO shipped(n, key) VALUES(?1, ?2)", n, std::string_view(*received.message.key)
         );
         if (n % 13 == 5 && tried_.insert(n).second)
             throw std::runtime_error("no van is free");
         if (n % 10 == 3)
-            return answer::refused(message("refusals", what.message.key, std::to_string(n)));
+            return answer::refused(message("refusals", received.message.key, std::to_string(n)));
         return answer::done();
     }
 

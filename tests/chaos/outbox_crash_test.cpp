@@ -32,12 +32,12 @@ class OutboxCrash : public testing::Test {
 protected:
     std::vector<std::string>
     command(const std::vector<std::string>& words, const std::vector<std::string>& settings) const {
-        std::vector<std::string> made{"env"};
-        made.insert(made.end(), settings.begin(), settings.end());
-        made.emplace_back(built_program("tests/outbox_actor"));
-        made.push_back(folder_.path());
-        made.insert(made.end(), words.begin(), words.end());
-        return made;
+        std::vector<std::string> result{"env"};
+        result.insert(result.end(), settings.begin(), settings.end());
+        result.emplace_back(built_program("tests/outbox_actor"));
+        result.push_back(folder_.path());
+        result.insert(result.end(), words.begin(), words.end());
+        return result;
     }
     int run(const std::vector<std::string>& words, const std::vector<std::string>& settings = {}) {
         child_program actor(command(words, settings), output());
@@ -108,12 +108,12 @@ protected:
 
 struct point {
     const char* name;
-    const char* what;
+    const char* command;
     std::vector<int> times;
 };
 
-void PrintTo(const point& what, std::ostream* to) {
-    *to << what.name;
+void PrintTo(const point& value, std::ostream* to) {
+    *to << value.name;
 }
 
 class OutboxCrashAt : public OutboxCrash, public testing::WithParamInterface<point> {};
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         point{"inbox.handled", "take_back", {1, 2}}
     ),
     [](const auto& each) {
-        std::string name = std::string(each.param.what) + '_' + each.param.name;
+        std::string name = std::string(each.param.command) + '_' + each.param.name;
         for (auto& letter : name)
             letter = letter == '.' ? '_' : letter;
         return name;
@@ -146,12 +146,12 @@ INSTANTIATE_TEST_SUITE_P(
 );
 
 TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
-    const std::string what = GetParam().what;
-    const bool sells = what == "sell";
+    const std::string command = GetParam().command;
+    const bool sells = command == "sell";
     if (!sells) {
         ASSERT_EQ(run({"sell", "count=300"}), 0) << said();
     }
-    if (what == "take_back") {
+    if (command == "take_back") {
         ASSERT_EQ(run({"ship"}), 0) << said();
     }
     for (const int time : GetParam().times) {
@@ -160,7 +160,7 @@ TEST_P(OutboxCrashAt, EachMessageComesOnceAndHasItsEffectOnce) {
         if (sells)
             ASSERT_EQ(run({"sell", "count=120"}, {crash}), killed) << said();
         else
-            ASSERT_EQ(run({what}, {crash}), killed) << said();
+            ASSERT_EQ(run({command}, {crash}), killed) << said();
     }
     carry_on();
 }
@@ -179,9 +179,9 @@ TEST_F(OutboxCrash, SeveralRelaysAreKilledOneAfterTheOther) {
                 command({"sell", "count=200", locks}, crash), output()
             );
         }
-        const int came = both[1]->wait(60s).value_or(-1);
-        EXPECT_TRUE(came == killed || came == 0) << came << ' ' << said();
-        deaths += came == killed ? 1 : 0;
+        const int exit_code = both[1]->wait(60s).value_or(-1);
+        EXPECT_TRUE(exit_code == killed || exit_code == 0) << exit_code << ' ' << said();
+        deaths += exit_code == killed ? 1 : 0;
         EXPECT_EQ(both[0]->wait(60s).value_or(-1), 0) << said();
     }
     EXPECT_GE(deaths, 1);

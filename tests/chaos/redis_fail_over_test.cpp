@@ -20,14 +20,14 @@ using namespace std::chrono_literals;
 class RedisFailOver : public testing::Test {
 protected:
     redis_store_config config(unsigned min_replicas, std::chrono::milliseconds ttl) {
-        redis_store_config made;
+        redis_store_config config;
         for (const auto port : set_.sentinel_ports())
-            made.sentinels.emplace_back("127.0.0.1", port);
-        made.primary_name = sentinel_set::name;
-        made.min_replicas = min_replicas;
-        made.assume_new = true;
-        made.longest_ttl = ttl;
-        return made;
+            config.sentinels.emplace_back("127.0.0.1", port);
+        config.primary_name = sentinel_set::name;
+        config.min_replicas = min_replicas;
+        config.assume_new = true;
+        config.longest_ttl = ttl;
+        return config;
     }
 
     void begin(unsigned min_replicas, std::chrono::milliseconds ttl) {

@@ -49,8 +49,8 @@ public:
         : database_(folder / "shop.db"), given_(std::move(given)) {}
 
     /// @return the exit code
-    int run(asio::awaitable<void> (relay_actor::*what)()) {
-        return run_to_end_of(context_, (this->*what)());
+    int run(asio::awaitable<void> (relay_actor::*action)()) {
+        return run_to_end_of(context_, (this->*action)());
     }
 
     asio::awaitable<void> write() {
@@ -128,8 +128,8 @@ private:
             auto last = on.query("SELECT last_insert_rowid()");
             last.step();
             // SQLite reuses the number of a row that is rolled back.
-            const std::string said = regrets ? "never" : std::to_string(last.integer(0));
-            outbox::append(on, outbox::message(given_.at("topic"), key, said));
+            const std::string payload = regrets ? "never" : std::to_string(last.integer(0));
+            outbox::append(on, outbox::message(given_.at("topic"), key, payload));
         }
         MORTISE_CRASH_POINT("shop.appended");
         if (regrets)
@@ -157,14 +157,14 @@ private:
         how.purge_after = milliseconds("purge_after", 5);
         how.retry_first = 1ms;
         how.retry_max = milliseconds("retry_max", 200);
-        how.observer = [](const outbox::relay_event& what) {
+        how.observer = [](const outbox::relay_event& event) {
             std::printf(
                 "%s %u %lld %s: %s\n",
-                std::string(to_string(what.type)).c_str(),
-                what.shard,
-                static_cast<long long>(what.row),
-                what.code ? what.code.message().c_str() : "-",
-                what.text.c_str()
+                std::string(to_string(event.type)).c_str(),
+                event.shard,
+                static_cast<long long>(event.row),
+                event.code ? event.code.message().c_str() : "-",
+                event.text.c_str()
             );
             std::fflush(stdout);
         };

@@ -53,11 +53,11 @@ relay_shop::program relay_shop::start_relay(words more, const words& environment
 
 relay_shop::program
 relay_shop::stopped_relay(const std::string& point, int time, words more) const {
-    auto made =
+    auto relay =
         start_relay(std::move(more), {"MORTISE_STOP_AT=" + point + ':' + std::to_string(time)});
-    const bool stopped = made->await_stop(patience);
+    const bool stopped = relay->await_stop(patience);
     EXPECT_TRUE(stopped) << point << '\n' << said();
-    return stopped ? std::move(made) : nullptr;
+    return stopped ? std::move(relay) : nullptr;
 }
 
 void relay_shop::drain(const words& more) const {
@@ -67,8 +67,8 @@ void relay_shop::drain(const words& more) const {
     expect_end(*last, 0);
 }
 
-void relay_shop::expect_end(child_program& which, int code) const {
-    EXPECT_EQ(which.wait(patience).value_or(-1), code) << said();
+void relay_shop::expect_end(child_program& program, int code) const {
+    EXPECT_EQ(program.wait(patience).value_or(-1), code) << said();
 }
 
 std::string relay_shop::said() const {
@@ -99,8 +99,8 @@ bool relay_shop::can_be_written() const {
            SQLITE_OK;
 }
 
-relay_shop::told relay_shop::wanted() const {
-    told found;
+relay_shop::numbers_by_key relay_shop::wanted() const {
+    numbers_by_key found;
     const looked_at_file file(database());
     auto on = file.connect();
     auto row = on.query("SELECT key, n FROM sale ORDER BY n");
@@ -109,15 +109,15 @@ relay_shop::told relay_shop::wanted() const {
     return found;
 }
 
-relay_shop::told relay_shop::seen(repetitions how) const {
-    told found;
+relay_shop::numbers_by_key relay_shop::seen(repetitions how) const {
+    numbers_by_key found;
     std::set<std::string> ids;
     for (const auto& each : kafka_reader(broker_.address()).read_settled(topic_)) {
         const bool first = ids.insert(each.headers.back().second.value()).second;
         if (!first && how == repetitions::left_out)
             continue;
-        const std::string& what = each.value.value();
-        found[each.key.value()].push_back(what == "never" ? rolled_back : std::stoll(what));
+        const std::string& payload = each.value.value();
+        found[each.key.value()].push_back(payload == "never" ? rolled_back : std::stoll(payload));
     }
     return found;
 }
@@ -129,13 +129,13 @@ bool relay_shop::all_is_told() const {
 
 // Reports only the first difference of each key: all of them would be too much to read.
 std::string relay_shop::what_is_wrong(repetitions how) const {
-    const told expected = wanted();
+    const numbers_by_key expected = wanted();
     if (expected.empty())
         return "there was nothing to tell";
-    told came = seen(how);
+    numbers_by_key received = seen(how);
     std::string wrong;
     for (const auto& [key, numbers] : expected) {
-        const auto& there = came[key];
+        const auto& there = received[key];
         const auto differ =
             std::mismatch(there.begin(), there.end(), numbers.begin(), numbers.end());
         if (differ.first == there.end() && differ.second == numbers.end())
@@ -148,7 +148,7 @@ std::string relay_shop::what_is_wrong(repetitions how) const {
                  text(differ.second, numbers.end()) + " is " + text(differ.first, there.end()) +
                  '\n';
     }
-    return came.size() == expected.size() ? wrong : wrong + "there are other keys\n";
+    return received.size() == expected.size() ? wrong : wrong + "there are other keys\n";
 }
 
 void relay_shop::expect_exactly_once() const {

@@ -44,7 +44,7 @@ protected:
     /// Sends all rows with a new process, which must end well.
     void drain(const words& more = {}) const;
 
-    void expect_end(child_program& which, int code) const;
+    void expect_end(child_program& program, int code) const;
 
     /// Whether all messages reach a consumer within some time, whichever relay sends them.
     bool all_is_told() const;
@@ -74,10 +74,10 @@ protected:
     const std::string progress_ = fresh_name("progress");
 
 private:
-    using told = std::map<std::string, std::vector<std::int64_t>>;
+    using numbers_by_key = std::map<std::string, std::vector<std::int64_t>>;
 
-    told wanted() const;
-    told seen(repetitions how) const;
+    numbers_by_key wanted() const;
+    numbers_by_key seen(repetitions how) const;
     void expect_marks() const;
 };
 

@@ -12,9 +12,9 @@ namespace mortise::test {
 namespace {
 
 db::sqlite_config config_for(const std::filesystem::path& database) {
-    db::sqlite_config made;
-    made.path = database;
-    return made;
+    db::sqlite_config config;
+    config.path = database;
+    return config;
 }
 
 }  // namespace
@@ -26,18 +26,18 @@ transfer_bank::transfer_bank(
     asio::io_context context;
     db::sqlite first(context.get_executor(), config_for(database));
     error_code failed;
-    first.async_run(&transfer_ledger::prepare, db::durability::force, [&](error_code came) {
-        failed = came;
+    first.async_run(&transfer_ledger::prepare, db::durability::force, [&](error_code code) {
+        failed = code;
     });
     context.run();
     if (failed)
         throw boost::system::system_error(failed, database.string());
 }
 
-asio::awaitable<result<txn::reply>> transfer_bank::carry_out(txn::call what) {
+asio::awaitable<result<txn::reply>> transfer_bank::carry_out(txn::call call) {
     MORTISE_CRASH_POINT("bank.received");
     auto doing = session_.async_run(
-        [what](db::connection& on) { return transfer_ledger::carry_out(on, what); },
+        [call](db::connection& on) { return transfer_ledger::carry_out(on, call); },
         db::durability::force
     );
     error_code failed;

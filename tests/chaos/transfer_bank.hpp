@@ -16,7 +16,7 @@ public:
     /// Creates the accounts if they do not exist.
     transfer_bank(const asio::any_io_executor& executor, const std::filesystem::path& database);
 
-    asio::awaitable<result<txn::reply>> carry_out(txn::call what) override;
+    asio::awaitable<result<txn::reply>> carry_out(txn::call call) override;
 
     /// What the judge reads from the database at the end.
     static transfer_ledger::books read_books(const std::filesystem::path& database);

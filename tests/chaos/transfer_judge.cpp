@@ -27,10 +27,10 @@ std::map<std::int64_t, std::string> told_in(const std::filesystem::path& file, s
     std::map<std::int64_t, std::string> found;
     std::ifstream lines(file);
     std::int64_t number = 0;
-    std::string what;
-    while (lines >> number >> what) {
-        const auto [at, is_new] = found.emplace(number, what);
-        if (!is_new && at->second != what)
+    std::string outcome;
+    while (lines >> number >> outcome) {
+        const auto [at, is_new] = found.emplace(number, outcome);
+        if (!is_new && at->second != outcome)
             wrong += std::to_string(number) + " was told both ways\n";
     }
     return found;
@@ -41,22 +41,22 @@ std::map<std::int64_t, std::string> told_in(const std::filesystem::path& file, s
 transfer_verdict judge_transfers(const std::filesystem::path& folder) {
     const auto here = transfer_bank::read_books(folder / "here.db");
     const auto there = transfer_bank::read_books(folder / "there.db");
-    transfer_verdict made;
-    const auto expect = [&made](bool right, const std::string& what) {
+    transfer_verdict verdict;
+    const auto expect = [&verdict](bool right, const std::string& fault) {
         if (!right)
-            made.wrong += what + '\n';
+            verdict.wrong += fault + '\n';
     };
-    made.wrong = judge_books(here, there, confirmed_in(folder / "log.db"));
-    const auto told = told_in(folder / "told", made.wrong);
-    for (const auto& [number, what] : told) {
+    verdict.wrong = judge_books(here, there, confirmed_in(folder / "log.db"));
+    const auto outcomes = told_in(folder / "told", verdict.wrong);
+    for (const auto& [number, outcome] : outcomes) {
         expect(
-            here.confirmed.contains(number) == (what == "confirmed"),
-            std::to_string(number) + " was told to be " + what + ", and is not"
+            here.confirmed.contains(number) == (outcome == "confirmed"),
+            std::to_string(number) + " was told to be " + outcome + ", and is not"
         );
     }
-    made.confirmed = here.confirmed.size();
-    made.told = told.size();
-    return made;
+    verdict.confirmed = here.confirmed.size();
+    verdict.outcomes = outcomes.size();
+    return verdict;
 }
 
 }  // namespace mortise::test

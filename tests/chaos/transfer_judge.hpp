@@ -14,7 +14,7 @@ public:
     /// What is wrong; empty if nothing is.
     std::string wrong;
     std::size_t confirmed = 0;  ///< Transfers that took place.
-    std::size_t told = 0;       ///< Outcomes that callers heard.
+    std::size_t outcomes = 0;   ///< Outcomes that callers heard.
 };
 
 /// Judges what `txn_actor` left in its folder. The sum of all money is unchanged and nothing is

@@ -111,7 +111,7 @@ TEST_P(TxnCrashAt, NothingIsLostDoubledOrHalfDone) {
     const auto verdict = judge_transfers(folder_.path());
     EXPECT_EQ(verdict.wrong, "");
     EXPECT_GT(verdict.confirmed, 0u);
-    EXPECT_GE(verdict.told, 20u);
+    EXPECT_GE(verdict.outcomes, 20u);
 }
 
 TEST_F(TxnCrash, RecoveryCanBeKilledAtEveryRecordAndAtEveryStep) {

@@ -140,9 +140,9 @@ TEST_F(TxnTakeOver, ThreeCoordinatorsAreKilledOneAfterTheOther) {
     }
     expect_settled();
     const auto verdict = judge_transfers(folder_.path());
-    RecordProperty("told", std::to_string(verdict.told));
+    RecordProperty("told", std::to_string(verdict.outcomes));
     RecordProperty("confirmed", std::to_string(verdict.confirmed));
-    EXPECT_GT(verdict.told, static_cast<std::uint64_t>(span.count()) * 16);
+    EXPECT_GT(verdict.outcomes, static_cast<std::uint64_t>(span.count()) * 16);
 }
 
 }  // namespace
