@@ -92,47 +92,47 @@ std::string some_value(test::byte_source& in) {
     }
 }
 
-std::string update(test::byte_source& in, const table& which) {
-    const auto column = which.columns[in.pick(which.columns.size())];
-    std::string sql = "UPDATE OR REPLACE " + std::string(which.name) + " SET " +
+std::string update(test::byte_source& in, const table& target) {
+    const auto column = target.columns[in.pick(target.columns.size())];
+    std::string sql = "UPDATE OR REPLACE " + std::string(target.name) + " SET " +
                       std::string(column) + " = " + some_value(in);
     if (in.flag())
-        sql += " WHERE " + std::string(which.key) + " = " + std::to_string(1 + in.pick(3));
+        sql += " WHERE " + std::string(target.key) + " = " + std::to_string(1 + in.pick(3));
     return sql;
 }
 
-std::string insert(test::byte_source& in, const table& which) {
-    std::string sql = "INSERT OR REPLACE INTO " + std::string(which.name) + " VALUES(";
-    for (std::size_t i = 0; i < which.columns.size(); ++i)
+std::string insert(test::byte_source& in, const table& target) {
+    std::string sql = "INSERT OR REPLACE INTO " + std::string(target.name) + " VALUES(";
+    for (std::size_t i = 0; i < target.columns.size(); ++i)
         sql += (i == 0 ? "" : ", ") + some_value(in);
     return sql + ")";
 }
 
 std::string some_change(test::byte_source& in) {
-    const table& which = tables[in.flag() ? 0 : in.pick(tables.size())];
-    const std::string name(which.name);
+    const table& target = tables[in.flag() ? 0 : in.pick(tables.size())];
+    const std::string name(target.name);
     switch (in.pick(16)) {
     case 0:
     case 1:
-        return insert(in, which);
+        return insert(in, target);
     case 2:
-        return "DELETE FROM " + name + " WHERE " + std::string(which.key) + " = " +
+        return "DELETE FROM " + name + " WHERE " + std::string(target.key) + " = " +
                std::to_string(1 + in.pick(3));
     case 3:
         if (in.pick(8) == 0)
             return "DROP TABLE " + name;
-        return update(in, which);
+        return update(in, target);
     case 4:
         if (in.pick(8) == 0)
             return "ALTER TABLE " + name + " RENAME COLUMN " +
-                   std::string(which.columns[in.pick(which.columns.size())]) + " TO other";
-        return update(in, which);
+                   std::string(target.columns[in.pick(target.columns.size())]) + " TO other";
+        return update(in, target);
     case 5:
         if (in.pick(8) == 0)
             return "PRAGMA application_id = " + std::to_string(in.edge<std::int32_t>());
-        return update(in, which);
+        return update(in, target);
     default:
-        return update(in, which);
+        return update(in, target);
     }
 }
 

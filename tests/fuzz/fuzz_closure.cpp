@@ -65,13 +65,13 @@ private:
     handle opened() const {
         sqlite3* db = nullptr;
         const int code = ::sqlite3_open((scratch_.path() / "shop.db").c_str(), &db);
-        handle made(db);
+        handle result(db);
         MORTISE_ASSERT(code == SQLITE_OK);
         constexpr int steps = 1'000'000;  // What a statement may cost is the user's business.
         ::sqlite3_progress_handler(
             db, steps, [](void*) { return 1; }, nullptr
         );
-        return made;
+        return result;
     }
 
     static std::int64_t number(sqlite3* db, const char* sql) {

@@ -46,7 +46,7 @@ bool within(milliseconds span) {
 
 struct limits {
     void operator()(const tool::version_wanted&) const {}
-    void operator()(const tool::help_wanted& what) const { MORTISE_ASSERT(!what.text.empty()); }
+    void operator()(const tool::help_wanted& help) const { MORTISE_ASSERT(!help.text.empty()); }
     void operator()(const tool::run_settings& run) const {
         MORTISE_ASSERT(!run.command.empty());
         MORTISE_ASSERT(within(run.wait) && within(run.grace) && within(run.ttl));
@@ -57,31 +57,35 @@ struct limits {
     }
     void operator()(const tool::ls_settings&) const {}
     void operator()(const tool::show_settings&) const {}
-    void operator()(const tool::break_settings& what) const {
-        MORTISE_ASSERT(what.why.find_first_not_of(" \t\r\n") != std::string::npos);
-        MORTISE_ASSERT(!what.slot || (*what.slot >= 1 && *what.slot <= lock_mode::capacity_max));
+    void operator()(const tool::break_settings& settings) const {
+        MORTISE_ASSERT(settings.why.find_first_not_of(" \t\r\n") != std::string::npos);
+        MORTISE_ASSERT(
+            !settings.slot || (*settings.slot >= 1 && *settings.slot <= lock_mode::capacity_max)
+        );
     }
     void operator()(const tool::watch_settings&) const {}
     void operator()(const tool::doctor_settings&) const {}
-    void operator()(const tool::txn_settings& what) const { MORTISE_ASSERT(within(what.wait)); }
-    void operator()(const tool::outbox_settings& what) const {
-        using kind = tool::outbox_settings::kind;
-        MORTISE_ASSERT(!what.row || *what.row >= 1);
-        MORTISE_ASSERT(what.rows_max >= 1);
-        MORTISE_ASSERT(what.verb != kind::show || what.row);
-        MORTISE_ASSERT(what.verb != kind::replay || what.row.has_value() != what.all);
-        MORTISE_ASSERT(what.verb != kind::drop || (what.row && what.yes));
-        if (what.verb == kind::rebase)
-            MORTISE_ASSERT(what.where && what.shard.has_value() != what.all);
-        if (what.verb == kind::reshard)
-            MORTISE_ASSERT(what.shards >= 1 && what.shards <= 256);
-        MORTISE_ASSERT(what.verb != kind::relay || !what.folder.empty());
+    void operator()(const tool::txn_settings& settings) const {
+        MORTISE_ASSERT(within(settings.wait));
     }
-    void operator()(const tool::inbox_settings& what) const {
+    void operator()(const tool::outbox_settings& settings) const {
+        using kind = tool::outbox_settings::kind;
+        MORTISE_ASSERT(!settings.row || *settings.row >= 1);
+        MORTISE_ASSERT(settings.rows_max >= 1);
+        MORTISE_ASSERT(settings.verb != kind::show || settings.row);
+        MORTISE_ASSERT(settings.verb != kind::replay || settings.row.has_value() != settings.all);
+        MORTISE_ASSERT(settings.verb != kind::drop || (settings.row && settings.yes));
+        if (settings.verb == kind::rebase)
+            MORTISE_ASSERT(settings.where && settings.shard.has_value() != settings.all);
+        if (settings.verb == kind::reshard)
+            MORTISE_ASSERT(settings.shards >= 1 && settings.shards <= 256);
+        MORTISE_ASSERT(settings.verb != kind::relay || !settings.folder.empty());
+    }
+    void operator()(const tool::inbox_settings& settings) const {
         using kind = tool::inbox_settings::kind;
-        MORTISE_ASSERT(!what.row || *what.row >= 1);
-        MORTISE_ASSERT(what.verb != kind::replay || what.row.has_value() != what.all);
-        MORTISE_ASSERT(what.verb != kind::drop || (what.row && what.yes));
+        MORTISE_ASSERT(!settings.row || *settings.row >= 1);
+        MORTISE_ASSERT(settings.verb != kind::replay || settings.row.has_value() != settings.all);
+        MORTISE_ASSERT(settings.verb != kind::drop || (settings.row && settings.yes));
     }
     void operator()(const tool::bench_settings& bench) const {
         MORTISE_ASSERT(bench.processes >= 1 && bench.processes <= 256);

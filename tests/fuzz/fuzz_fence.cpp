@@ -43,17 +43,17 @@ public:
         const bool raises = in_.flag();
         if (in_transaction)
             run("BEGIN");
-        const error_code said = raises ? sqlite_fence::raise(db_.get(), resource, token)
+        const error_code code = raises ? sqlite_fence::raise(db_.get(), resource, token)
                                        : sqlite_fence::admit(db_.get(), resource, token);
         if (in_transaction)
             run("COMMIT");
         const bool outside = !raises && !in_transaction;
         const error_code expected = judged(resource, token);
         if (outside && expected != errc::no_token) {
-            MORTISE_ASSERT(said == errc::no_transaction);
+            MORTISE_ASSERT(code == errc::no_transaction);
             return;
         }
-        MORTISE_ASSERT(said == expected);
+        MORTISE_ASSERT(code == expected);
         if (!expected)
             highest_[resource] = token;
         if (floor_)

@@ -53,29 +53,31 @@ std::optional<http::response> read(std::string text) {
 }
 
 void check_meaning(const http::response& from) {
-    const auto said = http::read_answer(from, id);
+    const auto answer = http::read_answer(from, id);
     const bool ours = from.headers.one("mortise-call") == id;
-    if (!said) {
-        MORTISE_ASSERT(said.error() == txn::errc::call_failed || (ours && from.status / 100 == 4));
+    if (!answer) {
+        MORTISE_ASSERT(
+            answer.error() == txn::errc::call_failed || (ours && from.status / 100 == 4)
+        );
         return;
     }
     const auto verdict = from.headers.one("mortise-verdict");
-    switch (said->type) {
+    switch (answer->type) {
     case reply::verdict::done:
         MORTISE_ASSERT(ours && from.status == 200 && verdict == "done");
-        MORTISE_ASSERT(said->payload == from.body);
+        MORTISE_ASSERT(answer->payload == from.body);
         break;
     case reply::verdict::refused:
         MORTISE_ASSERT(ours && from.status == 409 && verdict == "refused");
         break;
     case reply::verdict::again:
-        MORTISE_ASSERT(said->after >= std::chrono::milliseconds(0));
-        MORTISE_ASSERT(said->after <= std::chrono::hours(24));
+        MORTISE_ASSERT(answer->after >= std::chrono::milliseconds(0));
+        MORTISE_ASSERT(answer->after <= std::chrono::hours(24));
         MORTISE_ASSERT((ours && from.status == 425) || from.status == 429 || from.status == 503);
         break;
     case reply::verdict::ahead:
         MORTISE_ASSERT(ours && from.status == 409);
-        MORTISE_ASSERT(said->seen != reply::evidence());
+        MORTISE_ASSERT(answer->seen != reply::evidence());
         break;
     }
 }
@@ -86,14 +88,15 @@ MORTISE_FUZZ_TARGET(http_answer) {
     const auto got = read(in.pick(8) == 0 ? in.text(700) : some_answer(in));
     if (got)
         check_meaning(*got);
-    reply made = in.flag() ? reply::done(in.text(60)) : reply::refused(in.text(60));
-    const auto back = read(http::bytes_of(http::to_response(made, id)));
-    MORTISE_ASSERT(back && http::read_answer(*back, id) == result<reply>(made));
-    const gid which{42, 1};
+    reply sent = in.flag() ? reply::done(in.text(60)) : reply::refused(in.text(60));
+    const auto back = read(http::bytes_of(http::to_response(sent, id)));
+    MORTISE_ASSERT(back && http::read_answer(*back, id) == result<reply>(sent));
+    const gid transaction{42, 1};
     const std::string word = in.text(80);
-    if (const auto said = http::read_outcome(word, which)) {
-        const auto again = http::read_outcome(http::outcome_json(which, *said), which);
-        MORTISE_ASSERT(again == said);
+    if (const auto outcome = http::read_outcome(word, transaction)) {
+        const auto again =
+            http::read_outcome(http::outcome_json(transaction, *outcome), transaction);
+        MORTISE_ASSERT(again == outcome);
     }
 }
 

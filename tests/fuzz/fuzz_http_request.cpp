@@ -70,7 +70,7 @@ std::string some_call(input& in) {
 
 struct outcome_of {
     http::fault bad = http::fault::none;
-    std::optional<http::request> made;
+    std::optional<http::request> request;
 };
 
 outcome_of read(std::string text, std::size_t piece) {
@@ -85,28 +85,28 @@ outcome_of read(std::string text, std::size_t piece) {
         static_cast<void>(reader.wants_continue());
     }
     if (got.bad == http::fault::none && reader.done())
-        got.made = reader.take();
+        got.request = reader.take();
     return got;
 }
 
 void check_call(const http::request& from) {
-    for (const auto what : {operation::try_, operation::confirm, operation::cancel}) {
+    for (const auto kind : {operation::try_, operation::confirm, operation::cancel}) {
         std::string why;
-        const auto made = http::read_call(from, what, why);
-        MORTISE_ASSERT(made.has_value() == why.empty());
-        if (!made)
+        const auto call = http::read_call(from, kind, why);
+        MORTISE_ASSERT(call.has_value() == why.empty());
+        if (!call)
             continue;
-        MORTISE_ASSERT(made->gid && made->branch != 0 && made->attempt != 0);
-        auto bytes = http::bytes_of(http::to_request(*made, http::base_url::parse("http://h")));
+        MORTISE_ASSERT(call->gid && call->branch != 0 && call->attempt != 0);
+        auto bytes = http::bytes_of(http::to_request(*call, http::base_url::parse("http://h")));
         http::request_reader reader{http::message_limits()};
         MORTISE_ASSERT(reader.feed(bytes) == http::fault::none && reader.done() && bytes.empty());
-        const auto again = http::read_call(reader.take(), what, why);
-        MORTISE_ASSERT(again && again->gid == made->gid && again->branch == made->branch);
-        MORTISE_ASSERT(again->attempt == made->attempt && again->epoch == made->epoch);
-        MORTISE_ASSERT(again->term == made->term && again->locks == made->locks);
-        MORTISE_ASSERT(again->participant == made->participant);
-        MORTISE_ASSERT(again->payload == made->payload && again->time_left == made->time_left);
-        MORTISE_ASSERT(again->ended_below == made->ended_below);
+        const auto again = http::read_call(reader.take(), kind, why);
+        MORTISE_ASSERT(again && again->gid == call->gid && again->branch == call->branch);
+        MORTISE_ASSERT(again->attempt == call->attempt && again->epoch == call->epoch);
+        MORTISE_ASSERT(again->term == call->term && again->locks == call->locks);
+        MORTISE_ASSERT(again->participant == call->participant);
+        MORTISE_ASSERT(again->payload == call->payload && again->time_left == call->time_left);
+        MORTISE_ASSERT(again->ended_below == call->ended_below);
     }
 }
 
@@ -117,12 +117,12 @@ MORTISE_FUZZ_TARGET(http_request) {
     const auto whole = read(text, std::max<std::size_t>(text.size(), 1));
     const auto pieces = read(text, 1 + in.pick(7));
     MORTISE_ASSERT((whole.bad == http::fault::none) == (pieces.bad == http::fault::none));
-    MORTISE_ASSERT(whole.made.has_value() == pieces.made.has_value());
-    if (whole.made) {
-        MORTISE_ASSERT(whole.made->target == pieces.made->target);
-        MORTISE_ASSERT(whole.made->body == pieces.made->body);
-        MORTISE_ASSERT(whole.made->body.size() <= small.body_max);
-        check_call(*whole.made);
+    MORTISE_ASSERT(whole.request.has_value() == pieces.request.has_value());
+    if (whole.request) {
+        MORTISE_ASSERT(whole.request->target == pieces.request->target);
+        MORTISE_ASSERT(whole.request->body == pieces.request->body);
+        MORTISE_ASSERT(whole.request->body.size() <= small.body_max);
+        check_call(*whole.request);
     }
     const std::string word = in.text(60);
     intervention wanted;

@@ -150,12 +150,12 @@ public:
 
 private:
     void compare_next(bool granted, std::uint64_t after) const {
-        const auto said = window_->next(granted, after);
-        if (!said)
+        const auto actual = window_->next(granted, after);
+        if (!actual)
             return;
         const auto expected = rows_.next(granted, after);
-        MORTISE_ASSERT(said->has_value() == expected.has_value());
-        MORTISE_ASSERT(!expected || same(**said, *expected));
+        MORTISE_ASSERT(actual->has_value() == expected.has_value());
+        MORTISE_ASSERT(!expected || same(**actual, *expected));
     }
 
     // An ordinal is nobody else's: the engine gives each newcomer one above all.

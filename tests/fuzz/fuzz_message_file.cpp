@@ -25,18 +25,18 @@ std::optional<std::string> some_bytes(input& in) {
 }
 
 outgoing some_message(input& in) {
-    outgoing made;
-    made.row = in.edge<std::int64_t>();
-    made.message.id = "i" + in.text(6);
-    made.message.topic = "t" + in.text(6);
-    made.message.key = some_bytes(in);
-    made.message.payload = some_bytes(in);
+    outgoing result;
+    result.row = in.edge<std::int64_t>();
+    result.message.id = "i" + in.text(6);
+    result.message.topic = "t" + in.text(6);
+    result.message.key = some_bytes(in);
+    result.message.payload = some_bytes(in);
     for (auto left = in.pick(3); left != 0; --left) {
         std::string name = "n" + in.text(6);
         std::string value = in.text(6);
-        made.message.headers.emplace_back(std::move(name), std::move(value));
+        result.message.headers.emplace_back(std::move(name), std::move(value));
     }
-    return made;
+    return result;
 }
 
 bool same(const outgoing& one, const outgoing& other) {
@@ -73,25 +73,25 @@ struct written_file {
 };
 
 written_file some_file(input& in) {
-    written_file made;
+    written_file file;
     outbox::mark after;
     after.table = "table";
     if (in.pick(2) == 1) {
-        made.goes_on = true;
-        made.text = outbox::sinks::head_line_of_next("id") + outbox::sinks::mark_line(after);
-        made.ends = {made.text.size()};
+        file.goes_on = true;
+        file.text = outbox::sinks::head_line_of_next("id") + outbox::sinks::mark_line(after);
+        file.ends = {file.text.size()};
     }
     for (auto batches = in.pick(4); batches != 0; --batches) {
         for (auto left = in.pick(4); left != 0; --left) {
-            made.messages.push_back(some_message(in));
-            made.text += outbox::sinks::message_line(made.messages.back());
+            file.messages.push_back(some_message(in));
+            file.text += outbox::sinks::message_line(file.messages.back());
         }
         ++after.sequence;
-        made.text += outbox::sinks::mark_line(after);
-        made.ends.push_back(made.text.size());
-        made.messages_by_then.push_back(made.messages.size());
+        file.text += outbox::sinks::mark_line(after);
+        file.ends.push_back(file.text.size());
+        file.messages_by_then.push_back(file.messages.size());
     }
-    return made;
+    return file;
 }
 
 void check_torn(const written_file& file, std::size_t at) {

@@ -18,22 +18,22 @@ namespace {
 using outbox::mark;
 
 mark some_mark(input& in) {
-    mark made;
-    made.table = in.text(20);
-    made.generation = in.edge<std::uint64_t>();
-    made.shard = in.edge<std::uint32_t>();
-    made.sequence = in.edge<std::uint64_t>();
-    made.row = in.edge<std::int64_t>();
-    made.message = in.text(20);
-    made.layout = in.text(20);
-    return made;
+    mark result;
+    result.table = in.text(20);
+    result.generation = in.edge<std::uint64_t>();
+    result.shard = in.edge<std::uint32_t>();
+    result.sequence = in.edge<std::uint64_t>();
+    result.row = in.edge<std::int64_t>();
+    result.message = in.text(20);
+    result.layout = in.text(20);
+    return result;
 }
 
 // Whoever reads less than the whole text, or another one, must not take it for a mark.
-void check_written(const mark& made, std::size_t cut, std::size_t changed, std::uint8_t by) {
-    const std::string text = made.text();
+void check_written(const mark& original, std::size_t cut, std::size_t changed, std::uint8_t by) {
+    const std::string text = original.text();
     MORTISE_ASSERT(text.find_first_of("\t\n\r") == std::string::npos);
-    MORTISE_ASSERT(mark::parse(text) == made);
+    MORTISE_ASSERT(mark::parse(text) == original);
     MORTISE_ASSERT(!mark::parse(text.substr(0, cut % text.size())));
     std::string other = text;
     other[changed % other.size()] = static_cast<char>(other[changed % other.size()] ^ by);
@@ -58,23 +58,23 @@ void check_headers(const std::string& bytes) {
 }
 
 std::vector<outbox::header> some_headers(input& in) {
-    std::vector<outbox::header> made;
+    std::vector<outbox::header> headers;
     for (auto left = in.pick(5); left != 0; --left) {
         std::string name = in.text(10);
         std::string value = in.text(10);
-        made.emplace_back(std::move(name), std::move(value));
+        headers.emplace_back(std::move(name), std::move(value));
     }
-    return made;
+    return headers;
 }
 
 }  // namespace
 
 MORTISE_FUZZ_TARGET(outbox_mark) {
-    const mark made = some_mark(in);
+    const mark original = some_mark(in);
     const auto cut = in.number<std::uint16_t>();
     const auto changed = in.number<std::uint16_t>();
     const auto by = in.number<std::uint8_t>();
-    check_written(made, cut, changed, by);
+    check_written(original, cut, changed, by);
     const auto headers = some_headers(in);
     const std::string bytes = outbox::table::bytes_of(headers);
     MORTISE_ASSERT(outbox::table::headers_in(bytes) == headers);

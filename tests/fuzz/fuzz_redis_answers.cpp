@@ -158,8 +158,8 @@ void check_entries(const session_view& view, const token_domain& domain) {
     }
 }
 
-void check_session(const redis_value& said, const token_domain& domain) {
-    const auto session = store_detail::parse_resumed(said);
+void check_session(const redis_value& reply, const token_domain& domain) {
+    const auto session = store_detail::parse_resumed(reply);
     if (session) {
         MORTISE_ASSERT(session->domain.name().size() <= token_domain::store_size_max);
         check_entries(session->view, session->domain);
@@ -169,35 +169,35 @@ void check_session(const redis_value& said, const token_domain& domain) {
             {errc::session_lost, errc::newer_format, errc::bad_config, errc::store_unavailable}
         );
     }
-    const auto view = store_detail::parse_view(said, domain);
+    const auto view = store_detail::parse_view(reply, domain);
     if (view)
         check_entries(*view, domain);
     else
         check_code(view.error(), {errc::session_lost});
-    const auto beat = store_detail::parse_beat(said);
+    const auto beat = store_detail::parse_beat(reply);
     if (!beat)
         check_code(beat.error(), {errc::session_lost, errc::store_replaced});
     else if (beat->value.next_deadline)
         MORTISE_ASSERT(*beat->value.next_deadline >= clock::duration::zero());
-    const auto ended = store_detail::parse_ended(said);
+    const auto ended = store_detail::parse_ended(reply);
     if (!ended)
         check_code(ended.error(), {});
-    if (const auto done = store_detail::parse_done(said))
+    if (const auto done = store_detail::parse_done(reply))
         check_code(done, {errc::session_lost});
 }
 
-void check_locks(const redis_value& said, const token_domain& domain) {
-    const auto granted = store_detail::parse_answer(said, domain);
+void check_locks(const redis_value& reply, const token_domain& domain) {
+    const auto granted = store_detail::parse_answer(reply, domain);
     if (!granted)
         check_code(granted.error(), {errc::session_lost, errc::capacity_differs});
     else if (granted->what == answer::kind::granted)
         check_token(granted->token, granted->slot, domain);
     else
         MORTISE_ASSERT(!granted->token && granted->slot == 0);
-    const auto released = store_detail::parse_released(said);
+    const auto released = store_detail::parse_released(reply);
     if (!released)
         check_code(released.error(), {errc::session_lost});
-    const auto drawn = store_detail::parse_drawn(said, domain);
+    const auto drawn = store_detail::parse_drawn(reply, domain);
     if (!drawn)
         check_code(drawn.error(), {errc::session_lost, errc::lease_lost, errc::unsupported});
     else
@@ -206,10 +206,10 @@ void check_locks(const redis_value& said, const token_domain& domain) {
         );
 }
 
-void check_views(const redis_value& said, const token_domain& domain) {
-    if (const auto names = store_detail::parse_names(said); !names)
+void check_views(const redis_value& reply, const token_domain& domain) {
+    if (const auto names = store_detail::parse_names(reply); !names)
         check_code(names.error(), {});
-    const auto locks = store_detail::parse_locks(said);
+    const auto locks = store_detail::parse_locks(reply);
     if (!locks)
         check_code(locks.error(), {});
     else
@@ -219,10 +219,10 @@ void check_views(const redis_value& said, const token_domain& domain) {
             for (const auto& each : lock.waiters)
                 MORTISE_ASSERT(!each.token && each.age >= clock::duration::zero());
         }
-    const auto broken = store_detail::parse_broken(said);
+    const auto broken = store_detail::parse_broken(reply);
     if (!broken)
         check_code(broken.error(), {});
-    const auto breaks = store_detail::parse_breaks(said, {}, domain);
+    const auto breaks = store_detail::parse_breaks(reply, {}, domain);
     if (!breaks)
         check_code(breaks.error(), {});
     else
@@ -234,10 +234,10 @@ void check_views(const redis_value& said, const token_domain& domain) {
 
 MORTISE_FUZZ_TARGET(redis_answers) {
     const auto domain = *token_domain::parse(in.flag() ? "a-name-of-25-characters-x" : "shop");
-    const auto said = some_answer(in);
-    check_session(said, domain);
-    check_locks(said, domain);
-    check_views(said, domain);
+    const auto reply = some_answer(in);
+    check_session(reply, domain);
+    check_locks(reply, domain);
+    check_views(reply, domain);
 }
 
 }  // namespace mortise::fuzz::redis_answers_target

@@ -50,14 +50,14 @@ void check_shown(const std::string& text) {
     const std::string shown = without_passwords(text);
     MORTISE_ASSERT(shown.find(secret) == std::string::npos);
     MORTISE_ASSERT(without_passwords(shown) == shown);
-    std::string said;
+    std::string value;
     try {
         check_config(parse_redis_url(text));
     } catch (const error& why) {
         check_refusal(why);
-        said = why.value();
+        value = why.value();
     }
-    MORTISE_ASSERT(said.find(secret) == std::string::npos);
+    MORTISE_ASSERT(value.find(secret) == std::string::npos);
 }
 
 }  // namespace

@@ -37,18 +37,18 @@ type type_of(const redis_value& value, bool other) {
 // What the last node gave.
 std::optional<redis_value>
 add_nodes(reply_builder& into, const redis_value& value, std::size_t depth, bool other) {
-    const type what = type_of(value, other);
-    const auto size = value.items.size() / boost::redis::resp3::element_multiplicity(what);
+    const type node_type = type_of(value, other);
+    const auto size = value.items.size() / boost::redis::resp3::element_multiplicity(node_type);
     const std::string text =
         value.what == redis_value::kind::number ? std::to_string(value.number) : value.text;
     const bool many = value.what == redis_value::kind::array;
-    auto made = into.add({what, many ? size : 1, depth, std::string_view(text)});
+    auto reply = into.add({node_type, many ? size : 1, depth, std::string_view(text)});
     for (const auto& each : value.items) {
-        MORTISE_ASSERT(!made);
-        made = add_nodes(into, each, depth + 1, other);
+        MORTISE_ASSERT(!reply);
+        reply = add_nodes(into, each, depth + 1, other);
     }
-    MORTISE_ASSERT(depth != 0 || made);
-    return made;
+    MORTISE_ASSERT(depth != 0 || reply);
+    return reply;
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ MORTISE_FUZZ_TARGET(reply_builder) {
     }
     // Nodes that do not fit together: sizes are believed, memory is not reserved for them.
     for (int nodes = 0; nodes < 32; ++nodes) {
-        const auto what = static_cast<type>(in.pick(static_cast<std::size_t>(type::invalid)));
+        const auto node_type = static_cast<type>(in.pick(static_cast<std::size_t>(type::invalid)));
         const auto size = in.edge<std::size_t>();
         const std::string text = in.text(8);
-        builder.add({what, size, 0, std::string_view(text)});
+        builder.add({node_type, size, 0, std::string_view(text)});
     }
 }
 

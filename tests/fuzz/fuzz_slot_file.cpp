@@ -103,20 +103,20 @@ private:
 
     void note(std::size_t at) {
         const auto request = in_.edge<std::uint64_t>();
-        store_detail::noted_grant what;
-        what.token = 1 + in_.edge<std::uint64_t>() / 4;
-        what.slot = static_cast<std::uint32_t>(in_.pick(lock_mode::capacity_max + 1));
-        what.contended = in_.flag();
-        slots_.note_grant(at, request, what);
+        store_detail::noted_grant grant;
+        grant.token = 1 + in_.edge<std::uint64_t>() / 4;
+        grant.slot = static_cast<std::uint32_t>(in_.pick(lock_mode::capacity_max + 1));
+        grant.contended = in_.flag();
+        slots_.note_grant(at, request, grant);
         auto found = slots_.find_grant(at, request);
         MORTISE_ASSERT(found.has_value() == (request != 0));
         if (!found)
             return;
-        MORTISE_ASSERT(found->token == what.token && found->slot == what.slot);
-        MORTISE_ASSERT(found->contended == what.contended);
+        MORTISE_ASSERT(found->token == grant.token && found->slot == grant.slot);
+        MORTISE_ASSERT(found->contended == grant.contended);
         slots_.note_contended(at, request);
         found = slots_.find_grant(at, request);
-        MORTISE_ASSERT(found && found->contended && found->slot == what.slot);
+        MORTISE_ASSERT(found && found->contended && found->slot == grant.slot);
         MORTISE_ASSERT(!slots_.find_grant(at, request + 1));
         if (in_.flag())
             return;
@@ -186,9 +186,9 @@ MORTISE_FUZZ_TARGET(slot_file) {
     static const place where;
     slot_file::make(*where.side, where.owner);
     write_foreign_slots(in, where.side->path() + "/sessions");
-    auto what = slot_file::found::none;
-    const auto slots = slot_file::open(*where.side, where.owner, what);
-    MORTISE_ASSERT((slots == nullptr) == (what == slot_file::found::none));
+    auto state = slot_file::found::none;
+    const auto slots = slot_file::open(*where.side, where.owner, state);
+    MORTISE_ASSERT((slots == nullptr) == (state == slot_file::found::none));
     if (!slots)
         return;
     MORTISE_ASSERT(slots->used() <= slot_file::capacity);

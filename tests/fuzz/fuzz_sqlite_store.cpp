@@ -84,8 +84,8 @@ public:
 private:
     std::string some_name() {
         static constexpr std::array<const char*, 5> names{"door", "pool", "page", "soon", "new"};
-        const std::size_t which = in_.pick(names.size() + 1);
-        return which < names.size() ? names[which] : "n" + in_.text(3);
+        const std::size_t index = in_.pick(names.size() + 1);
+        return index < names.size() ? names[index] : "n" + in_.text(3);
     }
 
     lock_mode some_mode() {
@@ -99,10 +99,10 @@ private:
         }
     }
 
-    void perform(lock_operation& what) {
-        lock_operation* const one = &what;
+    void perform(lock_operation& operation) {
+        lock_operation* const one = &operation;
         state_.perform(std::span(&one, 1));
-        check({}, what.notices());
+        check({}, operation.notices());
     }
 
     void ask() {
@@ -115,14 +115,14 @@ private:
             wish.hold_max = milliseconds(1 + in_.number<std::uint16_t>());
         store_detail::request_operation asking(wish);
         perform(asking);
-        const answer& said = asking.out.value;
+        const answer& reply = asking.out.value;
         check(asking.out.code, {});
-        if (asking.out.code || said.what != answer::kind::granted)
+        if (asking.out.code || reply.what != answer::kind::granted)
             return;
-        check_grant(said.token, said.slot);
+        check_grant(reply.token, reply.slot);
         held_.id = wish.id;
         held_.name = wish.name;
-        held_.token = said.token;
+        held_.token = reply.token;
     }
 
     void let_go() {

@@ -43,28 +43,28 @@ void carry_through(tcc_fsm& fsm, tcc_fsm::steps next, bool confirm) {
     MORTISE_ASSERT(settled && calls <= fsm.size());
 }
 
-void take_up(const txn::log::plan& what, const txn::log::progress& done, bool confirm) {
+void take_up(const txn::log::plan& plan, const txn::log::progress& done, bool confirm) {
     tcc_fsm::steps next;
-    tcc_fsm undecided(what.branches);
+    tcc_fsm undecided(plan.branches);
     undecided.resume_undecided(next);
     carry_through(undecided, next, false);
     std::vector<bool> finished;
     for (const auto& each : done.branches)
         finished.push_back(each.finished);
-    finished.resize(what.branches.size());
+    finished.resize(plan.branches.size());
     next.clear();
-    tcc_fsm decided(what.branches);
+    tcc_fsm decided(plan.branches);
     decided.resume_decided(confirm, finished, next);
     carry_through(decided, next, confirm);
 }
 
-void check_plan(const txn::log::plan& what) {
-    MORTISE_ASSERT(!what.branches.empty() && what.branches.size() <= txn::log::branches_max);
-    for (std::size_t i = 0; i < what.branches.size(); ++i) {
-        for (const auto before : what.branches[i].after)
+void check_plan(const txn::log::plan& plan) {
+    MORTISE_ASSERT(!plan.branches.empty() && plan.branches.size() <= txn::log::branches_max);
+    for (std::size_t i = 0; i < plan.branches.size(); ++i) {
+        for (const auto before : plan.branches[i].after)
             MORTISE_ASSERT(before >= 1 && before <= i);
     }
-    MORTISE_ASSERT(txn::log::plan::decode(what.encode()) == what);
+    MORTISE_ASSERT(txn::log::plan::decode(plan.encode()) == plan);
 }
 
 }  // namespace
@@ -78,11 +78,11 @@ MORTISE_FUZZ_TARGET(txn_records) {
     const auto done = txn::log::progress::decode(first);
     if (done)
         MORTISE_ASSERT(txn::log::progress::decode(done->encode()) == *done);
-    const auto what = txn::log::plan::decode(in.rest());
-    if (!what)
+    const auto plan = txn::log::plan::decode(in.rest());
+    if (!plan)
         return;
-    check_plan(*what);
-    take_up(*what, done.value_or(txn::log::progress()), confirm);
+    check_plan(*plan);
+    take_up(*plan, done.value_or(txn::log::progress()), confirm);
 }
 
 }  // namespace mortise::fuzz::txn_records_target

@@ -7,34 +7,34 @@
 namespace mortise::fuzz {
 
 bytes mutator::next() {
-    bytes made = known_.empty() ? bytes() : known_[pick(known_.size())];
+    bytes mutant = known_.empty() ? bytes() : known_[pick(known_.size())];
     const std::size_t changes = 1 + pick(5);
     for (std::size_t i = 0; i < changes; ++i) {
         switch (pick(8)) {
         case 0:
         case 1:
         case 2:
-            change(made);
+            change(mutant);
             break;
         case 3:
-            insert(made);
+            insert(mutant);
             break;
         case 4:
-            erase(made);
+            erase(mutant);
             break;
         case 5:
-            repeat(made);
+            repeat(mutant);
             break;
         case 6:
-            splice(made);
+            splice(mutant);
             break;
         default:
-            set_number(made);
+            set_number(mutant);
             break;
         }
     }
-    made.resize(std::min(made.size(), size_max));
-    return made;
+    mutant.resize(std::min(mutant.size(), size_max));
+    return mutant;
 }
 
 std::size_t mutator::pick(std::size_t of) {
@@ -48,58 +48,58 @@ std::uint8_t mutator::some_byte() {
     return pick(4) == 0 ? telling[pick(telling.size())] : static_cast<std::uint8_t>(pick(256));
 }
 
-void mutator::change(bytes& what) {
-    if (what.empty())
-        return insert(what);
-    std::uint8_t& at = what[pick(what.size())];
+void mutator::change(bytes& mutant) {
+    if (mutant.empty())
+        return insert(mutant);
+    std::uint8_t& at = mutant[pick(mutant.size())];
     at = pick(2) == 0 ? some_byte() : static_cast<std::uint8_t>(at ^ (1u << pick(8)));
 }
 
-void mutator::insert(bytes& what) {
-    const auto at = static_cast<std::ptrdiff_t>(pick(what.size() + 1));
+void mutator::insert(bytes& mutant) {
+    const auto at = static_cast<std::ptrdiff_t>(pick(mutant.size() + 1));
     bytes fresh(1 + pick(pick(8) == 0 ? 64 : 4));
     std::generate(fresh.begin(), fresh.end(), [this] { return some_byte(); });
-    what.insert(what.begin() + at, fresh.begin(), fresh.end());
+    mutant.insert(mutant.begin() + at, fresh.begin(), fresh.end());
 }
 
-void mutator::erase(bytes& what) {
-    if (what.empty())
+void mutator::erase(bytes& mutant) {
+    if (mutant.empty())
         return;
-    const std::size_t at = pick(what.size());
-    const std::size_t size = 1 + pick(std::min<std::size_t>(what.size() - at, 16));
-    const auto first = what.begin() + static_cast<std::ptrdiff_t>(at);
-    what.erase(first, first + static_cast<std::ptrdiff_t>(size));
+    const std::size_t at = pick(mutant.size());
+    const std::size_t size = 1 + pick(std::min<std::size_t>(mutant.size() - at, 16));
+    const auto first = mutant.begin() + static_cast<std::ptrdiff_t>(at);
+    mutant.erase(first, first + static_cast<std::ptrdiff_t>(size));
 }
 
-void mutator::repeat(bytes& what) {
-    if (what.empty())
+void mutator::repeat(bytes& mutant) {
+    if (mutant.empty())
         return;
-    const std::size_t at = pick(what.size());
-    const std::size_t size = 1 + pick(std::min<std::size_t>(what.size() - at, 64));
-    const auto first = what.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t at = pick(mutant.size());
+    const std::size_t size = 1 + pick(std::min<std::size_t>(mutant.size() - at, 64));
+    const auto first = mutant.begin() + static_cast<std::ptrdiff_t>(at);
     const bytes part(first, first + static_cast<std::ptrdiff_t>(size));
-    what.insert(what.begin() + static_cast<std::ptrdiff_t>(at), part.begin(), part.end());
+    mutant.insert(mutant.begin() + static_cast<std::ptrdiff_t>(at), part.begin(), part.end());
 }
 
 // The beginning of one and the end of another.
-void mutator::splice(bytes& what) {
+void mutator::splice(bytes& mutant) {
     if (known_.empty())
         return;
     const bytes& other = known_[pick(known_.size())];
     const std::size_t from = pick(other.size() + 1);
-    what.resize(pick(what.size() + 1));
-    what.insert(what.end(), other.begin() + static_cast<std::ptrdiff_t>(from), other.end());
+    mutant.resize(pick(mutant.size() + 1));
+    mutant.insert(mutant.end(), other.begin() + static_cast<std::ptrdiff_t>(from), other.end());
 }
 
-void mutator::set_number(bytes& what) {
+void mutator::set_number(bytes& mutant) {
     constexpr std::array<std::uint64_t, 6> telling{
         0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63, (std::uint64_t{1} << 63) - 1, 1'000'000};
     const std::uint64_t value = telling[pick(telling.size())];
     const std::size_t size = std::size_t{1} << pick(4);
-    const std::size_t at = pick(what.size() + 1);
-    what.resize(std::max(what.size(), at + size));
+    const std::size_t at = pick(mutant.size() + 1);
+    mutant.resize(std::max(mutant.size(), at + size));
     for (std::size_t i = 0; i < size; ++i)
-        what[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
+        mutant[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
 }  // namespace mortise::fuzz

@@ -25,12 +25,12 @@ public:
 private:
     std::size_t pick(std::size_t of);
     std::uint8_t some_byte();
-    void change(bytes& what);
-    void insert(bytes& what);
-    void erase(bytes& what);
-    void repeat(bytes& what);
-    void splice(bytes& what);
-    void set_number(bytes& what);
+    void change(bytes& mutant);
+    void insert(bytes& mutant);
+    void erase(bytes& mutant);
+    void repeat(bytes& mutant);
+    void splice(bytes& mutant);
+    void set_number(bytes& mutant);
 
     const std::vector<bytes>& known_;
     std::mt19937_64 random_;

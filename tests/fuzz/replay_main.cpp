@@ -52,26 +52,26 @@ std::uint64_t number_of(std::string_view text) {
 }
 
 settings settings_of(const std::vector<std::string>& arguments) {
-    settings said;
+    settings chosen;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& word = arguments[i];
         const auto value = [&] {
             return number_of(++i < arguments.size() ? arguments[i] : std::string());
         };
         if (word == "--mutations")
-            said.mutations = static_cast<std::size_t>(value());
+            chosen.mutations = static_cast<std::size_t>(value());
         else if (word == "--seed")
-            said.seed = value();
+            chosen.seed = value();
         else if (word == "--limit")
-            said.limit = std::chrono::seconds(value());
+            chosen.limit = std::chrono::seconds(value());
         else if (word == "--all")
-            said.all = true;
-        else if (said.name.empty())
-            said.name = word;
+            chosen.all = true;
+        else if (chosen.name.empty())
+            chosen.name = word;
         else
-            said.files.push_back(word);
+            chosen.files.push_back(word);
     }
-    return said;
+    return chosen;
 }
 
 const target& target_of(const std::string& name) {
@@ -112,11 +112,11 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 }
 
 // The input goes into a file, and the last line is the command that replays it.
-void report(const settings& said, const run_failure& failed) {
+void report(const settings& chosen, const run_failure& failed) {
     std::fprintf(
         stderr,
         "fuzz_replay: %s %s, after %zu inputs\n",
-        said.name.c_str(),
+        chosen.name.c_str(),
         failed.how.c_str(),
         failed.inputs
     );
@@ -129,7 +129,7 @@ void report(const settings& said, const run_failure& failed) {
     );
     char digits[17];
     std::snprintf(digits, sizeof digits, "%016llx", 0ULL + hash_of(text));
-    const fs::path path = fs::absolute("fuzz-found") / (said.name + '-' + digits);
+    const fs::path path = fs::absolute("fuzz-found") / (chosen.name + '-' + digits);
     fs::create_directories(path.parent_path());
     std::ofstream file(path, std::ios::binary);
     file << text;
@@ -140,32 +140,32 @@ void report(const settings& said, const run_failure& failed) {
     std::fprintf(
         stderr,
         "fuzz_replay: %s %s %s\n",
-        fs::absolute(said.program).c_str(),
-        said.name.c_str(),
+        fs::absolute(chosen.program).c_str(),
+        chosen.name.c_str(),
         path.c_str()
     );
 }
 
-int replay(const settings& said) {
-    const target& what = target_of(said.name);
+int replay(const settings& chosen) {
+    const target& subject = target_of(chosen.name);
     std::vector<bytes> known;
-    for (const auto& each : said.files)
+    for (const auto& each : chosen.files)
         known.push_back(read_file(each));
-    if (said.files.empty())
-        known = read_corpus(said.name);
-    mutator changed(known, said.seed ^ hash_of(said.name));
-    const std::size_t mutations = said.files.empty() ? said.mutations : 0;
+    if (chosen.files.empty())
+        known = read_corpus(chosen.name);
+    mutator changed(known, chosen.seed ^ hash_of(chosen.name));
+    const std::size_t mutations = chosen.files.empty() ? chosen.mutations : 0;
     const auto next = [&, at = std::size_t{0}]() mutable -> std::optional<bytes> {
         const std::size_t now = at++;
         if (now < known.size())
             return known[now];
         return now - known.size() < mutations ? std::optional(changed.next()) : std::nullopt;
     };
-    if (const auto failed = supervised_run(what, next, said.limit)) {
-        report(said, *failed);
+    if (const auto failed = supervised_run(subject, next, chosen.limit)) {
+        report(chosen, *failed);
         return 1;
     }
-    std::printf("%s: %zu inputs are fine\n", said.name.c_str(), known.size() + mutations);
+    std::printf("%s: %zu inputs are fine\n", chosen.name.c_str(), known.size() + mutations);
     return 0;
 }
 
@@ -177,14 +177,14 @@ int run(const std::vector<std::string>& arguments) {
     }
     if (arguments.size() < 2)
         throw wrong_usage("nothing to replay");
-    settings said = settings_of({arguments.begin() + 1, arguments.end()});
-    said.program = arguments.front();
-    if (!said.all)
-        return replay(said);
+    settings chosen = settings_of({arguments.begin() + 1, arguments.end()});
+    chosen.program = arguments.front();
+    if (!chosen.all)
+        return replay(chosen);
     int failures = 0;
     for (const target& each : targets()) {
-        said.name = each.name;
-        failures += replay(said);
+        chosen.name = each.name;
+        failures += replay(chosen);
     }
     return failures == 0 ? 0 : 1;
 }

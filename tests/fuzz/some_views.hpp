@@ -31,57 +31,57 @@ public:
     }
 
     party_view party() {
-        party_view made;
-        made.session = {in_.number<std::uint8_t>(), in_.edge<std::uint64_t>()};
-        made.host = in_.text(20);
-        made.label = in_.text(40);
-        made.pid = in_.edge<std::int64_t>();
-        made.mode = mode();
+        party_view view;
+        view.session = {in_.number<std::uint8_t>(), in_.edge<std::uint64_t>()};
+        view.host = in_.text(20);
+        view.label = in_.text(40);
+        view.pid = in_.edge<std::int64_t>();
+        view.mode = mode();
         if (in_.flag())
-            made.hold_max = std::chrono::milliseconds(in_.edge<std::int64_t>());
-        made.slot = static_cast<std::uint32_t>(in_.pick(lock_mode::capacity_max + 1));
-        made.token = {in_.edge<std::uint64_t>(), token_domain::parse("d")->of_slot(made.slot)};
-        made.age = clock::duration(in_.edge<std::int64_t>());
-        return made;
+            view.hold_max = std::chrono::milliseconds(in_.edge<std::int64_t>());
+        view.slot = static_cast<std::uint32_t>(in_.pick(lock_mode::capacity_max + 1));
+        view.token = {in_.edge<std::uint64_t>(), token_domain::parse("d")->of_slot(view.slot)};
+        view.age = clock::duration(in_.edge<std::int64_t>());
+        return view;
     }
 
     lock_view lock() {
-        lock_view made;
-        made.name = in_.text(60);
-        made.holders = parties();
-        made.waiters = parties();
-        made.waiter_count = in_.flag() ? made.waiters.size() : in_.edge<std::uint64_t>();
-        return made;
+        lock_view view;
+        view.name = in_.text(60);
+        view.holders = parties();
+        view.waiters = parties();
+        view.waiter_count = in_.flag() ? view.waiters.size() : in_.edge<std::uint64_t>();
+        return view;
     }
 
     /// In the order of their names, each name once.
     std::vector<lock_view> locks() {
-        std::vector<lock_view> made(in_.pick(4));
-        std::generate(made.begin(), made.end(), [this] { return lock(); });
+        std::vector<lock_view> views(in_.pick(4));
+        std::generate(views.begin(), views.end(), [this] { return lock(); });
         const auto before = [](const lock_view& a, const lock_view& b) { return a.name < b.name; };
-        std::sort(made.begin(), made.end(), before);
+        std::sort(views.begin(), views.end(), before);
         const auto same = [](const lock_view& a, const lock_view& b) { return a.name == b.name; };
-        made.erase(std::unique(made.begin(), made.end(), same), made.end());
-        return made;
+        views.erase(std::unique(views.begin(), views.end(), same), views.end());
+        return views;
     }
 
     break_record record() {
-        break_record made;
+        break_record result;
         using moment = std::chrono::system_clock::time_point;
-        made.at = moment(moment::duration(in_.edge<std::int64_t>()));
-        made.name = in_.text(20);
-        made.token.value = in_.edge<std::uint64_t>();
-        made.holder = in_.text(40);
-        made.who = in_.text(40);
-        made.why = in_.text(40);
-        return made;
+        result.at = moment(moment::duration(in_.edge<std::int64_t>()));
+        result.name = in_.text(20);
+        result.token.value = in_.edge<std::uint64_t>();
+        result.holder = in_.text(40);
+        result.who = in_.text(40);
+        result.why = in_.text(40);
+        return result;
     }
 
 private:
     std::vector<party_view> parties() {
-        std::vector<party_view> made(in_.pick(3));
-        std::generate(made.begin(), made.end(), [this] { return party(); });
-        return made;
+        std::vector<party_view> views(in_.pick(3));
+        std::generate(views.begin(), views.end(), [this] { return party(); });
+        return views;
     }
 
     test::byte_source& in_;

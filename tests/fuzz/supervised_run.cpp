@@ -49,7 +49,7 @@ private:
 
 [[noreturn]] void feed(
     board& seen,
-    const target& what,
+    const target& subject,
     const std::function<std::optional<bytes>()>& next,
     std::chrono::seconds limit
 ) {
@@ -62,7 +62,7 @@ private:
         ::alarm(static_cast<unsigned>(limit.count()));
         // A copy of its own size, so that a sanitizer sees a read behind its end.
         const bytes given(seen.input.begin(), seen.input.begin() + std::ptrdiff_t(seen.size));
-        what.run(input(std::span(given)));
+        subject.run(input(std::span(given)));
         ::alarm(0);
         seen.under_way = false;
     }
@@ -81,7 +81,7 @@ std::string how_it_ended(int status) {
 }  // namespace
 
 std::optional<run_failure> supervised_run(
-    const target& what,
+    const target& subject,
     const std::function<std::optional<bytes>()>& next,
     std::chrono::seconds limit
 ) {
@@ -91,7 +91,7 @@ std::optional<run_failure> supervised_run(
     if (child < 0)
         throw std::system_error(errno, std::generic_category(), "fork");
     if (child == 0)
-        feed(*shared, what, next, limit);
+        feed(*shared, subject, next, limit);
     int status = 0;
     while (::waitpid(child, &status, 0) != child) {
         if (errno != EINTR)

@@ -27,7 +27,7 @@ struct run_failure {
 ///
 /// `next` gives the inputs, and nothing at the end; it is called in that process.
 std::optional<run_failure> supervised_run(
-    const target& what,
+    const target& subject,
     const std::function<std::optional<bytes>()>& next,
     std::chrono::seconds limit
 );

@@ -23,8 +23,8 @@ public:
 
     /// One of them, or now and then any bytes, at most so many.
     std::string pick(test::byte_source& in, std::size_t bytes_max) const {
-        const std::size_t which = in.pick(words_.size() + words_.size() / 8 + 1);
-        return which < words_.size() ? words_[which] : in.text(bytes_max);
+        const std::size_t index = in.pick(words_.size() + words_.size() / 8 + 1);
+        return index < words_.size() ? words_[index] : in.text(bytes_max);
     }
 
 private:
